@@ -1,0 +1,136 @@
+"""Recordings in files: which reader a suffix gets, which files a folder holds, one line for all that fails.
+
+    .csv .tsv .txt   rondo.data.csv_file      header, one row per frame; a `time` column is the clock
+    .parquet         rondo.data.tables        one column per channel, likewise
+    .npy             rondo.data.array_files   the array (n_frames, n_channels)
+    .npz .h5 .hdf5   rondo.data.array_files   the array `X` or `key`, with `rate`, `channels`, `time` if any
+
+The id of a recording is its file name without the suffix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from polars.exceptions import PanicException
+
+from rondo.data.array_files import read_hdf5, read_npy, read_npz
+from rondo.data.csv_file import read_csv
+from rondo.data.recording import Recording, checked_rate
+from rondo.data.tables import read_parquet, table_recording
+from rondo.errors import InputError, RecordingError
+
+_TABLE_READERS = {
+    ".csv": read_csv,
+    ".tsv": read_csv,
+    ".txt": read_csv,
+    ".parquet": read_parquet,
+    ".npy": read_npy,
+}
+_ARCHIVE_READERS = {".npz": read_npz, ".h5": read_hdf5, ".hdf5": read_hdf5}
+SUFFIXES = (*_TABLE_READERS, *_ARCHIVE_READERS)
+
+
+def read_recording(
+    path: Path, *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
+) -> Recording:
+    """Read one file; whatever is wrong with it becomes a RecordingError of one line that names the file."""
+    path = Path(path)
+    with _named(str(path), path.stem):
+        _refuse_unreadable(path)
+        checked_rate(rate)  # before a long read, not after it
+        suffix = path.suffix.lower()
+        if suffix in _ARCHIVE_READERS:
+            return _ARCHIVE_READERS[suffix](path, rate=rate, key=key, label_columns=label_columns)
+        if key is not None:
+            raise RecordingError(
+                f"a key ('{key}') names an array in {' '.join(_ARCHIVE_READERS)}; leave it away here"
+            )
+        return _TABLE_READERS[suffix](path, rate=rate, label_columns=label_columns)
+
+
+def from_frame(
+    frame: Any, *, rate: float | None = None, id: str = "recording", label_columns: Sequence[str] = ()
+) -> Recording:
+    """Take a pandas, polars or pyarrow table: one row per frame, one column per channel, perhaps a clock."""
+    with _named(f"recording '{id}'", id):
+        checked_rate(rate)
+        return table_recording(frame, rate=rate, id=id, label_columns=label_columns)
+
+
+def find_recordings(paths: Sequence[Path]) -> list[Path]:
+    """The files to read: those named, and those of a known suffix directly in the folders named, sorted."""
+    found: list[Path] = []
+    for path in map(Path, paths):
+        with _named(str(path), path.stem):
+            if not path.exists():
+                raise RecordingError("there is no such file or folder; check the path")
+            inside = (
+                sorted(file for file in path.iterdir() if _is_recording(file)) if path.is_dir() else [path]
+            )
+            if not inside:
+                raise RecordingError(
+                    f"the folder holds no recordings; expected files ending in {' '.join(SUFFIXES)}"
+                )
+            found += inside
+    if not found:
+        raise RecordingError("no recordings were named; give at least one file or folder")
+    first_of: dict[str, Path] = {}
+    for path in found:
+        if path.stem in first_of:
+            raise RecordingError(
+                f"{first_of[path.stem]} and {path} would both be recording '{path.stem}'; rename one"
+            )
+        first_of[path.stem] = path
+    return found
+
+
+def _is_recording(file: Path) -> bool:
+    return file.suffix.lower() in SUFFIXES and not file.name.startswith(".") and file.is_file()
+
+
+def _refuse_unreadable(path: Path) -> None:
+    if path.is_dir():
+        raise RecordingError("it is a folder; expected a file, or read each file in it")
+    if not path.exists():
+        raise RecordingError("there is no such file; check the path")
+    if path.suffix.lower() not in SUFFIXES:
+        raise RecordingError(f"unknown suffix '{path.suffix}'; expected one of {' '.join(SUFFIXES)}")
+    if not path.is_file():  # a pipe or a device could keep the reader waiting for ever
+        raise RecordingError("it is not a regular file; store the recording in one")
+    with path.open("rb") as file:
+        if not file.read(1):
+            raise RecordingError("the file is empty")
+
+
+@contextmanager
+def _named(where: str, id: str) -> Iterator[None]:
+    """Turn whatever goes wrong inside into one line that begins with `where`."""
+    try:
+        yield
+    except RecordingError as error:
+        what = str(error).removeprefix(f"recording '{id}': ")  # the file names it better
+        raise RecordingError(f"{where}: {what}") from error
+    except InputError:
+        raise
+    except MemoryError as error:
+        raise RecordingError(
+            f"{where}: it does not fit into memory; cut it into shorter recordings"
+        ) from error
+    except OSError as error:
+        reason = error.strerror or _in_one_line(error)
+        raise RecordingError(
+            f"{where}: it cannot be read ({reason}); check the file and its permissions"
+        ) from error
+    except (Exception, PanicException) as error:  # damaged files fail in more ways than can be listed
+        raise RecordingError(
+            f"{where}: it is damaged, or not what it claims to be ({_in_one_line(error)})"
+        ) from error
+
+
+def _in_one_line(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:160]}" if text else type(error).__name__

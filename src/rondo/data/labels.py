@@ -1,0 +1,59 @@
+"""Label tracks: one id per frame, and the runs of equal ids in them.
+
+OTHER is defined here, once. A *run* is a maximal stretch of equal labels, given as half-open spans.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+OTHER = -1
+"""The label of frames that no vocabulary entry explains."""
+
+Labels = NDArray[np.int32]
+
+
+class Runs(NamedTuple):
+    """Maximal stretches of equal labels: `ids[i]` holds on the frames [starts[i], stops[i])."""
+
+    starts: NDArray[np.int64]
+    stops: NDArray[np.int64]
+    ids: NDArray[np.int64]
+
+    def __len__(self) -> int:  # a NamedTuple would count its three fields
+        return int(self.starts.size)
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        return self.stops - self.starts
+
+
+def runs_of(labels: ArrayLike) -> Runs:
+    """The runs of a label track.
+
+    >>> runs = runs_of([7, 7, -1, 7])
+    >>> runs.starts.tolist(), runs.stops.tolist(), runs.ids.tolist()
+    ([0, 2, 3], [2, 3, 4], [7, -1, 7])
+    """
+    track = np.asarray(labels)
+    if track.size == 0:
+        empty = np.zeros(0, dtype=np.int64)
+        return Runs(empty, empty, empty)
+    starts = np.concatenate([[0], np.flatnonzero(track[1:] != track[:-1]) + 1]).astype(np.int64)
+    stops = np.append(starts[1:], track.size).astype(np.int64)
+    return Runs(starts, stops, track[starts].astype(np.int64))
+
+
+def from_runs(starts: ArrayLike, stops: ArrayLike, ids: ArrayLike, n_frames: int) -> Labels:
+    """The label track that has these runs; frames in none of them are OTHER.
+
+    >>> from_runs([0, 3], [2, 4], [5, 6], n_frames=5).tolist()
+    [5, 5, -1, 6, -1]
+    """
+    track = np.full(n_frames, OTHER, dtype=np.int32)
+    for start, stop, label in zip(np.asarray(starts), np.asarray(stops), np.asarray(ids), strict=True):
+        track[start:stop] = label
+    return track

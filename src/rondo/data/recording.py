@@ -1,0 +1,227 @@
+"""Recording: one stored series as it came, before anything is done to it.
+
+Values may hold NaN where a sensor was silent; time is a sampling rate, or one timestamp per frame, or
+unknown. There are no labels inside, on purpose: annotations live in `rondo.data.annotation`, which learners
+cannot import. What is *done* to a recording (gaps, scaling, windows) is done by `rondo.data.preprocess`, and
+said there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rondo.errors import RecordingError
+
+Values = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A multivariate series: `values` (n_frames, n_channels) in float32, read-only.
+
+    >>> recording = Recording([[0.0, 1.0], [0.5, 1.5]], rate=50, channels=("x", "y"), id="day1")
+    >>> recording
+    Recording('day1', 2 frames x 2 channels, 50 Hz)
+    >>> recording.times_s.tolist()
+    [0.0, 0.02]
+
+    `rate` is in Hz. `timestamps_s`, if given, holds one strictly increasing time per frame (seconds, or
+    datetime64), and the rate is then taken from their usual step. With neither, durations can only be given
+    in frames. NaN is a silent sensor; a recording of nothing but NaN is refused. Values that are already
+    float32 and C-contiguous are not copied.
+    """
+
+    values: Values
+    rate: float | None = None
+    channels: tuple[str, ...] = ()
+    id: str = "recording"
+    timestamps_s: NDArray[np.float64] | None = None
+    notes: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        values: ArrayLike,
+        rate: float | None = None,
+        channels: Sequence[str] | None = None,
+        id: str = "recording",
+        timestamps_s: ArrayLike | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        try:
+            checked = _checked_values(values)
+            names = _checked_names(channels, checked.shape[1])
+            _refuse_values_nobody_can_use(checked, names)
+            times = None if timestamps_s is None else _checked_times(timestamps_s, checked.shape[0])
+            hertz = checked_rate(rate)
+        except RecordingError as error:
+            raise RecordingError(f"recording '{id}': {error}") from error
+        if hertz is None and times is not None and times.size > 1:
+            hertz = _rate_of(times)
+        store = object.__setattr__
+        store(self, "values", checked)
+        store(self, "rate", hertz)
+        store(self, "channels", names)
+        store(self, "id", str(id))
+        store(self, "timestamps_s", times)
+        store(self, "notes", tuple(notes))
+
+    @property
+    def n_frames(self) -> int:
+        return int(self.values.shape[0])
+
+    @property
+    def n_channels(self) -> int:
+        return int(self.values.shape[1])
+
+    @property
+    def times_s(self) -> NDArray[np.float64] | None:
+        """Seconds of each frame, from the timestamps or the rate; None when neither is known."""
+        if self.timestamps_s is not None:
+            return self.timestamps_s
+        return None if self.rate is None else np.arange(self.n_frames) / self.rate
+
+    def __repr__(self) -> str:
+        clock = "unknown rate" if self.rate is None else f"{self.rate:g} Hz"
+        return f"Recording('{self.id}', {self.n_frames} frames x {self.n_channels} channels, {clock})"
+
+    @classmethod
+    def from_file(
+        cls,
+        path: str | Path,
+        *,
+        rate: float | None = None,
+        key: str | None = None,
+        label_columns: Sequence[str] = (),
+    ) -> Recording:
+        """Read .csv, .tsv, .txt, .parquet, .npz, .npy, .h5 or .hdf5; see `rondo.data.files`."""
+        from rondo.data.files import read_recording
+
+        return read_recording(Path(path), rate=rate, key=key, label_columns=label_columns)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        rate: float | None = None,
+        id: str = "recording",
+        label_columns: Sequence[str] = (),
+    ) -> Recording:
+        """Take a pandas, polars or pyarrow table; see `rondo.data.files.from_frame`."""
+        from rondo.data.files import from_frame
+
+        return from_frame(frame, rate=rate, id=id, label_columns=label_columns)
+
+
+def checked_rate(rate: float | None) -> float | None:
+    """The rate as a positive float, or None."""
+    try:
+        hertz = None if rate is None else float(rate)
+    except (TypeError, ValueError):
+        hertz = float("nan")
+    if hertz is not None and not (np.isfinite(hertz) and hertz > 0):
+        raise RecordingError(
+            f"the rate must be a positive number of Hz, got {rate!r}; give the frames per second"
+        )
+    return hertz
+
+
+def _checked_values(values: ArrayLike) -> Values:
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # numpy's word for ragged nesting
+        raise RecordingError("rows of unequal length; expected (n_frames, n_channels)") from error
+    if array.dtype.kind not in "fiub":
+        raise RecordingError(
+            f"expected numbers, got an array of {array.dtype}; convert it or leave the column out"
+        )
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2:
+        raise RecordingError(f"expected 2 dimensions (n_frames, n_channels), got {array.ndim} {array.shape}")
+    if array.shape[0] == 0 or array.shape[1] == 0:
+        raise RecordingError(f"it is empty, {array.shape[0]} frames x {array.shape[1]} channels")
+    with np.errstate(over="ignore"):
+        single = np.ascontiguousarray(array, dtype=np.float32)
+    if single is array or np.shares_memory(single, array):
+        single = single.view()  # the caller keeps the right to write into an own array; ours is read-only
+    single.flags.writeable = False
+    return single
+
+
+def _checked_names(channels: Sequence[str] | None, n_channels: int) -> tuple[str, ...]:
+    names = () if channels is None else tuple(str(name) for name in channels)
+    if not names:
+        return tuple(f"ch{i}" for i in range(n_channels))
+    if len(names) != n_channels:
+        raise RecordingError(
+            f"{len(names)} channel names for {n_channels} channels; give one name per column"
+        )
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise RecordingError(f"the channel name '{twice}' stands twice; names must differ")
+    return names
+
+
+def _refuse_values_nobody_can_use(values: Values, names: Sequence[str], block: int = 1 << 16) -> None:
+    """Infinities anywhere, or NaN everywhere; blocks keep the masks small beside a large recording."""
+    any_number = False
+    for start in range(0, values.shape[0], block):
+        part = values[start : start + block]
+        finite = np.isfinite(part)
+        any_number |= bool(finite.any())
+        if not finite.all() and np.isinf(part).any():
+            frame, channel = (int(i) for i in np.argwhere(np.isinf(part))[0])
+            raise RecordingError(
+                f"infinite (or beyond float32) value in frame {start + frame}, channel '{names[channel]}'; "
+                "replace it by NaN if the sensor was silent there"
+            )
+    if not any_number:
+        raise RecordingError(f"all {values.size} values are NaN or missing; expected at least one number")
+
+
+def _checked_times(timestamps_s: ArrayLike, n_frames: int) -> NDArray[np.float64]:
+    given = np.asarray(timestamps_s)
+    if given.dtype.kind == "M":
+        silent = np.isnat(given)
+        given = np.where(silent, np.nan, given.astype("datetime64[us]").astype(np.int64) / 1e6)
+    if given.dtype.kind not in "fiu":
+        raise RecordingError(
+            f"timestamps must be seconds or datetime64, got an array of {given.dtype}; convert them"
+        )
+    times = np.array(given, dtype=np.float64)
+    if times.shape != (n_frames,):
+        raise RecordingError(f"timestamps of shape {times.shape} for {n_frames} frames; give one per frame")
+    if not np.isfinite(times).all():
+        row = int(np.flatnonzero(~np.isfinite(times))[0])
+        raise RecordingError(
+            f"the timestamp of frame {row} is missing or not finite; fill it in or drop the row"
+        )
+    steps = np.diff(times)
+    if (steps <= 0).any():
+        row = int(np.flatnonzero(steps <= 0)[0]) + 1
+        kind = "repeats" if steps[row - 1] == 0 else "is earlier than"
+        raise RecordingError(
+            f"timestamps must increase, but frame {row} ({times[row]:.6f} s) {kind} "
+            f"the one before ({times[row - 1]:.6f} s); sort the rows and drop duplicates"
+        )
+    times.flags.writeable = False
+    return times
+
+
+def _rate_of(times: NDArray[np.float64]) -> float:
+    """Frames per second, from the mean of the steps that are near the median one.
+
+    The median alone is coarse where a clock counts in milliseconds (30 Hz steps by 33, 33, 34 ms) or from
+    1970 (float64 then resolves 0.2 us), the mean alone is spoilt by gaps. Digits beyond the ninth are noise.
+    """
+    steps = np.diff(times)
+    median = np.median(steps)
+    usual = steps[(steps > median / 2) & (steps < median * 1.5)]
+    return float(f"{1.0 / (usual.mean() if usual.size else median):.9g}")

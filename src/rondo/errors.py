@@ -1,0 +1,61 @@
+"""Everything that can go wrong by name, so that callers can catch it and the command line can say it in one line.
+
+    RondoError
+    ├── InputError            what was handed over cannot be used (exit code 2)
+    │   ├── RecordingError      a file, array or table is not a recording
+    │   ├── AnnotationError     a label track cannot be read, or does not fit its recording
+    │   ├── SettingError        an unknown setting, a value out of range, settings that contradict each other
+    │   ├── ModelError          a model folder is missing, truncated, edited or foreign
+    │   ├── OutputError         the output folder cannot be written, or holds a run already
+    │   └── MissingExtraError   an optional dependency is not installed
+    └── NotFittedError        a model was asked before it was fitted
+
+    RondoWarning (UserWarning)  something was done to the data, or could not be done, that the user should know
+
+Every message is one line and says what was expected, what was found, where, and what to do.
+"""
+
+from __future__ import annotations
+
+
+class RondoError(Exception):
+    """Root of all errors that Rondo raises on purpose."""
+
+
+class InputError(RondoError):
+    """What was handed over cannot be used; the command line exits with code 2."""
+
+
+class RecordingError(InputError):
+    """A file, array or table is not a recording."""
+
+
+class AnnotationError(InputError):
+    """A label track cannot be read, or does not fit its recording."""
+
+
+class SettingError(InputError):
+    """An unknown setting, a value out of range, or settings that contradict each other."""
+
+
+class ModelError(InputError):
+    """A model folder is missing, truncated, edited or foreign."""
+
+
+class OutputError(InputError):
+    """The output folder cannot be written, or already holds a run."""
+
+
+class MissingExtraError(InputError):
+    """An optional dependency is not installed; the message carries the install command."""
+
+    def __init__(self, what: str, package: str, extra: str) -> None:
+        super().__init__(f"{what} needs the package '{package}': pip install 'rondo-ts[{extra}]'")
+
+
+class NotFittedError(RondoError, AttributeError):
+    """A model was asked for something it only has after `fit`."""
+
+
+class RondoWarning(UserWarning):
+    """Something was done to the data, or could not be done, that the user should know."""

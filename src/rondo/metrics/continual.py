@@ -1,0 +1,113 @@
+"""Scores of a stream that keeps coming: are old classes kept while new ones are found?
+
+Old classes are those seen in the first 20 % of a recording, new ones all others. The many-to-one mapping is
+fitted once, on the labels of the whole stream, and held fixed; a stage scores everything up to it. The paper
+says "class-level performance" and not which, so both readings are given: segment recall and frame accuracy.
+H is taken per recording, then averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rondo.errors import AnnotationError
+from rondo.metrics.frame import accuracy_of_classes
+from rondo.metrics.mapping import class_of_cluster
+from rondo.metrics.overlap import Index, Overlap
+from rondo.metrics.segmental import recall_of_classes
+
+INITIAL_PERCENT = 20
+STAGES_PERCENT = (40, 60, 80, 100)
+
+ClassPerformance = Callable[[Overlap, Index], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class StageScores:
+    """One recording up to `percent` of its frames: shares for old and new classes; None while none is new."""
+
+    percent: int
+    old: float
+    new: float | None
+
+    @property
+    def h(self) -> float | None:
+        """H = 2 A_old A_new / (A_old + A_new); 0 when both are."""
+        if self.new is None:
+            return None
+        return 2 * self.old * self.new / (self.old + self.new) if self.old + self.new > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class ContinualScores:
+    """The stages of every recording, under both readings of class-level performance."""
+
+    recall: Mapping[str, tuple[StageScores, ...]]
+    frame_accuracy: Mapping[str, tuple[StageScores, ...]]
+
+    def as_dict(self) -> dict[str, dict[str, float | None]]:
+        """Under `recall` and `frame_accuracy`: old_20 … old_100, new_40 …, h_40 … and forgetting, 0-100.
+
+        Averages over recordings with equal weight; `new` and `h` over those where a new class has appeared by
+        then, None where there are none.
+        """
+        return {"recall": _averages(self.recall), "frame_accuracy": _averages(self.frame_accuracy)}
+
+
+def evaluate_continual(pairs: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> ContinualScores:
+    """H-score at 40, 60, 80, 100 % of each recording, and forgetting M_f = A_old(20 %) - A_old(100 %).
+
+    `pairs` as in `evaluate`; the labels must be those issued as the stream went on, not revised afterwards.
+
+    >>> truth = [0, 0, 0, 0, 1, 1, 1, 1, 0, 0]
+    >>> scores = evaluate_continual({"day1": (truth, [5, 5, 5, 5, 5, 6, 6, 6, 6, 6])}).as_dict()
+    >>> round(scores["recall"]["h_100"], 1), scores["recall"]["forgetting"]
+    (66.7, 50.0)
+    """
+    if not pairs:
+        raise AnnotationError(
+            "there is nothing to evaluate: expected at least one recording with truth and labels"
+        )
+    streams = {name: Overlap.of(truth, labels, name) for name, (truth, labels) in pairs.items()}
+    return ContinualScores(
+        recall={name: stages_of(stream, recall_of_classes) for name, stream in streams.items()},
+        frame_accuracy={name: stages_of(stream, accuracy_of_classes) for name, stream in streams.items()},
+    )
+
+
+def stages_of(stream: Overlap, performance_of_classes: ClassPerformance) -> tuple[StageScores, ...]:
+    """The initial stage and the later ones of one recording, each over all frames up to it."""
+    mapping = class_of_cluster(stream)
+    n_old = _prefix(
+        stream, INITIAL_PERCENT
+    ).n_classes  # classes are numbered by first appearance: the old come first
+    stages = []
+    for percent in (INITIAL_PERCENT, *STAGES_PERCENT):
+        performance = performance_of_classes(_prefix(stream, percent), mapping)
+        old, new = performance[:n_old], performance[n_old:]
+        stages.append(StageScores(percent, float(old.mean()), float(new.mean()) if new.size else None))
+    return tuple(stages)
+
+
+def _prefix(stream: Overlap, percent: int) -> Overlap:
+    return stream.prefix(max(1, stream.n_frames * percent // 100))
+
+
+def _averages(recordings: Mapping[str, tuple[StageScores, ...]]) -> dict[str, float | None]:
+    by_stage = list(zip(*recordings.values(), strict=True))
+    averages = {f"old_{stage[0].percent}": _mean_percent([one.old for one in stage]) for stage in by_stage}
+    for stage in by_stage[1:]:
+        averages[f"new_{stage[0].percent}"] = _mean_percent([one.new for one in stage])
+    for stage in by_stage[1:]:
+        averages[f"h_{stage[0].percent}"] = _mean_percent([one.h for one in stage])
+    averages["forgetting"] = _mean_percent([one[0].old - one[-1].old for one in recordings.values()])
+    return averages
+
+
+def _mean_percent(shares: Sequence[float | None]) -> float | None:
+    known = [share for share in shares if share is not None]
+    return 100 * float(np.mean(known)) if known else None

@@ -1,0 +1,122 @@
+"""All scores of a set of recordings beside those of the clock: `evaluate`.
+
+Scores are computed per recording and averaged with equal weight, except SegRatio, which is pooled. Shares are
+percentages, 0-100; ARI and AMI fall below 0 where a prediction agrees less than chance would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rondo.errors import AnnotationError
+from rondo.metrics.controls import clock_runs
+from rondo.metrics.frame import mof
+from rondo.metrics.mapping import class_of_cluster, mapped_runs
+from rondo.metrics.overlap import Overlap
+from rondo.metrics.recurrence import (
+    adjusted_mutual_information,
+    adjusted_rand,
+    occurrences_per_cluster,
+    one_to_one,
+)
+from rondo.metrics.segmental import edit, f1, match_segments, recall
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """The scores of one recording, or of several averaged."""
+
+    mof: float
+    recall: float
+    f1_10: float
+    f1_25: float
+    f1_50: float
+    edit: float
+    seg_ratio: float
+    ari: float
+    ami: float
+    one_to_one: float
+    n_clusters: float
+    occurrences_per_cluster: float
+
+    def as_dict(self) -> dict[str, float]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A prediction's scores: the `average`, the row of each recording, and the same for the `clock` control.
+
+    The clock cuts each recording into as many equal pieces as the prediction has raw segments there.
+    """
+
+    average: ScoreRow
+    recordings: Mapping[str, ScoreRow]
+    clock: ScoreRow
+    clock_recordings: Mapping[str, ScoreRow]
+
+    def as_dict(self) -> dict[str, float | int | dict[str, float | int]]:
+        """The averages, the number of recordings and, under `clock`, the same for the control."""
+        n_recordings = len(self.recordings)
+        return {
+            **self.average.as_dict(),
+            "n_recordings": n_recordings,
+            "clock": {**self.clock.as_dict(), "n_recordings": n_recordings},
+        }
+
+
+def evaluate(pairs: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> Scores:
+    """Score labels against truth: for each recording id two tracks (n_frames,), first classes, then labels.
+
+    OTHER is one more cluster. Raises `AnnotationError` for tracks that are empty or of unequal length.
+
+    >>> scores = evaluate({"day1": ([0, 0, 1, 1, 0, 0], [4, 4, 7, 7, 4, 9])})
+    >>> round(scores.average.mof), round(scores.average.one_to_one), scores.average.seg_ratio
+    (100, 83, 1.3333333333333333)
+    >>> round(scores.average.ari), round(scores.clock.ari)
+    (59, 2)
+    """
+    if not pairs:
+        raise AnnotationError(
+            "there is nothing to evaluate: expected at least one recording with truth and labels"
+        )
+    overlaps = {name: Overlap.of(truth, labels, name) for name, (truth, labels) in pairs.items()}
+    clocks = {
+        name: Overlap.of_runs(overlap.truth, clock_runs(overlap.n_frames, len(overlap.labels)))
+        for name, overlap in overlaps.items()
+    }
+    rows = {name: score(overlap) for name, overlap in overlaps.items()}
+    clock_rows = {name: score(overlap) for name, overlap in clocks.items()}
+    ratio = sum(len(o.labels) for o in overlaps.values()) / sum(len(o.truth) for o in overlaps.values())
+    return Scores(_average(rows, ratio), rows, _average(clock_rows, ratio), clock_rows)
+
+
+def score(overlap: Overlap) -> ScoreRow:
+    """All scores of one recording."""
+    mapping = class_of_cluster(overlap)
+    predicted = mapped_runs(overlap, mapping)
+    matches = match_segments(overlap.truth, predicted)
+    return ScoreRow(
+        mof=100 * mof(overlap, mapping),
+        recall=100 * recall(overlap, mapping),
+        f1_10=100 * f1(matches, 10),
+        f1_25=100 * f1(matches, 25),
+        f1_50=100 * f1(matches, 50),
+        edit=100 * edit(overlap.truth, predicted),
+        seg_ratio=len(overlap.labels) / len(overlap.truth),
+        ari=100 * adjusted_rand(overlap),
+        ami=100 * adjusted_mutual_information(overlap),
+        one_to_one=100 * one_to_one(overlap),
+        n_clusters=overlap.n_clusters,
+        occurrences_per_cluster=occurrences_per_cluster(overlap),
+    )
+
+
+def _average(rows: Mapping[str, ScoreRow], seg_ratio: float) -> ScoreRow:
+    columns = {name: [row.as_dict()[name] for row in rows.values()] for name in ScoreRow.__dataclass_fields__}
+    means = {name: float(np.mean(values)) for name, values in columns.items()}
+    return ScoreRow(**(means | {"seg_ratio": seg_ratio}))

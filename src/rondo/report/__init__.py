@@ -1,0 +1,16 @@
+"""A run folder becomes one HTML page: overview (signal), summarize (folder -> dict), render (-> page)."""
+
+from rondo.report.overview import Overview, overview_path, read_overview, signal_overview, write_overview
+from rondo.report.render import render, write_report
+from rondo.report.summarize import summarize
+
+__all__ = [
+    "Overview",
+    "overview_path",
+    "read_overview",
+    "render",
+    "signal_overview",
+    "summarize",
+    "write_overview",
+    "write_report",
+]

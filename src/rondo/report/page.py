@@ -1,0 +1,135 @@
+"""The words and the look of the report: a jinja template and a style sheet, both inside the page."""
+
+from __future__ import annotations
+
+STYLE = """
+:root { color: #1c1c1c; background: #fff; }
+body { font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
+body { max-width: 1200px; margin: 0 auto; padding: 1.5rem 1.5rem 4rem; }
+h1 { font-size: 1.7rem; margin: 0 0 .3rem; }
+h2 { font-size: 1.2rem; margin: 2.4rem 0 .5rem; padding-bottom: .2rem; border-bottom: 1px solid #ddd; }
+h3 { font-size: 1rem; margin: 1.4rem 0 .1rem; overflow-wrap: anywhere; }
+p { margin: .3rem 0; max-width: 100ch; }
+p.lead { font-size: 1.15rem; max-width: none; }
+.quiet { color: #666; font-size: .88rem; overflow-wrap: anywhere; }
+table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabular-nums; }
+th, td { padding: .25rem .8rem; text-align: right; border-bottom: 1px solid #eee; }
+th { font-weight: 600; border-bottom-color: #bbb; vertical-align: bottom; }
+th.word, td.word { text-align: left; }
+td.word { overflow-wrap: anywhere; }
+tr.control td { color: #666; border-bottom-color: #bbb; }
+th.claim, td.claim { background: #f4f7fa; }
+.swatch { display: inline-block; width: 1.1em; height: 1.1em; margin-right: .5em; vertical-align: -.18em;
+  border-radius: 3px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+.columns { display: flex; flex-wrap: wrap; gap: 0 3rem; align-items: flex-start; }
+.scroll { overflow-x: auto; }
+.failed { color: #a00; }
+@media print {
+  body { max-width: none; padding: 0; }
+  section.recording, tr { break-inside: avoid; }
+  h2, h3 { break-after: avoid; }
+}
+"""
+
+PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{ title }}</title>
+<style>{{ style }}</style>
+{{ bokeh }}
+</head>
+<body>
+<header>
+<h1>{{ title }}</h1>
+<p class="lead">{{ overview }}</p>
+<p class="quiet">{{ provenance }}</p>
+</header>
+<main>
+{% if scores %}
+<h2>Scores against the truth</h2>
+<div class="scroll"><table>
+<thead><tr><th class="word">Level</th><th class="word">Labels from</th>
+{%- for key, heading in claims.items() %}<th class="claim">{{ heading }}</th>{% endfor %}
+{%- for key, heading in paper.items() %}<th>{{ heading }}</th>{% endfor %}</tr></thead>
+<tbody>
+{% for row in scores %}
+<tr{% if row.control %} class="control"{% endif %}>
+<td class="word">{{ "" if row.control else row.level }}</td>
+<td class="word">{{ "clock (control)" if row.control else row.method }}</td>
+{%- for key in claims %}<td class="claim">{{ row[key] }}</td>{% endfor %}
+{%- for key in paper %}<td>{{ row[key] }}</td>{% endfor %}</tr>
+{% endfor %}
+</tbody></table></div>
+<p class="quiet">In percent, except SegRatio: found segments per true segment. The clock does not look at the
+data: it cuts each recording into as many equal pieces as the row above it has segments. MoF, Recall, F1 and
+Edit reward any method that chops finely enough, and so they reward the clock; whether something was
+discovered shows in the shaded columns, and in how far they stand above the clock's.</p>
+{% endif %}
+{% if notes %}
+<h2>Notes on the data</h2>
+<ul>
+{% for note in notes %}
+<li>{{ note.text }}
+{% if n_recordings > 1 %}
+<span class="quiet">({{ "all recordings" if note.in_all else note.recordings | join(", ") }})</span>
+{% endif %}</li>
+{% endfor %}
+</ul>
+{% endif %}
+<h2>Timeline</h2>
+<p class="quiet">Turn the wheel over a timeline to zoom, drag to move, point at a segment for its figures.
+Grey is OTHER. The signal is drawn as the band between the lowest and highest values, each channel to its own
+scale, which stands at the right.
+{%- if has_truth %} True ids are counted on their own: compare where segments begin and which ids go together,
+not colours.{% endif %}</p>
+{% if n_recordings > recordings | length %}
+<p>The first {{ recordings | length }} of {{ n_recordings }} recordings are drawn; the tables below count all
+of them.</p>
+{% endif %}
+{% for recording in recordings %}
+<section class="recording">
+<h3>{{ recording.id }}</h3>
+<p class="quiet">{{ recording.about }}. From {{ recording.source }}
+{%- if recording.n_channels > recording.signal.channels | length %}. The first
+{{ recording.signal.channels | length }} of {{ recording.n_channels }} channels are drawn{% endif %}.</p>
+<div class="timeline" id="timeline-{{ loop.index0 }}"></div>
+<script type="application/json" class="timeline-data">{{ recording.figure }}</script>
+</section>
+{% endfor %}
+<noscript><p class="failed">The timelines are drawn by the script inside this file; let it run.</p></noscript>
+<h2>Vocabulary</h2>
+<div class="columns">
+{% for level, heading in (("unit", "Units"), ("motif", "Motifs")) %}
+<section>
+<h3>{{ heading }}</h3>
+{% if entries[level] %}
+<table>
+<thead><tr><th class="word">Id</th><th>Occurrences</th><th>Share of time</th><th>Mean duration</th>
+{%- if level == "motif" %}<th class="word">Composition</th>{% endif %}</tr></thead>
+<tbody>
+{% for entry in entries[level] %}
+<tr><td class="word"><span class="swatch" style="background:{{ entry.colour }}"></span>{{ entry.name }}</td>
+<td>{{ entry.n_occurrences }}</td><td>{{ entry.share }}</td><td>{{ entry.mean_duration }}</td>
+{%- if level == "motif" %}<td class="word">{{ entry.composition }}</td>{% endif %}</tr>
+{% endfor %}
+</tbody></table>
+{% else %}<p class="quiet">None found.</p>{% endif %}
+</section>
+{% endfor %}
+</div>
+</main>
+<script>
+for (const data of document.querySelectorAll("script.timeline-data")) {
+  const item = JSON.parse(data.textContent)
+  Bokeh.embed.embed_item(item).catch((error) => {
+    const place = document.getElementById(item.target_id)
+    place.className = "failed"
+    place.textContent = "This timeline could not be drawn: " + error
+  })
+}
+</script>
+</body>
+</html>
+"""

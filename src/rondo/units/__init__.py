@@ -1,0 +1,1 @@
+"""REPRESENTATIONS -> TIMELINE: which short units exist, and which one each window is."""

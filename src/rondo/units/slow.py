@@ -1,0 +1,66 @@
+"""Slow projection: the directions of the representation that change least from window to window, in closed form.
+
+Recurrences are windows that are far apart in time and alike; an objective that pushes far windows apart destroys
+them. Slowness only pulls neighbours together. After PCA to p dimensions (without whitening), with C0 the covariance
+and C1 the symmetrised lag-1 covariance of the windows, solve
+
+    C1 v = lambda (C0 + ridge * tr(C0)/p * I) v
+
+and keep the `dimension` largest lambda; each coordinate is scaled by its lambda. Without the ridge some direction is
+always slow by accident. C0 and C1 are taken after subtracting a moving mean over half a span, so that drift, the
+slowest thing of all, does not win. (Slow feature analysis: Wiskott & Sejnowski 2002.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.ndimage import uniform_filter1d
+
+from rondo.data.windows import Span
+
+
+@dataclass(frozen=True, eq=False)
+class SlowProjection:
+    """z = (y - mean) @ matrix; `slowness` holds the lambda of each coordinate, largest first."""
+
+    mean: NDArray[np.float64]  # (n_dims,)
+    matrix: NDArray[np.float64]  # (n_dims, dimension)
+    slowness: NDArray[np.float64]  # (dimension,)
+
+    def apply(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Latents (n_windows, dimension)."""
+        return np.asarray((representations - self.mean) @ self.matrix)
+
+
+def fit_slow(
+    representations: NDArray[np.floating], spans: Sequence[Span], pca_dim: int, dimension: int, ridge: float
+) -> SlowProjection:
+    """Fit on representations (n_windows, n_dims); neighbours are counted inside `spans` of the window axis only."""
+    mean = representations.mean(axis=0, dtype=np.float64)
+    centred = representations - mean
+    n_windows, n_dims = centred.shape
+    p = max(1, min(pca_dim, n_dims, n_windows // 5))
+    axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :p]
+    q = centred @ axes
+    steady = [_without_drift(q[a:b]) for a, b in spans]
+    c0 = sum(piece.T @ piece for piece in steady) / n_windows
+    c1 = sum(piece[:-1].T @ piece[1:] for piece in steady) / max(1, n_windows - len(steady))
+    k = min(dimension, p)
+    floor = ridge * np.trace(c0) / p + 1e-12  # the tiny term keeps a constant signal solvable
+    slowness, vectors = eigh((c1 + c1.T) / 2, c0 + floor * np.eye(p), subset_by_index=[p - k, p - 1])
+    slowness, vectors = np.maximum(slowness[::-1], 0.0), vectors[:, ::-1]
+    matrix = axes @ (vectors * slowness)
+    signs = np.sign(matrix[np.abs(matrix).argmax(axis=0), np.arange(k)])
+    return SlowProjection(mean, matrix * np.where(signs == 0, 1.0, signs), slowness)
+
+
+def _without_drift(q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """One span of coordinates minus its moving mean over half of it."""
+    width = max(3, q.shape[0] // 2)
+    steady = q - uniform_filter1d(q, width, axis=0, mode="nearest")
+    return np.asarray(steady - steady.mean(axis=0))

@@ -1,0 +1,50 @@
+"""Timeline: the entry of every window after smoothing, and how well it fits. Used for units and for motifs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.data.labels import Labels
+from rondo.data.windows import Span
+from rondo.units.viterbi import smooth
+from rondo.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Timeline:
+    """One id and one normalised distance r = d / R per window; r <= 1 means inside the entry's radius."""
+
+    ids: Labels  # (n_windows,)
+    distances: NDArray[np.float64]  # (n_windows,)
+    spans: tuple[Span, ...]  # contiguous spans of the window axis
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """exp(-r): 1 at the centre of the entry, 0.37 at its radius."""
+        return np.exp(-self.distances)
+
+    @property
+    def share_accepted(self) -> float:
+        return float((self.distances <= 1).mean()) if self.distances.size else 0.0
+
+
+def typical_step(latents: NDArray[np.floating], spans: Sequence[Span]) -> float:
+    """Median distance between the latents of consecutive windows (paper: "typical embedding change")."""
+    steps = [np.linalg.norm(np.diff(latents[a:b], axis=0), axis=1) for a, b in spans]
+    joined = np.concatenate(steps) if steps else np.zeros(0)
+    return float(np.median(joined)) if joined.size else 0.0
+
+
+def decode(
+    latents: NDArray[np.floating], spans: Sequence[Span], vocabulary: Vocabulary, penalty: float
+) -> Timeline:
+    """Smoothed entry of each window: emission cost is the distance to the entry's centre."""
+    ids = np.array(vocabulary.ids, dtype=np.int32)
+    costs = np.sqrt(((latents[:, None, :] - vocabulary.centres[None]) ** 2).sum(axis=2))
+    chosen = np.concatenate([smooth(costs[a:b], penalty) for a, b in spans]) if spans else np.zeros(0, np.int64)
+    distances = costs[np.arange(chosen.size), chosen] / vocabulary.radii[chosen]
+    return Timeline(ids[chosen], distances, tuple(spans))

@@ -1,0 +1,7 @@
+"""Vocabularies of units and motifs, with ids that are never reused."""
+
+from __future__ import annotations
+
+from rondo.vocabulary.vocabulary import Entry, Level, Vocabulary
+
+__all__ = ["Entry", "Level", "Vocabulary"]

@@ -1,0 +1,54 @@
+"""Colours are valid, differ, and still differ for readers who see red and green alike."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import numpy as np
+
+from rondo.report.colours import OTHER_COLOUR, PALETTE, colour_of, ink_on
+
+# Machado, Oliveira & Fernandes (2009), severity 1.0, applied to linear RGB
+DEUTERANOPIA = np.array(
+    [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+)
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def linear_rgb(colour: str) -> np.ndarray:
+    share = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    return np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
+
+
+def lab(linear: np.ndarray) -> np.ndarray:
+    x, y, z = np.cbrt(TO_XYZ @ linear.clip(0, 1) / np.array([0.9505, 1.0, 1.089]))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def test_every_colour_is_a_plain_hex_colour_of_its_own() -> None:
+    assert all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in PALETTE)
+    assert len({*PALETTE, OTHER_COLOUR}) == len(PALETTE) + 1
+
+
+def test_the_first_eight_differ_also_for_the_colour_blind() -> None:
+    """CIE76 distances above 10 are told apart at a glance."""
+    for sight in (np.eye(3), DEUTERANOPIA):
+        seen = [lab(sight @ linear_rgb(colour)) for colour in PALETTE[:8]]
+        assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 10
+
+
+def test_names_are_readable_on_every_colour() -> None:
+    """WCAG 2 asks for a contrast of 4.5 : 1."""
+    for colour in (*PALETTE, OTHER_COLOUR):
+        dark, light = sorted(
+            float(np.dot([0.2126, 0.7152, 0.0722], linear_rgb(c))) for c in (colour, ink_on(colour))
+        )
+        assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+def test_same_id_same_colour_and_other_levels_look_different() -> None:
+    kinds = ("unit", "motif", "true unit", "true motif")
+    assert colour_of("unit", 3) == colour_of("unit", 3)
+    assert all(len({colour_of(kind, i) for kind in kinds}) == 4 for i in range(100))
+    assert {colour_of(kind, -1) for kind in kinds} == {OTHER_COLOUR}

@@ -1,0 +1,211 @@
+"""The page: self-contained, escaped, light, and really drawn by a browser without a network."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+
+from rondo.errors import OutputError
+from rondo.report import render, summarize, write_report
+from rondo.report.timeline import timeline
+from tests.report.run_folders import edit_summary, write_run_folder
+
+NASTY = "</script><img src=x onerror=alert(1)> & \"q\" 'p' $$x$$"
+
+
+class Tags(HTMLParser):
+    """All tags with their attributes, and the text outside scripts and styles."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        if self.cdata_elem is None:
+            self.text += data
+
+
+@pytest.fixture(scope="module")
+def demo_page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return write_report(write_run_folder(tmp_path_factory.mktemp("demo"))).read_text(encoding="utf-8")
+
+
+def test_bokeh_finds_no_fault_with_the_figures(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    render(summarize(write_run_folder(tmp_path)))
+    assert not [record.message for record in caplog.records if record.name.startswith("bokeh")]
+
+
+def test_nothing_is_loaded_from_elsewhere(demo_page: str) -> None:
+    tags = Tags(demo_page).tags
+    assert not [tag for tag, attrs in tags if {"src", "href", "srcset", "action", "data"} & attrs.keys()]
+    assert not [tag for tag, _ in tags if tag in ("link", "iframe", "object", "embed", "base")]
+    style = "".join(re.findall(r"<style>(.*?)</style>", demo_page, re.DOTALL))
+    assert style
+    assert "@import" not in style
+    assert "url(" not in style
+
+
+def test_the_page_has_its_parts_in_order(demo_page: str) -> None:
+    page = Tags(demo_page)
+    assert ("html", {"lang": "en"}) in page.tags
+    assert "<title>Rondo report</title>" in demo_page
+    parts = [
+        "Rondo found 5 units",
+        "ARI",
+        "MoF",
+        "clock (control)",
+        "does not look at the",
+        "interpolated",
+        "Timeline",
+        "Vocabulary",
+    ]
+    positions = [page.text.index(part) for part in parts]
+    assert positions == sorted(positions)
+
+
+def test_claims_come_before_the_papers_scores(demo_page: str) -> None:
+    headings = re.findall(r"<th[^>]*>([^<]*)</th>", demo_page)[:10]
+    assert headings == [
+        "Level", "Labels from", "ARI", "AMI", "One-to-one", "MoF", "Recall", "F1@50", "Edit", "SegRatio",
+    ]  # fmt: skip
+
+
+def test_strings_from_files_stay_text(tmp_path: Path) -> None:
+    name = NASTY.replace("/", "∕")  # a recording id is a file name as well
+    folder = write_run_folder(tmp_path, recording_ids=(name,), channels=("</script><img>", "b"))
+    edit_summary(folder, method=NASTY)
+    summary = summarize(folder)
+    summary["notes"][0]["text"] = NASTY
+    summary["entries"]["motif"][0]["composition"] = NASTY
+    page = Tags(render(summary))
+    assert "img" not in [tag for tag, _ in page.tags]
+    assert page.text.count(NASTY) == 6  # first sentence, provenance, two score rows, note, composition
+    assert name in page.text
+
+
+def test_channel_names_are_never_read_as_tex(tmp_path: Path) -> None:
+    plot = timeline(summarize(write_run_folder(tmp_path, channels=("$$x$$", "b")))["recordings"][0])
+    labels = list(plot.yaxis[0].major_label_overrides.values())
+    assert [label.text for label in labels[:2]] == ["$$x$$", "b"]
+    assert {type(label).__name__ for label in labels} == {"PlainText"}
+
+
+def test_caps_are_said(tmp_path: Path) -> None:
+    ids = tuple(f"r{i}" for i in range(14))
+    folder = write_run_folder(tmp_path, recording_ids=ids, channels=tuple("abcdefghijklmn"), n_frames=500)
+    text = " ".join(Tags(render(summarize(folder))).text.split())
+    assert "The first 12 of 14 recordings are drawn" in text
+    assert text.count("The first 12 of 14 channels are drawn") == 12
+
+
+def test_signal_and_lanes_share_one_figure_with_x_in_seconds_or_frames(tmp_path: Path) -> None:
+    for rate, end, label in ((50.0, 120.0, "time (s)"), (None, 6000, "frame")):
+        folder = write_run_folder(tmp_path / label, rate=rate)
+        plot = timeline(summarize(folder)["recordings"][0])
+        assert (plot.x_range.start, plot.x_range.end) == (0, end)
+        assert plot.xaxis[0].axis_label == label
+        bars = next(
+            r.data_source
+            for r in plot.renderers
+            if "left" in r.data_source.data and "name" in r.data_source.data
+        )
+        assert min(bars.data["left"]) == 0
+        assert max(bars.data["right"]) == end
+
+
+def test_the_band_of_a_signal_lies_in_its_row_and_breaks_at_gaps(tmp_path: Path) -> None:
+    recording = summarize(write_run_folder(tmp_path, channels=("a", "b"), rate=None))["recordings"][0]
+    plot = timeline(recording)
+    band = next(r for r in plot.renderers if type(r.glyph).__name__ == "Patch").data_source.data
+    x, y = np.asarray(band["x"]), np.asarray(band["y"])
+    ends = np.flatnonzero(np.isnan(x))
+    pieces = np.split(np.arange(x.size), ends + 1)[:-1]
+    spans = [(np.nanmin(x[piece]), np.nanmax(x[piece])) for piece in pieces]
+    edges, low = np.array(recording["signal"]["edges"]), recording["signal"]["low"][0]
+    gap = [i for i, value in enumerate(low) if value is None]
+    one_channel = [(0, edges[gap[0]]), (edges[gap[-1] + 1], 6000)]
+    npt.assert_allclose(spans, one_channel * 2)
+    rows = [-1 if np.nanmin(y[piece]) < -40 else 0 for piece in pieces]
+    assert rows == [0, 0, -1, -1]
+    assert np.nanmax(y) <= 0
+    assert np.nanmin(y) >= -80
+
+
+def test_channels_without_values_are_said_to_have_none(tmp_path: Path) -> None:
+    recording = summarize(write_run_folder(tmp_path, channels=("a", "b")))["recordings"][0]
+    recording["signal"]["low"] = recording["signal"]["high"] = [
+        [None] * len(recording["signal"]["low"][0])
+    ] * 2
+    assert list(timeline(recording).right[0].major_label_overrides.values()) == ["no values"] * 2
+
+
+def test_an_empty_vocabulary_makes_a_page(tmp_path: Path) -> None:
+    folder = write_run_folder(tmp_path, with_truth=False)
+    import polars as pl
+
+    pl.read_parquet(folder / "segments.parquet").clear().write_parquet(folder / "segments.parquet")
+    edit_summary(folder, units=[], motifs=[])
+    text = Tags(render(summarize(folder))).text
+    assert "found 0 units and 0 motifs" in text
+    assert text.count("None found.") == 2
+
+
+def test_report_is_replaced_whole_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    folder = write_run_folder(tmp_path)
+    before = {path.name for path in folder.iterdir()}
+    (folder / "report.html").write_text("old")
+    assert write_report(folder) == folder / "report.html"
+    assert (folder / "report.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert {path.name for path in folder.iterdir()} == before | {"report.html"}
+
+
+def test_a_report_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+    folder = write_run_folder(tmp_path)
+    (folder / "report.html").mkdir()
+    before = sorted(path.name for path in folder.iterdir())
+    with pytest.raises(OutputError, match="cannot be written"):
+        write_report(folder)
+    assert sorted(path.name for path in folder.iterdir()) == before
+
+
+def test_importing_the_report_loads_neither_bokeh_nor_polars() -> None:
+    heavy = "('bokeh', 'polars', 'jinja2', 'pydantic')"
+    code = f"import sys, rondo.report; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": ":".join(sys.path)},
+    )
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.slow
+def test_a_million_frames_make_a_light_page_quickly(tmp_path: Path) -> None:
+    channels = tuple(f"c{i}" for i in range(12))
+    folder = write_run_folder(
+        tmp_path, n_frames=1_000_000, channels=channels, unit_length=35, with_truth=False
+    )
+    import polars as pl
+
+    units = pl.read_parquet(folder / "segments.parquet").filter(pl.col("level") == "unit")
+    assert units.height > 19_000
+    pl.concat([units, units.with_columns(level=pl.lit("motif"))]).write_parquet(folder / "segments.parquet")
+    started = time.perf_counter()
+    path = write_report(folder)
+    assert time.perf_counter() - started < 10
+    assert path.stat().st_size < 15e6
