@@ -47,9 +47,7 @@ def main() -> None:
     size = parser.parse_args()
     rng = np.random.default_rng(0)
     clock = clock_labels(size.frames, size.predicted_segments)
-    print(
-        f"{size.frames:,} frames; segments: {size.true_segments:,} true, {size.predicted_segments:,} predicted"
-    )
+    print(f"{size.frames:,} frames; {size.true_segments:,} true, {size.predicted_segments:,} found segments")
     print(" classes  clusters   all scores + clock   plain ARI + AMI   ... of the clock   plain / ours")
     for n_classes, n_clusters in ((12, 30), (20, 300), (60, 3_000)):
         truth = random_track(size.frames, size.true_segments, n_classes, rng)

@@ -52,7 +52,6 @@ class Annotation:
                 f"annotation '{id}': classes run from {numbers.min()} to {numbers.max()}, "
                 f"but there are {len(names)} names; give one name for each of 0, 1, ..."
             )
-        numbers = numbers.copy()
         numbers.flags.writeable = False
         store = object.__setattr__
         store(self, "classes", numbers)

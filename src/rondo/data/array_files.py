@@ -244,7 +244,6 @@ def _npy_tiles(array: NpyArray, n_frames: int, n_columns: int) -> Iterator[Tile]
             stop = min(start + step, n_frames)
             numbers = np.frombuffer(_exactly(array, (stop - start) * width), dtype=array.dtype)
             yield slice(start, stop), slice(column, column + width), numbers.reshape(-1, width)
-    array.stream.read(1)  # at its end, an archive member's checksum is compared
 
 
 def _npy_whole(array: NpyArray) -> NDArray[Any]:

@@ -198,7 +198,7 @@ def _count_lines(file: BinaryIO, layout: Layout, block_bytes: int) -> int:
 
 
 def _count(text: bytes, character: str) -> int:
-    """As `bytes.count`, ten times faster where there are many."""
+    """As `bytes.count`, four times faster where there are many."""
     return int(np.count_nonzero(np.frombuffer(text, dtype=np.uint8) == ord(character)))
 
 
@@ -273,11 +273,12 @@ def _parsed_by_polars(text: bytes, layout: Layout, columns: Columns) -> Frames |
             has_header=False,
             separator=layout.delimiter,
             schema={str(position): dtype for position, dtype in types.items()},
-            null_values=_MISSING_IN_POLARS,
+            # looking for them in every cell takes a fifth of the time
+            null_values=_MISSING_IN_POLARS if b"N" in text or b"n" in text else None,
         )
     except pl.exceptions.PolarsError:
         return None
-    if table.height != _count(text, "\n"):
+    if table.height != _count(text, "\n"):  # a row lost or added would shift all frames that follow
         return None
     values = table.select(str(position) for position in columns.positions).to_numpy()
     if columns.clock is None:

@@ -113,7 +113,7 @@ def _named(where: str, id: str) -> Iterator[None]:
         yield
     except RecordingError as error:
         what = str(error).removeprefix(f"recording '{id}': ")  # the file names it better
-        raise RecordingError(f"{where}: {what}") from error
+        raise RecordingError(f"{where}: {_in_one_line(what)}") from error
     except InputError:
         raise
     except MemoryError as error:
@@ -121,16 +121,20 @@ def _named(where: str, id: str) -> Iterator[None]:
             f"{where}: it does not fit into memory; cut it into shorter recordings"
         ) from error
     except OSError as error:
-        reason = error.strerror or _in_one_line(error)
+        reason = error.strerror or _in_one_line(str(error))[:160]
         raise RecordingError(
             f"{where}: it cannot be read ({reason}); check the file and its permissions"
         ) from error
     except (Exception, PanicException) as error:  # damaged files fail in more ways than can be listed
         raise RecordingError(
-            f"{where}: it is damaged, or not what it claims to be ({_in_one_line(error)})"
+            f"{where}: it is damaged, or not what it claims to be ({_cause(error)})"
         ) from error
 
 
-def _in_one_line(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return f"{type(error).__name__}: {text[:160]}" if text else type(error).__name__
+def _cause(error: BaseException) -> str:
+    text = _in_one_line(str(error))[:160]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(text.split())  # names that a file gives to its columns or arrays may hold line ends

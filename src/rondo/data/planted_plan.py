@@ -28,6 +28,7 @@ class Gaps(NamedTuple):
 
 
 NO_GAPS = Gaps()
+DAY_S = 86_400
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,8 @@ def refuse(wrong: bool, setting: str, expected: str, got: object) -> None:
 
 def _refuse_range(setting: str, seconds: tuple[float, float], least: float) -> None:
     low, high = seconds
-    expected = f"(lo, hi) seconds with {least:g} <= lo <= hi"
-    refuse(not least <= low <= high < math.inf, setting, expected, seconds)
+    expected = f"(lo, hi) seconds with {least:g} <= lo <= hi <= {DAY_S}"
+    refuse(not least <= low <= high <= DAY_S, setting, expected, seconds)
 
 
 STANDARD = StreamPlan()

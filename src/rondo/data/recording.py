@@ -86,6 +86,10 @@ class Recording:
             return self.timestamps_s
         return None if self.rate is None else np.arange(self.n_frames) / self.rate
 
+    def renamed(self, id: str) -> Recording:
+        """The same recording under another id; values are shared, not copied."""
+        return Recording(self.values, self.rate, self.channels, id, self.timestamps_s, self.notes)
+
     def __repr__(self) -> str:
         clock = "unknown rate" if self.rate is None else f"{self.rate:g} Hz"
         return f"Recording('{self.id}', {self.n_frames} frames x {self.n_channels} channels, {clock})"

@@ -19,7 +19,11 @@ Column = nw.Series[Any]
 
 
 def read_parquet(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
-    """The recording in a Parquet file; one column is held beside the result at a time."""
+    """The recording in a Parquet file; one column is held beside the result at a time.
+
+    Where a page was damaged so that it claims an impossible size, polars ends the process ("memory allocation
+    failed"), and nothing here can catch that. All other damage is an error like any other.
+    """
     # an absolute path taken literally: no file name may be read as a pattern, a home folder or an address
     table = pl.scan_parquet(path.resolve(), glob=False, hive_partitioning=False)
     schema = nw.from_native(pl.DataFrame(schema=table.collect_schema()), eager_only=True).schema

@@ -1,54 +1,68 @@
-"""Latents -> vocabulary and timeline: cluster, smooth, keep what is used. The same steps serve units and motifs."""
+"""Latents -> unit vocabulary: cluster, smooth, and keep what persists."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.config import AcceptanceConfig, MixtureConfig
+from rondo.data.labels import runs_of
 from rondo.data.windows import Span
 from rondo.mixture import FittedMixture, acceptance_of, fit_mixture
-from rondo.units.timeline import Timeline, decode, typical_step
-from rondo.units.viterbi import smooth
-from rondo.vocabulary import Level, Vocabulary
+from rondo.units.timeline import centre_distances, smooth_spans
+from rondo.vocabulary import Vocabulary
 
 
-@dataclass(frozen=True, eq=False)
-class Discovery:
-    """A vocabulary, the cost of changing from one entry to another, and the timeline it gives on the fitted windows."""
-
-    vocabulary: Vocabulary
-    penalty: float
-
-
-def discover(
-    level: Level,
+def discover_units(
     latents: NDArray[np.float64],
     spans: Sequence[Span],
+    penalty: float,
+    shortest_run: float,
     config: MixtureConfig,
-    transition_scale: float,
     rng: np.random.Generator,
     device: str,
-) -> Discovery:
-    """Fit the mixture on latents (n_windows, n_dims), smooth its assignments, and make the entries that are used.
+) -> Vocabulary:
+    """Fit the mixture on latents (n_windows, n_dims), smooth its assignments, make entries of what persists.
 
     Windows of dropped components join the entry that smoothing gives them. Ids follow first appearance.
     """
     mixture = fit_mixture(latents, config, rng, device=device)
     posterior = mixture.posterior(latents)
     centres = _member_means(latents, posterior.argmax(axis=1), mixture)
-    penalty = transition_scale * typical_step(latents, spans)
-    costs = np.sqrt(((latents[:, None, :] - centres[None]) ** 2).sum(axis=2))
-    path = np.concatenate([smooth(costs[a:b], penalty) for a, b in spans])
-    vocabulary = Vocabulary(level)
+    distances = centre_distances(latents, centres)
+    kept = _persisting(distances, spans, penalty, shortest_run)
+    path = kept[smooth_spans(distances[:, kept], spans, penalty)]
+    vocabulary = Vocabulary("unit")
     for k in _by_first_appearance(path):
         members = path == k
-        radius, floor = acceptance_of(costs[members, k], posterior[members, k], AcceptanceConfig())
+        radius, floor = acceptance_of(distances[members, k], posterior[members, k], AcceptanceConfig())
         vocabulary = vocabulary.with_entry(centres[k], radius, floor, float(members.sum()))
-    return Discovery(vocabulary, penalty)
+    return vocabulary
+
+
+def _persisting(
+    distances: NDArray[np.float64], spans: Sequence[Span], penalty: float, shortest_run: float
+) -> NDArray[np.int64]:
+    """Components that usually last at least `shortest_run` windows.
+
+    Overlapping windows that straddle two units look alike and cluster, but such a passage is over before one whole
+    window has gone by. The least lasting component is dropped and its windows decoded anew, until all remaining last.
+    """
+    kept = np.arange(distances.shape[1])
+    while kept.size > 1:
+        path = smooth_spans(distances[:, kept], spans, penalty)
+        lengths: list[list[int]] = [[] for _ in kept]
+        for start, stop in spans:
+            runs = runs_of(path[start:stop])
+            for k, length in zip(runs.ids, runs.lengths, strict=True):
+                lengths[k].append(int(length))
+        typical = np.array([np.median(own) if own else 0.0 for own in lengths])
+        if typical.min() >= shortest_run:
+            break
+        kept = np.delete(kept, typical.argmin())
+    return kept
 
 
 def _member_means(

@@ -39,12 +39,24 @@ def typical_step(latents: NDArray[np.floating], spans: Sequence[Span]) -> float:
     return float(np.median(joined)) if joined.size else 0.0
 
 
+def centre_distances(latents: NDArray[np.floating], centres: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Euclidean distance of every latent to every centre, (n_windows, n_entries)."""
+    return np.stack([np.sqrt(((latents - centre) ** 2).sum(axis=1)) for centre in centres], axis=1)
+
+
+def smooth_spans(costs: NDArray[np.floating], spans: Sequence[Span], penalty: float) -> NDArray[np.int64]:
+    """Viterbi smoothing inside each span; nothing is carried over a gap."""
+    if not spans:
+        return np.zeros(0, dtype=np.int64)
+    return np.concatenate([smooth(costs[start:stop], penalty) for start, stop in spans])
+
+
 def decode(
     latents: NDArray[np.floating], spans: Sequence[Span], vocabulary: Vocabulary, penalty: float
 ) -> Timeline:
     """Smoothed entry of each window: emission cost is the distance to the entry's centre."""
     ids = np.array(vocabulary.ids, dtype=np.int32)
-    costs = np.sqrt(((latents[:, None, :] - vocabulary.centres[None]) ** 2).sum(axis=2))
-    chosen = np.concatenate([smooth(costs[a:b], penalty) for a, b in spans]) if spans else np.zeros(0, np.int64)
+    costs = centre_distances(latents, vocabulary.centres)
+    chosen = smooth_spans(costs, spans, penalty)
     distances = costs[np.arange(chosen.size), chosen] / vocabulary.radii[chosen]
     return Timeline(ids[chosen], distances, tuple(spans))

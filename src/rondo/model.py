@@ -1,0 +1,340 @@
+"""Rondo: the door. Its body names the stages in the paper's order; the maths lives in the stages."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo import artifact
+from rondo.config import ContinualConfig, RondoConfig, resolve
+from rondo.data.preprocess import Preprocessor, Signal
+from rondo.data.recording import Recording
+from rondo.data.suggest import window_and_step
+from rondo.data.windows import WindowGrid, Windows
+from rondo.errors import ModelError, NotFittedError, RecordingError, SettingError
+from rondo.labelling import Labelling
+from rondo.motifs.model import MotifModel, fit_motifs
+from rondo.provenance import provenance_of
+from rondo.training.device import resolve_device
+from rondo.training.seeding import generators
+from rondo.units.model import UnitModel, fit_units
+
+Progress = Callable[[str, int, int], None]
+"""Called as progress(stage, done, total) before each step."""
+
+_RATE_TOLERANCE = 0.01  # recordings whose rates differ by less share one vocabulary
+
+
+class Rondo:
+    """Find what recurs in one or many recordings.
+
+    >>> from rondo.data.synthetic import plant
+    >>> stream = plant(n_frames=6_000, seed=1)
+    >>> model = Rondo(window="1.5s", seed=0).fit(stream.recording)
+    >>> labelling = model.predict(stream.recording)
+    >>> labelling.units.shape == labelling.motifs.shape == (6_000,)
+    True
+
+    `window` and `step` are frames (256), seconds ("2s") or "auto"; None leaves a setting as the preset has it.
+    `settings` holds any other setting by its dotted name, {"units.dimension": 3}. What is learned ends in `_`.
+    """
+
+    config_: RondoConfig
+    preprocessor_: Preprocessor
+    unit_model_: UnitModel
+    motif_model_: MotifModel
+    window_length_frames_: int
+    step_frames_: int
+    rate_: float | None
+    provenance_: dict[str, Any]
+
+    def __init__(
+        self,
+        window: int | str | None = None,
+        step: int | str | None = None,
+        encoder: str | None = None,
+        *,
+        preset: str = "default",
+        settings: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        device: str = "auto",
+    ) -> None:
+        self.window = window
+        self.step = step
+        self.encoder = encoder
+        self.preset = preset
+        self.settings = settings
+        self.seed = seed
+        self.device = device
+
+    # ------------------------------------------------------------ learning
+
+    def fit(self, recordings: Any, *, progress: Progress | None = None) -> Rondo:
+        """Learn one vocabulary of units and one of motifs over all recordings given."""
+        config = self.resolved_config()
+        _refuse_unbuilt(config)
+        recordings = as_recordings(recordings)
+        tell = progress or _silent
+        rngs = generators(config.seed, ("units", "motifs"))
+        device = resolve_device(config.device)
+
+        tell("preparing", 0, 3)
+        rate = _common_rate(recordings)
+        preprocessor = Preprocessor.fit(recordings, config.preprocess)
+        signals = [preprocessor.apply(recording) for recording in recordings]
+        length, step = window_and_step(signals, config.windows)
+        windows = [_windows(signal, length, step) for signal in signals]
+        tell("units", 1, 3)
+        units = fit_units([w for w in windows if len(w)], config.encoder, config.units, rngs["units"], device)
+        tell("motifs", 2, 3)
+        timelines = [units.timeline(w) for w in windows if len(w)]
+        motifs = fit_motifs(timelines, units.vocabulary.ids, config.motifs, rngs["motifs"])
+        tell("done", 3, 3)
+
+        self.config_, self.preprocessor_ = config, preprocessor
+        self.unit_model_, self.motif_model_ = units, motifs
+        self.window_length_frames_, self.step_frames_, self.rate_ = length, step, rate
+        self.provenance_ = provenance_of(recordings)
+        return self
+
+    def fit_motifs(self, recordings: Any) -> Rondo:
+        """Transfer: keep the units as they are, learn the motifs anew from these recordings."""
+        recordings = as_recordings(recordings)
+        timelines = [
+            self.unit_model_.timeline(self._windows_of(r)[1]) for r in recordings if self._is_fitted()
+        ]
+        timelines = [timeline for timeline in timelines if timeline.ids.size]
+        if not timelines:
+            raise RecordingError(
+                "no recording is long enough for one window; motifs cannot be learned from nothing"
+            )
+        rng = generators(self.config_.seed, ("units", "motifs"))["motifs"]
+        self.motif_model_ = fit_motifs(timelines, self.unit_model_.vocabulary.ids, self.config_.motifs, rng)
+        self.provenance_ = self.provenance_ | {"motifs_refitted_on": provenance_of(recordings)["recordings"]}
+        return self
+
+    # ------------------------------------------------------------ reading
+
+    def predict(self, recordings: Any) -> Any:
+        """Label recordings with the vocabularies as they are: a Labelling for one, a list for several."""
+        self._is_fitted()
+        several = isinstance(recordings, Sequence) and not isinstance(recordings, str)
+        labellings = [self._label(recording) for recording in as_recordings(recordings)]
+        return labellings if several else labellings[0]
+
+    def _label(self, recording: Recording) -> Labelling:
+        signal, windows = self._windows_of(recording)
+        units = self.unit_model_.timeline(windows)
+        motifs = self.motif_model_.timeline(units)
+        grid, rule = windows.grid, self.config_.windows.projection
+
+        def rows(per_frame: NDArray[Any]) -> NDArray[Any]:
+            return np.ascontiguousarray(signal.to_rows(per_frame))
+
+        return Labelling(
+            recording.id,
+            rows(grid.project(units.ids, rule)),
+            rows(grid.project(motifs.ids, rule)),
+            rows(grid.spread(units.scores)),
+            rows(grid.spread(motifs.scores)),
+            recording.times_s,
+            recording.rate,
+            _row_breaks(signal),
+            units.share_accepted,
+            signal.notes + _short_span_notes(signal, grid),
+        )
+
+    def _windows_of(self, recording: Recording) -> tuple[Signal, Windows]:
+        self._is_fitted()
+        if self.rate_ is not None and recording.rate is not None:
+            _common_rate([recording], expected=self.rate_)
+        signal = self.preprocessor_.apply(recording)
+        return signal, _windows(signal, self.window_length_frames_, self.step_frames_)
+
+    # ------------------------------------------------------------ keeping
+
+    def save(self, folder: str | Path) -> None:
+        """Write the fitted model as a folder: manifest.json + tensors.safetensors."""
+        self._is_fitted()
+        preprocessor = self.preprocessor_
+        tensors: dict[str, NDArray[np.generic]] = {
+            "preprocess.mean": preprocessor.mean,
+            "preprocess.scale": preprocessor.scale,
+            "preprocess.components": preprocessor.components,
+        }
+        tensors |= {f"units.{name}": tensor for name, tensor in self.unit_model_.tensors().items()}
+        tensors |= {f"motifs.{name}": tensor for name, tensor in self.motif_model_.tensors().items()}
+        provenance = self.provenance_ | {
+            "channels": list(preprocessor.channels),
+            "rate": self.rate_,
+            "window_length_frames": self.window_length_frames_,
+            "step_frames": self.step_frames_,
+        }
+        config = self.config_.model_dump(mode="json")
+        artifact.save(Path(folder), artifact.Artifact(config, provenance, tensors))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Rondo:
+        """Read a model folder; nothing in it is executed, and a damaged one is refused with what is wrong."""
+        stored = artifact.load(Path(folder))
+        try:
+            return cls._restore(stored)
+        except (KeyError, IndexError, ValueError, TypeError, SettingError) as error:
+            raise ModelError(
+                f"{folder}: its parts do not fit together ({_first_line(error)}); fit the model again"
+            ) from None
+
+    @classmethod
+    def _restore(cls, stored: artifact.Artifact) -> Rondo:
+        model = cls.from_config(RondoConfig.model_validate(stored.config))
+        config = model.resolved_config()
+        parts: dict[str, dict[str, NDArray[np.generic]]] = {"preprocess": {}, "units": {}, "motifs": {}}
+        for name, tensor in stored.tensors.items():
+            part, _, inner = name.partition(".")
+            parts[part][inner] = tensor
+        provenance = dict(stored.provenance)
+        channels = tuple(str(name) for name in provenance.pop("channels"))
+        mean, scale, components = (
+            np.asarray(parts["preprocess"][name], np.float64) for name in ("mean", "scale", "components")
+        )
+        if mean.shape != (len(channels),) or scale.shape != mean.shape or components.shape[1:] != mean.shape:
+            raise ValueError("preprocessing does not fit the channels")
+        model.preprocessor_ = Preprocessor(config.preprocess, channels, mean, scale, components)
+        rate = provenance.pop("rate")
+        model.rate_ = None if rate is None else float(rate)
+        model.window_length_frames_ = int(provenance.pop("window_length_frames"))
+        model.step_frames_ = int(provenance.pop("step_frames"))
+        model.unit_model_ = UnitModel.restore(parts["units"], config.encoder)
+        model.motif_model_ = MotifModel.restore(parts["motifs"])
+        model.config_, model.provenance_ = config, provenance
+        probe = np.random.default_rng(0).normal(
+            size=(model.window_length_frames_ + model.step_frames_, len(channels))
+        )
+        model.predict(
+            Recording(probe, rate=model.rate_, channels=channels)
+        )  # shapes that do not fit fail here
+        return model
+
+    # ------------------------------------------------------------ settings, with scikit-learn's manners
+
+    @classmethod
+    def from_config(cls, config: RondoConfig) -> Rondo:
+        """A model with exactly this configuration."""
+        return cls(settings=config.model_dump(), seed=config.seed, device=config.device)
+
+    def resolved_config(self) -> RondoConfig:
+        """Every setting: the preset, changed by what was given."""
+        overrides: dict[str, Any] = dict(self.settings or {})
+        given = {"encoder.name": self.encoder, "windows.length": self.window, "windows.step": self.step}
+        overrides |= {name: value for name, value in given.items() if value is not None}
+        return resolve(self.preset, overrides=overrides | {"seed": self.seed, "device": self.device})
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The constructor's arguments; `deep` is there for scikit-learn."""
+        return {name: getattr(self, name) for name in _parameter_names()}
+
+    def set_params(self, **params: Any) -> Rondo:
+        """Change constructor arguments by name."""
+        for name, value in params.items():
+            if name not in _parameter_names():
+                raise SettingError(f"Rondo has no parameter '{name}'; it has {', '.join(_parameter_names())}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(Rondo).parameters
+        changed = {k: v for k, v in self.get_params().items() if v != defaults[k].default}
+        return f"Rondo({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+
+    def _is_fitted(self) -> bool:
+        if not hasattr(self, "motif_model_"):
+            raise NotFittedError(
+                "this Rondo is not fitted yet; call fit(recordings) or Rondo.load(folder) first"
+            )
+        return True
+
+
+def as_recordings(recordings: Any) -> list[Recording]:
+    """One or many recordings, arrays or tables, as a list of Recordings with ids that differ."""
+    if isinstance(recordings, Recording):
+        return [recordings]
+    if isinstance(recordings, np.ndarray):
+        return [Recording(recordings)]
+    if not isinstance(recordings, Sequence):
+        return [Recording.from_frame(recordings)]
+    if not recordings:
+        raise RecordingError("no recording was given; expected at least one")
+    several = [item if isinstance(item, Recording) else as_recordings(item)[0] for item in recordings]
+    named = [
+        r if r.id != "recording" or len(several) == 1 else r.renamed(f"recording{i}")
+        for i, r in enumerate(several)
+    ]
+    ids = [recording.id for recording in named]
+    twice = next((id for id in ids if ids.count(id) > 1), None)
+    if twice is not None:
+        raise RecordingError(
+            f"two recordings have the id '{twice}'; ids must differ (files: the name without suffix)"
+        )
+    return named
+
+
+def _windows(signal: Signal, length: int, step: int) -> Windows:
+    return Windows(signal.values, WindowGrid(length, step, signal.n_frames, signal.spans))
+
+
+def _common_rate(recordings: Sequence[Recording], expected: float | None = None) -> float | None:
+    rate = expected if expected is not None else recordings[0].rate
+    for recording in recordings:
+        if (recording.rate is None) != (rate is None) or (
+            rate is not None
+            and recording.rate is not None
+            and abs(recording.rate / rate - 1) > _RATE_TOLERANCE
+        ):
+            raise RecordingError(
+                f"recording '{recording.id}' has {_hertz(recording.rate)}, expected {_hertz(rate)}; "
+                "resample it, or give one --rate for all"
+            )
+    return rate
+
+
+def _hertz(rate: float | None) -> str:
+    return "no sampling rate" if rate is None else f"{rate:g} Hz"
+
+
+def _row_breaks(signal: Signal) -> NDArray[np.int64]:
+    """Rows at which a new contiguous span begins."""
+    starts = np.array([start for start, _ in signal.spans], dtype=np.int64)
+    if signal.frame_of_row is not None:
+        starts = np.searchsorted(signal.frame_of_row, starts).astype(np.int64)
+    return starts[(starts > 0) & (starts < signal.n_rows)]
+
+
+def _short_span_notes(signal: Signal, grid: WindowGrid) -> tuple[str, ...]:
+    short = [stop - start for start, stop in signal.spans if stop - start < grid.length_frames]
+    if not short:
+        return ()
+    return (f"{len(short)} stretch(es) shorter than a window ({sum(short)} frames in all): labelled OTHER",)
+
+
+def _refuse_unbuilt(config: RondoConfig) -> None:
+    if config.continual != ContinualConfig():
+        raise SettingError(
+            "continual.* has no effect: continual mode is not in this version of Rondo; leave it as it is"
+        )
+
+
+def _parameter_names() -> list[str]:
+    return list(inspect.signature(Rondo).parameters)
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """The progress of those who asked for none."""
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,0 +1,42 @@
+"""What the tests of the readers share: a small recording, ways to store it, and the shape of a refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from rondo.errors import RecordingError
+
+VALUES = np.array([[1.5, -2.0], [np.nan, 0.25], [3.0, 1e6]], dtype=np.float32)
+
+
+def refusal(read: Callable[[], object], *, naming: Path | str) -> str:
+    with pytest.raises(RecordingError) as caught:
+        read()
+    message = str(caught.value)
+    assert message.startswith(str(naming)), message
+    assert "\n" not in message
+    return message
+
+
+def write(folder: Path, name: str, content: bytes | str) -> Path:
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def save_h5(path: Path, **arrays: Any) -> None:
+    with h5py.File(path, "w") as file:
+        for name, array in arrays.items():
+            file[name] = array
+
+
+def save_array(path: Path, array: np.ndarray) -> None:
+    {".npy": np.save, ".npz": lambda p, a: np.savez(p, X=a), ".h5": lambda p, a: save_h5(p, X=a)}[
+        path.suffix
+    ](path, array)

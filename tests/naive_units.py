@@ -1,0 +1,129 @@
+"""Slow, obvious twins of encoders, projections, smoothing and timelines: by the definition, in plain loops."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eig
+
+Floats = NDArray[np.float64]
+Span = tuple[int, int]
+
+
+# ---------------------------------------------------------------- statistics of one window
+
+
+def window_statistics(window: NDArray[np.floating], correlation_floor: float) -> dict[str, list[float]]:
+    """mean, spread, change and correlations of one window (n_channels, length), in Python floats."""
+    channels = [[float(value) for value in channel] for channel in window]
+    length = len(channels[0])
+    means = [math.fsum(channel) / length for channel in channels]
+    centred = [[value - mean for value in channel] for channel, mean in zip(channels, means, strict=True)]
+    spreads = [math.sqrt(math.fsum(value**2 for value in channel) / length) for channel in centred]
+    changes = [
+        math.fsum(abs(b - a) for a, b in itertools.pairwise(channel)) / max(1, length - 1)
+        for channel in channels
+    ]
+    correlations = [
+        math.fsum(a * b for a, b in zip(centred[i], centred[j], strict=True))
+        / (length * (spreads[i] + correlation_floor) * (spreads[j] + correlation_floor))
+        for i, j in itertools.combinations(range(len(channels)), 2)
+    ]
+    return {"mean": means, "spread": spreads, "change": changes, "correlation": correlations}
+
+
+def statistics_encoding(windows: Sequence[NDArray[np.floating]], correlation_floor: float, clip: float) -> Floats:
+    """Statistics of every window, standardised over the windows, clipped, balanced by block."""
+    rows = [window_statistics(window, correlation_floor) for window in windows]
+    blocks = []
+    for name in rows[0]:
+        block = np.array([row[name] for row in rows])
+        spread = block.std(axis=0)
+        varies = spread > 1e-6 * np.abs(block).max(axis=0, initial=0)
+        scaled = np.where(varies, (block - block.mean(axis=0)) / np.where(varies, spread, 1.0), 0.0)
+        blocks.append(np.clip(scaled, -clip, clip) / math.sqrt(max(1, int(varies.sum()))))
+    return np.concatenate(blocks, axis=1)
+
+
+# ---------------------------------------------------------------- slow projection
+
+
+def moving_mean(values: Floats, width: int) -> Floats:
+    """Mean of the `width` values around each, the edges repeated; an even width leans to the past."""
+    n = len(values)
+    around = range(-(width // 2), width - width // 2)
+    return np.array([np.mean([values[min(max(t + d, 0), n - 1)] for d in around], axis=0) for t in range(n)])
+
+
+def slow_latents(
+    representations: Floats, spans: Sequence[Span], pca_dim: int, dimension: int, ridge: float
+) -> tuple[Floats, Floats]:
+    """Latents and their slowness by the definition: dense covariances, pair by pair, and a general eigenproblem."""
+    centred = representations - representations.mean(axis=0)
+    p = max(1, min(pca_dim, centred.shape[1], centred.shape[0] // 5))
+    q = centred @ np.linalg.svd(centred, full_matrices=False)[2][:p].T
+    c0, c1, n_pairs = np.zeros((p, p)), np.zeros((p, p)), 0
+    for a, b in spans:
+        steady = q[a:b] - moving_mean(q[a:b], max(3, (b - a) // 2))
+        steady = steady - steady.mean(axis=0)
+        for t in range(b - a):
+            c0 += np.outer(steady[t], steady[t]) / len(q)
+        for t in range(b - a - 1):
+            c1 += (np.outer(steady[t], steady[t + 1]) + np.outer(steady[t + 1], steady[t])) / 2
+            n_pairs += 1
+    damped = c0 + ridge * np.trace(c0) / p * np.eye(p)
+    values, vectors = eig(c1 / n_pairs, damped)
+    order = np.argsort(-values.real)[: min(dimension, p)]
+    slowness, vectors = np.maximum(values.real[order], 0.0), vectors.real[:, order]
+    for i in range(len(order)):
+        vectors[:, i] /= math.sqrt(vectors[:, i] @ damped @ vectors[:, i])
+    return q @ (vectors * slowness), slowness
+
+
+# ---------------------------------------------------------------- smoothing and timelines
+
+
+def path_cost(costs: Floats, penalty: float, path: Sequence[int]) -> float:
+    spent = math.fsum(costs[t][k] for t, k in enumerate(path))
+    return spent + penalty * sum(a != b for a, b in itertools.pairwise(path))
+
+
+def least_path_cost(costs: Floats, penalty: float) -> float:
+    """Cost of the cheapest of all n_entries ** n_windows paths."""
+    n_windows, n_entries = costs.shape
+    paths = itertools.product(range(n_entries), repeat=n_windows)
+    return min(path_cost(costs, penalty, path) for path in paths)
+
+
+def viterbi(costs: Floats, penalty: float) -> NDArray[np.int64]:
+    """The textbook: every entry looks at every predecessor, O(n_windows * n_entries^2)."""
+    n_windows, n_entries = costs.shape
+    change = penalty * (1 - np.eye(n_entries))
+    total = costs[0].astype(np.float64)
+    came_from = np.empty((n_windows, n_entries), dtype=np.int64)
+    for t in range(1, n_windows):
+        through = total[:, None] + change
+        came_from[t] = through.argmin(axis=0)
+        total = through.min(axis=0) + costs[t]
+    path = np.empty(n_windows, dtype=np.int64)
+    path[-1] = total.argmin()
+    for t in range(n_windows - 1, 0, -1):
+        path[t - 1] = came_from[t, path[t]]
+    return path
+
+
+def distance(a: Sequence[float], b: Sequence[float]) -> float:
+    return math.sqrt(math.fsum((x - y) ** 2 for x, y in zip(a, b, strict=True)))
+
+
+def step_median(latents: Floats, spans: Sequence[Span]) -> float:
+    """Median distance of consecutive latents, never across spans; 0 where there is no pair."""
+    steps = sorted(distance(latents[t], latents[t + 1]) for a, b in spans for t in range(a, b - 1))
+    if not steps:
+        return 0.0
+    middle = len(steps) // 2
+    return steps[middle] if len(steps) % 2 else (steps[middle - 1] + steps[middle]) / 2
