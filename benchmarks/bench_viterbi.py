@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from rondo.units.viterbi import smooth
 
 
+SIZES = ((14_000, 30, 0.0), (14_000, 30, 1.0), (14_000, 30, 10.0), (1_000, 8, 1.0))
+
+
 def textbook(costs: NDArray[np.float64], penalty: float) -> NDArray[np.int64]:
     """O(n_windows * n_entries^2), vectorised over pairs of entries."""
     n_windows, n_entries = costs.shape
@@ -45,13 +48,16 @@ def milliseconds(action: Callable[[], object], n_runs: int) -> float:
 def main() -> None:
     rng = np.random.default_rng(0)
     print(" windows  entries  penalty      ours   textbook   textbook / ours")
-    for n_windows, n_entries, penalty in ((14_000, 30, 0.0), (14_000, 30, 1.0), (14_000, 30, 10.0), (1_000, 8, 1.0)):
+    for n_windows, n_entries, penalty in SIZES:
         costs = rng.random((n_windows, n_entries))
         if not np.array_equal(smooth(costs, penalty), textbook(costs, penalty)):
             raise SystemExit("the two paths differ")
         ours = milliseconds(lambda c=costs, p=penalty: smooth(c, p), n_runs=9)
         plain = milliseconds(lambda c=costs, p=penalty: textbook(c, p), n_runs=3)
-        print(f"{n_windows:>8,} {n_entries:>8} {penalty:>8} {ours:>6.1f} ms {plain:>7.1f} ms {plain / ours:>14.1f} x")
+        print(
+            f"{n_windows:>8,} {n_entries:>8} {penalty:>8} "
+            f"{ours:>6.1f} ms {plain:>7.1f} ms {plain / ours:>14.1f} x"
+        )
 
 
 if __name__ == "__main__":

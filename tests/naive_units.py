@@ -1,4 +1,4 @@
-"""Slow, obvious twins of encoders, projections, smoothing and timelines: by the definition, in plain loops."""
+"""Slow, obvious twins of encoders, projections, smoothing and timelines: by the definition, in loops."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def window_statistics(window: NDArray[np.floating], correlation_floor: float) ->
     return {"mean": means, "spread": spreads, "change": changes, "correlation": correlations}
 
 
-def statistics_encoding(windows: Sequence[NDArray[np.floating]], correlation_floor: float, clip: float) -> Floats:
+def statistics_encoding(
+    windows: Sequence[NDArray[np.floating]], correlation_floor: float, clip: float
+) -> Floats:
     """Statistics of every window, standardised over the windows, clipped, balanced by block."""
     rows = [window_statistics(window, correlation_floor) for window in windows]
     blocks = []
@@ -62,7 +64,7 @@ def moving_mean(values: Floats, width: int) -> Floats:
 def slow_latents(
     representations: Floats, spans: Sequence[Span], pca_dim: int, dimension: int, ridge: float
 ) -> tuple[Floats, Floats]:
-    """Latents and their slowness by the definition: dense covariances, pair by pair, and a general eigenproblem."""
+    """Latents and their slowness by the definition: covariances pair by pair, a general eigenproblem."""
     centred = representations - representations.mean(axis=0)
     p = max(1, min(pca_dim, centred.shape[1], centred.shape[0] // 5))
     q = centred @ np.linalg.svd(centred, full_matrices=False)[2][:p].T

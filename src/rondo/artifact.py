@@ -43,9 +43,7 @@ def save(folder: Path, artifact: Artifact) -> None:
     from safetensors.numpy import save as to_bytes
 
     if folder.exists() and not _replaceable(folder):
-        raise OutputError(
-            f"{folder}: exists and is not a model folder; choose another place to save the model"
-        )
+        raise OutputError(f"{folder}: exists and is not a model folder; choose another place to save the model")
     blob = to_bytes({name: np.ascontiguousarray(tensor) for name, tensor in artifact.tensors.items()})
     manifest: dict[str, Any] = {
         "format": _FORMAT,
@@ -83,18 +81,14 @@ def load(folder: Path) -> Artifact:
             f"{folder / _TENSORS}: cannot be read ({error.strerror}); the model folder is incomplete"
         ) from None
     if hashlib.sha256(blob).hexdigest() != manifest["tensors_sha256"]:
-        raise ModelError(
-            f"{folder / _TENSORS}: truncated or changed since it was saved; copy the model folder anew"
-        )
+        raise ModelError(f"{folder / _TENSORS}: truncated or changed since it was saved; copy the model folder anew")
     return Artifact(manifest["config"], manifest["provenance"], _read_tensors(folder, blob))
 
 
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / _MANIFEST
     if not folder.is_dir():
-        raise ModelError(
-            f"{folder}: no such model folder; expected one that `rondo discover` or Rondo.save wrote"
-        )
+        raise ModelError(f"{folder}: no such model folder; expected one that `rondo discover` or Rondo.save wrote")
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -117,9 +111,7 @@ def _read_manifest(folder: Path) -> dict[str, Any]:
     stated = manifest.pop("manifest_sha256", None)
     expected = {"config": dict, "provenance": dict, "tensors_sha256": str}
     if stated != _checksum(manifest) or not all(isinstance(manifest.get(k), t) for k, t in expected.items()):
-        raise ModelError(
-            f"{path}: edited since it was saved (its checksum differs); copy the model folder anew"
-        )
+        raise ModelError(f"{path}: edited since it was saved (its checksum differs); copy the model folder anew")
     return manifest
 
 
@@ -133,9 +125,7 @@ def _read_tensors(folder: Path, blob: bytes) -> dict[str, NDArray[np.generic]]:
         raise ModelError(f"{folder / _TENSORS}: not a safetensors file ({error})") from None
     for name, tensor in tensors.items():
         if tensor.dtype.kind == "f" and not np.isfinite(tensor).all():
-            raise ModelError(
-                f"{folder / _TENSORS}: tensor '{name}' has non-finite values; fit the model again"
-            )
+            raise ModelError(f"{folder / _TENSORS}: tensor '{name}' has non-finite values; fit the model again")
     return tensors
 
 

@@ -78,19 +78,14 @@ def to_frames(duration: int | str, rate: float | None, setting: str) -> int:
         return checked
     match = _SECONDS.fullmatch(checked)
     if match is None:
-        raise SettingError(
-            f"{setting} = {duration!r} has no length in frames; give frames (256) or seconds ('2s')"
-        )
+        raise SettingError(f"{setting} = {duration!r} has no length in frames; give frames (256) or seconds ('2s')")
     if rate is None:
         raise SettingError(
-            f"{setting} = {duration!r} is a time but the sampling rate is unknown; "
-            "give --rate HZ, or frames instead"
+            f"{setting} = {duration!r} is a time but the sampling rate is unknown; give --rate HZ, or frames instead"
         )
     frames = round(float(match[1]) * _UNIT_S[match[2]] * rate)
     if frames < 1:
-        raise SettingError(
-            f"{setting} = {duration!r} is shorter than one frame at {rate:g} Hz; give a longer duration"
-        )
+        raise SettingError(f"{setting} = {duration!r} is shorter than one frame at {rate:g} Hz; give a longer duration")
     return frames
 
 
@@ -108,9 +103,7 @@ class WindowsConfig(_Stage):
         "auto",
         "ours: 1.5 s, or the typical period where that makes no sense; paper: per data set (Table preproc)",
     )
-    step: Duration = _setting(
-        "auto", "ours: a quarter of the window; the paper sets it per data set (Table preproc)"
-    )
+    step: Duration = _setting("auto", "ours: a quarter of the window; the paper sets it per data set (Table preproc)")
     projection: Literal["vote", "centre", "start"] = _setting(
         "vote", "ours: oracle windows reach MoF 98.7 on MoCap with vote, 89.8 with start (docs/windows.md)"
     )
@@ -126,9 +119,7 @@ class PreprocessConfig(_Stage):
     statistics: Literal["recording", "dataset"] = _setting(
         "recording", "paper: app. baselines standardise within each recording"
     )
-    pca_components: int = _setting(
-        0, "ours: 0 = off; paper: Table preproc uses PCA for high-dimensional sets", ge=0
-    )
+    pca_components: int = _setting(0, "ours: 0 = off; paper: Table preproc uses PCA for high-dimensional sets", ge=0)
     missing: Literal["interpolate", "refuse"] = _setting("interpolate", "ours: the paper does not say")
     max_gap: Duration = _setting(
         "auto",
@@ -197,12 +188,8 @@ class SlowUnitsConfig(_Stage):
 
     method: Literal["slow"] = "slow"
     pca_dim: int = _setting(30, "ours: recurrence study, step 2", ge=1)
-    dimension: int = _setting(
-        4, "ours: recurrence study; 3 favours few long units, 8 favours MoF and F1@50", ge=1
-    )
-    ridge: float = _setting(
-        0.1, "ours: recurrence study; without it some direction is slow by accident", ge=0
-    )
+    dimension: int = _setting(4, "ours: recurrence study; 3 favours few long units, 8 favours MoF and F1@50", ge=1)
+    ridge: float = _setting(0.1, "ours: recurrence study; without it some direction is slow by accident", ge=0)
     persistence: float = _setting(
         1.0,
         "ours: a unit that usually lasts less than this many window lengths is a passage between units",
@@ -238,12 +225,8 @@ class UnitAlignConfig(_Stage):
 class AcceptanceConfig(_Stage):
     """Which windows and subsequences an entry accepts."""
 
-    radius_quantile: float = _setting(
-        0.95, "paper: Table Motif discovery, distance threshold P95", gt=0, le=1
-    )
-    posterior_quantile: float = _setting(
-        0.05, "paper: Table Motif discovery, posterior threshold P5", ge=0, lt=1
-    )
+    radius_quantile: float = _setting(0.95, "paper: Table Motif discovery, distance threshold P95", gt=0, le=1)
+    posterior_quantile: float = _setting(0.05, "paper: Table Motif discovery, posterior threshold P5", ge=0, lt=1)
 
 
 class GrammarMotifsConfig(_Stage):
@@ -251,9 +234,7 @@ class GrammarMotifsConfig(_Stage):
 
     method: Literal["grammar"] = "grammar"
     motif_cap: int = _setting(16, "ours: planted streams have 6; unused motifs cost nothing", ge=1)
-    prior: float = _setting(
-        0.02, "ours: planted streams, motif AMI 77 at 0.02 and 35 at 0.1 (docs/motifs.md)", gt=0
-    )
+    prior: float = _setting(0.02, "ours: planted streams, motif AMI 77 at 0.02 and 35 at 0.1 (docs/motifs.md)", gt=0)
     phrase_distance: float = _setting(
         0.5,
         "ours: occurrences whose unit sequences differ in more than this share are different motifs",
@@ -287,9 +268,7 @@ class MotifFormerConfig(_Stage):
     variance_weight: float = _setting(0.01, "paper: Table MotifFormer", ge=0)
     temperature: float = _setting(0.1, "paper: Table MotifFormer", gt=0)
     claim_share: float = _setting(0.10, "paper: Table Motif discovery, strongest 10 %", gt=0, le=1)
-    link: Literal["none", "overlap", "descriptor"] = _setting(
-        "none", "paper: silent; none matches its SegRatio"
-    )
+    link: Literal["none", "overlap", "descriptor"] = _setting("none", "paper: silent; none matches its SegRatio")
     mixture: MixtureConfig = MixtureConfig(covariance="diagonal", latent_dim=32, component_cap=36)
     acceptance: AcceptanceConfig = AcceptanceConfig()
 
@@ -311,13 +290,9 @@ class ContinualConfig(_Stage):
     )
 
 
-EncoderConfig = Annotated[
-    SummaryStatsConfig | TS2VecConfig | TimeMAEConfig | MantisConfig, Field(discriminator="name")
-]
+EncoderConfig = Annotated[SummaryStatsConfig | TS2VecConfig | TimeMAEConfig | MantisConfig, Field(discriminator="name")]
 UnitsConfig = Annotated[SlowUnitsConfig | UnitAlignConfig, Field(discriminator="method")]
-MotifsConfig = Annotated[
-    GrammarMotifsConfig | MotifFormerConfig | NoMotifsConfig, Field(discriminator="method")
-]
+MotifsConfig = Annotated[GrammarMotifsConfig | MotifFormerConfig | NoMotifsConfig, Field(discriminator="method")]
 
 
 class RondoConfig(_Stage):

@@ -105,14 +105,10 @@ class Rondo:
     def fit_motifs(self, recordings: Any) -> Rondo:
         """Transfer: keep the units as they are, learn the motifs anew from these recordings."""
         recordings = as_recordings(recordings)
-        timelines = [
-            self.unit_model_.timeline(self._windows_of(r)[1]) for r in recordings if self._is_fitted()
-        ]
+        timelines = [self.unit_model_.timeline(self._windows_of(r)[1]) for r in recordings if self._is_fitted()]
         timelines = [timeline for timeline in timelines if timeline.ids.size]
         if not timelines:
-            raise RecordingError(
-                "no recording is long enough for one window; motifs cannot be learned from nothing"
-            )
+            raise RecordingError("no recording is long enough for one window; motifs cannot be learned from nothing")
         rng = generators(self.config_.seed, ("units", "motifs"))["motifs"]
         self.motif_model_ = fit_motifs(timelines, self.unit_model_.vocabulary.ids, self.config_.motifs, rng)
         self.provenance_ = self.provenance_ | {"motifs_refitted_on": provenance_of(recordings)["recordings"]}
@@ -212,12 +208,8 @@ class Rondo:
         model.unit_model_ = UnitModel.restore(parts["units"], config.encoder)
         model.motif_model_ = MotifModel.restore(parts["motifs"])
         model.config_, model.provenance_ = config, provenance
-        probe = np.random.default_rng(0).normal(
-            size=(model.window_length_frames_ + model.step_frames_, len(channels))
-        )
-        model.predict(
-            Recording(probe, rate=model.rate_, channels=channels)
-        )  # shapes that do not fit fail here
+        probe = np.random.default_rng(0).normal(size=(model.window_length_frames_ + model.step_frames_, len(channels)))
+        model.predict(Recording(probe, rate=model.rate_, channels=channels))  # shapes that do not fit fail here
         return model
 
     # ------------------------------------------------------------ settings, with scikit-learn's manners
@@ -253,9 +245,7 @@ class Rondo:
 
     def _is_fitted(self) -> bool:
         if not hasattr(self, "motif_model_"):
-            raise NotFittedError(
-                "this Rondo is not fitted yet; call fit(recordings) or Rondo.load(folder) first"
-            )
+            raise NotFittedError("this Rondo is not fitted yet; call fit(recordings) or Rondo.load(folder) first")
         return True
 
 
@@ -271,15 +261,12 @@ def as_recordings(recordings: Any) -> list[Recording]:
         raise RecordingError("no recording was given; expected at least one")
     several = [item if isinstance(item, Recording) else as_recordings(item)[0] for item in recordings]
     named = [
-        r if r.id != "recording" or len(several) == 1 else r.renamed(f"recording{i}")
-        for i, r in enumerate(several)
+        r if r.id != "recording" or len(several) == 1 else r.renamed(f"recording{i}") for i, r in enumerate(several)
     ]
     ids = [recording.id for recording in named]
     twice = next((id for id in ids if ids.count(id) > 1), None)
     if twice is not None:
-        raise RecordingError(
-            f"two recordings have the id '{twice}'; ids must differ (files: the name without suffix)"
-        )
+        raise RecordingError(f"two recordings have the id '{twice}'; ids must differ (files: the name without suffix)")
     return named
 
 
@@ -291,9 +278,7 @@ def _common_rate(recordings: Sequence[Recording], expected: float | None = None)
     rate = expected if expected is not None else recordings[0].rate
     for recording in recordings:
         if (recording.rate is None) != (rate is None) or (
-            rate is not None
-            and recording.rate is not None
-            and abs(recording.rate / rate - 1) > _RATE_TOLERANCE
+            rate is not None and recording.rate is not None and abs(recording.rate / rate - 1) > _RATE_TOLERANCE
         ):
             raise RecordingError(
                 f"recording '{recording.id}' has {_hertz(recording.rate)}, expected {_hertz(rate)}; "

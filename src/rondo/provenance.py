@@ -18,8 +18,7 @@ def provenance_of(recordings: Sequence[Recording]) -> dict[str, Any]:
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in _PACKAGES},
         "recordings": [
-            {"id": r.id, "n_frames": r.n_frames, "n_channels": r.n_channels, "rate": r.rate}
-            for r in recordings
+            {"id": r.id, "n_frames": r.n_frames, "n_channels": r.n_channels, "rate": r.rate} for r in recordings
         ],
     }
 

@@ -78,9 +78,7 @@ def _merged(section: _Section, base: Mapping[str, Any], change: Mapping[str, Any
     """`base` with `change` laid over it; names that the section does not have are refused."""
     merged = dict(base)
     fields = section.model.model_fields
-    for name, value in sorted(
-        change.items(), key=lambda item: item[0] not in fields
-    ):  # the ways chosen first
+    for name, value in sorted(change.items(), key=lambda item: item[0] not in fields):  # the ways chosen first
         field, full_name = fields.get(name), section.prefix + name
         if field is None:
             raise SettingError(_unknown(section, name, merged))
@@ -152,9 +150,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise SettingError(f"cannot read the configuration ({error.strerror}); check --config") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SettingError(
-            f"not a TOML file ({error}); `rondo config init` writes one to start from"
-        ) from None
+        raise SettingError(f"not a TOML file ({error}); `rondo config init` writes one to start from") from None
 
 
 # ---------------------------------------------------------------- refusing
@@ -166,9 +162,7 @@ def _refuse_misplaced(name: str, field: FieldInfo, value: Any) -> None:
         inner = ", ".join(f"{name}.{key}" for key in value) or name
         raise SettingError(f"{name!r} is one setting, not a section; {reprlib.repr(inner)} cannot be set")
     if isinstance(value, bool) and field.annotation is not bool:
-        raise SettingError(
-            f"setting {name!r} is not a switch, got {str(value).lower()}; see `rondo config show`"
-        )
+        raise SettingError(f"setting {name!r} is not a switch, got {str(value).lower()}; see `rondo config show`")
 
 
 def _unknown(section: _Section, name: str, settings: Mapping[str, Any]) -> str:
@@ -217,9 +211,7 @@ def _bad_value(error: ValidationError, settings: Mapping[str, Any]) -> str:
             name += f"[{part}]"
         elif isinstance(value, Mapping) and part in value:
             name, value = f"{name}.{part}" if name else part, value[part]
-    reason = (
-        first["msg"].removeprefix("Value error, ").replace("Input should", "must").replace("tuple", "list")
-    )
+    reason = first["msg"].removeprefix("Value error, ").replace("Input should", "must").replace("tuple", "list")
     return f"setting {name!r} {reason}, got {reprlib.repr(first['input'])}"
 
 

@@ -31,8 +31,11 @@ class Oracle(BayesianGaussianMixture):
         self._initialize(X, self.start)
 
 
-def oracle(x: Floats, start: Floats, covariance: str, n_iterations: int, concentration: float = 1.0) -> Oracle:
-    scatter = np.atleast_2d(np.cov(x.T)) + _REGULARISER * np.eye(x.shape[1])  # ours is proper where theirs is singular
+def oracle(
+    x: Floats, start: Floats, covariance: str, n_iterations: int, concentration: float = 1.0
+) -> Oracle:
+    scatter = np.atleast_2d(np.cov(x.T)) + _REGULARISER * np.eye(x.shape[1])
+    # Ours is proper also where the scatter of the data, their default, is singular.
     prior = {"full": scatter, "diagonal": np.diag(scatter), "spherical": np.diag(scatter).mean()}[covariance]
     mixture = Oracle(
         n_components=start.shape[1],
@@ -100,7 +103,9 @@ def assert_finite(mixture: FittedMixture, x: NDArray[np.floating]) -> None:
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
-@pytest.mark.parametrize(("n", "n_dims", "n_components"), [(200, 1, 3), (300, 4, 8), (250, 9, 5), (60, 3, 20)])
+@pytest.mark.parametrize(
+    ("n", "n_dims", "n_components"), [(200, 1, 3), (300, 4, 8), (250, 9, 5), (60, 3, 20)]
+)
 @pytest.mark.parametrize("n_iterations", [1, 2, 10])
 def test_same_as_scikit_learn(
     covariance: str, n: int, n_dims: int, n_components: int, n_iterations: int
@@ -218,7 +223,8 @@ def test_points_without_weight_are_not_there() -> None:
 @pytest.mark.parametrize("offset", [-3.0, 1e3, 1e6])
 def test_translation(covariance: str, offset: float) -> None:
     x, start = blobs(200, 3, seed=6), random_start(200, 6, seed=6)
-    here, there = ours(x, start, 20, covariance=covariance), ours(x + offset, start, 20, covariance=covariance)
+    here = ours(x, start, 20, covariance=covariance)
+    there = ours(x + offset, start, 20, covariance=covariance)
     lost = 1e-10 * max(1.0, abs(offset))  # what x + offset no longer holds of x
     npt.assert_allclose(there.means - offset, here.means, rtol=0, atol=lost)
     npt.assert_allclose(there.weights, here.weights, rtol=lost)

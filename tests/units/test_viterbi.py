@@ -15,7 +15,9 @@ Floats = NDArray[np.float64]
 
 _numbers = st.floats(0, 10, width=32)
 _small_costs = arrays(
-    np.float64, st.tuples(st.integers(1, 6), st.integers(1, 3)), elements=_numbers | st.integers(0, 2).map(float)
+    np.float64,
+    st.tuples(st.integers(1, 6), st.integers(1, 3)),
+    elements=_numbers | st.integers(0, 2).map(float),
 )
 _penalties = _numbers | st.just(0.0) | st.integers(0, 2).map(float)
 
@@ -30,7 +32,9 @@ def test_no_path_is_cheaper(costs: Floats, penalty: float) -> None:
     )
 
 
-@pytest.mark.parametrize(("n_windows", "n_entries", "penalty"), [(300, 2, 0.7), (500, 9, 0.3), (200, 40, 5.0)])
+@pytest.mark.parametrize(
+    ("n_windows", "n_entries", "penalty"), [(300, 2, 0.7), (500, 9, 0.3), (200, 40, 5.0)]
+)
 def test_path_is_the_textbook_one(n_windows: int, n_entries: int, penalty: float) -> None:
     costs = np.random.default_rng(n_entries).random((n_windows, n_entries))
     np.testing.assert_array_equal(smooth(costs, penalty), naive.viterbi(costs, penalty))

@@ -1,7 +1,7 @@
 """WindowGrid: all windows of one recording, and the only place that converts between frames and windows.
 
-A window is `length_frames` consecutive frames; the next one starts `step_frames` later. Windows never cross the end of
-a contiguous span (see `rondo.data.preprocess`), and frames that no window can reach are OTHER.
+A window is `length_frames` consecutive frames; the next one starts `step_frames` later. Windows never cross
+the end of a contiguous span (see `rondo.data.preprocess`), and frames that no window can reach are OTHER.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from itertools import accumulate, pairwise
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -21,6 +22,9 @@ from rondo.errors import SettingError
 
 Projection = Literal["vote", "centre", "start"]
 Span = tuple[int, int]
+T = TypeVar("T", bound=np.generic)
+
+_CELLS_PER_BLOCK = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -42,13 +46,18 @@ class WindowGrid:
     def __post_init__(self) -> None:
         if self.length_frames < 1 or self.step_frames < 1:
             raise SettingError(
-                f"windows need a length and a step of at least 1 frame, got {self.length_frames} and {self.step_frames}"
+                f"windows.length and windows.step must be at least 1 frame, "
+                f"got {self.length_frames} and {self.step_frames}"
             )
         if self.step_frames > self.length_frames:
             raise SettingError(
-                f"windows.step ({self.step_frames} frames) is longer than windows.length ({self.length_frames} frames): "
-                "frames between windows would never be seen; choose a step up to the length"
+                f"windows.step ({self.step_frames} frames) is longer than "
+                f"windows.length ({self.length_frames} frames): frames between windows would never be seen; "
+                "choose a step up to the length"
             )
+        edges = np.array([0, *(edge for span in self.spans for edge in span), self.n_frames])
+        if (np.diff(edges) < 0).any():
+            raise ValueError(f"spans must be in order, apart and within {self.n_frames} frames, got {self.spans}")
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -66,57 +75,70 @@ class WindowGrid:
     @cached_property
     def window_spans(self) -> tuple[Span, ...]:
         """Spans on the window axis that lie in one contiguous frame span each; empty ones are left out."""
-        counts = [max(0, (stop - start - self.length_frames) // self.step_frames + 1) for start, stop in self.spans]
-        edges = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
-        return tuple((int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a)
+        edges = accumulate((self._n_windows_in(span) for span in self.spans), initial=0)
+        return tuple((a, b) for a, b in pairwise(edges) if b > a)
 
     def project(self, window_labels: ArrayLike, rule: Projection = "vote") -> Labels:
         """Labels per frame from labels per window.
 
-        vote: the most frequent label among the windows that cover a frame; a tie goes to the window whose centre is
-        nearest, else to the smaller label. centre: the window whose centre is nearest. start: the last window that
-        has begun (what painting [start, start + step) does). Frames before, between or after windows of a span take
-        the nearest window; frames of spans too short for a window, or of no span, are OTHER.
+        vote: the most frequent label among the windows that cover a frame; a tie goes to the window whose
+        centre is nearest, else to the smallest label. centre: the window whose centre is nearest, of two the
+        earlier. start: the last window that has begun (what painting [start, start + step) does). Frames of a
+        span after its last window take that window; frames of spans too short for a window, or of no span,
+        are OTHER.
         """
-        labels = np.asarray(window_labels, dtype=np.int32)
-        if labels.shape != (self.n_windows,):
-            raise ValueError(f"expected {self.n_windows} window labels, got shape {labels.shape}")
+        if rule not in get_args(Projection):
+            raise ValueError(f"expected one of the rules {get_args(Projection)}, got {rule!r}")
+        labels = self._one_per_window(window_labels, np.int32)
         track = np.full(self.n_frames, OTHER, dtype=np.int32)
         first = 0
         for start, stop in self.spans:
-            n_windows = (stop - start - self.length_frames) // self.step_frames + 1
-            if n_windows < 1:
-                continue
-            inside = labels[first : first + n_windows]
-            track[start:stop] = self._project_span(inside, stop - start, rule)
-            first += n_windows
+            n_windows = self._n_windows_in((start, stop))
+            if n_windows:
+                inside = labels[first : first + n_windows]
+                track[start:stop] = self._project_span(inside, stop - start, rule)
+                first += n_windows
         return track
 
     def spread(self, window_scores: ArrayLike) -> NDArray[np.float32]:
-        """One number per frame from one per window: that of the window whose centre is nearest; 0 where there is none."""
-        scores = np.asarray(window_scores, dtype=np.float32)
+        """A number per frame from one per window: that of the window with the nearest centre; 0 if none."""
+        scores = self._one_per_window(window_scores, np.float32)
         index = self.project(np.arange(self.n_windows), "centre")
-        return np.where(index == OTHER, np.float32(0), scores[np.maximum(index, 0)] if scores.size else np.float32(0))
+        return np.append(scores, np.float32(0))[index]  # OTHER = -1 finds the 0 at the end
+
+    def _n_windows_in(self, span: Span) -> int:
+        return max(0, (span[1] - span[0] - self.length_frames) // self.step_frames + 1)
+
+    def _one_per_window(self, values: ArrayLike, dtype: type[T]) -> NDArray[T]:
+        array = np.asarray(values, dtype=dtype)
+        if array.shape != (self.n_windows,):
+            raise ValueError(f"expected one number for each of {self.n_windows} windows, got {array.shape}")
+        return array
 
     def _project_span(self, labels: Labels, n_frames: int, rule: Projection) -> Labels:
-        """`labels` of the windows of one span that is `n_frames` long, frame 0 being its first frame."""
+        """Labels of the frames of one span from those of its windows.
+
+        Which windows a frame sees changes only three times per step, so a label is found per *cell* (frames
+        that see the same) and then repeated: the cost is that of writing the frames down.
+        """
         length, step, last = self.length_frames, self.step_frames, labels.size - 1
+        # Window k covers [k step, k step + length) and is nearest from k step + (length - step) / 2 on.
+        phases = sorted({0, length % step, (length - step + 1) // 2 % step})
+        cells = (np.arange(0, n_frames, step)[:, None] + phases).ravel()
+        cells = cells[cells < n_frames]
+        begun = np.minimum(cells // step, last)
         if rule == "start":
-            return labels[np.minimum(np.arange(n_frames) // step, last)]
-        # Frame t is nearest to the window whose centre start + (length - 1) / 2 is nearest; halves go to the earlier.
-        nearest = (2 * np.arange(n_frames) - (length - 1) + step - 1) // (2 * step)
-        nearest = np.clip(nearest, 0, last)
-        if rule == "centre":
-            return labels[nearest]
-        frames = np.arange(n_frames)
-        lowest = np.clip(-((length - 1 - frames) // step), 0, last)  # first window that still covers the frame
-        highest = np.clip(frames // step, 0, last)  # last window that has begun
-        return _vote(labels, lowest, highest, nearest)
+            chosen = labels[begun]
+        else:
+            nearest = np.clip((2 * cells - length + step) // (2 * step), 0, last)
+            oldest = np.clip(-((length - 1 - cells) // step), 0, last)  # the first that still covers the cell
+            chosen = labels[nearest] if rule == "centre" else _vote(labels, oldest, begun, nearest)
+        return np.repeat(chosen, np.diff(cells, append=n_frames))
 
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """The windows of one signal: its values (n_frames, n_channels) under a grid. This is what encoders take."""
+    """The windows of one signal: its values (n_frames, n_channels) under a grid. Encoders take this."""
 
     values: Values
     grid: WindowGrid
@@ -137,26 +159,20 @@ class Windows:
             yield view[self.grid.starts[first : first + windows_per_batch]]
 
 
-def _vote(
-    labels: Labels, lowest: NDArray[np.int64], highest: NDArray[np.int64], nearest: NDArray[np.int64]
-) -> Labels:
-    """Majority of labels[lowest[i] .. highest[i]] for each i; memory is bounded by the block, not by the recording."""
-    ids, codes = np.unique(labels, return_inverse=True)
-    if ids.size == 1:
-        return np.full(lowest.size, ids[0], dtype=np.int32)
-    counted = np.zeros((labels.size + 1, ids.size), dtype=np.int32)
-    np.cumsum(codes[:, None] == np.arange(ids.size), axis=0, out=counted[1:])
-    winners = np.empty(lowest.size, dtype=np.int32)
-    # Neighbouring frames mostly see the same windows, so each distinct (lowest, highest, nearest) is counted once.
-    change = (np.diff(lowest) != 0) | (np.diff(highest) != 0) | (np.diff(nearest) != 0)
-    cells = np.concatenate([[0], np.flatnonzero(change) + 1])
-    lengths = np.diff(np.append(cells, lowest.size))
-    chosen = np.empty(cells.size, dtype=np.int64)
-    block = max(1, (1 << 22) // ids.size)
-    for first in range(0, cells.size, block):
-        at = cells[first : first + block]
-        votes = 2 * (counted[highest[at] + 1] - counted[lowest[at]])
-        votes[np.arange(at.size), codes[nearest[at]]] += 1  # breaks ties only: votes are counted in twos
-        chosen[first : first + block] = votes.argmax(axis=1)
-    winners[:] = np.repeat(ids[chosen], lengths)
+def _vote(labels: Labels, first: NDArray[np.int64], last: NDArray[np.int64], favourite: NDArray[np.int64]) -> Labels:
+    """Majority of labels[first[i] .. last[i]] for each i; ties go to labels[favourite[i]], else the smallest.
+
+    `first` and `last` never fall, so a block of cells sees one stretch of windows: counts are kept for that
+    stretch and the labels in it only, and memory does not grow with the recording.
+    """
+    winners = np.empty(first.size, dtype=np.int32)
+    for block in range(0, first.size, _CELLS_PER_BLOCK):
+        part = slice(block, block + _CELLS_PER_BLOCK)
+        offset, stop = first[part][0], last[part][-1] + 1
+        ids, codes = np.unique(labels[offset:stop], return_inverse=True)
+        counted = np.zeros((codes.size + 1, ids.size), dtype=np.int32)
+        np.cumsum(codes[:, None] == np.arange(ids.size), axis=0, out=counted[1:])
+        votes = 2 * (counted[last[part] + 1 - offset] - counted[first[part] - offset])
+        votes[np.arange(votes.shape[0]), codes[favourite[part] - offset]] += 1  # less than one vote: ties only
+        winners[part] = ids[votes.argmax(axis=1)]
     return winners

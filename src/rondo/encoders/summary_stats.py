@@ -1,9 +1,9 @@
 """Window statistics: training-free, instant, deterministic.
 
-Per window and channel: mean, standard deviation, mean absolute difference of neighbouring frames; between channels:
-correlations. In the recurrence study (docs/units.md) these beat trained encoders on ARI, AMI and one-to-one, at a
-thousandth of the cost. Each family of statistics is one block; blocks are balanced, so that many correlations do not
-drown few means.
+Per window and channel: mean, standard deviation, mean absolute difference of neighbouring frames; between
+channels: correlations. In the recurrence study (docs/units.md) these beat trained encoders on ARI, AMI and
+one-to-one, at a thousandth of the cost. Each family of statistics is one block; blocks are balanced, so that
+many correlations do not drown few means.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from rondo.config import SummaryStatsConfig
 from rondo.data.windows import Windows
 from rondo.encoders.base import Representations, Tensors
+from rondo.errors import ModelError
 
 _MOST_CORRELATED = 32  # channels beyond this are reduced by PCA first: pairs grow with the square
+_LEAST_VARIATION = 1e-6  # of a statistic, relative to its size; float32 cannot tell less from a constant
 
 
 @dataclass(frozen=True)
@@ -29,35 +31,53 @@ class SummaryStats:
 
     def fit(self, windows: Sequence[Windows]) -> FittedSummaryStats:
         """Learn the centre and spread of each statistic over all windows."""
-        axes = _channel_axes(windows)
-        blocks = [np.concatenate(parts) for parts in zip(*(self._blocks(w, axes) for w in windows), strict=True)]
+        filled = [w for w in windows if len(w)]
+        axes = _channel_axes(filled)
+        each = zip(*(self._blocks(w, axes) for w in filled), strict=True)
+        blocks = [np.concatenate(parts) for parts in each]
         centre = np.concatenate([block.mean(axis=0, dtype=np.float64) for block in blocks])
         spread = np.concatenate([block.std(axis=0, dtype=np.float64) for block in blocks])
+        spread[spread <= _LEAST_VARIATION * np.abs(centre)] = 0.0
         return FittedSummaryStats(self, axes, centre, spread)
 
     def restore(self, tensors: Tensors) -> FittedSummaryStats:
-        centre, spread = np.asarray(tensors["centre"], np.float64), np.asarray(tensors["spread"], np.float64)
-        return FittedSummaryStats(self, np.asarray(tensors["axes"], np.float64), centre, spread)
+        """The fitted encoder that wrote these tensors."""
+        try:
+            axes, centre, spread = (np.asarray(tensors[name], np.float64) for name in ("axes", "centre", "spread"))
+        except KeyError as error:
+            raise ModelError(f"the encoder's tensor {error} is missing; fit and save the model again") from None
+        if axes.ndim != 2 or centre.shape != (_n_statistics(axes),) or spread.shape != centre.shape:
+            raise ModelError(
+                f"the encoder's tensors axes {axes.shape}, centre {centre.shape} and spread {spread.shape} do not "
+                "belong together; fit and save the model again"
+            )
+        return FittedSummaryStats(self, axes, centre, spread)
 
     def _blocks(self, windows: Windows, axes: NDArray[np.float64]) -> list[NDArray[np.float32]]:
         """Raw statistics, one (n_windows, n_columns) array per family."""
         rows = [self._batch_blocks(batch, axes) for batch in windows.batches()]
         return [np.concatenate(parts) for parts in zip(*rows, strict=True)]
 
-    def _batch_blocks(self, batch: NDArray[np.float32], axes: NDArray[np.float64]) -> list[NDArray[np.float32]]:
+    def _batch_blocks(
+        self, batch: NDArray[np.float32], axes: NDArray[np.float64]
+    ) -> list[NDArray[np.float32]]:
+        # One memory layout for all batches: the order in which numpy adds, and so the last digit, follows it.
+        batch = np.ascontiguousarray(batch)
         mean = batch.mean(axis=2)
         centred = batch - mean[:, :, None]
-        spread = np.sqrt(np.einsum("bcl,bcl->bc", centred, centred) / batch.shape[2])
+        spread = np.sqrt(np.square(centred).mean(axis=2))
         change = np.abs(np.diff(batch, axis=2)).mean(axis=2) if batch.shape[2] > 1 else np.zeros_like(mean)
         blocks = [mean, spread, change]
         if batch.shape[1] > 1:
             blocks.append(self._correlations(centred, axes))
         return blocks
 
-    def _correlations(self, centred: NDArray[np.float32], axes: NDArray[np.float64]) -> NDArray[np.float32]:
-        if axes.size:
-            centred = np.einsum("kc,bcl->bkl", axes.astype(np.float32), centred)
-        spread = np.sqrt(np.einsum("bcl,bcl->bc", centred, centred) / centred.shape[2])
+    def _correlations(
+        self, centred: NDArray[np.float32], axes: NDArray[np.float64]
+    ) -> NDArray[np.float32]:
+        if axes.shape[0]:
+            centred = axes.astype(np.float32) @ centred
+        spread = np.sqrt(np.square(centred).mean(axis=2))
         scaled = centred / (spread + np.float32(self.config.correlation_floor))[:, :, None]
         products = scaled @ scaled.transpose(0, 2, 1) / centred.shape[2]
         upper = np.triu_indices(centred.shape[1], k=1)
@@ -69,17 +89,20 @@ class FittedSummaryStats:
     """Statistics standardised by the centre and spread they had over the fitted windows."""
 
     encoder: SummaryStats
-    axes: NDArray[np.float64]
-    centre: NDArray[np.float64]
-    spread: NDArray[np.float64]
+    axes: NDArray[np.float64]  # (32, n_channels), or (0, n_channels) where every pair of channels is correlated
+    centre: NDArray[np.float64]  # (n_dims,)
+    spread: NDArray[np.float64]  # (n_dims,), 0 where a statistic did not vary
 
     @property
     def saw_whole_stream(self) -> bool:
         return True  # the standardisation did, although nothing was trained
 
     def encode(self, windows: Windows) -> Representations:
+        """Representations (n_windows, n_dims); a statistic that did not vary when fitted stays 0."""
+        if not len(windows):
+            return np.zeros((0, self.centre.size), dtype=np.float32)
         blocks = self.encoder._blocks(windows, self.axes)
-        factor = np.divide(1.0, self.spread, out=np.zeros_like(self.spread), where=self.spread > 1e-6)
+        factor = np.divide(1.0, self.spread, out=np.zeros_like(self.spread), where=self.spread > 0)
         limit, at, parts = self.encoder.config.clip, 0, []
         for block in blocks:
             columns = slice(at, at + block.shape[1])
@@ -90,15 +113,25 @@ class FittedSummaryStats:
         return np.concatenate(parts, axis=1)
 
     def tensors(self) -> Tensors:
+        """Everything learned, as arrays, for the model folder."""
         return {"axes": self.axes, "centre": self.centre, "spread": self.spread}
 
 
+def _n_statistics(axes: NDArray[np.float64]) -> int:
+    n_axes, n_channels = axes.shape
+    n_correlated = n_axes or n_channels
+    return 3 * n_channels + n_correlated * (n_correlated - 1) // 2
+
+
 def _channel_axes(windows: Sequence[Windows]) -> NDArray[np.float64]:
-    """Principal axes of the channels where there are too many to correlate each pair; empty otherwise."""
+    """Principal axes of the channels where there are too many to correlate each pair; none otherwise."""
     n_channels = windows[0].n_channels
     if n_channels <= _MOST_CORRELATED:
         return np.zeros((0, n_channels))
-    scatter = sum(w.values.T.astype(np.float64) @ w.values for w in windows)
+    scatter = np.zeros((n_channels, n_channels))
+    for batch in (batch for w in windows for batch in w.batches()):
+        centred = batch - batch.mean(axis=2, keepdims=True)  # what the correlations are made of
+        scatter += np.tensordot(centred, centred, axes=((0, 2), (0, 2)))
     axes = np.linalg.eigh(scatter)[1][:, ::-1][:, :_MOST_CORRELATED].T
     signs = np.sign(axes[np.arange(axes.shape[0]), np.abs(axes).argmax(axis=1)])
     return np.asarray(axes * signs[:, None])

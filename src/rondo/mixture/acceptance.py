@@ -1,4 +1,4 @@
-"""Acceptance: how far from an entry, and how sure, its own members are. One place for units, motifs and updates.
+"""Acceptance: how far from an entry, and how sure, its own members are; for units, motifs and updates alike.
 
 Radius R = P95 of the members' distances to the centre; posterior floor = P5 of the members' posteriors
 (paper, Table Motif discovery).
@@ -29,7 +29,8 @@ def acceptance_of(
 ) -> Acceptance:
     """Acceptance from the distances and posteriors (n_members,) of the members of one entry.
 
-    >>> acceptance_of(np.array([1.0, 2.0, 3.0]), np.array([0.9, 1.0, 1.0]), AcceptanceConfig(radius_quantile=1.0))
+    >>> widest = AcceptanceConfig(radius_quantile=1.0)
+    >>> acceptance_of(np.array([1.0, 2.0, 3.0]), np.array([0.9, 1.0, 1.0]), widest)
     Acceptance(radius=3.0, posterior_floor=0.91)
     """
     radius = max(float(np.quantile(distances, config.radius_quantile)), _LEAST_RADIUS)

@@ -1,12 +1,14 @@
 """Dirichlet-process Gaussian mixture: truncated variational inference with weighted samples, on torch.
 
-The model and its updates are those of Blei & Jordan (2006) with the normal-Wishart conventions of Bishop (2006),
-chapter 10; scikit-learn's BayesianGaussianMixture, which has no sample weights, is the oracle of the tests. A sample
-of weight w counts as w copies of it: the number of components is decided by evidence, not by the number of rows.
+The model and its updates are those of Blei & Jordan (2006) with the normal-Wishart conventions of Bishop
+(2006), chapter 10; scikit-learn's BayesianGaussianMixture, which has no sample weights, is the oracle of the
+tests. A sample of weight w counts as w copies of it: the number of components is decided by evidence, not by
+the number of rows.
 
-The work is done in coordinates y = L^-1 (x - mean) in which the prior has mean 0 and scatter I. There the M-step
-needs only sums of y and of the products y_i y_j, the E-step is linear in the same numbers, so one pass over blocks of
-points is an iteration; and no component is tighter than the prior allows, so the sums cannot cancel to nothing.
+The work is done in coordinates y = L^-1 (x - mean) in which the prior has mean 0 and scatter I. There the
+M-step needs only sums of y and of the products y_i y_j, and the E-step is linear in the same numbers, so one
+pass over blocks of points is an iteration; and no component is tighter than the prior allows, so that sums
+cannot cancel to nothing.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ _REGULARISER = 1e-6  # added to every covariance, as in scikit-learn
 _RELATIVE_REGULARISER = 1e-12  # keeps collinear latents of any scale solvable; far below what a result shows
 _LARGEST_LATENT = 1e100  # its square, summed, is still a number
 _BLOCK_NUMBERS = 1 << 17  # products held at once, 1 MB: they stay in the cache, and memory does not grow
+_SMALLEST = torch.finfo(torch.float64).tiny  # stands for 0 in 0 log 0
 _DOUBLE = torch.float64
 
 
@@ -62,7 +65,8 @@ class FittedMixture:
         joint = self.log_joint(latents)
         joint -= joint.max(axis=1, keepdims=True)
         np.exp(joint, out=joint)
-        return joint / joint.sum(axis=1, keepdims=True)
+        joint /= joint.sum(axis=1, keepdims=True)
+        return joint
 
 
 def fit_mixture(
@@ -73,7 +77,7 @@ def fit_mixture(
     responsibilities: NDArray[np.floating] | None = None,
     device: str = "cpu",
 ) -> FittedMixture:
-    """Fit on latents (n, n_dims) by coordinate ascent until the bound per unit of weight changes by < `tolerance`.
+    """Fit on latents (n, n_dims) by coordinate ascent, until the bound changes by less than `tolerance`.
 
     `responsibilities` (n, n_components), if given, replace the k-means start.
     """
@@ -86,21 +90,20 @@ def fit_mixture(
     n_components = start.shape[0]
     moments = _moments(points, n_components, lambda span, y, products: start[:, span])
     state = _maximise(moments, points, config.concentration)
-    bound = -math.inf
-    for iteration in range(1, config.max_iterations + 1):
+    n_iterations, bound, change = 0, -math.inf, math.inf
+    while n_iterations < config.max_iterations and change >= config.tolerance:
         moments = _moments(points, n_components, _assignment(state))
         state = _maximise(moments, points, config.concentration)
         before, bound = bound, _bound(moments, state) / float(counts.sum())
-        if abs(bound - before) < config.tolerance:
-            break
-    else:
+        n_iterations, change = n_iterations + 1, abs(bound - before)
+    if change >= config.tolerance:
         warnings.warn(
-            f"the mixture did not settle in {config.max_iterations} iterations (last change {bound - before:.2g}); "
+            f"the mixture did not settle in {n_iterations} iterations (last change {change:.2g}); "
             "raise mixture.max_iterations or mixture.tolerance",
             RondoWarning,
             stacklevel=2,
         )
-    return _kept(state, points, config.min_weight, bound, iteration)
+    return _kept(state, points, config.min_weight, bound, n_iterations)
 
 
 # ---------------------------------------------------------------- points, and where they start
@@ -108,7 +111,7 @@ def fit_mixture(
 
 @dataclass(frozen=True)
 class _Points:
-    """Weighted points in the coordinates y of the prior, points along the second axis; x = origin + scale y."""
+    """Weighted points in coordinates y of the prior: x = origin + scale y, points along the second axis."""
 
     y: torch.Tensor  # (D, N)
     w: torch.Tensor  # (N,)
@@ -126,31 +129,34 @@ class _Points:
         return self.n_dims * (self.n_dims + 1) // 2 if self.covariance == "full" else self.n_dims
 
     def blocks(self) -> Iterator[tuple[slice, torch.Tensor, torch.Tensor]]:
-        """Spans of points, their y (D, b), and the products of y: (D (D + 1) / 2, b) full, squares (D, b) otherwise."""
-        above, below = _pairs(self.n_dims)
+        """Spans of points, their y (D, b), its products (n_products, b): all pairs if full, else squares."""
+        above, below = _pairs(self.n_dims, self.y.device)
         size = min(max(_BLOCK_NUMBERS // self.n_products, 128), 4096)
         for first in range(0, self.y.shape[1], size):
             span = slice(first, first + size)
-            y = self.y[:, span]
-            yield span, y, y[above] * y[below] if self.covariance == "full" else y * y
+            y = self.y[:, span].contiguous()
+            full = self.covariance == "full"
+            yield span, y, y.index_select(0, above).mul_(y.index_select(0, below)) if full else y * y
 
 
-def _pairs(n_dims: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Row and column of the upper triangle, the order in which products of full covariances are kept."""
-    above, below = torch.triu_indices(n_dims, n_dims)
+def _pairs(n_dims: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """Rows and columns of the upper triangle: the order in which the products of all pairs are kept."""
+    above, below = torch.triu_indices(n_dims, n_dims, device=device)
     return above, below
 
 
 def _checked_latents(latents: NDArray[np.floating]) -> NDArray[np.float64]:
     rows = np.ascontiguousarray(latents, dtype=np.float64)
     if rows.ndim != 2 or rows.size == 0:
-        raise RecordingError(f"the mixture expects latents (n_windows, n_dims), got {rows.shape}; give some windows")
+        raise RecordingError(
+            f"the mixture expects latents (n_windows, n_dims), got {rows.shape}; give at least one window"
+        )
     usable = np.abs(rows) <= _LARGEST_LATENT  # false for NaN too
     if not usable.all():
         row, column = (int(i) for i in np.argwhere(~usable)[0])
         raise RecordingError(
-            f"the mixture expects finite latents, got {rows[row, column]} (non-finite or too large) in window {row}, "
-            f"dimension {column}; look for NaN or huge values in the recording there"
+            f"non-finite (or beyond {_LARGEST_LATENT:g}) latent {rows[row, column]} in window {row}, "
+            f"dimension {column}; the mixture expects finite numbers: look at the recording there"
         )
     return rows
 
@@ -158,9 +164,13 @@ def _checked_latents(latents: NDArray[np.floating]) -> NDArray[np.float64]:
 def _checked_weights(weights: NDArray[np.floating] | None, n_points: int) -> NDArray[np.float64]:
     counts = np.ones(n_points) if weights is None else np.asarray(weights, dtype=np.float64)
     if counts.shape != (n_points,):
-        raise SettingError(f"sample_weight has shape {counts.shape}; give one weight for each of {n_points} windows")
+        raise SettingError(
+            f"sample_weight of shape {counts.shape} for {n_points} windows; give one weight each"
+        )
     if not (np.isfinite(counts).all() and counts.min() >= 0 and counts.sum() > 0):
-        raise SettingError("sample_weight must be finite, not negative, and not all zero; mend or leave it out")
+        raise SettingError(
+            "sample_weight must be finite, not negative and not all zero; mend it or leave it out"
+        )
     return counts
 
 
@@ -176,13 +186,15 @@ def _kmeans_start(
         return np.ones((points.shape[0], 1))
     start = KMeans(n_clusters=n_components, n_init=1, random_state=int(rng.integers(2**31)))
     with warnings.catch_warnings():
-        # Distinct points nearer than rounding leave clusters empty; an empty component is what the mixture is for.
+        # Points nearer to each other than rounding leave clusters empty; empty components do no harm.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        labels = start.fit(points - points.mean(axis=0), sample_weight=counts).labels_
+        labels: NDArray[np.int32] = start.fit(points - points.mean(axis=0), sample_weight=counts).labels_
     return np.eye(n_components)[labels]
 
 
-def _whitened(rows: NDArray[np.float64], counts: NDArray[np.float64], covariance: str, device: str) -> _Points:
+def _whitened(
+    rows: NDArray[np.float64], counts: NDArray[np.float64], covariance: str, device: str
+) -> _Points:
     """Points in the coordinates of the prior: scikit-learn's mean and scatter of the data, regularised.
 
     The scatter is unbiased, as numpy.cov with frequency weights; a single point has none of its own.
@@ -230,8 +242,8 @@ class _State:
     mean_precision: torch.Tensor  # (K,)
     means: torch.Tensor  # (K, D), in y
     freedom: torch.Tensor  # (K,)
-    root: torch.Tensor  # (K, D, D) lower triangular root of the Wishart scatter in y; (K, D) where it is diagonal
-    log_det: torch.Tensor  # (K,) of the inverse of that root, in x
+    root: torch.Tensor  # lower triangular root of the scatter in y: (K, D, D), or (K, D) where it is diagonal
+    log_det: torch.Tensor  # (K,), log determinant of the inverse of that root, in x
 
 
 _Assignment = Callable[[slice, torch.Tensor, torch.Tensor], torch.Tensor]
@@ -249,7 +261,7 @@ def _moments(points: _Points, n_components: int, assignment: _Assignment) -> _Mo
         n += weighted.sum(1)
         first.addmm_(weighted, y.T)
         second.addmm_(weighted, products.T)
-        entropy += points.w[span] @ torch.special.entr(r).sum(0)
+        entropy -= (weighted * r.clamp_min(_SMALLEST).log()).sum()
     return _Moments(n, first, second, float(entropy))
 
 
@@ -264,7 +276,7 @@ def _maximise(moments: _Moments, points: _Points, concentration: float) -> _Stat
     mean_precision = 1 + n
     means = moments.first / mean_precision[:, None]
     if points.covariance == "full":
-        above, below = _pairs(n_dims)
+        above, below = _pairs(n_dims, n.device)
         scatter = n[:, None, None] * points.noise + torch.eye(n_dims, dtype=_DOUBLE, device=n.device)
         scatter -= mean_precision[:, None, None] * means[:, :, None] * means[:, None, :]
         scatter[:, below, above] += moments.second  # the lower triangle is all that the root reads
@@ -286,7 +298,7 @@ def _assignment(state: _State) -> _Assignment:
     -1/2 (y - m)^T P (y - m) = products @ quadratic + y @ linear - 1/2 m^T P m, with P the expected precision.
     """
     if state.root.ndim == 3:
-        above, below = _pairs(state.means.shape[1])
+        above, below = _pairs(state.means.shape[1], state.means.device)
         precisions = state.freedom[:, None, None] * torch.cholesky_inverse(state.root)
         quadratic = -precisions[:, above, below]
         quadratic[:, above == below] /= 2  # every other product stands for two entries of P
@@ -306,9 +318,11 @@ def _assignment(state: _State) -> _Assignment:
 def _log_constants(state: _State) -> torch.Tensor:
     """What of E[log pi_k] + E[log N(x; mu_k, Lambda_k)] does not depend on x, (K,)."""
     n_dims = state.means.shape[1]
-    log_lambda = torch.digamma(_halves(state)).sum(1) + n_dims * math.log(2.0)
-    constants = 2 * state.log_det + log_lambda - n_dims / state.mean_precision - n_dims * math.log(2 * math.pi)
-    return _log_weights(state) + constants / 2
+    log_lambda = 2 * state.log_det + torch.digamma(_halves(state)).sum(1) + n_dims * math.log(2.0)
+    return (
+        _log_weights(state)
+        + (log_lambda - n_dims / state.mean_precision - n_dims * math.log(2 * math.pi)) / 2
+    )
 
 
 def _log_weights(state: _State) -> torch.Tensor:
@@ -329,13 +343,17 @@ def _bound(moments: _Moments, state: _State) -> float:
 
     It holds only for a state that is the M-step of the same responsibilities.
     """
-    n_dims = state.means.shape[1]
-    log_wishart = state.freedom * (state.log_det + n_dims / 2 * math.log(2.0)) + torch.lgamma(_halves(state)).sum(1)
-    log_beta = torch.lgamma(state.stick_a) + torch.lgamma(state.stick_b) - torch.lgamma(state.stick_a + state.stick_b)
+    n_dims, log_gamma = state.means.shape[1], torch.lgamma
+    log_wishart = state.freedom * (state.log_det + n_dims / 2 * math.log(2.0)) + log_gamma(
+        _halves(state)
+    ).sum(1)
+    log_beta = log_gamma(state.stick_a) + log_gamma(state.stick_b) - log_gamma(state.stick_a + state.stick_b)
     return moments.entropy + float((log_wishart + log_beta - n_dims / 2 * state.mean_precision.log()).sum())
 
 
-def _kept(state: _State, points: _Points, min_weight: float, bound: float, n_iterations: int) -> FittedMixture:
+def _kept(
+    state: _State, points: _Points, min_weight: float, bound: float, n_iterations: int
+) -> FittedMixture:
     """Back to x, without the components lighter than `min_weight`; the heaviest always stays."""
     share = state.stick_a / (state.stick_a + state.stick_b)
     left = torch.cumprod(1 - share, 0)

@@ -82,9 +82,7 @@ def fit_grammar(
     return Grammar(go[best], start[best], follow[best]), float(bounds[best])
 
 
-def decode_runs(
-    units: Runs, first: NDArray[np.bool_], grammar: Grammar
-) -> tuple[Runs, NDArray[np.bool_], Float]:
+def decode_runs(units: Runs, first: NDArray[np.bool_], grammar: Grammar) -> tuple[Runs, NDArray[np.bool_], Float]:
     """Most likely motif of each run, whether an occurrence begins there, and the posterior of that motif."""
     batch = [table[None] for table in (grammar.go, grammar.start, grammar.follow)]
     evidence = _evidence(units, first, *batch)

@@ -52,9 +52,7 @@ class MotifModel:
 
     def composition(self, motif: int) -> str:
         """What a motif is made of, for people."""
-        return composition(
-            {phrase: self.counts[phrase] for phrase, id in self.phrases.items() if id == motif}
-        )
+        return composition({phrase: self.counts[phrase] for phrase, id in self.phrases.items() if id == motif})
 
     def timeline(self, units: Timeline) -> MotifTimeline:
         """The motif of every window."""
@@ -126,9 +124,7 @@ class MotifModel:
         units = np.asarray(tensors["phrase_units"], np.int64)
         edges = np.cumsum(np.asarray(tensors["phrase_lengths"], np.int64))
         phrases = [tuple(part.tolist()) for part in np.split(units, edges[:-1])]
-        motifs, counts = (
-            np.asarray(tensors[f"phrase_{name}"], np.int64).tolist() for name in ("motifs", "counts")
-        )
+        motifs, counts = (np.asarray(tensors[f"phrase_{name}"], np.int64).tolist() for name in ("motifs", "counts"))
         grammar = None
         if "grammar.go" in tensors:
             grammar = Grammar(
@@ -203,9 +199,7 @@ def _numbered(draft: MotifModel, timelines: Sequence[Timeline], phrases: Sequenc
     return MotifModel(draft.unit_ids, draft.grammar, book, counts, draft.phrase_distance, draft.evidence)
 
 
-def _flat(
-    timelines: Sequence[Timeline], unit_ids: Sequence[int], distance: float, evidence: float
-) -> MotifModel:
+def _flat(timelines: Sequence[Timeline], unit_ids: Sequence[int], distance: float, evidence: float) -> MotifModel:
     """Every unit is its own motif, under the unit's id."""
     units = _Runs.of(timelines).units
     book: dict[Phrase, int] = {(int(unit),): int(unit) for unit in unit_ids}
@@ -218,9 +212,7 @@ def _cut(units: NDArray[np.int64], begins: NDArray[np.bool_]) -> Iterator[Phrase
         yield tuple(part.tolist())
 
 
-def _sample(
-    codes: NDArray[np.int64], first: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _sample(codes: NDArray[np.int64], first: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """All runs, or evenly spaced stretches of them when there are very many."""
     if codes.size <= _SEARCH_RUNS:
         return codes, first

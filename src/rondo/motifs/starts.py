@@ -20,17 +20,13 @@ _CUTS = (0.3, 0.5, 0.7)  # normalised edit distance at which phrases are grouped
 _BLOCKS = (2, 3, 4, 6)  # runs per block
 
 
-def starts(
-    units: Runs, first: NDArray[np.bool_], n_units: int, n_motifs: int, rng: np.random.Generator
-) -> list[Runs]:
+def starts(units: Runs, first: NDArray[np.bool_], n_units: int, n_motifs: int, rng: np.random.Generator) -> list[Runs]:
     """All hypotheses for runs of units (n_runs,); each is a motif 0 .. n_motifs-1 per run. The first one is flat."""
     frequent = np.argsort(-np.bincount(units, minlength=n_units), kind="stable")[:_SEPARATORS]
     hypotheses = [units.copy()]
     for separator in frequent:
         hypotheses += list(_separated(units, first, int(separator), n_motifs))
-    hypotheses += [
-        _blocked(units, n_units, n_motifs, size, rng) for size in _BLOCKS if units.size >= 2 * size
-    ]
+    hypotheses += [_blocked(units, n_units, n_motifs, size, rng) for size in _BLOCKS if units.size >= 2 * size]
     return hypotheses
 
 

@@ -1,14 +1,14 @@
 """Slow projection: the directions of the representation that change least from window to window, in closed form.
 
-Recurrences are windows that are far apart in time and alike; an objective that pushes far windows apart destroys
-them. Slowness only pulls neighbours together. After PCA to p dimensions (without whitening), with C0 the covariance
-and C1 the symmetrised lag-1 covariance of the windows, solve
+Recurrences are windows that are far apart in time and alike; an objective that pushes far windows apart
+destroys them. Slowness only pulls neighbours together. After PCA to p dimensions (without whitening), with C0
+the covariance and C1 the symmetrised lag-1 covariance of the windows, solve
 
     C1 v = lambda (C0 + ridge * tr(C0)/p * I) v
 
-and keep the `dimension` largest lambda; each coordinate is scaled by its lambda. Without the ridge some direction is
-always slow by accident. C0 and C1 are taken after subtracting a moving mean over half a span, so that drift, the
-slowest thing of all, does not win. (Slow feature analysis: Wiskott & Sejnowski 2002.)
+and keep the `dimension` largest lambda; each coordinate is scaled by its lambda. Without the ridge some
+direction is always slow by accident. C0 and C1 are taken after subtracting a moving mean over half a span, so
+that drift, the slowest thing of all, does not win. (Slow feature analysis: Wiskott & Sejnowski 2002.)
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from scipy.linalg import eigh
 from scipy.ndimage import uniform_filter1d
 
 from rondo.data.windows import Span
+
+
+_ROUNDING = 1e-12  # relative; far above what float64 loses, far below what matters
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +43,7 @@ class SlowProjection:
 def fit_slow(
     representations: NDArray[np.floating], spans: Sequence[Span], pca_dim: int, dimension: int, ridge: float
 ) -> SlowProjection:
-    """Fit on representations (n_windows, n_dims); neighbours are counted inside `spans` of the window axis only."""
+    """Fit on representations (n_windows, n_dims); neighbours are counted inside `spans` (windows) only."""
     mean = representations.mean(axis=0, dtype=np.float64)
     centred = representations - mean
     n_windows, n_dims = centred.shape
@@ -51,7 +54,9 @@ def fit_slow(
     c0 = sum(piece.T @ piece for piece in steady) / n_windows
     c1 = sum(piece[:-1].T @ piece[1:] for piece in steady) / max(1, n_windows - len(steady))
     k = min(dimension, p)
-    floor = ridge * np.trace(c0) / p + 1e-12  # the tiny term keeps a constant signal solvable
+    # Beside the ridge, what rounding leaves of a dependent dimension, and of a constant one, must not look slow.
+    rounding = (_ROUNDING * np.abs(representations).max()) ** 2
+    floor = (ridge + _ROUNDING) * np.trace(c0) / p + rounding or 1.0
     slowness, vectors = eigh((c1 + c1.T) / 2, c0 + floor * np.eye(p), subset_by_index=[p - k, p - 1])
     slowness, vectors = np.maximum(slowness[::-1], 0.0), vectors[:, ::-1]
     matrix = axes @ (vectors * slowness)

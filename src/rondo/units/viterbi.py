@@ -2,8 +2,8 @@
 
     minimise  sum_t cost[t, u_t] + penalty * #{t : u_t != u_{t-1}}
 
-With one penalty for all changes the best predecessor of an entry is either the same entry or the cheapest one, so a
-step costs n_entries, not its square:
+With one penalty for all changes the best predecessor of an entry is either the same entry or the cheapest
+one, so a step costs n_entries, not its square:
 
     total[t, k] = cost[t, k] + min(total[t-1, k], min_j total[t-1, j] + penalty)
 """
@@ -28,7 +28,7 @@ def smooth(costs: NDArray[np.floating], penalty: float) -> NDArray[np.int64]:
     if n_windows == 0 or n_entries == 1:
         return np.zeros(n_windows, dtype=np.int64)
     cheapest = np.empty(n_windows, dtype=np.int64)  # column of the least total at each window
-    leaves = np.empty((n_entries, n_windows), dtype=np.bool_)  # does the best path through column k change after it?
+    leaves = np.empty((n_entries, n_windows), dtype=np.bool_)  # is changing after it cheaper?
     before = np.zeros(n_entries)
     for first in range(0, n_windows, _BLOCK):
         totals = _running_totals(costs[first : first + _BLOCK], before, penalty)
@@ -53,7 +53,7 @@ def _running_totals(
 
 
 def _traced_back(leaves: NDArray[np.bool_], cheapest: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The path, run by run from its end: a run ends in the cheapest column, and begins where that was last left."""
+    """The path, run by run from its end: each run has the column that is cheapest where the run ends."""
     left = [column.tobytes() for column in leaves]
     path = np.empty(cheapest.size, dtype=np.int64)
     stop = cheapest.size

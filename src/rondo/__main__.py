@@ -1,0 +1,5 @@
+"""`python -m rondo`."""
+
+from rondo.cli.main import run
+
+run()

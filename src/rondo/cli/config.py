@@ -1,0 +1,51 @@
+"""`rondo config`: every setting, its value and where it comes from."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rondo.cli import options
+from rondo.errors import OutputError
+
+app = typer.Typer(help="Show all settings, or write a file to start from.", no_args_is_help=True)
+
+
+@app.command()
+def show(
+    preset: options.Preset = "default",
+    config: options.ConfigFile = None,
+    set_: options.Settings = None,
+    json: options.Json = False,
+) -> None:
+    """Print every setting as TOML, each with the source of its default."""
+    from rondo.settings import to_toml
+
+    settings = options.resolve_settings(preset, config, set_)
+    print(
+        json_module.dumps(settings.model_dump(mode="json")) if json else to_toml(settings),
+        end="\n" if json else "",
+    )
+
+
+@app.command()
+def init(
+    path: Annotated[Path, typer.Argument(help="File to write.")] = Path("rondo.toml"),
+    preset: options.Preset = "default",
+    set_: options.Settings = None,
+) -> None:
+    """Write all settings to a TOML file for `rondo discover --config`."""
+    from rondo.settings import to_toml
+
+    text = to_toml(options.resolve_settings(preset, None, set_))
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise OutputError(f"{path}: exists already; choose another name or remove it first") from None
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror}); choose another place") from None
+    print(f"wrote {path}")

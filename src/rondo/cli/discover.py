@@ -1,0 +1,178 @@
+"""`rondo discover`: files in, run folder out."""
+
+from __future__ import annotations
+
+import json as json_module
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rondo.cli import options
+from rondo.cli.progress import progress
+from rondo.errors import SettingError
+
+if TYPE_CHECKING:
+    from rondo.config import RondoConfig
+    from rondo.data.recording import Recording
+    from rondo.labelling import Labelling
+    from rondo.model import Rondo
+    from rondo.report.run import Run
+
+METHODS = ("rondo", "clock")
+
+
+def discover(
+    paths: Annotated[list[Path], typer.Argument(metavar="FILE|DIR...", help="Recordings, or folders of them.")],
+    out: options.Out,
+    method: Annotated[str, typer.Option("--method", help="rondo, or clock (the data-blind control).")] = "rondo",
+    window: Annotated[str | None, typer.Option("--window", help="auto, frames (256) or seconds (2s).")] = None,
+    step: Annotated[str | None, typer.Option("--step", help="auto, frames or seconds.")] = None,
+    per_recording: Annotated[
+        bool, typer.Option("--per-recording", help="A vocabulary for each recording, as in the paper.")
+    ] = False,
+    states: Annotated[int, typer.Option("--states", help="Pieces per recording, for the clock.")] = 20,
+    encoder: Annotated[str | None, typer.Option("--encoder", help="See `rondo config show`.")] = None,
+    rate: options.Rate = None,
+    key: options.Key = None,
+    label_column: options.LabelColumns = None,
+    preset: options.Preset = "default",
+    config: options.ConfigFile = None,
+    set_: options.Settings = None,
+    seed: options.Seed = 0,
+    device: options.Device = "auto",
+    json: options.Json = False,
+) -> None:
+    """Find units and motifs in recordings (csv, tsv, parquet, npz, npy, h5) and write a run folder with a report."""
+    if method not in METHODS:
+        raise SettingError(f"--method must be one of {', '.join(METHODS)}, got '{method}'")
+    settings = options.resolve_settings(
+        preset, config, set_, window=window, step=step, encoder=encoder, seed=seed, device=device
+    )
+    from rondo.report.run import check_free, write_run
+
+    check_free(out)
+    recordings, sources = read_all(paths, rate, key, label_column)
+    with progress() as tell:
+        if method == "clock":
+            run, write_models = _clock_run(recordings, sources, states), None
+        else:
+            run, write_models = _rondo_run(recordings, sources, settings, per_recording, tell)
+        tell("writing", len(recordings), len(recordings))
+        summary = write_run(out, run, write_models)
+    announce(out, summary, json)
+
+
+def read_all(
+    paths: Sequence[Path], rate: float | None, key: str | None, label_columns: Sequence[str] | None
+) -> tuple[list[Recording], dict[str, str]]:
+    """The recordings of files and folders, and where each came from."""
+    from rondo.data.files import find_recordings, read_recording
+
+    files = find_recordings(paths)
+    read = [read_recording(path, rate=rate, key=key, label_columns=label_columns or ()) for path in files]
+    return read, {recording.id: str(path) for recording, path in zip(read, files, strict=True)}
+
+
+def _rondo_run(
+    recordings: list[Recording],
+    sources: dict[str, str],
+    settings: RondoConfig,
+    per_recording: bool,
+    tell: Callable[[str, int, int], None],
+) -> tuple[Run, Callable[[Path], None]]:
+    from rondo.model import Rondo
+
+    groups = [[recording] for recording in recordings] if per_recording else [recordings]
+    models: list[Rondo] = []
+    labellings: list[Labelling] = []
+    for group in groups:
+        model = Rondo.from_config(settings).fit(group, progress=_named(tell, group) if per_recording else tell)
+        models.append(model)
+        labellings += model.predict(group)
+
+    def write_models(folder: Path) -> None:
+        if not per_recording:
+            return models[0].save(folder)
+        for model, recording in zip(models, recordings, strict=True):
+            model.save(folder / recording.id)
+        return None
+
+    return run_of(models, recordings, sources, labellings, "rondo"), write_models
+
+
+def run_of(
+    models: Sequence[Rondo],
+    recordings: Sequence[Recording],
+    sources: dict[str, str],
+    labellings: Sequence[Labelling],
+    method: str,
+    **extra: Any,
+) -> Run:
+    """The run that one model, or one model per recording, makes of these recordings."""
+    from rondo.report.run import Run
+
+    first = models[0]
+    compositions = {id: first.motif_model_.composition(id) for id in first.motif_model_.ids} if len(models) == 1 else {}
+    return Run(
+        method,
+        first.config_.seed,
+        first.config_.model_dump(mode="json"),
+        first.window_length_frames_,
+        first.step_frames_,
+        recordings,
+        sources,
+        labellings,
+        compositions,
+        _findings(models),
+        **extra,
+    )
+
+
+def _findings(models: Sequence[Rondo]) -> list[str]:
+    """What the whole run says about composition, honestly."""
+    flat = [model for model in models if model.motif_model_.grammar is None]
+    if len(flat) < len(models):
+        return []
+    return ["The data give no evidence that units compose into longer motifs: every unit is its own motif here."]
+
+
+def _clock_run(recordings: list[Recording], sources: dict[str, str], states: int) -> Run:
+    import numpy as np
+
+    from rondo.labelling import Labelling
+    from rondo.metrics import clock_labels
+    from rondo.report.run import Run
+
+    labellings = []
+    for recording in recordings:
+        labels = clock_labels(recording.n_frames, states)
+        ones = np.ones(recording.n_frames, dtype=np.float32)
+        none = np.zeros(0, dtype=np.int64)
+        labellings.append(
+            Labelling(recording.id, labels, labels, ones, ones, recording.times_s, recording.rate, none, 1.0)
+        )
+    piece = max(1, min(recording.n_frames for recording in recordings) // states)
+    finding = "The clock looks at no data: it cuts every recording into equal pieces, each its own entry."
+    return Run("clock", 0, {"states": states}, piece, piece, recordings, sources, labellings, findings=[finding])
+
+
+def _named(tell: Callable[[str, int, int], None], group: list[Recording]) -> Callable[[str, int, int], None]:
+    return lambda what, done, total: tell(f"{group[0].id}: {what}", done, total)
+
+
+def announce(out: Path, summary: dict[str, Any], json: bool) -> None:
+    """Say what was found and where it lies; notes about the data go to stderr."""
+    for recording in summary["recordings"]:
+        for note in recording["notes"]:
+            print(f"note: {recording['id']}: {note}", file=sys.stderr)
+    if json:
+        print(json_module.dumps(summary | {"out": str(out)}))
+        return
+    n = len(summary["recordings"])
+    print(f"{len(summary['units'])} units, {len(summary['motifs'])} motifs in {n} recording{'s' if n > 1 else ''}")
+    for finding in summary["findings"]:
+        print(finding)
+    print(f"report: {out / 'report.html'}")

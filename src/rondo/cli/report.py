@@ -1,0 +1,15 @@
+"""`rondo report`: build report.html of a run folder anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(run: Annotated[Path, typer.Argument(help="A run folder that `rondo discover` wrote.")]) -> None:
+    """(Re)build report.html from what the run folder holds."""
+    from rondo.report import write_report
+
+    print(f"report: {write_report(run)}")

@@ -1,0 +1,1 @@
+"""Public data sets: what they are, and where a local copy lies."""

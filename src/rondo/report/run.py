@@ -1,0 +1,185 @@
+"""A run folder, written whole or not at all: labels, units, segments, model, summary, overview and report."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rondo.data.labels import OTHER, Labels, runs_of
+from rondo.data.recording import Recording
+from rondo.errors import OutputError
+from rondo.labelling import Labelling
+from rondo.provenance import rondo_version
+from rondo.report.overview import overview_path, write_overview
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+Truth = Mapping[str, tuple[Labels, Labels]]
+"""Known unit and motif truth of each recording, for planted streams."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything that a run folder is made of."""
+
+    method: str
+    seed: int
+    config: Mapping[str, Any]
+    window_length_frames: int
+    step_frames: int
+    recordings: Sequence[Recording]
+    sources: Mapping[str, str]
+    labellings: Sequence[Labelling]
+    compositions: Mapping[int, str] = field(default_factory=dict)
+    findings: Sequence[str] = ()  # sentences about the whole run, for people
+    scores: Mapping[str, Any] | None = None
+    truth: Truth | None = None
+
+
+def check_free(out: Path) -> None:
+    """Refuse an output folder that cannot be written, before any work is done for it."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        what = "already holds a run" if (out / "summary.json").exists() else "exists and is not an empty folder"
+        raise OutputError(f"{out}: {what}; choose another --out or remove it first")
+    above = next(parent for parent in out.absolute().parents if parent.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise OutputError(f"{out}: cannot be written, {above} is not a writable folder; choose another --out")
+
+
+@contextmanager
+def draft_folder(out: Path) -> Iterator[Path]:
+    """A temporary folder beside `out` that takes its name when the block ends well, and vanishes when it does not."""
+    check_free(out)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    except OSError as error:
+        raise OutputError(f"{out}: cannot be written ({error.strerror}); choose another --out") from None
+    try:
+        draft.chmod(0o755)  # mkdtemp makes folders that only their owner can read
+        yield draft
+        if out.exists():
+            out.rmdir()
+        os.replace(draft, out)
+    except OSError as error:
+        raise OutputError(f"{out}: cannot be written ({error.strerror}); choose another --out") from None
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def write_run(out: Path, run: Run, write_models: Callable[[Path], None] | None = None) -> dict[str, Any]:
+    """Write the run folder; returns what summary.json holds. `write_models` is handed the place of model/."""
+    import polars as pl
+
+    from rondo.report.render import write_report
+
+    with draft_folder(out) as draft:
+        for name in ("labels", "units", "overview"):
+            (draft / name).mkdir()
+        for recording, labelling in zip(run.recordings, run.labellings, strict=True):
+            np.save(draft / "labels" / f"{recording.id}.npy", labelling.motifs)
+            np.save(draft / "units" / f"{recording.id}.npy", labelling.units)
+            write_overview(overview_path(draft, recording.id), recording.values, recording.channels)
+        segments = pl.concat([labelling.segments for labelling in run.labellings])
+        segments.write_csv(draft / "segments.csv")
+        segments.write_parquet(draft / "segments.parquet")
+        if run.truth is not None:
+            _truth_table(run.truth).write_parquet(draft / "truth.parquet")
+        if write_models is not None:
+            write_models(draft / "model")
+        summary = summary_of(run, segments)
+        (draft / "summary.json").write_text(json.dumps(summary, indent=1, allow_nan=False), encoding="utf-8")
+        write_report(draft)
+    return summary
+
+
+def summary_of(run: Run, segments: pl.DataFrame) -> dict[str, Any]:
+    """What summary.json says: the run, its recordings, and the entries of both levels."""
+    summary: dict[str, Any] = {
+        "schema": 1,
+        "rondo_version": rondo_version(),
+        "method": run.method,
+        "seed": run.seed,
+        "window_length_frames": run.window_length_frames,
+        "step_frames": run.step_frames,
+        "findings": list(run.findings),
+        "recordings": [
+            _recording_summary(recording, labelling, run.sources.get(recording.id, ""))
+            for recording, labelling in zip(run.recordings, run.labellings, strict=True)
+        ],
+        "units": _entries("unit", run, segments),
+        "motifs": _entries("motif", run, segments),
+        "config": dict(run.config),
+    }
+    if run.scores is not None:
+        summary["scores"] = dict(run.scores)
+    return summary
+
+
+def _recording_summary(recording: Recording, labelling: Labelling, source: str) -> dict[str, Any]:
+    times = recording.times_s
+    return {
+        "id": recording.id,
+        "source": source,
+        "n_frames": recording.n_frames,
+        "channels": list(recording.channels),
+        "rate": recording.rate,
+        "duration_s": None if times is None else float(times[-1] - times[0] + 1.0 / (recording.rate or 1.0)),
+        "notes": list(labelling.notes),
+        "share_other": labelling.share_other,
+        "share_accepted": labelling.share_accepted,
+        "n_gaps": int(labelling.breaks.size),
+    }
+
+
+def _entries(level: str, run: Run, segments: pl.DataFrame) -> list[dict[str, Any]]:
+    """One row per entry: how often, how much, how long."""
+    import polars as pl
+
+    n_frames = sum(recording.n_frames for recording in run.recordings)
+    frames = pl.col("end_frame") - pl.col("start_frame")
+    table = (
+        segments.filter(pl.col("level") == level)
+        .group_by("id")
+        .agg(
+            pl.len().alias("n_occurrences"),
+            frames.sum().alias("frames"),
+            frames.mean().alias("mean_duration_frames"),
+            (pl.col("end_s") - pl.col("start_s")).mean().alias("mean_duration_s"),
+        )
+        .sort("id")
+    )
+    rows = []
+    for row in table.iter_rows(named=True):
+        entry = {name: row[name] for name in ("id", "n_occurrences", "mean_duration_frames", "mean_duration_s")}
+        entry["share"] = row["frames"] / n_frames
+        if level == "motif":
+            entry["composition"] = run.compositions.get(row["id"], "")
+        rows.append(entry)
+    return rows
+
+
+def _truth_table(truth: Truth) -> pl.DataFrame:
+    import polars as pl
+
+    rows: list[dict[str, Any]] = []
+    for id, tracks in truth.items():
+        for level, track in zip(("unit", "motif"), tracks, strict=True):
+            runs = runs_of(track)
+            rows += [
+                {"recording": id, "level": level, "id": int(k), "start_frame": int(a), "end_frame": int(b)}
+                for a, b, k in zip(runs.starts, runs.stops, runs.ids, strict=True)
+                if k != OTHER
+            ]
+    return pl.DataFrame(rows)

@@ -1,0 +1,273 @@
+"""WindowGrid and Windows against their frame-by-frame twins, and how far perfect window labels carry."""
+
+from __future__ import annotations
+
+import dataclasses
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rondo.data import windows as windows_module
+from rondo.data.labels import OTHER
+from rondo.data.windows import Projection, WindowGrid, Windows
+from rondo.errors import SettingError
+from rondo.metrics import evaluate
+from tests import naive_windows as naive
+
+RULES: tuple[Projection, ...] = ("vote", "centre", "start")
+RULE = st.sampled_from(RULES)
+
+
+@st.composite
+def grids(draw: st.DrawFn) -> WindowGrid:
+    """Any length and step; spans with holes, too short for a window, touching each other, or none at all."""
+    length = draw(st.integers(1, 12))
+    step = draw(st.integers(1, length))
+    pieces = draw(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 40)), max_size=5))
+    spans, at = [], 0
+    for hole, width in pieces:
+        spans.append((at + hole, at + hole + width))
+        at += hole + width
+    return WindowGrid(length, step, at + draw(st.integers(0, 4)), tuple(spans))
+
+
+def labels_for(grid: WindowGrid, n_labels: int = 4) -> st.SearchStrategy[list[int]]:
+    return st.lists(st.integers(-1, n_labels - 2), min_size=grid.n_windows, max_size=grid.n_windows)
+
+
+def frame_track(grid: WindowGrid, labels: list[int], rule: Projection) -> list[int]:
+    return naive.project(labels, grid.length_frames, grid.step_frames, grid.n_frames, grid.spans, rule)
+
+
+# ---------------------------------------------------------------- the grid
+
+
+@given(grids())
+def test_starts_and_window_spans_are_those_of_the_twin(grid: WindowGrid) -> None:
+    length, step, spans = grid.length_frames, grid.step_frames, grid.spans
+    assert grid.starts.tolist() == naive.starts(length, step, spans)
+    assert list(grid.window_spans) == naive.window_spans(length, step, spans)
+    assert grid.n_windows == len(grid.starts) == sum(b - a for a, b in grid.window_spans)
+
+
+@given(grids())
+def test_no_window_leaves_its_span_and_only_spans_too_short_have_none(grid: WindowGrid) -> None:
+    stops = grid.starts + grid.length_frames
+    for start, stop in zip(grid.starts.tolist(), stops.tolist(), strict=True):
+        assert any(a <= start and stop <= b for a, b in grid.spans)
+    long_enough = [span for span in grid.spans if span[1] - span[0] >= grid.length_frames]
+    assert len(grid.window_spans) == len(long_enough)
+
+
+@pytest.mark.parametrize(
+    ("length", "step", "says"),
+    [
+        (0, 1, "windows.length and windows.step must be at least 1 frame, got 0 and 1"),
+        (4, 0, "windows.length and windows.step must be at least 1 frame, got 4 and 0"),
+        (-3, -3, "windows.length and windows.step must be at least 1 frame, got -3 and -3"),
+        (4, 5, r"windows.step \(5 frames\) is longer than windows.length \(4 frames\)"),
+    ],
+)
+def test_a_grid_that_would_skip_frames_is_refused(length: int, step: int, says: str) -> None:
+    with pytest.raises(SettingError, match=says) as caught:
+        WindowGrid(length, step, 100, ((0, 100),))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("spans", [((0, 101),), ((-1, 5),), ((5, 3),), ((0, 6), (5, 9)), ((5, 9), (0, 3))])
+def test_spans_that_overlap_or_leave_the_recording_are_refused(spans: tuple[tuple[int, int], ...]) -> None:
+    with pytest.raises(ValueError, match="spans must be in order"):
+        WindowGrid(4, 2, 100, spans)
+
+
+def test_a_grid_is_a_value() -> None:
+    grid = WindowGrid(4, 2, 11, ((0, 11),))
+    assert grid == WindowGrid(4, 2, 11, ((0, 11),))
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        grid.step_frames = 3  # type: ignore[misc]
+
+
+# ---------------------------------------------------------------- windows -> frames
+
+
+@pytest.mark.parametrize("rule", RULES)
+@settings(max_examples=200)
+@given(data=st.data(), grid=grids())
+def test_projection_is_that_of_the_twin(rule: Projection, data: st.DataObject, grid: WindowGrid) -> None:
+    labels = data.draw(labels_for(grid))
+    projected = grid.project(labels, rule)
+    assert projected.dtype == np.int32
+    assert projected.tolist() == frame_track(grid, labels, rule)
+
+
+@settings(max_examples=100)
+@given(data=st.data(), grid=grids(), cells=st.integers(1, 9))
+def test_votes_do_not_depend_on_the_size_of_a_block(data: st.DataObject, grid: WindowGrid, cells: int) -> None:
+    labels = data.draw(labels_for(grid))
+    whole = grid.project(labels, "vote")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(windows_module, "_CELLS_PER_BLOCK", cells)
+        npt.assert_array_equal(grid.project(labels, "vote"), whole)
+
+
+@given(grids(), RULE)
+def test_the_same_label_everywhere_reaches_every_frame_of_every_span_with_windows(
+    grid: WindowGrid, rule: Projection
+) -> None:
+    expected = np.full(grid.n_frames, OTHER)
+    for start, stop in grid.spans:
+        if stop - start >= grid.length_frames:
+            expected[start:stop] = 3
+    npt.assert_array_equal(grid.project(np.full(grid.n_windows, 3), rule), expected)
+
+
+@given(st.data(), grids(), RULE)
+def test_spans_do_not_see_each_other(data: st.DataObject, grid: WindowGrid, rule: Projection) -> None:
+    labels = data.draw(labels_for(grid))
+    together = grid.project(labels, rule)
+    first = 0
+    for start, stop in grid.spans:
+        alone = WindowGrid(grid.length_frames, grid.step_frames, stop - start, ((0, stop - start),))
+        own = labels[first : first + alone.n_windows]
+        npt.assert_array_equal(together[start:stop], alone.project(own, rule))
+        first += alone.n_windows
+
+
+@given(st.data(), grids(), st.sampled_from(("centre", "start")))
+def test_without_a_vote_renaming_labels_renames_frames(data: st.DataObject, grid: WindowGrid, rule: Projection) -> None:
+    labels = np.array(data.draw(labels_for(grid)), dtype=np.int32)
+    renamed = np.array([7, 5, 9, 0])[labels]
+    track = grid.project(labels, rule)
+    has_window = grid.project(np.zeros(grid.n_windows), rule) == 0
+    npt.assert_array_equal(grid.project(renamed, rule)[has_window], np.array([7, 5, 9, 0])[track[has_window]])
+
+
+@given(st.data(), st.integers(1, 9), st.integers(0, 60), RULE)
+def test_windows_that_tile_are_simply_repeated(
+    data: st.DataObject, length: int, n_frames: int, rule: Projection
+) -> None:
+    grid = WindowGrid(length, length, n_frames, ((0, n_frames),))
+    labels = data.draw(labels_for(grid))
+    covered = grid.n_windows * length
+    npt.assert_array_equal(grid.project(labels, rule)[:covered], np.repeat(labels, length))
+
+
+def test_ties_go_to_the_nearest_centre_and_else_to_the_smallest_label() -> None:
+    grid = WindowGrid(length_frames=4, step_frames=2, n_frames=6, spans=((0, 6),))
+    assert grid.project([9, 2]).tolist() == [9, 9, 9, 2, 2, 2]  # frames 2 and 3 are covered once by each
+    many = WindowGrid(length_frames=5, step_frames=1, n_frames=9, spans=((0, 9),))
+    assert many.project([8, 8, 4, 2, 2])[4] == 2  # 8 and 2 have two votes each, the nearest window says 4
+
+
+@settings(max_examples=100)
+@given(st.data(), grids())
+def test_spread_is_that_of_the_twin(data: st.DataObject, grid: WindowGrid) -> None:
+    number = st.floats(-8, 8, width=32)
+    scores = data.draw(st.lists(number, min_size=grid.n_windows, max_size=grid.n_windows))
+    expected = naive.spread(scores, grid.length_frames, grid.step_frames, grid.n_frames, grid.spans)
+    spread = grid.spread(scores)
+    assert spread.dtype == np.float32
+    assert spread.tolist() == expected
+
+
+@pytest.mark.parametrize("labels", [[1, 2], [1, 2, 3, 4], [[1, 2, 3]], 5])
+def test_labels_that_are_not_one_per_window_are_refused(labels: Any) -> None:
+    grid = WindowGrid(4, 2, 8, ((0, 8),))
+    for method in (grid.project, grid.spread):
+        with pytest.raises(ValueError, match="one number for each of 3 windows"):
+            method(labels)
+
+
+def test_an_unknown_rule_is_refused() -> None:
+    with pytest.raises(ValueError, match="expected one of the rules"):
+        WindowGrid(4, 2, 8, ((0, 8),)).project([1, 2, 3], "median")  # type: ignore[arg-type]
+
+
+def test_labels_handed_over_are_not_changed() -> None:
+    labels = np.array([2, 1, 2], dtype=np.int32)
+    labels.flags.writeable = False
+    track = WindowGrid(4, 2, 8, ((0, 8),)).project(labels)
+    track[:] = 0  # and what comes back is the caller's own
+    assert labels.tolist() == [2, 1, 2]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_memory_is_that_of_the_answer(rule: Projection) -> None:
+    grid = WindowGrid(256, 50, 1_000_000, ((0, 1_000_000),))
+    labels = np.random.default_rng(0).integers(0, 500, grid.n_windows)
+    tracemalloc.start()
+    track = grid.project(labels, rule)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * track.nbytes + (64 << 20)  # one block of 4096 cells x 500 labels is below 64 MB
+
+
+# ---------------------------------------------------------------- window contents
+
+
+@given(grids(), st.integers(1, 3), st.integers(1, 7))
+def test_batches_hold_every_window_in_order(grid: WindowGrid, n_channels: int, per_batch: int) -> None:
+    values = np.arange(grid.n_frames * n_channels, dtype=np.float32).reshape(-1, n_channels)
+    values.flags.writeable = False
+    batches = list(Windows(values, grid).batches(per_batch))
+    assert all(0 < len(batch) <= per_batch for batch in batches)
+    assert all(len(batch) == per_batch for batch in batches[:-1])
+    seen = [window.tolist() for batch in batches for window in batch]
+    assert seen == [values[start : start + grid.length_frames].T.tolist() for start in grid.starts]
+
+
+def test_a_batch_is_a_copy_and_windows_know_their_size() -> None:
+    grid = WindowGrid(4, 2, 11, ((0, 7), (7, 11)))
+    windows = Windows(np.zeros((11, 3), dtype=np.float32), grid)
+    assert (len(windows), windows.n_channels) == (3, 3)
+    (batch,) = windows.batches()
+    assert batch.shape == (3, 3, 4)
+    batch += 1
+    assert not windows.values.any()
+
+
+def test_a_recording_shorter_than_a_window_has_no_batches() -> None:
+    windows = Windows(np.zeros((3, 2), dtype=np.float32), WindowGrid(4, 2, 3, ((0, 3),)))
+    assert len(windows) == 0
+    assert list(windows.batches()) == []
+    assert windows.grid.project([]).tolist() == [OTHER] * 3
+    assert windows.grid.spread([]).tolist() == [0.0] * 3
+
+
+# ---------------------------------------------------------------- what perfect window labels can reach
+
+
+def majority_classes(classes: np.ndarray[Any, Any], grid: WindowGrid) -> list[int]:
+    return [int(np.bincount(classes[s : s + grid.length_frames]).argmax()) for s in grid.starts]
+
+
+def ceiling(folder: Path, length: int, step: int, rule: Projection) -> dict[str, float]:
+    """Scores of windows that know their most frequent class."""
+    pairs = {}
+    for path in sorted(folder.glob("*.npz")):
+        classes = np.unique(np.load(path)["y"], return_inverse=True)[1]
+        grid = WindowGrid(length, step, classes.size, ((0, classes.size),))
+        pairs[path.stem] = (classes, grid.project(majority_classes(classes, grid), rule))
+    average = evaluate(pairs).average
+    return {"mof": average.mof, "f1_50": average.f1_50, "edit": average.edit}
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(
+    ("rule", "mof", "f1_50"), [("vote", 98.642, 100.0), ("centre", 98.642, 100.0), ("start", 89.745, 98.148)]
+)
+def test_mocap_ceilings(data_dir: Path, rule: Projection, mof: float, f1_50: float) -> None:
+    reached = ceiling(data_dir / "MoCap", 256, 50, rule)
+    assert reached == pytest.approx({"mof": mof, "f1_50": f1_50, "edit": 100.0}, abs=1e-3)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize(("rule", "mof"), [("vote", 95.346), ("centre", 95.357), ("start", 87.986)])
+def test_actrectut_ceilings(data_dir: Path, rule: Projection, mof: float) -> None:
+    assert ceiling(data_dir / "ActRecTut", 90, 30, rule)["mof"] == pytest.approx(mof, abs=1e-3)

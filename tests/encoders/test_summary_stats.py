@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import pdist
+
+from rondo.config import SummaryStatsConfig
+from rondo.data.windows import Windows
+from rondo.encoders import Representations
+from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats
+from rondo.errors import ModelError
+from tests import naive_units as naive
+from tests.contracts import planted, windows_of
+
+ENCODER = SummaryStats(SummaryStatsConfig())
+
+
+def encoded(windows: Windows, encoder: SummaryStats = ENCODER) -> Representations:
+    return encoder.fit([windows]).encode(windows)
+
+
+@pytest.mark.parametrize(("n_channels", "length", "step"), [(1, 16, 4), (2, 1, 1), (3, 2, 1), (4, 25, 5), (6, 9, 9)])
+def test_statistics_are_the_ones_by_definition(n_channels: int, length: int, step: int) -> None:
+    windows = windows_of(planted(150, n_channels), length, step)
+    contents = [window for batch in windows.batches() for window in batch]
+    npt.assert_allclose(encoded(windows), naive.statistics_encoding(contents, 0.1, 5.0), rtol=2e-4, atol=2e-4)
+
+
+def test_single_precision_sums_of_long_windows_keep_their_digits() -> None:
+    rng = np.random.default_rng(0)
+    windows = windows_of(3 + rng.normal(size=(20_000, 2)), length=5000, step=5000)
+    contents = [window for batch in windows.batches() for window in batch]
+    raw = np.concatenate(ENCODER._blocks(windows, np.zeros((0, 2))), axis=1)
+    twins = [naive.window_statistics(window, 0.1) for window in contents]
+    expected = np.array([list(itertools.chain(*twin.values())) for twin in twins])
+    npt.assert_allclose(raw, expected, rtol=2e-6, atol=2e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(2, 8), st.randoms(use_true_random=False))
+def test_channel_permutation_keeps_distances(n_channels: int, random: object) -> None:
+    values = planted(200, n_channels, seed=n_channels)
+    order = list(range(n_channels))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    here, there = encoded(windows_of(values)), encoded(windows_of(values[:, order]))
+    npt.assert_allclose(pdist(there), pdist(here), rtol=1e-4, atol=1e-5)
+    npt.assert_array_equal(there[:, :n_channels], here[:, order])  # means move with their channels
+
+
+def test_channel_permutation_keeps_distances_at_32_channels() -> None:
+    values = planted(200, 32)
+    here, there = encoded(windows_of(values)), encoded(windows_of(values[:, ::-1]))
+    npt.assert_allclose(pdist(there), pdist(here), rtol=1e-4, atol=1e-5)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(-60, 60))
+def test_scale_of_one_channel_does_not_matter(power: int) -> None:
+    values = planted(200, 1)
+    npt.assert_allclose(
+        encoded(windows_of(values * 2.0**power)), encoded(windows_of(values)), rtol=1e-5, atol=1e-6
+    )
+
+
+def test_offset_of_a_channel_does_not_matter() -> None:
+    values = planted(200, 3)
+    npt.assert_allclose(encoded(windows_of(values + 8.0)), encoded(windows_of(values)), rtol=1e-3, atol=1e-3)
+
+
+def test_blocks_weigh_the_same_whatever_their_number_of_columns() -> None:
+    rng = np.random.default_rng(0)
+    representation = encoded(windows_of(rng.normal(size=(5000, 6)), length=20, step=20))
+    for columns in (slice(0, 6), slice(6, 12), slice(12, 18), slice(18, 33)):
+        assert np.square(representation[:, columns]).sum(axis=1).mean() == pytest.approx(1.0, abs=0.02)
+
+
+def test_a_statistic_that_never_varied_stays_silent() -> None:
+    still = windows_of(np.column_stack([planted(200, 2), np.full(200, 5.0)]))
+    fitted = ENCODER.fit([still])
+    moving = windows_of(planted(200, 3, seed=1))
+    npt.assert_array_equal(fitted.encode(moving)[:, [2, 5, 8]], 0.0)  # mean, spread and change of the third
+
+
+def test_clip_is_the_limit() -> None:
+    spike = planted(400, 1)
+    spike[200] = 1e4
+    tight, wide = (
+        encoded(windows_of(spike), SummaryStats(SummaryStatsConfig(clip=clip))) for clip in (1.5, 1e6)
+    )
+    assert np.abs(tight).max() == pytest.approx(1.5)
+    npt.assert_allclose(tight, np.clip(wide, -1.5, 1.5), rtol=1e-6)
+
+
+def test_forty_channels_are_correlated_on_their_main_axes() -> None:
+    windows = windows_of(planted(400, 40))
+    fitted = ENCODER.fit([windows])
+    assert fitted.axes.shape == (32, 40)
+    npt.assert_allclose(fitted.axes @ fitted.axes.T, np.eye(32), atol=1e-10)
+    assert fitted.encode(windows).shape == (len(windows), 3 * 40 + 32 * 31 // 2)
+    contents = np.concatenate(list(windows.batches())).astype(np.float64)
+    on_axes = [naive.window_statistics(fitted.axes @ window, 0.1)["correlation"] for window in contents[:5]]
+    raw = ENCODER._blocks(windows, fitted.axes)[3][:5]
+    npt.assert_allclose(raw, on_axes, rtol=1e-3, atol=1e-4)
+
+
+def test_offsets_of_many_channels_do_not_turn_the_axes() -> None:
+    values = planted(400, 40)
+    here = ENCODER.fit([windows_of(values)])
+    there = ENCODER.fit([windows_of(values + np.linspace(-50, 50, 40))])
+    npt.assert_allclose(there.axes[:5], here.axes[:5], atol=1e-3)
+
+
+@pytest.mark.parametrize("spoil", ["axes", "centre", "spread"])
+def test_tensors_that_do_not_belong_together_are_refused(spoil: str) -> None:
+    fitted: FittedSummaryStats = ENCODER.fit([windows_of(planted())])
+    tensors = dict(fitted.tensors())
+    cut = tensors | {spoil: tensors[spoil][..., :-1]}
+    with pytest.raises(ModelError, match="do not belong together"):
+        ENCODER.restore(cut)
+    del tensors[spoil]
+    with pytest.raises(ModelError, match=f"'{spoil}' is missing"):
+        ENCODER.restore(tensors)

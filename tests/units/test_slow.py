@@ -1,0 +1,214 @@
+from __future__ import annotations
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import NDArray
+from scipy.spatial.distance import pdist
+
+from rondo.units.slow import SlowProjection, fit_slow
+from tests import naive_units as naive
+
+Floats = NDArray[np.float64]
+Spans = tuple[tuple[int, int], ...]
+
+
+def walk(n_windows: int, n_dims: int, seed: int) -> Floats:
+    """Representations that change at a different speed in each of some mixed directions."""
+    rng = np.random.default_rng(seed)
+    keep = np.linspace(0.98, 0.1, n_dims)
+    state, rows = rng.normal(size=n_dims), np.empty((n_windows, n_dims))
+    for t in range(n_windows):
+        state = keep * state + np.sqrt(1 - keep**2) * rng.normal(size=n_dims)
+        rows[t] = state
+    return rows @ rng.normal(size=(n_dims, n_dims))
+
+
+def latents(
+    y: NDArray[np.floating], spans: Spans | None = None, pca_dim: int = 30, dimension: int = 4, ridge: float = 0.1
+) -> Floats:
+    return fit_slow(y, spans or ((0, len(y)),), pca_dim, dimension, ridge).apply(y)
+
+
+# ---------------------------------------------------------------- by the definition
+
+
+@pytest.mark.parametrize(
+    ("n_windows", "n_dims", "spans", "pca_dim", "dimension", "ridge"),
+    [
+        (120, 6, ((0, 120),), 30, 4, 0.1),
+        (120, 6, ((0, 50), (50, 53), (53, 54), (54, 120)), 30, 3, 0.1),
+        (121, 6, ((0, 121),), 3, 2, 1.0),
+        (40, 20, ((0, 40),), 30, 4, 0.1),
+        (100, 1, ((0, 60), (60, 100)), 30, 4, 0.1),
+        (90, 5, ((0, 90),), 30, 5, 0.0),
+    ],
+)
+def test_same_as_the_definition(
+    n_windows: int, n_dims: int, spans: Spans, pca_dim: int, dimension: int, ridge: float
+) -> None:
+    y = walk(n_windows, n_dims, seed=n_dims)
+    projection = fit_slow(y, spans, pca_dim, dimension, ridge)
+    expected, slowness = naive.slow_latents(y, spans, pca_dim, dimension, ridge)
+    found = projection.apply(y)
+    npt.assert_allclose(projection.slowness, slowness, rtol=1e-8, atol=1e-8)
+    signs = np.sign((found * expected).sum(axis=0))
+    npt.assert_allclose(found, expected * np.where(signs == 0, 1, signs), rtol=1e-6, atol=1e-6)
+
+
+def test_slowness_falls_and_is_a_correlation() -> None:
+    slowness = fit_slow(walk(2000, 8, seed=1), ((0, 2000),), 30, 8, 0.1).slowness
+    assert (np.diff(slowness) <= 0).all()
+    assert 0 <= slowness[-1] < slowness[0] < 1
+
+
+@pytest.mark.parametrize("shape", ["sine", "levels"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_planted_slow_latent_hidden_in_fast_noise_is_found(shape: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    slow = np.sin(np.arange(1500) / 15) if shape == "sine" else np.repeat(rng.choice([-1.0, 1.0], 50), 30)
+    louder = 3 * rng.normal(size=(1500, 9))
+    turn = np.linalg.qr(rng.normal(size=(10, 10)))[0]
+    y = np.column_stack([slow, louder]) @ turn
+    loudest = np.linalg.svd(y - y.mean(axis=0), full_matrices=False)[0][:, 0]
+    assert abs(np.corrcoef(loudest, slow)[0, 1]) < 0.2
+    assert abs(np.corrcoef(latents(y, dimension=1)[:, 0], slow)[0, 1]) > 0.95
+
+
+def test_drift_does_not_win() -> None:
+    rng = np.random.default_rng(2)
+    time = np.arange(1000)
+    recurring = np.sign(np.sin(time / 20))
+    y = np.column_stack([recurring, 0.002 * time, rng.normal(size=(1000, 3))])
+    found = latents(y, dimension=1)[:, 0]
+    assert abs(np.corrcoef(found, recurring)[0, 1]) > 0.95
+
+
+# ---------------------------------------------------------------- invariances
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 50), arrays(np.float64, 6, elements=st.floats(-1e4, 1e4)))
+def test_translation(seed: int, offset: Floats) -> None:
+    y = walk(100, 6, seed)
+    npt.assert_allclose(latents(y + offset), latents(y), rtol=1e-6, atol=1e-6)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 50))
+def test_rotation_keeps_distances(seed: int) -> None:
+    y = walk(100, 6, seed)
+    turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(6, 6)))[0]
+    npt.assert_allclose(pdist(latents(y @ turn)), pdist(latents(y)), rtol=1e-6, atol=1e-8)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(0, 50), st.integers(-100, 100))
+def test_scale(seed: int, power: int) -> None:
+    y = walk(100, 6, seed)
+    npt.assert_allclose(latents(y * 2.0**power), latents(y), rtol=1e-8, atol=1e-10)
+
+
+def test_single_precision_is_nearly_double() -> None:
+    y = walk(300, 6, seed=3)
+    npt.assert_allclose(latents(y.astype(np.float32)), latents(y), rtol=1e-4, atol=1e-4)
+
+
+def test_a_projection_of_new_windows_is_that_of_each() -> None:
+    y, new = walk(200, 6, seed=4), walk(50, 6, seed=5)
+    projection = fit_slow(y, ((0, 200),), 30, 3, 0.1)
+    one_by_one = np.concatenate([projection.apply(new[t : t + 1]) for t in range(50)])
+    npt.assert_allclose(projection.apply(new), one_by_one, rtol=1e-10, atol=1e-12)
+
+
+def test_input_is_not_changed_and_fit_is_deterministic() -> None:
+    y = walk(100, 6, seed=6)
+    before = y.copy()
+    once, again = latents(y), latents(y)
+    npt.assert_array_equal(y, before)
+    npt.assert_array_equal(once, again)
+
+
+# ---------------------------------------------------------------- spans
+
+
+def test_neighbours_are_never_counted_across_spans() -> None:
+    """Recordings in another order are the same statistics: nothing of one touches the next."""
+    first, second, third = walk(80, 5, seed=7), walk(60, 5, seed=8) + 3, walk(70, 5, seed=9) - 5
+    there = fit_slow(np.concatenate([first, second, third]), ((0, 80), (80, 140), (140, 210)), 30, 3, 0.1)
+    back = fit_slow(np.concatenate([third, first, second]), ((0, 70), (70, 150), (150, 210)), 30, 3, 0.1)
+    npt.assert_allclose(back.slowness, there.slowness, rtol=1e-10)
+    npt.assert_allclose(back.matrix, there.matrix, rtol=1e-6, atol=1e-8)
+
+
+def test_twice_the_same_recording_is_that_recording() -> None:
+    y = walk(150, 5, seed=10)
+    once = fit_slow(y, ((0, 150),), 5, 3, 0.1)
+    twice = fit_slow(np.concatenate([y, y]), ((0, 150), (150, 300)), 5, 3, 0.1)
+    npt.assert_allclose(twice.slowness, once.slowness, rtol=1e-10)
+    npt.assert_allclose(twice.matrix, once.matrix, rtol=1e-6, atol=1e-8)
+
+
+def test_a_false_neighbour_would_be_seen() -> None:
+    """One span over two recordings counts their meeting, and gives something else."""
+    y = np.concatenate([walk(60, 4, seed=11), walk(60, 4, seed=12) + 8])
+    apart = fit_slow(y, ((0, 60), (60, 120)), 4, 2, 0.1)
+    together = fit_slow(y, ((0, 120),), 4, 2, 0.1)
+    assert np.abs(apart.slowness - together.slowness).max() > 1e-3
+
+
+# ---------------------------------------------------------------- degenerate
+
+
+def assert_usable(projection: SlowProjection, y: NDArray[np.floating]) -> None:
+    found = projection.apply(y)
+    assert found.shape == (len(y), projection.slowness.size)
+    assert projection.slowness.size >= 1
+    assert np.isfinite(found).all()
+    assert np.isfinite(projection.slowness).all()
+    assert (projection.slowness >= 0).all()
+
+
+@pytest.mark.parametrize("value", [0.0, 0.1, -1e6, 1e-30])
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+def test_constant_representations_have_constant_latents(value: float, ridge: float) -> None:
+    y = np.full((60, 4), value)
+    projection = fit_slow(y, ((0, 60),), 30, 4, ridge)
+    assert_usable(projection, y)
+    npt.assert_allclose(projection.apply(y), 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_windows", [1, 2, 3, 4, 9])
+@pytest.mark.parametrize("n_dims", [1, 5, 50])
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+def test_few_windows(n_windows: int, n_dims: int, ridge: float) -> None:
+    y = np.random.default_rng(0).normal(size=(n_windows, n_dims))
+    assert_usable(fit_slow(y, ((0, n_windows),), 30, 4, ridge), y)
+
+
+def test_every_window_a_span_of_its_own() -> None:
+    y = walk(30, 4, seed=13)
+    assert_usable(fit_slow(y, tuple((t, t + 1) for t in range(30)), 30, 4, 0.1), y)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+def test_silent_and_repeated_dimensions(ridge: float) -> None:
+    y = walk(100, 3, seed=14)
+    padded = np.column_stack([y, np.zeros((100, 3)), y, np.full((100, 2), 7.0)])
+    assert_usable(fit_slow(padded, ((0, 100),), 30, 8, ridge), padded)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    arrays(
+        np.float64,
+        st.tuples(st.integers(1, 25), st.integers(1, 4)),
+        elements=st.floats(-1e6, 1e6) | st.integers(-1, 1).map(float),
+    ),
+    st.sampled_from([0.0, 0.1]),
+)
+def test_any_finite_representations(y: Floats, ridge: float) -> None:
+    assert_usable(fit_slow(y, ((0, len(y)),), 30, 4, ridge), y)
