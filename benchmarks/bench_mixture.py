@@ -53,9 +53,7 @@ def fit_peer(x: NDArray[np.float64], start: NDArray[np.float64], covariance: str
 
 
 def fit_ours(x: NDArray[np.float64], start: NDArray[np.float64], covariance: str) -> FittedMixture:
-    config = MixtureConfig(
-        covariance=covariance, max_iterations=N_ITERATIONS, tolerance=1e-300, min_weight=0.0
-    )
+    config = MixtureConfig(covariance=covariance, max_iterations=N_ITERATIONS, tolerance=1e-300, min_weight=0.0)
     return fit_mixture(x, config, np.random.default_rng(0), responsibilities=start)
 
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from rondo.units.viterbi import smooth
 
-
 SIZES = ((14_000, 30, 0.0), (14_000, 30, 1.0), (14_000, 30, 10.0), (1_000, 8, 1.0))
 
 
@@ -54,10 +53,7 @@ def main() -> None:
             raise SystemExit("the two paths differ")
         ours = milliseconds(lambda c=costs, p=penalty: smooth(c, p), n_runs=9)
         plain = milliseconds(lambda c=costs, p=penalty: textbook(c, p), n_runs=3)
-        print(
-            f"{n_windows:>8,} {n_entries:>8} {penalty:>8} "
-            f"{ours:>6.1f} ms {plain:>7.1f} ms {plain / ours:>14.1f} x"
-        )
+        print(f"{n_windows:>8,} {n_entries:>8} {penalty:>8} {ours:>6.1f} ms {plain:>7.1f} ms {plain / ours:>14.1f} x")
 
 
 if __name__ == "__main__":

@@ -20,9 +20,7 @@ from rondo.encoders import Encoder
 Contract = Callable[[Encoder], None]
 
 
-def windows_of(
-    values: ArrayLike, length: int = 16, step: int = 4, spans: Sequence[Span] | None = None
-) -> Windows:
+def windows_of(values: ArrayLike, length: int = 16, step: int = 4, spans: Sequence[Span] | None = None) -> Windows:
     single = np.asarray(values, dtype=np.float32)
     frames = tuple(spans) if spans is not None else ((0, single.shape[0]),)
     return Windows(single, WindowGrid(length, step, single.shape[0], frames))

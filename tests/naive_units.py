@@ -25,8 +25,7 @@ def window_statistics(window: NDArray[np.floating], correlation_floor: float) ->
     centred = [[value - mean for value in channel] for channel, mean in zip(channels, means, strict=True)]
     spreads = [math.sqrt(math.fsum(value**2 for value in channel) / length) for channel in centred]
     changes = [
-        math.fsum(abs(b - a) for a, b in itertools.pairwise(channel)) / max(1, length - 1)
-        for channel in channels
+        math.fsum(abs(b - a) for a, b in itertools.pairwise(channel)) / max(1, length - 1) for channel in channels
     ]
     correlations = [
         math.fsum(a * b for a, b in zip(centred[i], centred[j], strict=True))
@@ -36,9 +35,7 @@ def window_statistics(window: NDArray[np.floating], correlation_floor: float) ->
     return {"mean": means, "spread": spreads, "change": changes, "correlation": correlations}
 
 
-def statistics_encoding(
-    windows: Sequence[NDArray[np.floating]], correlation_floor: float, clip: float
-) -> Floats:
+def statistics_encoding(windows: Sequence[NDArray[np.floating]], correlation_floor: float, clip: float) -> Floats:
     """Statistics of every window, standardised over the windows, clipped, balanced by block."""
     rows = [window_statistics(window, correlation_floor) for window in windows]
     blocks = []

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import shutil
+import reprlib
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -42,7 +41,8 @@ def save(folder: Path, artifact: Artifact) -> None:
     """Write a model folder; an existing model is replaced, any other non-empty folder is refused."""
     from safetensors.numpy import save as to_bytes
 
-    if folder.exists() and not _replaceable(folder):
+    target = folder.resolve()  # a link to a model stays a link
+    if target.exists() and not _replaceable(target):
         raise OutputError(f"{folder}: exists and is not a model folder; choose another place to save the model")
     blob = to_bytes({name: np.ascontiguousarray(tensor) for name, tensor in artifact.tensors.items()})
     manifest: dict[str, Any] = {
@@ -54,58 +54,69 @@ def save(folder: Path, artifact: Artifact) -> None:
     }
     manifest["manifest_sha256"] = _checksum(manifest)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        beside = tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent, ignore_cleanup_errors=True)
+        with beside as both:
+            draft = Path(both) / "new"  # inside, because the outer folder is closed to all but its owner
+            draft.mkdir()
+            (draft / _TENSORS).write_bytes(blob)
+            (draft / _MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True), encoding="utf-8")
+            _put_in_place(draft, target, aside=Path(both) / "old")
     except OSError as error:
-        raise OutputError(f"{folder}: cannot be written ({error.strerror}); choose another folder") from None
+        raise OutputError(f"{folder}: cannot be written ({error.strerror or error}); choose another folder") from None
+
+
+def _put_in_place(draft: Path, target: Path, aside: Path) -> None:
+    """Give the draft the target's name; the model that had it comes back if that fails."""
+    if not target.exists():
+        draft.rename(target)
+        return
+    target.rename(aside)
     try:
-        (draft / _TENSORS).write_bytes(blob)
-        (draft / _MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True), encoding="utf-8")
-        draft.chmod(0o755)  # mkdtemp makes folders that only their owner can read
-        if folder.exists():
-            shutil.rmtree(folder)
-        os.replace(draft, folder)
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be written ({error.strerror}); choose another folder") from None
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        draft.rename(target)
+    except BaseException:
+        aside.rename(target)
+        raise
 
 
 def load(folder: Path) -> Artifact:
     """Read and check a model folder; every fault is a ModelError that says what is wrong."""
     manifest = _read_manifest(folder)
-    try:
-        blob = (folder / _TENSORS).read_bytes()
-    except OSError as error:
-        raise ModelError(
-            f"{folder / _TENSORS}: cannot be read ({error.strerror}); the model folder is incomplete"
-        ) from None
+    blob = _read_bytes(folder, _TENSORS)
     if hashlib.sha256(blob).hexdigest() != manifest["tensors_sha256"]:
         raise ModelError(f"{folder / _TENSORS}: truncated or changed since it was saved; copy the model folder anew")
     return Artifact(manifest["config"], manifest["provenance"], _read_tensors(folder, blob))
 
 
+def _read_bytes(folder: Path, name: str) -> bytes:
+    path = folder / name
+    try:
+        if not folder.is_dir():
+            raise ModelError(f"{folder}: no such model folder; expected one that `rondo discover` or Rondo.save wrote")
+        if not path.exists():
+            raise ModelError(f"{folder}: not a whole model folder, it has no {name}; give the model/ folder of a run")
+        if not path.is_file():  # a pipe or a device could keep the reader waiting for ever
+            raise ModelError(f"{path}: not a regular file; copy the model folder anew")
+        return path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read ({error.strerror}); check the folder and its permissions") from None
+    except MemoryError:
+        raise ModelError(f"{path}: does not fit into memory; it is no model that Rondo saved") from None
+
+
 def _read_manifest(folder: Path) -> dict[str, Any]:
     path = folder / _MANIFEST
-    if not folder.is_dir():
-        raise ModelError(f"{folder}: no such model folder; expected one that `rondo discover` or Rondo.save wrote")
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ModelError(
-            f"{folder}: not a model folder, it has no {_MANIFEST}; give the model/ folder of a run"
-        ) from None
-    except OSError as error:
-        raise ModelError(f"{path}: cannot be read ({error.strerror})") from None
+        manifest = json.loads(_read_bytes(folder, _MANIFEST).decode("utf-8"))
     except (ValueError, RecursionError):
         raise ModelError(
             f"{path}: not JSON, truncated or changed since it was saved; copy the model folder anew"
         ) from None
     if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
-        raise ModelError(f"{path}: not a Rondo model (no format '{_FORMAT}')")
+        raise ModelError(f"{path}: not a Rondo model (no format '{_FORMAT}'); give the model/ folder of a run")
     if manifest.get("schema") != SCHEMA:
         raise ModelError(
-            f"{path}: model schema {manifest.get('schema')!r}, this version of Rondo reads {SCHEMA}; "
+            f"{path}: model schema {reprlib.repr(manifest.get('schema'))}, this version of Rondo reads {SCHEMA}; "
             "use the version of Rondo that wrote it"
         )
     stated = manifest.pop("manifest_sha256", None)
@@ -134,4 +145,13 @@ def _checksum(manifest: Mapping[str, Any]) -> str:
 
 
 def _replaceable(folder: Path) -> bool:
-    return folder.is_dir() and ((folder / _MANIFEST).is_file() or not any(folder.iterdir()))
+    """Whether saving may do away with the folder: it is empty, or a model and nothing else."""
+    if not folder.is_dir():
+        return False
+    names = {path.name for path in folder.iterdir()}
+    if not names:
+        return True
+    try:
+        return names <= {_MANIFEST, _TENSORS} and bool(_read_manifest(folder))
+    except ModelError:
+        return False

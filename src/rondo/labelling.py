@@ -61,6 +61,8 @@ class Labelling:
         else:
             start_s = self.times_s[starts]
             end_s = self.times_s[stops - 1] + (1.0 / self.rate if self.rate else 0.0)
+            next_s = np.append(self.times_s, np.inf)[stops]
+            end_s = np.minimum(end_s, next_s)  # irregular frames may come early: spans never overlap
         table = pl.DataFrame(
             {
                 "recording": [self.recording_id] * starts.size,

@@ -62,9 +62,7 @@ def test_channel_permutation_keeps_distances_at_32_channels() -> None:
 @given(st.integers(-60, 60))
 def test_scale_of_one_channel_does_not_matter(power: int) -> None:
     values = planted(200, 1)
-    npt.assert_allclose(
-        encoded(windows_of(values * 2.0**power)), encoded(windows_of(values)), rtol=1e-5, atol=1e-6
-    )
+    npt.assert_allclose(encoded(windows_of(values * 2.0**power)), encoded(windows_of(values)), rtol=1e-5, atol=1e-6)
 
 
 def test_offset_of_a_channel_does_not_matter() -> None:
@@ -86,12 +84,21 @@ def test_a_statistic_that_never_varied_stays_silent() -> None:
     npt.assert_array_equal(fitted.encode(moving)[:, [2, 5, 8]], 0.0)  # mean, spread and change of the third
 
 
+def test_a_silent_channel_changes_no_distance() -> None:
+    values = planted(200, 3)
+    padded = np.column_stack([values, np.zeros(200), np.full(200, 3.0)])
+    npt.assert_allclose(pdist(encoded(windows_of(padded))), pdist(encoded(windows_of(values))), rtol=1e-5)
+
+
+def test_the_last_digit_of_a_mean_is_not_a_variation() -> None:
+    jitter = np.random.default_rng(0).integers(0, 5, size=(200, 1)) * np.spacing(np.float32(1000))
+    npt.assert_array_equal(encoded(windows_of(1000 + jitter))[:, 0], 0.0)
+
+
 def test_clip_is_the_limit() -> None:
     spike = planted(400, 1)
     spike[200] = 1e4
-    tight, wide = (
-        encoded(windows_of(spike), SummaryStats(SummaryStatsConfig(clip=clip))) for clip in (1.5, 1e6)
-    )
+    tight, wide = (encoded(windows_of(spike), SummaryStats(SummaryStatsConfig(clip=clip))) for clip in (1.5, 1e6))
     assert np.abs(tight).max() == pytest.approx(1.5)
     npt.assert_allclose(tight, np.clip(wide, -1.5, 1.5), rtol=1e-6)
 

@@ -31,9 +31,7 @@ class Oracle(BayesianGaussianMixture):
         self._initialize(X, self.start)
 
 
-def oracle(
-    x: Floats, start: Floats, covariance: str, n_iterations: int, concentration: float = 1.0
-) -> Oracle:
+def oracle(x: Floats, start: Floats, covariance: str, n_iterations: int, concentration: float = 1.0) -> Oracle:
     scatter = np.atleast_2d(np.cov(x.T)) + _REGULARISER * np.eye(x.shape[1])
     # Ours is proper also where the scatter of the data, their default, is singular.
     prior = {"full": scatter, "diagonal": np.diag(scatter), "spherical": np.diag(scatter).mean()}[covariance]
@@ -103,13 +101,9 @@ def assert_finite(mixture: FittedMixture, x: NDArray[np.floating]) -> None:
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
-@pytest.mark.parametrize(
-    ("n", "n_dims", "n_components"), [(200, 1, 3), (300, 4, 8), (250, 9, 5), (60, 3, 20)]
-)
+@pytest.mark.parametrize(("n", "n_dims", "n_components"), [(200, 1, 3), (300, 4, 8), (250, 9, 5), (60, 3, 20)])
 @pytest.mark.parametrize("n_iterations", [1, 2, 10])
-def test_same_as_scikit_learn(
-    covariance: str, n: int, n_dims: int, n_components: int, n_iterations: int
-) -> None:
+def test_same_as_scikit_learn(covariance: str, n: int, n_dims: int, n_components: int, n_iterations: int) -> None:
     x, start = blobs(n, n_dims, seed=n), random_start(n, n_components, seed=1)
     expected = oracle(x, start, covariance, n_iterations)
     found = ours(x, start, n_iterations, covariance=covariance)
@@ -134,9 +128,7 @@ def test_concentration_means_what_it_means_there(concentration: float) -> None:
 def test_log_joint_is_the_one_that_posteriors_come_from() -> None:
     x, start = blobs(120, 3, seed=3), random_start(120, 4, seed=3)
     expected = oracle(x, start, "full", 5)
-    npt.assert_allclose(
-        ours(x, start, 5).log_joint(x), expected._estimate_weighted_log_prob(x), rtol=1e-8, atol=1e-8
-    )
+    npt.assert_allclose(ours(x, start, 5).log_joint(x), expected._estimate_weighted_log_prob(x), rtol=1e-8, atol=1e-8)
 
 
 # ---------------------------------------------------------------- the bound
@@ -214,6 +206,14 @@ def test_points_without_weight_are_not_there() -> None:
     counts = np.r_[np.ones(80), np.zeros(5)]
     with_them = ours(np.concatenate([x, outliers]), start, 6, counts)
     assert_same_fit(with_them, ours(x, start[:80], 6), rtol=1e-7)
+
+
+def test_points_without_weight_start_no_component() -> None:
+    x = np.r_[np.repeat(np.eye(3), 10, axis=0), 5 + np.arange(24.0).reshape(8, 3)]
+    counts = np.r_[np.ones(30), np.zeros(8)]
+    fitted = ours(x, weights=counts)
+    assert fitted.n_components == 3
+    assert_finite(fitted, x)
 
 
 # ---------------------------------------------------------------- invariances

@@ -181,6 +181,12 @@ def test_constant_representations_have_constant_latents(value: float, ridge: flo
     npt.assert_allclose(projection.apply(y), 0.0, atol=1e-6)
 
 
+def test_rounding_is_not_slow() -> None:
+    last_digit = np.repeat(np.random.default_rng(0).integers(0, 2, (20, 3)), 10, axis=0)
+    y = 1.0 + np.finfo(np.float64).eps * last_digit
+    assert fit_slow(y, ((0, 200),), 30, 3, 0.1).slowness.max() < 1e-3
+
+
 @pytest.mark.parametrize("n_windows", [1, 2, 3, 4, 9])
 @pytest.mark.parametrize("n_dims", [1, 5, 50])
 @pytest.mark.parametrize("ridge", [0.0, 0.1])

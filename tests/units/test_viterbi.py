@@ -32,9 +32,7 @@ def test_no_path_is_cheaper(costs: Floats, penalty: float) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("n_windows", "n_entries", "penalty"), [(300, 2, 0.7), (500, 9, 0.3), (200, 40, 5.0)]
-)
+@pytest.mark.parametrize(("n_windows", "n_entries", "penalty"), [(300, 2, 0.7), (500, 9, 0.3), (200, 40, 5.0)])
 def test_path_is_the_textbook_one(n_windows: int, n_entries: int, penalty: float) -> None:
     costs = np.random.default_rng(n_entries).random((n_windows, n_entries))
     np.testing.assert_array_equal(smooth(costs, penalty), naive.viterbi(costs, penalty))
@@ -94,6 +92,7 @@ def test_ties_stay_longer_then_take_the_smaller_column() -> None:
     np.testing.assert_array_equal(smooth(np.zeros((5, 3)), 0.0), np.zeros(5))
     change_costs_what_it_saves = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
     np.testing.assert_array_equal(smooth(change_costs_what_it_saves, 1.0), np.zeros(3))
+    np.testing.assert_array_equal(smooth(np.array([[0.0, 1.0], [5.0, 0.0]]), 1.0), [1, 1])
 
 
 def test_input_is_not_changed_and_single_precision_is_taken() -> None:

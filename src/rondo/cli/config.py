@@ -11,7 +11,8 @@ import typer
 from rondo.cli import options
 from rondo.errors import OutputError
 
-app = typer.Typer(help="Show all settings, or write a file to start from.", no_args_is_help=True)
+app = typer.Typer(help="Show all settings, or write a file to start from.")
+app.callback(invoke_without_command=True)(options.help_without_command)
 
 
 @app.command()
@@ -33,7 +34,9 @@ def show(
 
 @app.command()
 def init(
-    path: Annotated[Path, typer.Argument(help="File to write.")] = Path("rondo.toml"),
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="File to write; it must not exist yet.")] = Path(
+        "rondo.toml"
+    ),
     preset: options.Preset = "default",
     set_: options.Settings = None,
 ) -> None:

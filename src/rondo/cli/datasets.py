@@ -11,8 +11,12 @@ import typer
 
 from rondo.cli import options
 
-app = typer.Typer(help="Public data sets that Rondo knows by name.", no_args_is_help=True)
-DataDir = Annotated[Path | None, typer.Option("--data", help="Folder of local copies (default: RONDO_DATA).")]
+app = typer.Typer(help="Public data sets that Rondo knows by name.")
+app.callback(invoke_without_command=True)(options.help_without_command)
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data", metavar="DIR", envvar="RONDO_DATA", help="Folder that holds local copies."),
+]
 
 
 @app.command("list")
@@ -33,7 +37,7 @@ def list_(data: DataDir = None, json: options.Json = False) -> None:
 
 @app.command()
 def info(
-    name: Annotated[str, typer.Argument(help="Name as `rondo datasets list` prints it.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="As `rondo datasets list` prints it.")],
     data: DataDir = None,
     json: options.Json = False,
 ) -> None:

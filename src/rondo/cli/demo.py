@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from rondo.cli import options
 from rondo.cli.progress import progress
@@ -15,9 +13,9 @@ N_FRAMES = 60_000  # twenty minutes at 50 Hz
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", help="Folder to write.")] = Path("rondo-demo"),
-    seed: options.Seed = 0,
-    device: options.Device = "auto",
+    out: options.Out = Path("rondo-demo"),
+    seed: options.Seed = None,
+    device: options.Device = None,
     json: options.Json = False,
 ) -> None:
     """Plant a stream with known units and motifs, discover them without the truth, score, and write a report."""
@@ -27,12 +25,13 @@ def demo(
     from rondo.model import Rondo
     from rondo.report.run import check_free, write_run
 
+    settings = options.resolve_settings("default", None, None, seed=seed, device=device)
     check_free(out)
     with progress() as tell:
         tell("planting", 0, 3)
-        stream = plant(n_frames=N_FRAMES, seed=seed)
+        stream = plant(n_frames=N_FRAMES, seed=settings.seed)
         recording = stream.recording
-        model = Rondo(seed=seed, device=device).fit(recording, progress=tell)
+        model = Rondo.from_config(settings).fit(recording, progress=tell)
         labelling = model.predict(recording)
         tell("scoring and writing", 3, 3)
         scores = {
@@ -40,17 +39,16 @@ def demo(
             "motifs": evaluate({recording.id: (stream.motif_truth, labelling.motifs)}).as_dict(),
         }
         truth = {recording.id: (stream.unit_truth, stream.motif_truth)}
-        sources = {recording.id: f"planted stream, seed {seed}"}
-        run = run_of([model], [recording], sources, [labelling], "rondo", scores=scores, truth=truth)
+        sources = {recording.id: f"planted stream, seed {settings.seed}"}
+        run = run_of([model], [recording], sources, [labelling], scores=scores, truth=truth)
         summary = write_run(out, run, model.save)
     if json:
         print(json_module.dumps(summary | {"out": str(out)}))
         return
-    print(
-        f"planted: {len(stream.units)} units, {len(stream.motifs)} motifs, {recording.n_frames / 50 / 60:.0f} minutes"
-    )
+    minutes = recording.n_frames / (60 * stream.plan.rate)
+    print(f"planted: {len(stream.units)} units, {len(stream.motifs)} motifs, {minutes:.0f} minutes")
     print(f"found:   {len(summary['units'])} units, {len(summary['motifs'])} motifs, without seeing the truth")
-    print(score_table({"units": scores["units"], "motifs": scores["motifs"]}))
+    print(score_table(scores))
     print(f"report:  {out / 'report.html'}")
 
 

@@ -22,32 +22,45 @@ if TYPE_CHECKING:
     from rondo.report.run import Run
 
 METHODS = ("rondo", "clock")
+_CLOCK_PIECES = 20  # as in the control that scores above the paper's own row on MoCap
 
 
 def discover(
-    paths: Annotated[list[Path], typer.Argument(metavar="FILE|DIR...", help="Recordings, or folders of them.")],
+    paths: options.Recordings,
     out: options.Out,
-    method: Annotated[str, typer.Option("--method", help="rondo, or clock (the data-blind control).")] = "rondo",
-    window: Annotated[str | None, typer.Option("--window", help="auto, frames (256) or seconds (2s).")] = None,
-    step: Annotated[str | None, typer.Option("--step", help="auto, frames or seconds.")] = None,
+    method: Annotated[
+        str, typer.Option("--method", metavar="NAME", help="rondo, or clock (the data-blind control).")
+    ] = "rondo",
+    window: Annotated[
+        str | None, typer.Option("--window", metavar="LENGTH", help="auto, frames (256) or a time (2s, 500ms).")
+    ] = None,
+    step: Annotated[str | None, typer.Option("--step", metavar="LENGTH", help="auto, frames or a time.")] = None,
     per_recording: Annotated[
-        bool, typer.Option("--per-recording", help="A vocabulary for each recording, as in the paper.")
+        bool,
+        typer.Option("--per-recording", metavar="", help="A vocabulary for each recording, as in the paper."),
     ] = False,
-    states: Annotated[int, typer.Option("--states", help="Pieces per recording, for the clock.")] = 20,
-    encoder: Annotated[str | None, typer.Option("--encoder", help="See `rondo config show`.")] = None,
+    states: Annotated[
+        int | None, typer.Option("--states", metavar="N", help="Pieces per recording, for --method clock.")
+    ] = None,
+    encoder: Annotated[
+        str | None, typer.Option("--encoder", metavar="NAME", help="How windows are represented: summary_stats.")
+    ] = None,
     rate: options.Rate = None,
     key: options.Key = None,
     label_column: options.LabelColumns = None,
     preset: options.Preset = "default",
     config: options.ConfigFile = None,
     set_: options.Settings = None,
-    seed: options.Seed = 0,
-    device: options.Device = "auto",
+    seed: options.Seed = None,
+    device: options.Device = None,
     json: options.Json = False,
 ) -> None:
-    """Find units and motifs in recordings (csv, tsv, parquet, npz, npy, h5) and write a run folder with a report."""
+    """Find units and motifs in recordings and write a run folder: labels, segments, model and report."""
     if method not in METHODS:
         raise SettingError(f"--method must be one of {', '.join(METHODS)}, got '{method}'")
+    for_rondo: dict[str, object] = {"--window": window, "--step": step, "--encoder": encoder, "--config": config}
+    for_rondo |= {"--set": set_, "--preset": preset != "default", "--per-recording": per_recording}
+    _refuse_idle(method, for_rondo, states)
     settings = options.resolve_settings(
         preset, config, set_, window=window, step=step, encoder=encoder, seed=seed, device=device
     )
@@ -57,12 +70,23 @@ def discover(
     recordings, sources = read_all(paths, rate, key, label_column)
     with progress() as tell:
         if method == "clock":
-            run, write_models = _clock_run(recordings, sources, states), None
+            run, write_models = _clock_run(recordings, sources, states or _CLOCK_PIECES), None
         else:
             run, write_models = _rondo_run(recordings, sources, settings, per_recording, tell)
         tell("writing", len(recordings), len(recordings))
         summary = write_run(out, run, write_models)
     announce(out, summary, json)
+
+
+def _refuse_idle(method: str, for_rondo: dict[str, object], states: int | None) -> None:
+    """A setting that silently does nothing is a wrong experiment."""
+    idle = [name for name, value in for_rondo.items() if value] if method == "clock" else []
+    if method != "clock" and states is not None:
+        idle = ["--states"]
+    if idle:
+        raise SettingError(f"{idle[0]} has no effect with --method {method}; leave it out or choose another --method")
+    if states is not None and states < 1:
+        raise SettingError(f"--states must be at least 1, got {states}")
 
 
 def read_all(
@@ -89,7 +113,8 @@ def _rondo_run(
     models: list[Rondo] = []
     labellings: list[Labelling] = []
     for group in groups:
-        model = Rondo.from_config(settings).fit(group, progress=_named(tell, group) if per_recording else tell)
+        told = _named(tell, group[0]) if per_recording else tell
+        model = Rondo.from_config(settings).fit(group, progress=told)
         models.append(model)
         labellings += model.predict(group)
 
@@ -100,7 +125,7 @@ def _rondo_run(
             model.save(folder / recording.id)
         return None
 
-    return run_of(models, recordings, sources, labellings, "rondo"), write_models
+    return run_of(models, recordings, sources, labellings, per_recording=per_recording), write_models
 
 
 def run_of(
@@ -108,16 +133,14 @@ def run_of(
     recordings: Sequence[Recording],
     sources: dict[str, str],
     labellings: Sequence[Labelling],
-    method: str,
     **extra: Any,
 ) -> Run:
     """The run that one model, or one model per recording, makes of these recordings."""
     from rondo.report.run import Run
 
     first = models[0]
-    compositions = {id: first.motif_model_.composition(id) for id in first.motif_model_.ids} if len(models) == 1 else {}
     return Run(
-        method,
+        "rondo",
         first.config_.seed,
         first.config_.model_dump(mode="json"),
         first.window_length_frames_,
@@ -125,18 +148,29 @@ def run_of(
         recordings,
         sources,
         labellings,
-        compositions,
+        [{id: one.motif_model_.composition(id) for id in one.motif_model_.ids} for one in models],
         _findings(models),
         **extra,
     )
 
 
 def _findings(models: Sequence[Rondo]) -> list[str]:
-    """What the whole run says about composition, honestly."""
-    flat = [model for model in models if model.motif_model_.grammar is None]
-    if len(flat) < len(models):
-        return []
-    return ["The data give no evidence that units compose into longer motifs: every unit is its own motif here."]
+    """What the whole run says about composition and comparability, honestly."""
+    found = []
+    if all(model.motif_model_.grammar is None for model in models):
+        found.append(
+            "The data give no evidence that units compose into longer motifs: every unit is its own motif here."
+        )
+    if len(models) > 1:
+        found.append(_OWN_VOCABULARIES)
+        lengths = sorted({model.window_length_frames_ for model in models})
+        if len(lengths) > 1:
+            found.append(f"Windows are {lengths[0]} to {lengths[-1]} frames long, as suits each recording.")
+    return found
+
+
+_FLAT = "The data give no evidence that units compose into longer motifs: every unit is its own motif here."
+_OWN_VOCABULARIES = "Every recording has a vocabulary of its own: the same id in two recordings means nothing."
 
 
 def _clock_run(recordings: list[Recording], sources: dict[str, str], states: int) -> Run:
@@ -146,6 +180,11 @@ def _clock_run(recordings: list[Recording], sources: dict[str, str], states: int
     from rondo.metrics import clock_labels
     from rondo.report.run import Run
 
+    shortest = min(recordings, key=lambda recording: recording.n_frames)
+    if states > shortest.n_frames:
+        raise SettingError(
+            f"--states is {states}, but {sources[shortest.id]} has only {shortest.n_frames} frames; choose fewer"
+        )
     labellings = []
     for recording in recordings:
         labels = clock_labels(recording.n_frames, states)
@@ -154,13 +193,27 @@ def _clock_run(recordings: list[Recording], sources: dict[str, str], states: int
         labellings.append(
             Labelling(recording.id, labels, labels, ones, ones, recording.times_s, recording.rate, none, 1.0)
         )
-    piece = max(1, min(recording.n_frames for recording in recordings) // states)
-    finding = "The clock looks at no data: it cuts every recording into equal pieces, each its own entry."
-    return Run("clock", 0, {"states": states}, piece, piece, recordings, sources, labellings, findings=[finding])
+    piece = shortest.n_frames // states
+    findings = ["The clock looks at no data: it cuts every recording into equal pieces, each its own entry."]
+    if len(recordings) > 1:
+        findings.append(_OWN_VOCABULARIES)
+    return Run(
+        "clock",
+        0,
+        {"states": states},
+        piece,
+        piece,
+        recordings,
+        sources,
+        labellings,
+        [{}] * len(recordings),
+        findings,
+        per_recording=True,
+    )
 
 
-def _named(tell: Callable[[str, int, int], None], group: list[Recording]) -> Callable[[str, int, int], None]:
-    return lambda what, done, total: tell(f"{group[0].id}: {what}", done, total)
+def _named(tell: Callable[[str, int, int], None], recording: Recording) -> Callable[[str, int, int], None]:
+    return lambda what, done, total: tell(f"{recording.id}: {what}", done, total)
 
 
 def announce(out: Path, summary: dict[str, Any], json: bool) -> None:

@@ -12,9 +12,9 @@ from rondo.cli import options
 
 
 def evaluate(
-    truth: Annotated[Path, typer.Argument(help=".npy, .csv or .npz with true classes, or a folder of them.")],
-    labels: Annotated[Path, typer.Argument(help="Predicted labels: a file, or a folder matched by file stem.")],
-    key: Annotated[str | None, typer.Option("--key", help="Array or column of the truth (default y).")] = None,
+    truth: Annotated[Path, typer.Argument(metavar="TRUTH", help="Classes: .npy, .csv, .npz, or a folder of them.")],
+    labels: Annotated[Path, typer.Argument(metavar="LABELS", help="Labels: a file, or a folder matched by file stem.")],
+    key: Annotated[str | None, typer.Option("--key", metavar="NAME", help="Array or column of the truth.")] = None,
     json: options.Json = False,
 ) -> None:
     """Score labels against ground truth: ARI, AMI, one-to-one, the paper's scores, and the clock control."""

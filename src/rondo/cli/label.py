@@ -11,16 +11,17 @@ import typer
 from rondo.cli import options
 from rondo.cli.discover import announce, read_all, run_of
 from rondo.cli.progress import progress
+from rondo.errors import ModelError
 
 _POOR_FIT = 0.5  # by construction about 95 % of the fitted windows lie within the radius of their unit
 
 
 def label(
-    model: Annotated[Path, typer.Argument(help="A model folder, or the run folder that holds it.")],
-    paths: Annotated[list[Path], typer.Argument(metavar="FILE|DIR...", help="Recordings, or folders of them.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or the run folder that holds it.")],
+    paths: options.Recordings,
     out: options.Out,
     refit_motifs: Annotated[
-        bool, typer.Option("--refit-motifs", help="Transfer: keep the units, learn the motifs anew.")
+        bool, typer.Option("--refit-motifs", metavar="", help="Transfer: keep the units, learn the motifs anew.")
     ] = False,
     rate: options.Rate = None,
     key: options.Key = None,
@@ -32,15 +33,14 @@ def label(
     from rondo.report.run import check_free, write_run
 
     check_free(out)
-    inner = model / "model"
-    fitted = Rondo.load(inner if inner.is_dir() and not (model / "manifest.json").exists() else model)
+    fitted = Rondo.load(model_folder(model))
     recordings, sources = read_all(paths, rate, key, label_column)
     with progress() as tell:
         tell("labelling", 0, len(recordings))
         if refit_motifs:
             fitted.fit_motifs(recordings)
         labellings = fitted.predict(recordings)
-        run = run_of([fitted], recordings, sources, labellings, "rondo")
+        run = run_of([fitted], recordings, sources, labellings)
         tell("writing", len(recordings), len(recordings))
         summary = write_run(out, run, fitted.save)
     for labelling in labellings:
@@ -49,3 +49,12 @@ def label(
             message = f"only {share} of its windows lie near any unit of the model; it may not fit this recording"
             print(f"note: {labelling.recording_id}: {message}", file=sys.stderr)
     announce(out, summary, json)
+
+
+def model_folder(given: Path) -> Path:
+    """The model folder that was meant: the one given, or the one inside a run folder."""
+    folder = given / "model" if (given / "model").is_dir() and not (given / "manifest.json").exists() else given
+    each = [path.parent for path in sorted(folder.glob("*/manifest.json"))]
+    if each and not (folder / "manifest.json").exists():
+        raise ModelError(f"{given}: it holds {len(each)} models, one per recording; name one, as {each[0]}")
+    return folder

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any, NoReturn
 
-# More BLAS threads than cores, one pool per library, have cost a factor of fifteen; stages are small.
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
-
-import click
 import typer
 
 from rondo.cli import config, datasets, demo, discover, evaluate, label, report
+from rondo.cli.options import help_without_command
 from rondo.errors import RondoError, RondoWarning
+
+# More BLAS threads than cores, one pool per library, have cost a factor of fifteen; stages are small. No command
+# has loaded numpy yet: each imports what it needs when it runs.
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+# Newer versions of typer carry a click of their own: what a user typed wrong is known only by this base class.
+_UsageError: type[Any] = typer.BadParameter.__mro__[1]
 
 app = typer.Typer(
     name="rondo",
     help="Find what recurs in long, unlabelled sensor recordings: units, motifs, and where each occurs.",
-    no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
 )
@@ -34,39 +43,78 @@ app.add_typer(datasets.app, name="datasets")
 
 @app.callback(invoke_without_command=True)
 def _root(
-    version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True),
+    context: typer.Context,
+    version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True, metavar=""),
 ) -> None:
     if version:
         from rondo.provenance import rondo_version
 
         print(f"rondo {rondo_version()}")
         raise typer.Exit
+    help_without_command(context)
 
 
-def run(arguments: list[str] | None = None) -> None:
+class _Stopped(BaseException):
+    """Ctrl-C or SIGTERM; no library mistakes it for an error of its own, so every `finally` gets its turn."""
+
+    def __init__(self, number: int) -> None:
+        self.exit_code = 128 + number
+
+
+def run(arguments: list[str] | None = None) -> NoReturn:
     """Entry point of the `rondo` command."""
-    warnings.showwarning = _show_warning  # type: ignore[assignment]  # it takes more than it needs
     try:
-        code = app(args=arguments, standalone_mode=False)
+        with _stoppable(), warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            code = app(args=arguments, prog_name="rondo", standalone_mode=False)
+            sys.stdout.flush()  # now, where a full disk or a closed pipe can still be told
     except RondoError as error:
         _fail(str(error))
-    except click.UsageError as error:
-        where = f" (see `{error.ctx.command_path} --help`)" if error.ctx is not None else ""
+    except _UsageError as error:
+        context = getattr(error, "ctx", None)
+        where = f" (see `{context.command_path} --help`)" if context is not None else ""
         _fail(error.format_message().rstrip(".") + where)
-    except click.ClickException as error:
-        _fail(error.format_message())
-    except (click.Abort, KeyboardInterrupt):
+    except _Stopped as stopped:
         print("stopped", file=sys.stderr)
-        raise SystemExit(130) from None
+        raise SystemExit(stopped.exit_code) from None
     except BrokenPipeError:  # the reader of stdout has gone, as with `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _forget_stdout()
         raise SystemExit(1) from None
+    except MemoryError:
+        _fail("not enough memory; give shorter recordings or a longer --step")
+    except OSError as error:
+        _forget_stdout()
+        _fail(f"{error.filename or 'stdout'}: {error.strerror or error}; check the disk and its permissions")
     raise SystemExit(code if isinstance(code, int) else 0)
 
 
-def _fail(message: str) -> None:
+def _fail(message: str) -> NoReturn:
     print("error: " + " ".join(message.split()), file=sys.stderr)
     raise SystemExit(2)
+
+
+def _forget_stdout() -> None:
+    """Point stdout nowhere, or Python would complain on its way out about what it could not write."""
+    with open(os.devnull, "w") as nowhere:  # noqa: PTH123  # a device, not a path
+        os.dup2(nowhere.fileno(), 1)
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end the command alike: temporary folders are removed, one line is said."""
+
+    def stop(number: int, frame: FrameType | None) -> NoReturn:
+        raise _Stopped(number)
+
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may listen to signals
+        yield
+        return
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

@@ -10,21 +10,39 @@ import typer
 if TYPE_CHECKING:
     from rondo.config import RondoConfig
 
-Out = Annotated[Path, typer.Option("--out", help="Folder to write; it must not hold a run yet.")]
-Json = Annotated[bool, typer.Option("--json", help="Print a machine-readable summary on stdout.")]
-Seed = Annotated[int, typer.Option("--seed", help="Same input, seed and settings give the same output.")]
-Device = Annotated[str, typer.Option("--device", help="auto, cpu or cuda.")]
-Rate = Annotated[float | None, typer.Option("--rate", help="Sampling rate in Hz, for files that do not tell.")]
-Key = Annotated[str | None, typer.Option("--key", help="Name of the array in .npz or .h5 files (default X).")]
-LabelColumns = Annotated[
-    list[str] | None, typer.Option("--label-column", help="A column to leave out; may be repeated.")
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write; it must not hold a run yet.")]
+Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object on stdout, nothing else.")]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="N", help="Same input, seed and settings give the same output."),
 ]
-Preset = Annotated[str, typer.Option("--preset", help="default (ours) or paper (as published).")]
-ConfigFile = Annotated[Path | None, typer.Option("--config", help="TOML file of settings; see `rondo config init`.")]
+Device = Annotated[str | None, typer.Option("--device", metavar="NAME", help="auto, cpu or cuda.")]
+Recordings = Annotated[
+    list[Path],
+    typer.Argument(metavar="RECORDING...", help="Files (csv, tsv, parquet, npz, npy, h5), or folders of them."),
+]
+Rate = Annotated[float | None, typer.Option("--rate", metavar="HZ", help="Sampling rate, for files that do not tell.")]
+Key = Annotated[str | None, typer.Option("--key", metavar="NAME", help="Array in .npz or .h5 files. [default: X]")]
+LabelColumns = Annotated[
+    list[str] | None,
+    typer.Option("--label-column", metavar="NAME", help="A column that is no channel; may be repeated."),
+]
+Preset = Annotated[str, typer.Option("--preset", metavar="NAME", help="default (ours) or paper (as published).")]
+ConfigFile = Annotated[
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="TOML file of settings; `rondo config init` writes one."),
+]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", help="One setting, e.g. --set units.dimension=3; may be repeated."),
+    typer.Option("--set", metavar="NAME=VALUE", help="One setting, e.g. --set units.dimension=3; may be repeated."),
 ]
+
+
+def help_without_command(context: typer.Context) -> None:
+    """A bare `rondo` or `rondo config` shows what could follow; typer's own way differs between versions."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+        raise typer.Exit
 
 
 def resolve_settings(

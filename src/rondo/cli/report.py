@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 
-def report(run: Annotated[Path, typer.Argument(help="A run folder that `rondo discover` wrote.")]) -> None:
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `rondo discover` wrote.")],
+) -> None:
     """(Re)build report.html from what the run folder holds."""
     from rondo.report import write_report
 

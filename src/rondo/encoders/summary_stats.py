@@ -58,9 +58,7 @@ class SummaryStats:
         rows = [self._batch_blocks(batch, axes) for batch in windows.batches()]
         return [np.concatenate(parts) for parts in zip(*rows, strict=True)]
 
-    def _batch_blocks(
-        self, batch: NDArray[np.float32], axes: NDArray[np.float64]
-    ) -> list[NDArray[np.float32]]:
+    def _batch_blocks(self, batch: NDArray[np.float32], axes: NDArray[np.float64]) -> list[NDArray[np.float32]]:
         # One memory layout for all batches: the order in which numpy adds, and so the last digit, follows it.
         batch = np.ascontiguousarray(batch)
         mean = batch.mean(axis=2)
@@ -72,9 +70,7 @@ class SummaryStats:
             blocks.append(self._correlations(centred, axes))
         return blocks
 
-    def _correlations(
-        self, centred: NDArray[np.float32], axes: NDArray[np.float64]
-    ) -> NDArray[np.float32]:
+    def _correlations(self, centred: NDArray[np.float32], axes: NDArray[np.float64]) -> NDArray[np.float32]:
         if axes.shape[0]:
             centred = axes.astype(np.float32) @ centred
         spread = np.sqrt(np.square(centred).mean(axis=2))
@@ -118,7 +114,7 @@ class FittedSummaryStats:
 
 
 def _n_statistics(axes: NDArray[np.float64]) -> int:
-    n_axes, n_channels = axes.shape
+    n_axes, n_channels = (int(n) for n in axes.shape)
     n_correlated = n_axes or n_channels
     return 3 * n_channels + n_correlated * (n_correlated - 1) // 2
 

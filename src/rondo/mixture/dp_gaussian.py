@@ -164,13 +164,9 @@ def _checked_latents(latents: NDArray[np.floating]) -> NDArray[np.float64]:
 def _checked_weights(weights: NDArray[np.floating] | None, n_points: int) -> NDArray[np.float64]:
     counts = np.ones(n_points) if weights is None else np.asarray(weights, dtype=np.float64)
     if counts.shape != (n_points,):
-        raise SettingError(
-            f"sample_weight of shape {counts.shape} for {n_points} windows; give one weight each"
-        )
+        raise SettingError(f"sample_weight of shape {counts.shape} for {n_points} windows; give one weight each")
     if not (np.isfinite(counts).all() and counts.min() >= 0 and counts.sum() > 0):
-        raise SettingError(
-            "sample_weight must be finite, not negative and not all zero; mend it or leave it out"
-        )
+        raise SettingError("sample_weight must be finite, not negative and not all zero; mend it or leave it out")
     return counts
 
 
@@ -192,9 +188,7 @@ def _kmeans_start(
     return np.eye(n_components)[labels]
 
 
-def _whitened(
-    rows: NDArray[np.float64], counts: NDArray[np.float64], covariance: str, device: str
-) -> _Points:
+def _whitened(rows: NDArray[np.float64], counts: NDArray[np.float64], covariance: str, device: str) -> _Points:
     """Points in the coordinates of the prior: scikit-learn's mean and scatter of the data, regularised.
 
     The scatter is unbiased, as numpy.cov with frequency weights; a single point has none of its own.
@@ -202,8 +196,7 @@ def _whitened(
     x = torch.as_tensor(rows, device=device)
     w = torch.as_tensor(counts, device=device)
     total = w.sum()
-    rough = x.mean(0)  # a mean of centred values keeps the digits that a large offset takes
-    origin = rough + w @ (x - rough) / total
+    origin = w @ x / total
     centred = x - origin
     identity = torch.eye(x.shape[1], dtype=_DOUBLE, device=device)
     scatter = (w[:, None] * centred).T @ centred / torch.clamp(total - 1, min=1.0)
@@ -319,10 +312,7 @@ def _log_constants(state: _State) -> torch.Tensor:
     """What of E[log pi_k] + E[log N(x; mu_k, Lambda_k)] does not depend on x, (K,)."""
     n_dims = state.means.shape[1]
     log_lambda = 2 * state.log_det + torch.digamma(_halves(state)).sum(1) + n_dims * math.log(2.0)
-    return (
-        _log_weights(state)
-        + (log_lambda - n_dims / state.mean_precision - n_dims * math.log(2 * math.pi)) / 2
-    )
+    return _log_weights(state) + (log_lambda - n_dims / state.mean_precision - n_dims * math.log(2 * math.pi)) / 2
 
 
 def _log_weights(state: _State) -> torch.Tensor:
@@ -344,16 +334,12 @@ def _bound(moments: _Moments, state: _State) -> float:
     It holds only for a state that is the M-step of the same responsibilities.
     """
     n_dims, log_gamma = state.means.shape[1], torch.lgamma
-    log_wishart = state.freedom * (state.log_det + n_dims / 2 * math.log(2.0)) + log_gamma(
-        _halves(state)
-    ).sum(1)
+    log_wishart = state.freedom * (state.log_det + n_dims / 2 * math.log(2.0)) + log_gamma(_halves(state)).sum(1)
     log_beta = log_gamma(state.stick_a) + log_gamma(state.stick_b) - log_gamma(state.stick_a + state.stick_b)
     return moments.entropy + float((log_wishart + log_beta - n_dims / 2 * state.mean_precision.log()).sum())
 
 
-def _kept(
-    state: _State, points: _Points, min_weight: float, bound: float, n_iterations: int
-) -> FittedMixture:
+def _kept(state: _State, points: _Points, min_weight: float, bound: float, n_iterations: int) -> FittedMixture:
     """Back to x, without the components lighter than `min_weight`; the heaviest always stays."""
     share = state.stick_a / (state.stick_a + state.stick_b)
     left = torch.cumprod(1 - share, 0)

@@ -182,8 +182,9 @@ def fit_motifs(
     grammar = grammar.kept([int(motif) for motif in used])
     phrases = list(_cut(runs.units, decode_runs(codes, runs.first, grammar)[1]))
     groups = recurring(phrases, config.phrase_distance)
+    free = max(groups.values(), default=0) + 1
     for unit in unit_ids:
-        groups.setdefault((int(unit),), -1 - int(unit))  # a group of its own, kept only if it is used below
+        groups.setdefault((int(unit),), free + int(unit))  # a group of its own, kept only if it is used below
     draft = MotifModel(tuple(unit_ids), grammar, groups, {}, config.phrase_distance, evidence)
     return _numbered(draft, timelines, phrases)
 
@@ -194,7 +195,9 @@ def _numbered(draft: MotifModel, timelines: Sequence[Timeline], phrases: Sequenc
     groups, first = np.unique(seen, return_index=True)
     number = {int(group): id for id, group in enumerate(groups[np.argsort(first)])}
     book = {phrase: number[group] for phrase, group in draft.phrases.items() if group in number}
-    tally = Counter(phrases)
+    tally: Counter[Phrase] = Counter()
+    for phrase, motif in zip(phrases, draft._motifs_of(phrases), strict=True):
+        tally.update([phrase] if motif is not None else [(unit,) for unit in phrase])
     counts = {phrase: tally[phrase] for phrase in book}
     return MotifModel(draft.unit_ids, draft.grammar, book, counts, draft.phrase_distance, draft.evidence)
 

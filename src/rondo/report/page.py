@@ -44,7 +44,8 @@ PAGE = """<!DOCTYPE html>
 <header>
 <h1>{{ title }}</h1>
 <p class="lead">{{ overview }}</p>
-<p class="quiet">{{ provenance }}</p>
+{% for finding in findings %}<p class="lead">{{ finding }}</p>
+{% endfor %}<p class="quiet">{{ provenance }}</p>
 </header>
 <main>
 {% if scores %}

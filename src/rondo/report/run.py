@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,9 @@ if TYPE_CHECKING:
 Truth = Mapping[str, tuple[Labels, Labels]]
 """Known unit and motif truth of each recording, for planted streams."""
 
+Compositions = Mapping[int, str]
+"""What each motif of a vocabulary is made of, for people."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -41,18 +43,26 @@ class Run:
     recordings: Sequence[Recording]
     sources: Mapping[str, str]
     labellings: Sequence[Labelling]
-    compositions: Mapping[int, str] = field(default_factory=dict)
+    vocabularies: Sequence[Compositions] = ({},)  # one for all recordings, or one for each
     findings: Sequence[str] = ()  # sentences about the whole run, for people
     scores: Mapping[str, Any] | None = None
     truth: Truth | None = None
+    per_recording: bool = False  # every recording has a vocabulary of its own: the same id twice means nothing
 
 
 def check_free(out: Path) -> None:
     """Refuse an output folder that cannot be written, before any work is done for it."""
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        what = "already holds a run" if (out / "summary.json").exists() else "exists and is not an empty folder"
-        raise OutputError(f"{out}: {what}; choose another --out or remove it first")
-    above = next(parent for parent in out.absolute().parents if parent.exists())
+    try:
+        if out.is_symlink() and not out.exists():
+            raise OutputError(f"{out}: a link to nowhere; choose another --out or remove it first")
+        if out.exists() and (not out.is_dir() or any(out.iterdir())):
+            what = "already holds a run" if (out / "summary.json").exists() else "exists and is not an empty folder"
+            raise OutputError(f"{out}: {what}; choose another --out or remove it first")
+        if out.exists() and (out.is_mount() or out.samefile(Path.cwd())):
+            raise OutputError(f"{out}: in use as it stands, it cannot be replaced; choose a new folder inside it")
+        above = next(parent for parent in out.absolute().parents if parent.exists())
+    except OSError as error:  # no right to look, a name too long, links in a circle
+        raise OutputError(f"{out}: cannot be written ({_reason(error)}); choose another --out") from None
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         raise OutputError(f"{out}: cannot be written, {above} is not a writable folder; choose another --out")
 
@@ -61,21 +71,29 @@ def check_free(out: Path) -> None:
 def draft_folder(out: Path) -> Iterator[Path]:
     """A temporary folder beside `out` that takes its name when the block ends well, and vanishes when it does not."""
     check_free(out)
+    target = out.resolve()  # a link to an empty folder stays a link
+    new_parents = [parent for parent in target.parents if not parent.exists()]
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
-    except OSError as error:
-        raise OutputError(f"{out}: cannot be written ({error.strerror}); choose another --out") from None
-    try:
-        draft.chmod(0o755)  # mkdtemp makes folders that only their owner can read
-        yield draft
-        if out.exists():
-            out.rmdir()
-        os.replace(draft, out)
-    except OSError as error:
-        raise OutputError(f"{out}: cannot be written ({error.strerror}); choose another --out") from None
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        beside = tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent, ignore_cleanup_errors=True)
+        with beside as folder:
+            draft = Path(folder) / target.name  # inside, because the outer folder is closed to all but its owner
+            draft.mkdir()
+            yield draft
+            if target.exists():
+                target.rmdir()
+            draft.rename(target)
+    except BaseException as error:
+        for parent in new_parents:
+            with suppress(OSError):  # it was never made, or someone else has put something there
+                parent.rmdir()
+        if isinstance(error, OSError):
+            raise OutputError(f"{out}: cannot be written ({_reason(error)}); choose another --out") from None
+        raise
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)
 
 
 def write_run(out: Path, run: Run, write_models: Callable[[Path], None] | None = None) -> dict[str, Any]:
@@ -144,10 +162,25 @@ def _recording_summary(recording: Recording, labelling: Labelling, source: str) 
 
 
 def _entries(level: str, run: Run, segments: pl.DataFrame) -> list[dict[str, Any]]:
-    """One row per entry: how often, how much, how long."""
+    """One row per entry: how often, how much, how long; with its recording where each has its own vocabulary."""
     import polars as pl
 
-    n_frames = sum(recording.n_frames for recording in run.recordings)
+    if not run.per_recording:
+        n_frames = sum(recording.n_frames for recording in run.recordings)
+        return _vocabulary_entries(level, segments, n_frames, run.vocabularies[0])
+    rows = []
+    for recording, compositions in zip(run.recordings, run.vocabularies, strict=True):
+        own = segments.filter(pl.col("recording") == recording.id)
+        entries = _vocabulary_entries(level, own, recording.n_frames, compositions)
+        rows += [{"recording": recording.id} | entry for entry in entries]
+    return rows
+
+
+def _vocabulary_entries(
+    level: str, segments: pl.DataFrame, n_frames: int, compositions: Compositions
+) -> list[dict[str, Any]]:
+    import polars as pl
+
     frames = pl.col("end_frame") - pl.col("start_frame")
     table = (
         segments.filter(pl.col("level") == level)
@@ -165,7 +198,7 @@ def _entries(level: str, run: Run, segments: pl.DataFrame) -> list[dict[str, Any
         entry = {name: row[name] for name in ("id", "n_occurrences", "mean_duration_frames", "mean_duration_s")}
         entry["share"] = row["frames"] / n_frames
         if level == "motif":
-            entry["composition"] = run.compositions.get(row["id"], "")
+            entry["composition"] = compositions.get(row["id"], "")
         rows.append(entry)
     return rows
 
@@ -182,4 +215,5 @@ def _truth_table(truth: Truth) -> pl.DataFrame:
                 for a, b, k in zip(runs.starts, runs.stops, runs.ids, strict=True)
                 if k != OTHER
             ]
-    return pl.DataFrame(rows)
+    columns = ("recording", "level", "id", "start_frame", "end_frame")
+    return pl.DataFrame(rows, schema={name: pl.String if name in columns[:2] else pl.Int64 for name in columns})

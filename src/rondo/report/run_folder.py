@@ -35,9 +35,10 @@ class RecordingSummary(_Stored):
 
 
 class EntrySummary(_Stored):
-    """One unit or motif; `composition` is there for motifs only."""
+    """One unit or motif; `composition` is there for motifs only, `recording` where each has its own vocabulary."""
 
     id: Count
+    recording: str = ""
     n_occurrences: Count
     share: Share
     mean_duration_frames: float
@@ -80,6 +81,8 @@ class RunSummary(_Stored):
     seed: int
     window_length_frames: int
     step_frames: int
+    findings: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
     recordings: Annotated[tuple[RecordingSummary, ...], Field(min_length=1)]
     units: tuple[EntrySummary, ...]
     motifs: tuple[EntrySummary, ...]

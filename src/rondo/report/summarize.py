@@ -28,7 +28,7 @@ _BUCKETS_IN_ALL = 4 * MAX_BUCKETS
 def summarize(run_dir: Path) -> dict[str, Any]:
     """What the report of a run folder says, as a dict that `json.dumps(..., allow_nan=False)` takes.
 
-    Keys: title, overview, provenance, scores (rows), notes, n_recordings, recordings (those drawn, each with
+    Keys: title, overview, findings, provenance, scores (rows), notes, n_recordings, recordings (those drawn, each with
     its signal and lanes), entries (unit and motif rows).
     """
     from rondo.report.run_folder import read_run_summary, read_segments
@@ -42,6 +42,7 @@ def summarize(run_dir: Path) -> dict[str, Any]:
     return {
         "title": "Rondo report",
         "overview": _overview_sentence(run),
+        "findings": list(run.findings),
         "provenance": (
             f"Method {run.method}, seed {run.seed}, windows of {run.window_length_frames} frames every "
             f"{run.step_frames}; Rondo {run.rondo_version}."

@@ -23,7 +23,6 @@ from scipy.ndimage import uniform_filter1d
 
 from rondo.data.windows import Span
 
-
 _ROUNDING = 1e-12  # relative; far above what float64 loses, far below what matters
 
 

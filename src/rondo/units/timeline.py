@@ -51,9 +51,7 @@ def smooth_spans(costs: NDArray[np.floating], spans: Sequence[Span], penalty: fl
     return np.concatenate([smooth(costs[start:stop], penalty) for start, stop in spans])
 
 
-def decode(
-    latents: NDArray[np.floating], spans: Sequence[Span], vocabulary: Vocabulary, penalty: float
-) -> Timeline:
+def decode(latents: NDArray[np.floating], spans: Sequence[Span], vocabulary: Vocabulary, penalty: float) -> Timeline:
     """Smoothed entry of each window: emission cost is the distance to the entry's centre."""
     ids = np.array(vocabulary.ids, dtype=np.int32)
     costs = centre_distances(latents, vocabulary.centres)

@@ -39,9 +39,7 @@ def smooth(costs: NDArray[np.floating], penalty: float) -> NDArray[np.int64]:
     return _traced_back(leaves, cheapest)
 
 
-def _running_totals(
-    costs: NDArray[np.floating], before: NDArray[np.float64], penalty: float
-) -> NDArray[np.float64]:
+def _running_totals(costs: NDArray[np.floating], before: NDArray[np.float64], penalty: float) -> NDArray[np.float64]:
     """Least cost of reaching each window in each column; only what must be sequential is done row by row."""
     totals = costs.astype(np.float64)
     reached, previous = np.empty(totals.shape[1]), before

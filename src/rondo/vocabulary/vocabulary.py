@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rondo.errors import ModelError
 
 Level = Literal["unit", "motif"]
 
@@ -54,7 +56,7 @@ class Vocabulary:
     @property
     def centres(self) -> NDArray[np.float64]:
         """(n_entries, n_dims)"""
-        return np.stack([entry.centre for entry in self.entries])
+        return np.stack([entry.centre for entry in self.entries]) if self.entries else np.zeros((0, 0))
 
     @property
     def radii(self) -> NDArray[np.float64]:
@@ -78,13 +80,23 @@ class Vocabulary:
         }
 
     @classmethod
-    def restore(cls, level: Level, tensors: dict[str, NDArray[np.generic]]) -> Vocabulary:
-        """The vocabulary that wrote these tensors."""
-        columns: Sequence[NDArray[np.generic]] = [
-            tensors[name] for name in ("ids", "centres", "radii", "posterior_floors", "supports")
-        ]
-        entries = tuple(
-            Entry(int(id), np.asarray(centre, np.float64), float(radius), float(floor), float(support))
-            for id, centre, radius, floor, support in zip(*columns, strict=True)
-        )
-        return cls(level, entries, int(tensors["next_id"][0]))
+    def restore(cls, level: Level, tensors: Mapping[str, NDArray[np.generic]]) -> Vocabulary:
+        """The vocabulary that wrote these tensors; refused if an id could be given twice."""
+        try:
+            columns = [tensors[name] for name in ("ids", "centres", "radii", "posterior_floors", "supports")]
+            next_id = int(tensors["next_id"][0])
+            entries = tuple(
+                Entry(int(id), np.asarray(centre, np.float64), float(radius), float(floor), float(support))
+                for id, centre, radius, floor, support in zip(*columns, strict=True)
+            )
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise ModelError(
+                f"the tensors of the {level} vocabulary are not complete ({error}); fit and save the model again"
+            ) from error
+        ids = [entry.id for entry in entries]
+        if ids != sorted(set(ids)) or any(not 0 <= id < next_id for id in ids):
+            raise ModelError(
+                f"the {level} vocabulary expects rising ids below its next id {next_id}, got {ids}; "
+                "fit and save the model again"
+            )
+        return cls(level, entries, next_id)

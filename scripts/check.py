@@ -1,0 +1,69 @@
+"""All checks in one go, with their own set-up: needs Python >= 3.11 and pip, nothing else.
+
+    python3 scripts/check.py              lint, types, import contracts, tests
+    python3 scripts/check.py tests -k csv only the tests, with arguments for pytest
+
+The environment lives in .venv; it is made at the first run and renewed when pyproject.toml changes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+VENV = ROOT / ".venv"
+PYTHON = VENV / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+STAMP = VENV / ".rondo-check"
+
+STEPS: dict[str, list[str]] = {
+    "lint": ["-m", "ruff", "check", "."],
+    "format": ["-m", "ruff", "format", "--check", "."],
+    "types": ["-m", "mypy"],
+    "imports": ["-c", "from importlinter.cli import lint_imports_command; lint_imports_command()"],
+    "tests": ["-m", "pytest", "-n", "2"],
+}
+
+
+def main(arguments: list[str]) -> int:
+    if sys.version_info < (3, 11):
+        print(f"Rondo needs Python 3.11 or newer, this is {sys.version.split()[0]}", file=sys.stderr)
+        return 2
+    set_up()
+    chosen = arguments[0] if arguments and arguments[0] in STEPS else None
+    failed = []
+    for name, command in STEPS.items():
+        if chosen not in (None, name):
+            continue
+        extra = arguments[1:] if chosen else []
+        start = time.monotonic()
+        print(f"== {name}", flush=True)
+        if run([*command, *extra]):
+            failed.append(name)
+        print(f"== {name}: {'FAILED' if name in failed else 'ok'} ({time.monotonic() - start:.0f} s)", flush=True)
+    return 1 if failed else 0
+
+
+def set_up() -> None:
+    """Make .venv with Rondo and its test tools, unless it is there and as pyproject.toml wants it."""
+    wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    if STAMP.is_file() and STAMP.read_text() == wanted:
+        return
+    print("== setting up .venv (a few minutes the first time: torch is large)", flush=True)
+    if not PYTHON.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
+    subprocess.run([str(PYTHON), "-m", "pip", "install", "--quiet", "--editable", f"{ROOT}[test]"], check=True)
+    STAMP.write_text(wanted)
+
+
+def run(command: list[str]) -> int:
+    threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    return subprocess.run([str(PYTHON), *command], cwd=ROOT, env=os.environ | threads, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
