@@ -41,7 +41,7 @@ def save(folder: Path, artifact: Artifact) -> None:
     """Write a model folder; an existing model is replaced, any other non-empty folder is refused."""
     from safetensors.numpy import save as to_bytes
 
-    target = folder.resolve()  # a link to a model stays a link
+    target = _resolved(folder)
     if target.exists() and not _replaceable(target):
         raise OutputError(f"{folder}: exists and is not a model folder; choose another place to save the model")
     blob = to_bytes({name: np.ascontiguousarray(tensor) for name, tensor in artifact.tensors.items()})
@@ -64,6 +64,14 @@ def save(folder: Path, artifact: Artifact) -> None:
             _put_in_place(draft, target, aside=Path(both) / "old")
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written ({error.strerror or error}); choose another folder") from None
+
+
+def _resolved(folder: Path) -> Path:
+    """Where the folder really is: a link to a model stays a link."""
+    try:
+        return folder.resolve()
+    except (OSError, RuntimeError) as error:  # links in a circle
+        raise OutputError(f"{folder}: cannot be written ({error}); choose another folder") from None
 
 
 def _put_in_place(draft: Path, target: Path, aside: Path) -> None:

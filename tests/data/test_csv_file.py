@@ -110,7 +110,7 @@ BAD_TEXT = [
     ("x,y\n1,2\n3,abc\n", "line 3, column 'y': 'abc' is not a number"),
     ("x,y\n1,2\n3,1_0\n", "line 3, column 'y': '1_0' is not a number"),
     ("x;y\n1,5;2\n", "'1,5' is not a number (a decimal comma? write a point)"),
-    ("x,label\n1,walk\n", "label_columns=['label'] (--label-column label)"),
+    ("x,place\n1,walk\n", "label_columns=['place'] (--label-column place)"),
     ("x,y\n1,2\n3\n4,5\n", "line 3 has 1 cells, but there are 2 columns"),
     ("x,y\n1,2\n3,4,5\n", "line 3 has 3 cells"),
     ("x,y\n1,2\n\n3\n4,5,6\n", "line 4 has 1 cells"),  # a short and a long row together have enough cells
@@ -150,3 +150,11 @@ def test_the_line_at_fault_is_named_whatever_the_block(tmp_path: Path) -> None:
     for block_bytes in (1, 7, 64, 1 << 20):
         with pytest.raises(RecordingError, match="line 503, column 'y'"):
             read_csv(path, rate=None, block_bytes=block_bytes)
+
+
+def test_columns_that_hold_labels_by_name_never_become_channels(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.csv", "x,Label,y\n1,7,2\n3,8,4\n")
+    recording = Recording.from_file(path)
+    assert recording.channels == ("x", "y")
+    assert any("'Label' left out" in note for note in recording.notes)
+    assert Recording.from_file(path, label_columns=["Label"]).notes == ()

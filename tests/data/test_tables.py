@@ -74,8 +74,8 @@ def test_the_index_of_a_pandas_frame_may_be_the_clock() -> None:
     ("frame", "says"),
     [
         (
-            pd.DataFrame({"x": [1.0], "label": ["walk"]}),
-            "column 'label' holds String, not numbers; leave it out with",
+            pd.DataFrame({"x": [1.0], "place": ["walk"]}),
+            "column 'place' holds String, not numbers; leave it out with",
         ),
         (pl.DataFrame({"x": [[1.0]]}), "column 'x' holds List"),
         (pd.DataFrame([[1, 2]], columns=["x", "x"]), "'x'"),
@@ -98,13 +98,13 @@ def test_tables_that_are_no_recording(frame: Any, says: str) -> None:
 
 def test_parquet(tmp_path: Path) -> None:
     path = tmp_path / "run[1]=*.parquet"  # a name that must not be taken for a pattern
-    pl.DataFrame(COLUMNS | {"label": ["a", "b", "c"]}).write_parquet(path)
-    recording = Recording.from_file(path, label_columns=["label"])
+    pl.DataFrame(COLUMNS | {"place": ["a", "b", "c"]}).write_parquet(path)
+    recording = Recording.from_file(path, label_columns=["place"])
     npt.assert_array_equal(
         recording.values, np.array([[1.5, 1, 1], [np.nan, 2, 0], [3, 3, 1]], dtype=np.float32)
     )
     assert (recording.rate, recording.id, recording.channels) == (2.0, "run[1]=*", ("x", "n", "on"))
-    assert "column 'label' holds String" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "column 'place' holds String" in refusal(lambda: Recording.from_file(path), naming=path)
     odd = tmp_path / "odd.parquet"
     pl.DataFrame({"^a.*$": [1.0], "*": [2.0]}).write_parquet(odd)  # nor must these column names
     npt.assert_array_equal(Recording.from_file(odd).values, [[1, 2]])

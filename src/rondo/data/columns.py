@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from rondo.errors import RecordingError
 
 CLOCK_NAMES = frozenset({"time", "timestamp", "timestamps", "t", "time_s"})
+LABEL_NAMES = frozenset({"activity", "annotation", "class", "ground_truth", "label", "labels", "target"})
+"""Columns that are left out without being asked: ground truth must not reach a learner by accident."""
 
 # Epoch counts are told apart by size: 1e11 s lies in the year 5138, 1e11 ms in 1973, and so on upwards.
 _EPOCH_UNITS = ((1e17, 1e9, "nanoseconds"), (1e14, 1e6, "microseconds"), (1e11, 1e3, "milliseconds"))
@@ -56,17 +58,17 @@ def choose_columns(
         raise RecordingError(
             f"there is no column '{unknown[0]}' to leave out; the columns are: {listed(names)}"
         )
-    kept = [position for position, name in enumerate(names) if name not in left_out]
+    truths = [name for name in names if name.strip().casefold() in LABEL_NAMES and name not in left_out]
+    kept = [position for position, name in enumerate(names) if name not in left_out and name not in truths]
     _refuse_bad_names([(position, names[position]) for position in kept])
     clocks = [position for position in kept if is_clock_name(names[position])]
-    notes: list[str] = []
+    notes = [f"column '{name}' left out: by its name it holds labels; rename it if it is a channel" for name in truths]
     if not clocks:
         clocks = [position for position in kept if names[position] in datetimes]
         notes += [f"column '{names[clock]}' is the clock, because it holds dates" for clock in clocks]
     if rate is not None:
-        notes = [
-            f"column '{names[clock]}' left out: the given rate of {rate:g} Hz is the clock"
-            for clock in clocks
+        notes = notes[: len(truths)] + [
+            f"column '{names[clock]}' left out: the given rate of {rate:g} Hz is the clock" for clock in clocks
         ]
     elif len(clocks) > 1:
         raise RecordingError(

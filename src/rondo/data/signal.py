@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -145,18 +145,22 @@ def _rows_are_frames(timing: _Timing) -> bool:
     Either steps are near 1, which holds through slow drift of the clock, or every row lies nearest to its own frame,
     which holds through jitter that shakes steps between 0 and 2.
     """
-    jumps = [start - 1 for start, _ in timing.pieces[1:]]
-    steps = np.delete(np.diff(timing.clock), jumps)
+    steps = _steps(timing)
     if not steps.size or (steps.min() > 0.5 and steps.max() < 1.5):
         return True
     late = timing.clock - np.arange(timing.clock.size)
     return all(np.ptp(late[start:stop]) < 1 for start, stop in timing.pieces)
 
 
+def _steps(timing: _Timing) -> NDArray[np.float64]:
+    """Frames from each row to the next, jumps left out."""
+    return np.delete(np.diff(timing.clock), [start - 1 for start, _ in timing.pieces[1:]])
+
+
 def _on_grid(values: Values, missing: Flags, timing: _Timing, recording: Recording, channels: Sequence[str]) -> Signal:
     """Linear interpolation of each piece onto its own frames; the frame of a row is the nearest one."""
-    clocks = [timing.clock[a:b] - timing.clock[a] for a, b in timing.pieces]
-    frame_spans = tuple(pairwise(np.cumsum([0, *(round(clock[-1]) + 1 for clock in clocks)]).tolist()))
+    last_frames = (round(timing.clock[b - 1] - timing.clock[a]) for a, b in timing.pieces)
+    frame_spans = tuple(pairwise(accumulate((last + 1 for last in last_frames), initial=0)))
     n_rows, n_frames = timing.clock.size, frame_spans[-1][1]
     if n_frames > _MOST_FRAMES_PER_ROW * n_rows:
         raise RecordingError(
@@ -164,18 +168,16 @@ def _on_grid(values: Values, missing: Flags, timing: _Timing, recording: Recordi
             f"would need {n_frames} frames; give the true rate (--rate) or lower preprocess.max_gap"
         )
     grid = np.empty((n_frames, len(channels)), dtype=np.float32)
-    absent = np.empty(n_frames, dtype=np.bool_)
+    absent = np.zeros(n_frames, dtype=np.bool_)
     frame_of_row = np.empty(n_rows, dtype=np.int64)
-    for clock, (a, b), (first, stop) in zip(clocks, timing.pieces, frame_spans, strict=True):
-        frames = np.arange(stop - first)
+    for (a, b), (first, stop) in zip(timing.pieces, frame_spans, strict=True):
+        clock, frames = timing.clock[a:b] - timing.clock[a], np.arange(stop - first, dtype=np.float64)
+        frame_of_row[a:b] = np.rint(clock) + first
+        if missing[a:b].any():
+            absent[first:stop] = np.interp(frames, clock, missing[a:b]) > 0  # one of the two rows beside it is lost
         for c in range(len(channels)):
             grid[first:stop, c] = np.interp(frames, clock, values[a:b, c])
-        # A frame is as good as the two rows it lies between.
-        before = np.searchsorted(clock, frames, side="right") - 1
-        after = np.minimum(np.searchsorted(clock, frames), b - a - 1)
-        absent[first:stop] = missing[a:b][before] | missing[a:b][after]
-        frame_of_row[a:b] = np.rint(clock).astype(np.int64) + first
-    steps_s = np.concatenate([np.diff(clock) for clock in clocks]) / (recording.rate or 1.0)
+    steps_s = _steps(timing) / (recording.rate or 1.0)
     note = (
         f"timestamps do not fit {recording.rate:g} Hz (steps of {steps_s.min():.3g} to {steps_s.max():.3g} s): "
         f"{n_rows} rows interpolated onto {n_frames} frames"

@@ -107,11 +107,13 @@ of them.</p>
 <h3>{{ heading }}</h3>
 {% if entries[level] %}
 <table>
-<thead><tr><th class="word">Id</th><th>Occurrences</th><th>Share of time</th><th>Mean duration</th>
+{% set own = entries[level][0].recording %}
+<thead><tr>{% if own %}<th class="word">Recording</th>{% endif %}<th class="word">Id</th><th>Occurrences</th><th>Share of time</th><th>Mean duration</th>
 {%- if level == "motif" %}<th class="word">Composition</th>{% endif %}</tr></thead>
 <tbody>
 {% for entry in entries[level] %}
-<tr><td class="word"><span class="swatch" style="background:{{ entry.colour }}"></span>{{ entry.name }}</td>
+<tr>{% if own %}<td class="word">{{ entry.recording }}</td>{% endif %}
+<td class="word"><span class="swatch" style="background:{{ entry.colour }}"></span>{{ entry.name }}</td>
 <td>{{ entry.n_occurrences }}</td><td>{{ entry.share }}</td><td>{{ entry.mean_duration }}</td>
 {%- if level == "motif" %}<td class="word">{{ entry.composition }}</td>{% endif %}</tr>
 {% endfor %}

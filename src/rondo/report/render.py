@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +54,7 @@ def write_report(run_dir: Path) -> Path:
         unfinished.replace(path)
     except OSError as error:
         unfinished.unlink(missing_ok=True)
-        raise OutputError(
-            f"{path}: the report cannot be written ({error.strerror}); check the folder"
-        ) from error
+        raise OutputError(f"{path}: the report cannot be written ({error.strerror}); check the folder") from error
     return path
 
 
@@ -63,15 +62,25 @@ def _figure_json(recording: dict[str, Any], target: str) -> str:
     from bokeh.core.types import ID
     from bokeh.embed import json_item
 
-    figure = json.dumps(json_item(timeline(recording), ID(target)), separators=(",", ":"))
+    item = json.dumps(json_item(timeline(recording), ID(target)), separators=(",", ":"))
+    figure = _renumbered(item, target)
     # only "<" could end the script element early; in JSON it occurs in strings alone, where this is the same
     return figure.replace("<", "\\u003c")
 
 
+def _renumbered(figure: str, prefix: str) -> str:
+    """The same figure with ids counted from 0: bokeh counts on from page to page, and equal runs would differ."""
+    known: dict[str, str] = {}
+    # quotes inside JSON strings are escaped, so that only keys and values of the figure itself match
+    return re.sub(
+        r'("(?:root_)?id":)"(p\d+)"',
+        lambda found: f'{found[1]}"{known.setdefault(found[2], f"{prefix}-{len(known)}")}"',
+        figure,
+    )
+
+
 def _written(row: dict[str, Any]) -> dict[str, Any]:
-    return {
-        key: _figure(value) if key in _CLAIM_COLUMNS | _PAPER_COLUMNS else value for key, value in row.items()
-    }
+    return {key: _figure(value) if key in _CLAIM_COLUMNS | _PAPER_COLUMNS else value for key, value in row.items()}
 
 
 def _figure(value: float | None) -> str:

@@ -60,8 +60,9 @@ def check_free(out: Path) -> None:
             raise OutputError(f"{out}: {what}; choose another --out or remove it first")
         if out.exists() and (out.is_mount() or out.samefile(Path.cwd())):
             raise OutputError(f"{out}: in use as it stands, it cannot be replaced; choose a new folder inside it")
+        out.resolve()
         above = next(parent for parent in out.absolute().parents if parent.exists())
-    except OSError as error:  # no right to look, a name too long, links in a circle
+    except (OSError, RuntimeError) as error:  # no right to look, a name too long, links in a circle
         raise OutputError(f"{out}: cannot be written ({_reason(error)}); choose another --out") from None
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         raise OutputError(f"{out}: cannot be written, {above} is not a writable folder; choose another --out")
@@ -92,8 +93,8 @@ def draft_folder(out: Path) -> Iterator[Path]:
         raise
 
 
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)
 
 
 def write_run(out: Path, run: Run, write_models: Callable[[Path], None] | None = None) -> dict[str, Any]:

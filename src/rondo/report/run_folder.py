@@ -82,7 +82,6 @@ class RunSummary(_Stored):
     window_length_frames: int
     step_frames: int
     findings: tuple[str, ...] = ()
-    findings: tuple[str, ...] = ()
     recordings: Annotated[tuple[RecordingSummary, ...], Field(min_length=1)]
     units: tuple[EntrySummary, ...]
     motifs: tuple[EntrySummary, ...]

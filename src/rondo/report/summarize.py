@@ -203,6 +203,7 @@ def _lane(recording_id: str, level: str, kind: str, table: pl.DataFrame) -> dict
 
 def _entry(level: str, entry: EntrySummary) -> dict[str, Any]:
     return {
+        "recording": entry.recording,
         "name": entry_name(level, entry.id),
         "colour": colour_of(level, entry.id),
         "n_occurrences": entry.n_occurrences,

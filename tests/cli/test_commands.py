@@ -1,0 +1,291 @@
+"""The other commands: demo, label, evaluate, config, datasets, help; and how fast `rondo` answers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+import typer
+
+from rondo.cli.main import app
+from rondo.config import RondoConfig
+from rondo.data.synthetic import PlantedStream, plant_subjects
+from rondo.metrics import evaluate
+from rondo.model import Rondo
+from rondo.provenance import rondo_version
+from tests.cli.running import Command, call, tree, waves, write_csv
+
+SCORES = {
+    "mof", "recall", "f1_10", "f1_25", "f1_50", "edit", "seg_ratio", "ari", "ami", "one_to_one",
+    "n_clusters", "n_recordings",
+}  # fmt: skip
+HEAVY = ("torch", "numpy", "scipy", "sklearn", "polars", "pandas", "bokeh", "pydantic")
+
+
+@pytest.fixture(scope="module")
+def subjects() -> list[PlantedStream]:
+    return plant_subjects(n_frames=6_000, n_subjects=2, seed=1)
+
+
+@pytest.fixture(scope="module")
+def fitted(subjects: list[PlantedStream], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the recordings of two subjects and the run of the first; tests may look, none may write."""
+    folder = tmp_path_factory.mktemp("fitted")
+    for name, stream in zip(("one", "two"), subjects, strict=True):
+        np.savez(
+            folder / f"{name}.npz", X=stream.recording.values, rate=50.0, y=stream.motif_truth, y2=stream.unit_truth
+        )
+    assert call("discover", folder / "one.npz", "--out", folder / "run").code == 0
+    return folder
+
+
+# ---------------------------------------------------------------- label
+
+
+def test_labelling_keeps_the_vocabulary(rondo: Command, here: Path, fitted: Path) -> None:
+    outcome = rondo("label", fitted / "run", fitted / "one.npz", fitted / "two.npz", "--out", "out", "--json")
+    assert outcome.code == 0
+    assert json.loads(outcome.out)["out"] == "out"
+    npt.assert_array_equal(np.load(here / "out/labels/one.npy"), np.load(fitted / "run/labels/one.npy"))
+    known = set(Rondo.load(fitted / "run" / "model").unit_model_.vocabulary.ids)
+    assert set(np.load(here / "out/units/two.npy").tolist()) <= known
+    assert tree(here / "out" / "model") == tree(fitted / "run" / "model")
+
+
+def test_a_model_folder_and_its_run_folder_are_the_same(rondo: Command, here: Path, fitted: Path) -> None:
+    for name, model in (("a", fitted / "run"), ("b", fitted / "run" / "model")):
+        assert rondo("label", model, fitted / "two.npz", "--out", name).code == 0
+    assert tree(here / "a") == tree(here / "b")
+
+
+def test_transfer_keeps_the_units_and_learns_motifs(rondo: Command, here: Path, fitted: Path) -> None:
+    assert rondo("label", fitted / "run", fitted / "two.npz", "--out", "plain").code == 0
+    assert rondo("label", fitted / "run", fitted / "two.npz", "--out", "refit", "--refit-motifs").code == 0
+    npt.assert_array_equal(np.load(here / "plain/units/two.npy"), np.load(here / "refit/units/two.npy"))
+    refitted = Rondo.load(here / "refit" / "model")
+    assert [r["id"] for r in refitted.provenance_["motifs_refitted_on"]] == ["two"]
+    recording = Rondo.load(fitted / "run" / "model").fit_motifs(_recording(fitted)).predict(_recording(fitted))
+    npt.assert_array_equal(recording.motifs, np.load(here / "refit/labels/two.npy"))
+
+
+def _recording(fitted: Path) -> Any:
+    from rondo import Recording
+
+    return Recording.from_file(fitted / "two.npz")
+
+
+@pytest.mark.parametrize(
+    ("arrays", "says"),
+    [
+        ({"X": waves(), "rate": 50.0}, "lacks the channel"),
+        ({"X": waves(n_channels=6), "rate": 99.0}, "99 Hz"),
+        ({"X": waves(n_channels=6), "rate": 50.0, "channels": list("abcdef")}, "lacks the channel"),
+        ({"X": waves(20, n_channels=6), "rate": 50.0}, ""),
+    ],
+    ids=["channels", "rate", "names", "short"],
+)
+def test_recordings_that_do_not_fit_the_model(
+    rondo: Command, here: Path, fitted: Path, arrays: dict[str, Any], says: str
+) -> None:
+    np.savez(here / "x.npz", **arrays)
+    before = tree(here)
+    outcome = rondo("label", fitted / "run", "x.npz", "--out", "out")
+    if not says:  # too short for a window: labelled, and said
+        assert (np.load(here / "out/labels/x.npy") == -1).all()
+        assert "shorter than a window" in outcome.err
+        return
+    assert (outcome.code, outcome.out, tree(here)) == (2, "", before)
+    assert says in outcome.err.splitlines()[-1]
+
+
+def test_a_model_that_does_not_fit_is_said(rondo: Command, here: Path, fitted: Path) -> None:
+    rng = np.random.default_rng(0)
+    np.savez(here / "noise.npz", X=rng.standard_cauchy((3000, 6)), rate=50.0)
+    outcome = rondo("label", fitted / "run", "noise.npz", "--out", "out")
+    assert outcome.code == 0
+    assert "it may not fit this recording" in outcome.err
+
+
+# ---------------------------------------------------------------- evaluate
+
+
+def test_scores_of_a_run_against_a_folder_of_truth(rondo: Command, here: Path, fitted: Path) -> None:
+    for folder, key in (("truth", "y"), ("labels", "y2")):
+        (here / folder).mkdir()
+        for name in ("one", "two"):
+            with np.load(fitted / f"{name}.npz") as stored:
+                np.save(here / folder / f"{name}.npy", stored[key])
+    outcome = rondo("evaluate", "truth", "labels", "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    scores = json.loads(outcome.out)
+    assert scores.keys() >= SCORES | {"clock"}
+    assert scores["clock"].keys() >= SCORES
+    pairs = {
+        name: (np.load(here / "truth" / f"{name}.npy"), np.load(here / "labels" / f"{name}.npy"))
+        for name in ("one", "two")
+    }
+    assert scores == evaluate(pairs).as_dict()
+
+
+@pytest.mark.parametrize("key", [None, "y2"])
+def test_truth_may_lie_in_the_recording(rondo: Command, fitted: Path, key: str | None) -> None:
+    arguments = ["evaluate", fitted / "one.npz", fitted / "run/labels/one.npy", *(["--key", key] if key else [])]
+    scores = json.loads(rondo(*arguments, "--json").out)
+    with np.load(fitted / "one.npz") as stored:
+        truth = stored[key or "y"]
+    assert scores == evaluate({"one": (truth, np.load(fitted / "run/labels/one.npy"))}).as_dict()
+    table = rondo(*arguments).out.splitlines()
+    assert [line.split()[0] for line in table[:3]] == ["ARI", "labels", "clock"]
+    assert table[1].split()[1] == f"{scores['ari']:.2f}"
+
+
+def test_a_run_folder_given_as_labels_is_pointed_at_its_labels(rondo: Command, here: Path, fitted: Path) -> None:
+    (here / "truth").mkdir()
+    np.save(here / "truth" / "one.npy", np.zeros(6000, int))
+    outcome = rondo("evaluate", "truth", fitted / "run")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "labels" in outcome.err
+
+
+@pytest.mark.parametrize("labels", [np.zeros(10, int), np.full(10, -1), np.arange(10)], ids=["one", "other", "each"])
+def test_scores_are_numbers_whatever_the_labels(rondo: Command, here: Path, labels: np.ndarray[Any, Any]) -> None:
+    np.save(here / "truth.npy", np.zeros(10, int))
+    np.save(here / "labels.npy", labels)
+    outcome = rondo("evaluate", "truth.npy", "labels.npy", "--json")
+    scores = json.loads(outcome.out, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert scores["n_recordings"] == 1
+
+
+# ---------------------------------------------------------------- demo
+
+
+def test_the_demo_discovers_scores_and_shows(rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rondo.cli.demo.N_FRAMES", 9_000)
+    outcome = rondo("demo", "--seed", "2")
+    assert outcome.code == 0
+    lines = outcome.out.splitlines()
+    assert lines[0] == "planted: 8 units, 5 motifs, 3 minutes"
+    assert lines[-1] == "report:  rondo-demo/report.html"
+    assert all(line.startswith("[") for line in outcome.err.splitlines())
+    again = rondo("demo", "--seed", "2", "--out", "other", "--json")
+    summary = json.loads(again.out)
+    assert summary["scores"].keys() == {"units", "motifs"}
+    assert summary["seed"] == 2
+    assert "true motifs" in (here / "other" / "report.html").read_text(encoding="utf-8")
+    assert tree(here / "other") == tree(here / "rondo-demo")
+    assert rondo("demo").code == 2  # it is there already
+
+
+# ---------------------------------------------------------------- config and datasets
+
+
+@pytest.mark.parametrize("preset", ["default", "paper"])
+def test_settings_are_shown_and_written_as_they_are(rondo: Command, here: Path, preset: str) -> None:
+    shown = rondo("config", "show", "--preset", preset, "--set", "seed=7")
+    as_json = json.loads(rondo("config", "show", "--preset", preset, "--set", "seed=7", "--json").out)
+    assert rondo("config", "init", "--preset", preset, "--set", "seed=7").out == "wrote rondo.toml\n"
+    assert (here / "rondo.toml").read_text(encoding="utf-8") == shown.out
+    assert RondoConfig.model_validate(tomllib.loads(shown.out)) == RondoConfig.model_validate(as_json)
+    assert rondo("config", "show", "--config", "rondo.toml").out == shown.out
+    refused = rondo("config", "init")
+    assert (refused.code, refused.out) == (2, "")
+    assert "exists already" in refused.err
+
+
+def test_data_sets_and_their_copies(rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = here / "data" / "MoCap"
+    copy.mkdir(parents=True)
+    np.savez(copy / "amc_86_01.npz", X=waves(n_channels=4))
+    rows = json.loads(rondo("datasets", "list", "--data", "data", "--json").out)
+    assert {row["name"]: row["local_recordings"] for row in rows if row["local_recordings"]} == {"mocap": 1}
+    table = rondo("datasets", "list").out.splitlines()
+    assert [line.split()[0] for line in table[1:]] == [row["name"] for row in rows]
+    assert all(line.endswith("-") for line in table[1:])
+    monkeypatch.setenv("RONDO_DATA", "data")
+    facts = json.loads(rondo("datasets", "info", "MoCap", "--json").out)
+    assert facts["local"] == {"n_recordings": 1, "n_frames": 1500}
+    assert "differs from what is expected" in rondo("datasets", "info", "mocap").out
+    assert "local copy: none" in rondo("datasets", "info", "USC-HAD").out
+
+
+@pytest.mark.data
+def test_real_copies_are_as_expected(rondo: Command, data_dir: Path) -> None:
+    for name in ("mocap", "actrectut", "openpack", "usc_had", "hugadb"):
+        assert "as expected" in rondo("datasets", "info", name, "--data", data_dir).out, name
+
+
+# ---------------------------------------------------------------- help and start
+
+
+def _commands(command: Any, *path: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    yield path, command
+    for name, inner in getattr(command, "commands", {}).items():
+        yield from _commands(inner, *path, name)
+
+
+ALL_COMMANDS = dict(_commands(typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize("path", ALL_COMMANDS, ids=" ".join)
+def test_help_explains_every_command_and_option(rondo: Command, path: tuple[str, ...]) -> None:
+    outcome = rondo(*path, "--help")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert f"Usage: {' '.join(('rondo', *path))} " in outcome.out
+    for parameter in ALL_COMMANDS[path].params:
+        assert parameter.help, parameter.name
+
+
+@pytest.mark.parametrize("path", [(), ("config",), ("datasets",)], ids=" ".join)
+def test_a_bare_group_shows_what_could_follow(rondo: Command, path: tuple[str, ...]) -> None:
+    outcome = rondo(*path)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out == rondo(*path, "--help").out
+
+
+def test_version(rondo: Command) -> None:
+    assert rondo("--version") == (0, f"rondo {rondo_version()}\n", "")
+
+
+def test_help_waits_for_no_library() -> None:
+    program = f"""
+import sys
+from rondo.cli.main import run
+try:
+    run(["--help"])
+except SystemExit:
+    print(*sorted(set({HEAVY}) & sys.modules.keys()), file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "discover" in done.stdout
+    assert done.stderr.split() == []
+
+
+def test_public_names_load_when_asked_for() -> None:
+    import rondo
+
+    assert rondo.Rondo is Rondo
+    assert set(rondo.__all__) <= set(dir(rondo))
+    with pytest.raises(AttributeError, match="no attribute 'Rondeau'"):
+        rondo.Rondeau  # noqa: B018
+
+
+def test_a_bad_file_is_said_without_loading_torch(here: Path) -> None:
+    write_csv(here / "x.csv", waves(3))
+    program = """
+import sys
+from rondo.cli.main import run
+try:
+    run(["discover", "nope.csv", "--out", "out"])
+except SystemExit:
+    print("torch" in sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -1,0 +1,94 @@
+"""Stopped in the middle: the run folder is whole or absent, and Ctrl-C and SIGTERM leave nothing at all."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rondo.data.synthetic import plant
+from tests.cli.running import call, tree, waves, write_csv
+
+# a run that stops for a minute when half of its folder is written
+STUCK = """
+import sys, time
+import rondo.report.run
+from rondo.cli.main import run
+
+def stuck(*_):
+    print("half", file=sys.stderr, flush=True)
+    time.sleep(60)
+
+rondo.report.run.summary_of = stuck
+run(sys.argv[1:])
+"""
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(child: subprocess.Popen[str], line: str) -> None:
+    assert child.stderr is not None
+    while (said := child.stderr.readline()) and line not in said:
+        pass
+    assert said, f"the command ended before it said '{line}'"
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_asked_to_stop_while_writing(here: Path, number: signal.Signals, code: int) -> None:
+    write_csv(here / "x.csv", waves())
+    before = tree(here)
+    child = started("-c", STUCK, "discover", "x.csv", "--out", "new/out", "--method", "clock")
+    wait_for(child, "half")
+    assert (here / "new").is_dir()
+    child.send_signal(number)
+    out, err = child.communicate(timeout=30)
+    assert (child.returncode, out, err) == (code, "", "stopped\n")
+    assert tree(here) == before
+
+
+def test_asked_to_stop_while_learning(here: Path) -> None:
+    np.save(here / "x.npy", plant(n_frames=30_000, seed=0).recording.values)
+    before = tree(here)
+    child = started("-m", "rondo", "discover", "x.npy", "--out", "out")
+    wait_for(child, "[1/3] units")
+    child.send_signal(signal.SIGTERM)
+    out, err = child.communicate(timeout=30)
+    assert (child.returncode, out, err.splitlines()[-1]) == (143, "", "stopped")
+    assert tree(here) == before
+
+
+def test_killed_while_writing(here: Path) -> None:
+    write_csv(here / "x.csv", waves())
+    child = started("-c", STUCK, "discover", "x.csv", "--out", "out", "--method", "clock")
+    wait_for(child, "half")
+    child.kill()
+    child.communicate()
+    assert not (here / "out").exists()
+    assert [path.name[:5] for path in here.iterdir() if path.name != "x.csv"] == [".out-"]
+    assert call("discover", "x.csv", "--out", "out", "--method", "clock").code == 0
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment(here: Path) -> None:
+    np.save(here / "x.npy", plant(n_frames=30_000, seed=0).recording.values)
+    begun = time.monotonic()
+    child = started("-m", "rondo", "discover", "x.npy", "--out", "whole")
+    child.communicate()
+    needed_s = time.monotonic() - begun
+    whole = {name for name in tree(here / "whole")}
+    for i, share in enumerate(np.linspace(0.3, 1.1, 12)):
+        child = started("-m", "rondo", "discover", "x.npy", "--out", f"out{i}")
+        try:
+            child.wait(timeout=share * needed_s)
+        except subprocess.TimeoutExpired:
+            child.kill()
+        child.communicate()
+        out = here / f"out{i}"
+        assert not out.exists() or set(tree(out)) == whole
