@@ -237,7 +237,7 @@ class GrammarMotifsConfig(_Stage):
     prior: float = _setting(0.02, "ours: planted streams, motif AMI 77 at 0.02 and 35 at 0.1 (docs/motifs.md)", gt=0)
     phrase_distance: float = _setting(
         0.5,
-        "ours: occurrences whose unit sequences differ in more than this share are different motifs",
+        "ours: occurrences whose sets of units are further apart (Jaccard) are different motifs",
         ge=0,
         le=1,
     )

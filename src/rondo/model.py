@@ -18,7 +18,8 @@ from rondo.data.suggest import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.errors import ModelError, NotFittedError, RecordingError, SettingError
 from rondo.labelling import Labelling
-from rondo.motifs.model import MotifModel, fit_motifs
+from rondo.motifs.discover import fit_motifs
+from rondo.motifs.model import MotifModel
 from rondo.provenance import provenance_of
 from rondo.training.device import resolve_device
 from rondo.training.seeding import generators

@@ -7,7 +7,8 @@ transition it uses and for none that it does not. Fitting is variational Bayes (
 evidence bound decides how many motifs there are and whether there is any composition at all: the flat model, in which
 every unit is its own motif, is always among the candidates.
 
-Several starts run side by side as one batch (axis 0), since a step of the recursion costs the same for one as for many.
+Several starts run side by side as one batch (axis 0): the recursion is a loop in Python, and a step of it costs nearly
+the same for one start as for many.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma, gammaln
+
+_TRIAL_ITERATIONS, _FINALISTS = 10, 5
 
 Float = NDArray[np.float64]
 Runs = NDArray[np.int64]
@@ -64,11 +67,15 @@ def fit_grammar(
 ) -> tuple[Grammar, float]:
     """The best of several starts (each a motif per run), and its evidence bound.
 
-    `units` (n_runs,) holds the unit of each run as 0 .. n_units-1; `first` marks runs that begin a span.
+    `units` (n_runs,) holds the unit of each run as 0 .. n_units-1; `first` marks runs that begin a span. All starts get
+    a few trial iterations; the most promising go on until their bounds change by less than `tolerance` per run.
     """
     counts = _counts_of_starts(units, first, n_units, np.stack(starts), n_motifs)
     bounds = np.full(len(starts), -np.inf)
-    for _ in range(max_iterations):
+    for iteration in range(max_iterations):
+        if iteration == _TRIAL_ITERATIONS:
+            finalists = np.sort(np.argsort(-bounds, kind="stable")[:_FINALISTS])
+            counts, bounds = tuple(table[finalists] for table in counts), bounds[finalists]
         go, start, follow = (_expected_log(prior + table) for table in counts)
         evidence = _evidence(units, first, go, start, follow)
         alpha, scale = _forward(evidence)

@@ -1,7 +1,10 @@
 """Phrases: the unit sequence of an occurrence, and which phrases are the same motif.
 
-A motif is a set of phrases that are near one another in normalised edit distance (average linkage) and occur at least
-twice in all. A phrase that stands alone recurs nowhere: it is read as its units, each of which stands for itself.
+The grammar has cut the runs into phrases and given each to one of its motifs. Within one of them, phrases that have few
+units in common (Jaccard distance of their unit sets, average linkage) are different motifs after all: a grammar may
+well file "any single gesture" under one heading. The order of units is the grammar's business, and how often a cycle goes
+round (u6 u5 u6 u5 ...) does not matter. A phrase of one unit is that unit, standing for itself. A longer phrase that
+stands alone recurs nowhere: it is read as its units.
 """
 
 from __future__ import annotations
@@ -16,7 +19,9 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 Phrase = tuple[int, ...]
+Content = tuple[int, tuple[int, ...]]
 
+_ALONE = -1  # the heading of single units: a unit is itself wherever the grammar files it
 MOST_PHRASES = 400  # distinct phrases beyond this are not compared pairwise: the table grows with the square
 
 
@@ -36,11 +41,46 @@ def phrase_distances(some: Sequence[Phrase], others: Sequence[Phrase]) -> np.nda
     return np.asarray(cdist(some, others, scorer=Levenshtein.normalized_distance, dtype=np.float64))
 
 
-def recurring(phrases: Sequence[Phrase], cut: float) -> dict[Phrase, int]:
-    """The group of every phrase whose group occurs at least twice, or that is a single unit."""
-    group = group_phrases(phrases, [cut])[0]
-    occurrences = Counter(group[phrase] for phrase in phrases if phrase in group)
-    return {phrase: g for phrase, g in group.items() if occurrences[g] > 1 or len(phrase) == 1}
+def recurring(phrases: Sequence[Phrase], headings: Sequence[int], cut: float) -> dict[Content, int]:
+    """The group of every content that recurs, over all headings; single units are left out.
+
+    `headings` holds the grammar's motif of each phrase. A content is a heading and the sorted units of a phrase.
+    """
+    counts = Counter(content_of(phrase, heading) for phrase, heading in zip(phrases, headings, strict=True))
+    groups: dict[Content, int] = {}
+    for heading in sorted(set(headings)):
+        own = [content for content in counts if content[0] == heading and len(content[1]) > 1]
+        own = sorted(own, key=lambda content: (-counts[content], content))[:MOST_PHRASES]
+        for members in _grouped(own, cut):
+            if sum(counts[content] for content in members) > 1:
+                groups |= dict.fromkeys(members, len(set(groups.values())))
+    return groups
+
+
+def content_of(phrase: Phrase, heading: int) -> Content:
+    """What makes a phrase the motif it is: the grammar's motif, and which units occur in it.
+
+    >>> content_of((6, 5, 6, 5), heading=3), content_of((6,), heading=3)
+    ((3, (5, 6)), (-1, (6,)))
+    """
+    units = tuple(sorted(set(phrase)))
+    return (heading if len(units) > 1 else _ALONE), units
+
+
+def content_distance(some: Content, other: Content) -> float:
+    """Jaccard distance of the unit sets; 1 under different headings."""
+    if some[0] != other[0]:
+        return 1.0
+    a, b = set(some[1]), set(other[1])
+    return 1.0 - len(a & b) / len(a | b)
+
+
+def _grouped(contents: Sequence[Content], cut: float) -> list[list[Content]]:
+    if len(contents) < 2:
+        return [list(contents)] if contents else []
+    table = np.array([[content_distance(a, b) for b in contents] for a in contents])
+    labels = fcluster(linkage(squareform(table, checks=False), "average"), cut, "distance")
+    return [[c for c, label in zip(contents, labels, strict=True) if label == g] for g in np.unique(labels)]
 
 
 def composition(counts: Mapping[Phrase, int]) -> str:

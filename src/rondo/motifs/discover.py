@@ -1,0 +1,87 @@
+"""Unit timelines -> MotifModel: search for a grammar, ask the evidence, group phrases into motifs, number them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.config import GrammarMotifsConfig, MotifsConfig, NoMotifsConfig
+from rondo.data.labels import OTHER
+from rondo.errors import SettingError
+from rondo.motifs.grammar import decode_runs, fit_grammar
+from rondo.motifs.model import MotifModel, UnitRuns, Usage
+from rondo.motifs.phrases import content_of, recurring
+from rondo.motifs.starts import starts
+from rondo.units.timeline import Timeline
+
+_SEARCH_RUNS = 2000  # the search for a grammar reads at most this many runs, in evenly spaced stretches
+_STRETCH_RUNS = 200
+
+
+def fit_motifs(
+    timelines: Sequence[Timeline], unit_ids: Sequence[int], config: MotifsConfig, rng: np.random.Generator
+) -> MotifModel:
+    """Motifs of one or more unit timelines that share a unit vocabulary."""
+    runs = UnitRuns.of(timelines)
+    if isinstance(config, NoMotifsConfig):
+        return _flat(runs, unit_ids, 0.0, evidence=0.0)
+    if not isinstance(config, GrammarMotifsConfig):
+        raise SettingError(
+            f"motifs.method = '{config.method}' is not in this version of Rondo; use motifs.method = 'grammar'"
+        )
+    codes = np.searchsorted(np.array(unit_ids), runs.units)
+    units, first = _sample(codes, runs.first)
+    n_motifs = max(config.motif_cap, len(unit_ids))
+    hypotheses = starts(units, first, len(unit_ids), n_motifs, rng)
+    grammar, bound = fit_grammar(units, first, len(unit_ids), hypotheses, n_motifs, config.prior)
+    one_chain = fit_grammar(units, first, len(unit_ids), [np.zeros_like(units)], 1, config.prior)[1]
+    evidence = bound - one_chain
+    if evidence < config.min_evidence:
+        return _flat(runs, unit_ids, config.phrase_distance, evidence)
+    used = np.unique(decode_runs(codes, runs.first, grammar)[0])
+    kept = grammar.kept([int(motif) for motif in used])
+    return _numbered(MotifModel(tuple(unit_ids), kept, (), config.phrase_distance, evidence), runs)
+
+
+def _numbered(empty: MotifModel, runs: UnitRuns) -> MotifModel:
+    """Fill the phrase book of a model that has a grammar only; ids follow first appearance."""
+    phrases, headings, _ = empty.read(runs)
+    groups = recurring(phrases, headings, empty.phrase_distance)
+    free = len(set(groups.values()))
+    groups |= {content_of((unit,), 0): free + i for i, unit in enumerate(empty.unit_ids)}
+    counts = Counter(zip(headings, phrases, strict=True))
+    known = [(heading, phrase, n) for (heading, phrase), n in counts.items() if content_of(phrase, heading) in groups]
+    alone = [(0, (unit,), 0) for unit in empty.unit_ids]  # units that one-off phrases fall back on
+    draft = replace(empty, usages=tuple(Usage(groups[content_of(p, h)], h, p, n) for h, p, n in (*known, *alone)))
+    seen, begins = draft.named(phrases, headings)
+    ids, first = np.unique(seen, return_index=True)
+    number = {int(group): new for new, group in enumerate(ids[np.argsort(first)])}
+    occurrences = Counter(seen[begins].tolist())
+    usages = []
+    for usage in draft.usages:
+        if usage.motif not in number or usage.motif == OTHER:
+            continue
+        count = usage.count if usage.count else occurrences[usage.motif]
+        usages.append(Usage(number[usage.motif], usage.heading, usage.phrase, count))
+    return replace(draft, usages=tuple(usages))
+
+
+def _flat(runs: UnitRuns, unit_ids: Sequence[int], distance: float, evidence: float) -> MotifModel:
+    """Every unit is its own motif, under the unit's id."""
+    usages = tuple(Usage(int(unit), 0, (int(unit),), int((runs.units == unit).sum())) for unit in unit_ids)
+    return MotifModel(tuple(unit_ids), None, usages, distance, evidence)
+
+
+def _sample(codes: NDArray[np.int64], first: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """All runs, or evenly spaced stretches of them when there are very many; a stretch begins like a span."""
+    if codes.size <= _SEARCH_RUNS:
+        return codes, first
+    begins = np.linspace(0, codes.size - _STRETCH_RUNS, _SEARCH_RUNS // _STRETCH_RUNS).astype(np.int64)
+    chosen = np.concatenate([np.arange(begin, begin + _STRETCH_RUNS) for begin in begins])
+    opened = first[chosen]
+    opened[::_STRETCH_RUNS] = True
+    return codes[chosen], opened
