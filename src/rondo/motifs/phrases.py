@@ -1,10 +1,10 @@
 """Phrases: the unit sequence of an occurrence, and which phrases are the same motif.
 
-The grammar has cut the runs into phrases and given each to one of its motifs. Within one of them, phrases that have few
-units in common (Jaccard distance of their unit sets, average linkage) are different motifs after all: a grammar may
-well file "any single gesture" under one heading. The order of units is the grammar's business, and how often a cycle goes
-round (u6 u5 u6 u5 ...) does not matter. A phrase of one unit is that unit, standing for itself. A longer phrase that
-stands alone recurs nowhere: it is read as its units.
+The grammar has cut the runs into phrases and filed each under one of its motifs. Phrases under one heading that have
+few units in common (Jaccard distance of their unit sets, average linkage) are different motifs after all: a grammar
+may well file "any single gesture" under one heading. The order of units is the grammar's business, and how often a
+cycle goes round (u6 u5 u6 u5 ...) does not matter. A phrase of one unit is that unit, standing for itself. A longer
+phrase that stands alone recurs nowhere: it is read as its units.
 """
 
 from __future__ import annotations
