@@ -142,6 +142,12 @@ class TS2VecConfig(_Stage):
     output_dim: int = _setting(128, "paper: app. TS2Vec", ge=1)
     batch_size: int = _setting(64, "paper: app. TS2Vec", ge=2)
     iterations: int = _setting(100, "paper: app. TS2Vec", ge=0)
+    hidden_dim: int = _setting(64, "paper: app. encoders, default of the official implementation", ge=1)
+    depth: int = _setting(10, "paper: app. encoders, default of the official implementation", ge=1)
+    learning_rate: float = _setting(1e-3, "paper: app. encoders, default of the official implementation", gt=0)
+    fit_share: float = _setting(
+        1.0, "ours: share of the stream, from its start, that training may see; 1 = all", gt=0, le=1
+    )
 
 
 class TimeMAEConfig(_Stage):

@@ -11,12 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo import artifact
-from rondo.config import ContinualConfig, RondoConfig, resolve
+from rondo.config import (
+    ContinualConfig,
+    GrammarMotifsConfig,
+    NoMotifsConfig,
+    RondoConfig,
+    SlowUnitsConfig,
+    resolve,
+)
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
 from rondo.data.suggest import window_and_step
 from rondo.data.windows import WindowGrid, Windows
-from rondo.errors import ModelError, NotFittedError, RecordingError, SettingError
+from rondo.encoders import build_encoder
+from rondo.errors import InputError, ModelError, NotFittedError, RecordingError, SettingError
 from rondo.labelling import Labelling
 from rondo.motifs.discover import fit_motifs
 from rondo.motifs.model import MotifModel
@@ -29,6 +37,7 @@ Progress = Callable[[str, int, int], None]
 """Called as progress(stage, done, total) before each step."""
 
 _RATE_TOLERANCE = 0.01  # recordings whose rates differ by less share one vocabulary
+_LONGEST_WINDOW = 1_000_000  # frames; a model folder that asks for more is damaged, and would ask for all memory
 
 
 class Rondo:
@@ -181,14 +190,14 @@ class Rondo:
         stored = artifact.load(Path(folder))
         try:
             return cls._restore(stored)
-        except (KeyError, IndexError, ValueError, TypeError, SettingError) as error:
+        except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, InputError) as error:
             raise ModelError(
                 f"{folder}: its parts do not fit together ({_first_line(error)}); fit the model again"
             ) from None
 
     @classmethod
     def _restore(cls, stored: artifact.Artifact) -> Rondo:
-        model = cls.from_config(RondoConfig.model_validate(stored.config))
+        model = cls.from_config(resolve(overrides=stored.config))
         config = model.resolved_config()
         parts: dict[str, dict[str, NDArray[np.generic]]] = {"preprocess": {}, "units": {}, "motifs": {}}
         for name, tensor in stored.tensors.items():
@@ -206,6 +215,8 @@ class Rondo:
         model.rate_ = None if rate is None else float(rate)
         model.window_length_frames_ = int(provenance.pop("window_length_frames"))
         model.step_frames_ = int(provenance.pop("step_frames"))
+        if not 1 <= model.step_frames_ <= model.window_length_frames_ <= _LONGEST_WINDOW:
+            raise ValueError(f"a window of {model.window_length_frames_} frames and a step of {model.step_frames_}")
         model.unit_model_ = UnitModel.restore(parts["units"], config.encoder)
         model.motif_model_ = MotifModel.restore(parts["motifs"])
         model.config_, model.provenance_ = config, provenance
@@ -308,6 +319,14 @@ def _short_span_notes(signal: Signal, grid: WindowGrid) -> tuple[str, ...]:
 
 
 def _refuse_unbuilt(config: RondoConfig) -> None:
+    """Say at once what this version cannot do, before any data are prepared for it."""
+    build_encoder(config.encoder)
+    for stage, built in (("units", SlowUnitsConfig), ("motifs", GrammarMotifsConfig | NoMotifsConfig)):
+        chosen = getattr(config, stage)
+        if not isinstance(chosen, built):
+            raise SettingError(
+                f"{stage}.method = '{chosen.method}' is not in this version of Rondo; see `rondo config show`"
+            )
     if config.continual != ContinualConfig():
         raise SettingError(
             "continual.* has no effect: continual mode is not in this version of Rondo; leave it as it is"

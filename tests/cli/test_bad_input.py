@@ -300,21 +300,20 @@ def test_the_same_from_a_shell(here: Path, arguments: list[str], says: str) -> N
 
 
 def test_a_reader_that_has_gone_is_no_error(here: Path) -> None:
-    shell = f"{sys.executable} -m rondo config show | head -n 1; exit ${{PIPESTATUS[0]}}"
-    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=False)
+    shell = f"{sys.executable} -m rondo config show | head -n 1"
+    done = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=False)
     assert done.stdout.startswith("seed = 0")
     assert done.stderr == ""
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-def test_a_stdout_that_cannot_be_written_is_said(here: Path) -> None:
+@pytest.mark.parametrize("arguments", [["config", "show"], ["--version"]], ids=["long", "short"])
+def test_a_stdout_that_cannot_be_written_is_said(
+    here: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # short lines wait in the buffer until the end
+    command = [sys.executable, "-m", "rondo", *arguments]
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "rondo", "config", "show"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "error: stdout: No space left on device; check the disk and its permissions\n"

@@ -122,7 +122,7 @@ def test_the_summary_counts_what_the_segments_hold(finished: tuple[Path, Outcome
 def test_what_was_done_to_the_data_is_said(finished: tuple[Path, Outcome]) -> None:
     run, outcome = finished
     notes = [line for line in outcome.err.splitlines() if line.startswith("note: holed: ")]
-    assert any("100 frames" in note for note in notes)
+    assert any("100 rows" in note for note in notes)
     assert any("missing values interpolated" in note for note in notes)
     assert "missing values interpolated" in (run / "report.html").read_text(encoding="utf-8")
 

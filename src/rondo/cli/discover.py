@@ -32,15 +32,20 @@ def discover(
         str, typer.Option("--method", metavar="NAME", help="rondo, or clock (the data-blind control).")
     ] = "rondo",
     window: Annotated[
-        str | None, typer.Option("--window", metavar="LENGTH", help="auto, frames (256) or a time (2s, 500ms).")
+        str | None,
+        typer.Option("--window", metavar="LENGTH", help="auto (default), frames (256) or a time (2s, 500ms)."),
     ] = None,
-    step: Annotated[str | None, typer.Option("--step", metavar="LENGTH", help="auto, frames or a time.")] = None,
+    step: Annotated[
+        str | None,
+        typer.Option("--step", metavar="LENGTH", help="auto (default: a quarter of the window), frames or a time."),
+    ] = None,
     per_recording: Annotated[
         bool,
         typer.Option("--per-recording", metavar="", help="A vocabulary for each recording, as in the paper."),
     ] = False,
     states: Annotated[
-        int | None, typer.Option("--states", metavar="N", help="Pieces per recording, for --method clock.")
+        int | None,
+        typer.Option("--states", metavar="N", help="Pieces per recording, for --method clock; 20 if not given."),
     ] = None,
     encoder: Annotated[
         str | None, typer.Option("--encoder", metavar="NAME", help="How windows are represented: summary_stats.")

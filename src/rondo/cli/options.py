@@ -14,15 +14,15 @@ Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object on stdout, nothing else.")]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", metavar="N", help="Same input, seed and settings give the same output."),
+    typer.Option("--seed", metavar="N", help="Same input, seed and settings, same output; 0 if not given."),
 ]
-Device = Annotated[str | None, typer.Option("--device", metavar="NAME", help="auto, cpu or cuda.")]
+Device = Annotated[str | None, typer.Option("--device", metavar="NAME", help="auto (default), cpu or cuda.")]
 Recordings = Annotated[
     list[Path],
-    typer.Argument(metavar="RECORDING...", help="Files (csv, tsv, parquet, npz, npy, h5), or folders of them."),
+    typer.Argument(metavar="RECORDING", help="Files (csv, tsv, parquet, npz, npy, h5), or folders of them."),
 ]
 Rate = Annotated[float | None, typer.Option("--rate", metavar="HZ", help="Sampling rate, for files that do not tell.")]
-Key = Annotated[str | None, typer.Option("--key", metavar="NAME", help="Array in .npz or .h5 files. [default: X]")]
+Key = Annotated[str | None, typer.Option("--key", metavar="NAME", help="Array in .npz or .h5 files, X if not given.")]
 LabelColumns = Annotated[
     list[str] | None,
     typer.Option("--label-column", metavar="NAME", help="A column that is no channel; may be repeated."),

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from rondo.config import MixtureConfig
 from rondo.errors import RecordingError, RondoWarning, SettingError
+from rondo.mixture.fitted import FittedMixture as FittedMixture
 
 _REGULARISER = 1e-6  # added to every covariance, as in scikit-learn
 _RELATIVE_REGULARISER = 1e-12  # keeps collinear latents of any scale solvable; far below what a result shows
@@ -31,42 +32,6 @@ _LARGEST_LATENT = 1e100  # its square, summed, is still a number
 _BLOCK_NUMBERS = 1 << 17  # products held at once, 1 MB: they stay in the cache, and memory does not grow
 _SMALLEST = torch.finfo(torch.float64).tiny  # stands for 0 in 0 log 0
 _DOUBLE = torch.float64
-
-
-@dataclass(frozen=True, eq=False)
-class FittedMixture:
-    """The components that were heavy enough to keep, in no particular order; arrays are float64.
-
-    log p(x, k) = log_constants[k] - 1/2 ||(x - means[k]) precision_roots[k]||^2
-    """
-
-    weights: NDArray[np.float64]  # (n_components,), expected weights, over all components of the fit
-    means: NDArray[np.float64]  # (n_components, n_dims)
-    precision_roots: NDArray[np.float64]  # (n_components, n_dims, n_dims), upper triangular
-    log_constants: NDArray[np.float64]  # (n_components,)
-    bound: float = math.nan  # evidence lower bound per unit of weight, up to a constant
-    n_iterations: int = 0
-
-    @property
-    def n_components(self) -> int:
-        return int(self.means.shape[0])
-
-    def log_joint(self, latents: NDArray[np.floating]) -> NDArray[np.float64]:
-        """log p(x, component), (n, n_components)."""
-        points = np.asarray(latents, dtype=np.float64)
-        joint = np.empty((points.shape[0], self.n_components))
-        for k in range(self.n_components):
-            scaled = (points - self.means[k]) @ self.precision_roots[k]
-            joint[:, k] = self.log_constants[k] - 0.5 * np.einsum("nd,nd->n", scaled, scaled)
-        return joint
-
-    def posterior(self, latents: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Probability of each kept component, (n, n_components); rows sum to one."""
-        joint = self.log_joint(latents)
-        joint -= joint.max(axis=1, keepdims=True)
-        np.exp(joint, out=joint)
-        joint /= joint.sum(axis=1, keepdims=True)
-        return joint
 
 
 def fit_mixture(

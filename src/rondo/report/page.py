@@ -108,7 +108,8 @@ of them.</p>
 {% if entries[level] %}
 <table>
 {% set own = entries[level][0].recording %}
-<thead><tr>{% if own %}<th class="word">Recording</th>{% endif %}<th class="word">Id</th><th>Occurrences</th><th>Share of time</th><th>Mean duration</th>
+<thead><tr>{% if own %}<th class="word">Recording</th>{% endif %}
+<th class="word">Id</th><th>Occurrences</th><th>Share of time</th><th>Mean duration</th>
 {%- if level == "motif" %}<th class="word">Composition</th>{% endif %}</tr></thead>
 <tbody>
 {% for entry in entries[level] %}
