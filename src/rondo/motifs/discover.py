@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.config import GrammarMotifsConfig, MotifsConfig, NoMotifsConfig
-from rondo.data.labels import OTHER
 from rondo.errors import SettingError
-from rondo.motifs.grammar import decode_runs, fit_grammar
+from rondo.motifs.ascent import chain_bound
+from rondo.motifs.grammar import decode_runs
 from rondo.motifs.model import MotifModel, UnitRuns, Usage
 from rondo.motifs.phrases import content_of, recurring
+from rondo.motifs.search import search_grammar
 from rondo.motifs.starts import starts
 from rondo.units.timeline import Timeline
 
@@ -37,9 +38,8 @@ def fit_motifs(
     units, first = _sample(codes, runs.first)
     n_motifs = max(config.motif_cap, len(unit_ids))
     hypotheses = starts(units, first, len(unit_ids), n_motifs, rng)
-    grammar, bound = fit_grammar(units, first, len(unit_ids), hypotheses, n_motifs, config.prior)
-    one_chain = fit_grammar(units, first, len(unit_ids), [np.zeros_like(units)], 1, config.prior)[1]
-    evidence = bound - one_chain
+    grammar, bound = search_grammar(units, first, len(unit_ids), hypotheses, n_motifs, config.prior)
+    evidence = bound - chain_bound(units, first, len(unit_ids), config.prior)
     if evidence < config.min_evidence:
         return _flat(runs, unit_ids, config.phrase_distance, evidence)
     used = np.unique(decode_runs(codes, runs.first, grammar)[0])
@@ -52,22 +52,21 @@ def _numbered(empty: MotifModel, runs: UnitRuns) -> MotifModel:
     phrases, headings, _ = empty.read(runs)
     groups = recurring(phrases, headings, empty.phrase_distance)
     free = len(set(groups.values()))
-    groups |= {content_of((unit,), 0): free + i for i, unit in enumerate(empty.unit_ids)}
     counts = Counter(zip(headings, phrases, strict=True))
-    known = [(heading, phrase, n) for (heading, phrase), n in counts.items() if content_of(phrase, heading) in groups]
-    alone = [(0, (unit,), 0) for unit in empty.unit_ids]  # units that one-off phrases fall back on
-    draft = replace(empty, usages=tuple(Usage(groups[content_of(p, h)], h, p, n) for h, p, n in (*known, *alone)))
+    composed = [
+        Usage(groups[content_of(phrase, heading)], heading, phrase, n)
+        for (heading, phrase), n in counts.items()
+        if content_of(phrase, heading) in groups
+    ]
+    alone = [Usage(free + i, 0, (unit,), 0) for i, unit in enumerate(empty.unit_ids)]
+    draft = replace(empty, usages=(*composed, *alone))
     seen, begins = draft.named(phrases, headings)
     ids, first = np.unique(seen, return_index=True)
     number = {int(group): new for new, group in enumerate(ids[np.argsort(first)])}
-    occurrences = Counter(seen[begins].tolist())
-    usages = []
-    for usage in draft.usages:
-        if usage.motif not in number or usage.motif == OTHER:
-            continue
-        count = usage.count if usage.count else occurrences[usage.motif]
-        usages.append(Usage(number[usage.motif], usage.heading, usage.phrase, count))
-    return replace(draft, usages=tuple(usages))
+    occurrences = Counter(seen[begins].tolist())  # of a unit, also where a phrase that recurs nowhere was read as units
+    usages = composed + [replace(usage, count=occurrences[usage.motif]) for usage in alone]
+    named = tuple(replace(usage, motif=number[usage.motif]) for usage in usages if usage.motif in number)
+    return replace(draft, usages=named)
 
 
 def _flat(runs: UnitRuns, unit_ids: Sequence[int], distance: float, evidence: float) -> MotifModel:

@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, Labels, runs_of
 from rondo.motifs.grammar import Grammar, decode_runs
-from rondo.motifs.phrases import Content, Phrase, composition, content_distance, content_of
+from rondo.motifs.phrases import Content, Phrase, composition, content_distances, content_of
 from rondo.units.timeline import Timeline
 
 
-class Usage(NamedTuple):
+@dataclass(frozen=True)
+class Usage:
     """A phrase of the fitted recordings: its motif, the grammar's motif it was filed under, how often it occurred."""
 
     motif: int
@@ -90,23 +90,29 @@ class MotifModel:
 
     def named(self, phrases: Sequence[Phrase], headings: Sequence[int]) -> tuple[Labels, NDArray[np.bool_]]:
         """The motif of each run, and where occurrences begin."""
+        contents = [content_of(phrase, heading) for phrase, heading in zip(phrases, headings, strict=True)]
+        motif_of = self.motif_of | self._motifs_of_new(sorted(set(contents) - self.motif_of.keys()))
         motifs: list[int] = []
         begins: list[bool] = []
-        for phrase, heading in zip(phrases, headings, strict=True):
-            motif = self._motif(content_of(phrase, heading))
-            if motif is None:  # recurs nowhere: each unit stands for itself
-                motifs += [self.motif_of.get(content_of((unit,), heading), OTHER) for unit in phrase]
-                begins += [True] * len(phrase)
-            else:
-                motifs += [motif] * len(phrase)
+        for phrase, content in zip(phrases, contents, strict=True):
+            if content in motif_of:
+                motifs += [motif_of[content]] * len(phrase)
                 begins += [True] + [False] * (len(phrase) - 1)
+            else:  # recurs nowhere: each unit stands for itself
+                motifs += [motif_of.get(content_of((unit,), content[0]), OTHER) for unit in phrase]
+                begins += [True] * len(phrase)
         return np.array(motifs, dtype=np.int32), np.array(begins, dtype=np.bool_)
 
-    def _motif(self, content: Content) -> int | None:
-        if content in self.motif_of or len(content[1]) == 1:
-            return self.motif_of.get(content)
-        near = min(((content_distance(content, known), motif) for known, motif in self.motif_of.items()), default=None)
-        return near[1] if near is not None and near[0] <= self.phrase_distance else None
+    def _motifs_of_new(self, contents: Sequence[Content]) -> dict[Content, int]:
+        """The motif of the nearest known content under the same heading, if it is near enough; of equals the first."""
+        found: dict[Content, int] = {}
+        for content in contents:
+            known = [other for other in self.motif_of if other[0] == content[0]]
+            if known and len(content[1]) > 1:
+                distances = content_distances([content], known)[0]
+                if distances.min() <= self.phrase_distance:
+                    found[content] = self.motif_of[known[int(distances.argmin())]]
+        return found
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""

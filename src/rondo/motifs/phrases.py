@@ -13,10 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from rapidfuzz.distance import Levenshtein
-from rapidfuzz.process import cdist
-from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.spatial.distance import squareform
+from numpy.typing import NDArray
 
 Phrase = tuple[int, ...]
 Content = tuple[int, tuple[int, ...]]
@@ -31,13 +28,19 @@ def group_phrases(phrases: Sequence[Phrase], cuts: Sequence[float]) -> list[dict
     distinct = sorted(counts, key=lambda phrase: (-counts[phrase], phrase))[:MOST_PHRASES]
     if len(distinct) < 2:
         return [dict.fromkeys(distinct, 0) for _ in cuts]
-    table = phrase_distances(distinct, distinct)
-    tree = linkage(squareform(table, checks=False), "average")
-    return [dict(zip(distinct, map(int, fcluster(tree, cut, "distance")), strict=True)) for cut in cuts]
+    labels = _linked(phrase_distances(distinct, distinct), cuts)
+    return [dict(zip(distinct, own, strict=True)) for own in labels]
 
 
-def phrase_distances(some: Sequence[Phrase], others: Sequence[Phrase]) -> np.ndarray:
-    """Levenshtein distance over the longer length, (n_some, n_others)."""
+def phrase_distances(some: Sequence[Phrase], others: Sequence[Phrase]) -> NDArray[np.float64]:
+    """Levenshtein distance over the longer length, (n_some, n_others).
+
+    >>> phrase_distances([(1, 2, 3, 4)], [(1, 2, 3, 4), (1, 3, 4), (5,)]).tolist()
+    [[0.0, 0.25, 1.0]]
+    """
+    from rapidfuzz.distance import Levenshtein  # not needed to load or apply a model
+    from rapidfuzz.process import cdist
+
     return np.asarray(cdist(some, others, scorer=Levenshtein.normalized_distance, dtype=np.float64))
 
 
@@ -67,20 +70,34 @@ def content_of(phrase: Phrase, heading: int) -> Content:
     return (heading if len(units) > 1 else _ALONE), units
 
 
-def content_distance(some: Content, other: Content) -> float:
-    """Jaccard distance of the unit sets; 1 under different headings."""
-    if some[0] != other[0]:
-        return 1.0
-    a, b = set(some[1]), set(other[1])
-    return 1.0 - len(a & b) / len(a | b)
+def content_distances(some: Sequence[Content], others: Sequence[Content]) -> NDArray[np.float64]:
+    """Jaccard distance of the unit sets, (n_some, n_others); 1 under different headings.
+
+    >>> content_distances([(0, (1, 2))], [(0, (1, 2)), (0, (1, 2, 3, 4)), (0, (4, 5)), (7, (1, 2))]).tolist()
+    [[0.0, 0.5, 1.0, 1.0]]
+    """
+    units = sorted({unit for _, held in (*some, *others) for unit in held})
+    rows, columns = (np.array([[unit in held for unit in units] for _, held in side], float) for side in (some, others))
+    common = rows @ columns.T
+    distances = 1.0 - common / (rows.sum(axis=1)[:, None] + columns.sum(axis=1) - common)
+    headings = (np.array([heading for heading, _ in side]) for side in (some, others))
+    return np.where(np.equal.outer(*headings), distances, 1.0)
 
 
 def _grouped(contents: Sequence[Content], cut: float) -> list[list[Content]]:
     if len(contents) < 2:
         return [list(contents)] if contents else []
-    table = np.array([[content_distance(a, b) for b in contents] for a in contents])
-    labels = fcluster(linkage(squareform(table, checks=False), "average"), cut, "distance")
-    return [[c for c, label in zip(contents, labels, strict=True) if label == g] for g in np.unique(labels)]
+    labels = _linked(content_distances(contents, contents), [cut])[0]
+    return [[c for c, label in zip(contents, labels, strict=True) if label == g] for g in sorted(set(labels))]
+
+
+def _linked(distances: NDArray[np.float64], cuts: Sequence[float]) -> list[list[int]]:
+    """Groups by average linkage at each cut."""
+    from scipy.cluster.hierarchy import fcluster, linkage  # slow to import, and only needed to fit
+    from scipy.spatial.distance import squareform
+
+    tree = linkage(squareform(distances, checks=False), "average")
+    return [fcluster(tree, cut, "distance").tolist() for cut in cuts]
 
 
 def composition(counts: Mapping[Phrase, int]) -> str:
@@ -93,6 +110,6 @@ def composition(counts: Mapping[Phrase, int]) -> str:
     total = sum(counts.values())
     words = []
     for unit in backbone:
-        share = sum(n for phrase, n in counts.items() if unit in phrase) / total
+        share = sum(n for phrase, n in counts.items() if unit in phrase) / total if total else 1.0
         words.append(f"u{unit}" if share >= 0.9 else f"[u{unit}]")
     return " ".join(words)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.motifs.grammar import Runs
+from rondo.motifs.grammar import Ints
 from rondo.motifs.phrases import MOST_PHRASES, Phrase, group_phrases
 
 _SEPARATORS = 8  # the most frequent units are tried as separators
@@ -20,7 +20,7 @@ _CUTS = (0.3, 0.5, 0.7)  # normalised edit distance at which phrases are grouped
 _BLOCKS = (2, 3, 4, 6)  # runs per block
 
 
-def starts(units: Runs, first: NDArray[np.bool_], n_units: int, n_motifs: int, rng: np.random.Generator) -> list[Runs]:
+def starts(units: Ints, first: NDArray[np.bool_], n_units: int, n_motifs: int, rng: np.random.Generator) -> list[Ints]:
     """All hypotheses for runs of units (n_runs,); each is a motif 0 .. n_motifs-1 per run. The first one is flat."""
     frequent = np.argsort(-np.bincount(units, minlength=n_units), kind="stable")[:_SEPARATORS]
     hypotheses = [units.copy()]
@@ -30,7 +30,7 @@ def starts(units: Runs, first: NDArray[np.bool_], n_units: int, n_motifs: int, r
     return hypotheses
 
 
-def _separated(units: Runs, first: NDArray[np.bool_], separator: int, n_motifs: int) -> Iterator[Runs]:
+def _separated(units: Ints, first: NDArray[np.bool_], separator: int, n_motifs: int) -> Iterator[Ints]:
     between = units != separator
     opens = between & (first | np.concatenate([[True], ~between[:-1]]))
     phrase_of_run = np.cumsum(opens) - 1  # valid where `between`
@@ -49,7 +49,7 @@ def _separated(units: Runs, first: NDArray[np.bool_], separator: int, n_motifs: 
         yield np.where(between, motif_of_phrase[np.maximum(phrase_of_run, 0)], 0)
 
 
-def _blocked(units: Runs, n_units: int, n_motifs: int, size: int, rng: np.random.Generator) -> Runs:
+def _blocked(units: Ints, n_units: int, n_motifs: int, size: int, rng: np.random.Generator) -> Ints:
     from sklearn.cluster import KMeans  # slow to import, and only needed to fit
 
     block = np.arange(units.size) // size
@@ -61,7 +61,7 @@ def _blocked(units: Runs, n_units: int, n_motifs: int, size: int, rng: np.random
     return np.asarray(groups[block], dtype=np.int64)
 
 
-def _by_frequency(groups: NDArray[np.int64], n_most: int) -> Runs:
+def _by_frequency(groups: NDArray[np.int64], n_most: int) -> Ints:
     """Groups renumbered from 0 by falling frequency; all beyond the cap share the last number."""
     _, codes, counts = np.unique(groups, return_inverse=True, return_counts=True)
     rank = np.empty(counts.size, dtype=np.int64)
