@@ -1,0 +1,224 @@
+"""Rondo at the door: manners, reproducibility, what it refuses, and how well it does on planted streams."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import numpy.testing as npt
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
+
+from rondo import Labelling, Recording, Rondo
+from rondo.data.labels import OTHER
+from rondo.data.synthetic import PlantedStream, plant
+from rondo.errors import InputError, NotFittedError, RecordingError, SettingError
+
+
+@pytest.fixture(scope="module")
+def stream() -> PlantedStream:
+    return plant(n_frames=15_000, seed=1)
+
+
+@pytest.fixture(scope="module")
+def model(stream: PlantedStream) -> Rondo:
+    return Rondo(seed=0).fit(stream.recording)
+
+
+def same(some: Labelling, other: Labelling) -> None:
+    for name in ("units", "motifs", "unit_scores", "motif_scores"):
+        npt.assert_array_equal(getattr(some, name), getattr(other, name))
+
+
+# ---------------------------------------------------------------- manners
+
+
+def test_scikit_learn_manners() -> None:
+    model = Rondo(window="2s", settings={"units.dimension": 3}, seed=7)
+    copy = clone(model)
+    assert copy is not model
+    assert copy.get_params() == model.get_params()
+    assert repr(model) == "Rondo(window='2s', settings={'units.dimension': 3}, seed=7)"
+    assert model.set_params(seed=8).seed == 8
+    with pytest.raises(SettingError, match="no parameter 'sead'"):
+        model.set_params(sead=1)
+
+
+def test_fit_returns_self_and_leaves_settings_alone(stream: PlantedStream, model: Rondo) -> None:
+    fresh = Rondo(seed=0)
+    before = fresh.get_params()
+    assert fresh.fit(stream.recording) is fresh
+    assert fresh.get_params() == before
+    same(fresh.predict(stream.recording), model.predict(stream.recording))
+
+
+@pytest.mark.parametrize("call", ["predict", "save", "fit_motifs"])
+def test_an_unfitted_model_says_so(call: str, stream: PlantedStream, tmp_path: Path) -> None:
+    argument = tmp_path / "model" if call == "save" else stream.recording
+    with pytest.raises(NotFittedError, match="not fitted"):
+        getattr(Rondo(), call)(argument)
+
+
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        ({"preset": "paper"}, "ts2vec"),
+        ({"settings": {"units.method": "unit_align"}}, "unit_align"),
+        ({"settings": {"motifs.method": "motif_former"}}, "motif_former"),
+        ({"settings": {"continual.min_support": 9}}, "continual"),
+        ({"settings": {"units.dimention": 3}}, "did you mean 'units.dimension'"),
+        ({"window": "2 parsecs"}, "number of frames"),
+    ],
+)
+def test_what_this_version_cannot_do_is_refused(settings: dict[str, object], word: str, stream: PlantedStream) -> None:
+    with pytest.raises(SettingError, match=word):
+        Rondo(**settings).fit(stream.recording)  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------- the same again
+
+
+def test_saved_and_loaded_predicts_the_same_bits(model: Rondo, stream: PlantedStream, tmp_path: Path) -> None:
+    model.save(tmp_path / "a")
+    again = Rondo.load(tmp_path / "a")
+    same(again.predict(stream.recording), model.predict(stream.recording))
+    again.save(tmp_path / "b")
+    for name in ("manifest.json", "tensors.safetensors"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    assert again.motif_model_.usages == model.motif_model_.usages
+
+
+@pytest.mark.slow
+def test_another_process_saves_the_same_bytes(model: Rondo, tmp_path: Path) -> None:
+    model.save(tmp_path / "here")
+    code = (
+        "from rondo import Rondo; from rondo.data.synthetic import plant;"
+        f"Rondo(seed=0).fit(plant(n_frames=15_000, seed=1).recording).save({str(tmp_path / 'there')!r})"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    for name in ("manifest.json", "tensors.safetensors"):
+        assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
+
+
+def test_input_is_not_touched(stream: PlantedStream) -> None:
+    values = stream.recording.values.copy()
+    Rondo(window=75).fit(values)
+    npt.assert_array_equal(values, stream.recording.values)
+
+
+def test_tables_arrays_and_recordings_are_the_same(stream: PlantedStream) -> None:
+    values = stream.recording.values[:6_000]
+    columns = {f"c{i}": values[:, i] for i in range(values.shape[1])}
+    reference = Rondo(window=75).fit(values).predict(values)
+    for table in (pd.DataFrame(columns), pl.DataFrame(columns)):
+        same(Rondo(window=75).fit(table).predict(table), reference)
+
+
+def test_channels_go_by_name_not_by_order(model: Rondo, stream: PlantedStream) -> None:
+    recording = stream.recording
+    turned = Recording(recording.values[:, ::-1], recording.rate, recording.channels[::-1], "turned")
+    same(model.predict(turned), model.predict(recording))
+
+
+def test_timestamps_equal_a_rate(stream: PlantedStream, model: Rondo) -> None:
+    recording = stream.recording
+    timed = Recording(recording.values, None, recording.channels, "timed", np.arange(recording.n_frames) / 50.0)
+    npt.assert_array_equal(model.predict(timed).units, model.predict(recording).units)
+
+
+# ---------------------------------------------------------------- many recordings, odd recordings
+
+
+def test_several_recordings_share_one_vocabulary(stream: PlantedStream) -> None:
+    values, channels = stream.recording.values, stream.recording.channels
+    halves = [Recording(part, 50, channels, name) for name, part in zip("ab", np.split(values, 2), strict=True)]
+    short = Recording(values[:40], 50, channels, "short")  # too short for one window
+    labellings = Rondo(window=75).fit([*halves, short]).predict([*halves, short])
+    assert [labelling.recording_id for labelling in labellings] == ["a", "b", "short"]
+    assert set(labellings[0].units) & set(labellings[1].units)
+    assert (labellings[2].units == OTHER).all()
+    assert any("shorter than a window" in note for note in labellings[2].notes)
+    swapped = Rondo(window=75).fit(halves[::-1]).predict(halves)
+    joined = [np.concatenate([x.units for x in pair]) for pair in (labellings[:2], swapped)]
+    assert adjusted_rand_score(*joined) > 0.8  # k-means starts elsewhere; ids differ, structure does not
+
+
+def test_long_gaps_are_other_and_nothing_else_is(stream: PlantedStream) -> None:
+    values = stream.recording.values[:9_000].copy()
+    values[3_000:3_400, 2] = np.nan  # 8 s of one channel
+    values[5_000:5_010, 1] = np.nan  # 0.2 s
+    labelling = Rondo(window=75).fit(Recording(values, 50)).predict(Recording(values, 50))
+    other = np.zeros(9_000, dtype=bool)
+    other[3_000:3_400] = True
+    npt.assert_array_equal(labelling.units == OTHER, other)
+    npt.assert_array_equal(labelling.motifs == OTHER, other)
+    assert not ((labelling.segments["start_frame"] < 3_000) & (labelling.segments["end_frame"] > 3_000)).any()
+    assert len(labelling.notes) == 2
+
+
+@pytest.mark.parametrize("n_frames", [1, 2, 5, 20, 100])
+@pytest.mark.parametrize("n_channels", [1, 3, 40])
+def test_tiny_recordings_end_in_a_result_or_one_clear_line(n_frames: int, n_channels: int) -> None:
+    values = np.random.default_rng(0).normal(size=(n_frames, n_channels))
+    try:
+        labelling = Rondo().fit(values).predict(values)
+    except InputError as error:
+        assert "\n" not in str(error)
+    else:
+        assert labelling.units.shape == (n_frames,)
+
+
+def test_constant_channels(stream: PlantedStream) -> None:
+    with pytest.raises(RecordingError, match="every channel is constant"):
+        Rondo(window=10).fit(np.ones((100, 2)))
+    values = np.column_stack([stream.recording.values[:3_000], np.ones(3_000)])
+    assert any("constant" in note for note in Rondo(window=75).fit(values).predict(values).notes)
+
+
+def test_recordings_that_do_not_fit_are_refused(model: Rondo, stream: PlantedStream) -> None:
+    recording = stream.recording
+    with pytest.raises(RecordingError, match=r"has 25 Hz, expected 50 Hz"):
+        model.predict(Recording(recording.values, 25, recording.channels))
+    with pytest.raises(RecordingError, match="lacks the channel"):
+        model.predict(Recording(recording.values[:, 1:], 50, recording.channels[1:]))
+    with pytest.raises(RecordingError, match="has 25 Hz"):
+        Rondo().fit([recording, Recording(recording.values, 25, recording.channels, "other")])
+    with pytest.raises(RecordingError, match="id 'x'"):
+        Rondo().fit([recording.renamed("x"), recording.renamed("x")])
+    with pytest.raises(RecordingError, match="no recording"):
+        Rondo().fit([])
+    with pytest.raises(SettingError, match="longest unbroken stretch"):
+        Rondo(window=20_000).fit(recording)
+
+
+def test_transfer_keeps_units_and_learns_motifs_anew(model: Rondo, stream: PlantedStream, tmp_path: Path) -> None:
+    model.save(tmp_path / "model")
+    transferred = Rondo.load(tmp_path / "model")
+    other = plant(n_frames=9_000, seed=1).recording
+    transferred.fit_motifs(other)
+    npt.assert_array_equal(transferred.predict(other).units, model.predict(other).units)
+    assert transferred.provenance_["motifs_refitted_on"][0]["n_frames"] == 9_000
+
+
+# ---------------------------------------------------------------- how well
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_planted_units_are_recovered(seed: int) -> None:
+    stream = plant(n_frames=30_000, seed=seed)
+    labelling = Rondo(seed=seed).fit(stream.recording).predict(stream.recording)
+    assert adjusted_mutual_info_score(stream.unit_truth, labelling.units) > 0.7
+    assert adjusted_mutual_info_score(stream.motif_truth, labelling.motifs) > 0.4
+
+
+@pytest.mark.data
+def test_real_motion_capture(data_dir: Path) -> None:
+    with np.load(data_dir / "MoCap" / "amc_86_02.npz") as file:
+        values, truth = file["X"], file["y"]
+    labelling = Rondo(window=256, step=50).fit(values).predict(values)
+    assert adjusted_rand_score(truth, labelling.units) > 0.6

@@ -1,0 +1,24 @@
+"""The public surface changes only on purpose, and importing it is cheap."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import rondo
+
+
+def test_public_names_are_complete_sorted_and_there() -> None:
+    assert rondo.__all__ == sorted(rondo.__all__) == ["Labelling", "Recording", "Rondo"]
+    for name in rondo.__all__:
+        assert getattr(rondo, name).__name__ == name
+    assert set(rondo.__all__) <= set(dir(rondo))
+
+
+def test_importing_and_loading_names_brings_no_heavy_library() -> None:
+    code = (
+        "import sys, rondo; rondo.Rondo; rondo.Recording;"
+        "print(sorted({'torch', 'sklearn', 'polars', 'bokeh', 'pandas'} & set(sys.modules)))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert out.strip() == "[]"
