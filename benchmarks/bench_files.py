@@ -52,9 +52,7 @@ def write(path: Path, n_frames: int, n_channels: int) -> None:
         with path.open("wb") as file:
             for start in range(0, n_frames, 250_000):
                 values = rng.normal(size=(min(250_000, n_frames - start), n_channels))
-                pl.DataFrame(values, schema=names).write_csv(
-                    file, include_header=start == 0, float_precision=4
-                )
+                pl.DataFrame(values, schema=names).write_csv(file, include_header=start == 0, float_precision=4)
         return
     values = rng.normal(size=(n_frames, n_channels))
     if path.suffix == ".npz":
@@ -78,12 +76,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--frames", type=int, default=5_000_000)
     parser.add_argument("--channels", type=int, default=30)
-    parser.add_argument(
-        "--formats", nargs="+", default=["csv", "npz"], choices=["csv", "npz", "npy", "parquet", "h5"]
-    )
-    parser.add_argument(
-        "--folder", type=Path, default=None, help="where the files are written (a temporary folder)"
-    )
+    parser.add_argument("--formats", nargs="+", default=["csv", "npz"], choices=["csv", "npz", "npy", "parquet", "h5"])
+    parser.add_argument("--folder", type=Path, default=None, help="where the files are written (a temporary folder)")
     options = parser.parse_args()
     megabytes = options.frames * options.channels * 4e-6
     print(f"{options.frames} frames x {options.channels} channels, {megabytes:.0f} MB in float32")

@@ -38,9 +38,7 @@ def plain_scores(truth: Track, labels: Track) -> tuple[float, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--frames", type=int, default=3_000_000)
     parser.add_argument("--true-segments", type=int, default=5_000)
     parser.add_argument("--predicted-segments", type=int, default=20_000)
@@ -57,8 +55,7 @@ def main() -> None:
         plain_clock = seconds(lambda t=truth: plain_scores(t, clock))
         ratio = (plain + plain_clock) / ours
         print(
-            f"{n_classes:>8} {n_clusters:>9} {ours:>18.2f} s {plain:>15.2f} s "
-            f"{plain_clock:>16.2f} s {ratio:>14.1f}",
+            f"{n_classes:>8} {n_clusters:>9} {ours:>18.2f} s {plain:>15.2f} s {plain_clock:>16.2f} s {ratio:>14.1f}",
             flush=True,
         )
 

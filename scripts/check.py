@@ -30,9 +30,6 @@ STEPS: dict[str, list[str]] = {
 
 
 def main(arguments: list[str]) -> int:
-    if sys.version_info < (3, 11):
-        print(f"Rondo needs Python 3.11 or newer, this is {sys.version.split()[0]}", file=sys.stderr)
-        return 2
     set_up()
     chosen = arguments[0] if arguments and arguments[0] in STEPS else None
     failed = []
@@ -61,7 +58,7 @@ def set_up() -> None:
 
 
 def run(command: list[str]) -> int:
-    threads = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     return subprocess.run([str(PYTHON), *command], cwd=ROOT, env=os.environ | threads, check=False).returncode
 
 

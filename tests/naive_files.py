@@ -13,9 +13,7 @@ def read_csv(text: bytes, separator: str = ",") -> tuple[list[str], NDArray[np.f
     """Header names and float32 values of a text table whose missing cells are empty, NA, nan or null."""
     header, *rows = csv.reader(io.StringIO(text.decode("utf-8-sig"), newline=""), delimiter=separator)
     missing = {"", "na", "nan", "null"}
-    values = [
-        [np.nan if cell.strip().lower() in missing else float(cell) for cell in row] for row in rows if row
-    ]
+    values = [[np.nan if cell.strip().lower() in missing else float(cell) for cell in row] for row in rows if row]
     return header, np.array(values, dtype=np.float32)
 
 

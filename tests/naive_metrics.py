@@ -101,9 +101,7 @@ def one_to_one(truth: Track, labels: Track) -> float:
     classes, clusters = sorted(set(truth)), sorted(set(labels))
     partners: list[int | None] = [*clusters, *([None] * len(classes))]
     shared = {
-        (c, k): sum(t == c and p == k for t, p in zip(truth, labels, strict=True))
-        for c in classes
-        for k in clusters
+        (c, k): sum(t == c and p == k for t, p in zip(truth, labels, strict=True)) for c in classes for k in clusters
     }
     best = 0
     for choice in set(permutations(partners, len(classes))):

@@ -1,4 +1,4 @@
-"""Where a model comes from: versions and the recordings it saw. No time stamps: the same input gives the same folder."""
+"""Where a model comes from: versions and the recordings it saw. No time stamps: same input, same folder."""
 
 from __future__ import annotations
 

@@ -37,6 +37,6 @@ def save_h5(path: Path, **arrays: Any) -> None:
 
 
 def save_array(path: Path, array: np.ndarray) -> None:
-    {".npy": np.save, ".npz": lambda p, a: np.savez(p, X=a), ".h5": lambda p, a: save_h5(p, X=a)}[
-        path.suffix
-    ](path, array)
+    {".npy": np.save, ".npz": lambda p, a: np.savez(p, X=a), ".h5": lambda p, a: save_h5(p, X=a)}[path.suffix](
+        path, array
+    )

@@ -206,9 +206,7 @@ def damaged(draw: st.DrawFn) -> tuple[str, bytes]:
     if draw(st.booleans()):
         return suffix, draw(st.binary(max_size=200))
     content = bytearray(VALID[suffix])
-    for place, value in draw(
-        st.lists(st.tuples(st.integers(0, len(content) - 1), st.integers(0, 255)), max_size=4)
-    ):
+    for place, value in draw(st.lists(st.tuples(st.integers(0, len(content) - 1), st.integers(0, 255)), max_size=4)):
         content[place] = value
     return suffix, bytes(content[: draw(st.integers(0, len(content)))])
 
@@ -262,9 +260,7 @@ def test_unmatched_files_are_listed(tmp_path: Path) -> None:
     truth, labels = two_folders(tmp_path)
     np.save(labels / "c.npy", [1])
     np.save(labels / "d.npy", [1])
-    with pytest.raises(
-        AnnotationError, match=r"truth': nothing there for 'c', 'd'; files are matched by stem"
-    ):
+    with pytest.raises(AnnotationError, match=r"truth': nothing there for 'c', 'd'; files are matched by stem"):
         read_label_pairs(truth, labels)
     for name in "bcd":
         (labels / f"{name}.npy").unlink()

@@ -61,9 +61,7 @@ def test_archives_describe_their_array(tmp_path: Path, suffix: str) -> None:
     other = Recording.from_file(path, rate=20, label_columns=["gyr"])
     assert (other.rate, other.channels) == (20.0, ("acc",))
     assert other.notes == ("the file's own rate of 40 Hz left aside",)
-    assert "'channels' holds 2 names for 1 columns" in refusal(
-        lambda: Recording.from_file(path, key="Z"), naming=path
-    )
+    assert "'channels' holds 2 names for 1 columns" in refusal(lambda: Recording.from_file(path, key="Z"), naming=path)
     save(path, Z=VALUES[:, :1], time=np.array([1.7e12, 1.7e12 + 10, 1.7e12 + 20]))
     timed = Recording.from_file(path, key="Z")
     npt.assert_allclose(timed.rate, 100, rtol=1e-4)
@@ -90,9 +88,7 @@ def test_hdf5_groups_and_attributes(tmp_path: Path) -> None:
 def test_hdf5_without_h5py_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     save_h5(tmp_path / "a.h5", X=VALUES)
     monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(
-        MissingExtraError, match=r"reading HDF5 needs the package 'h5py': pip install 'rondo-ts\[io\]'"
-    ):
+    with pytest.raises(MissingExtraError, match=r"reading HDF5 needs the package 'h5py': pip install 'rondo-ts\[io\]'"):
         Recording.from_file(tmp_path / "a.h5")
 
 

@@ -53,18 +53,14 @@ def test_truncated_files(tmp_path: Path, suffix: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_missing_folder_empty_and_unreadable(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
-) -> None:
+def test_missing_folder_empty_and_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
     assert "there is no such file" in refusal(lambda: Recording.from_file(path), naming=path)
     path.touch()
     assert "the file is empty" in refusal(lambda: Recording.from_file(path), naming=path)
     for rate in (0, -1.0, float("nan")):
         path.write_bytes(b"x,y\n1,2\n")
-        assert "positive number of Hz" in refusal(
-            lambda rate=rate: Recording.from_file(path, rate=rate), naming=path
-        )
+        assert "positive number of Hz" in refusal(lambda rate=rate: Recording.from_file(path, rate=rate), naming=path)
 
     def forbidden(*_: Any, **__: Any) -> None:
         raise PermissionError(13, "Permission denied")
@@ -82,9 +78,7 @@ def test_odd_paths(tmp_path: Path) -> None:
     said = refusal(lambda: Recording.from_file(path), naming=path)
     assert said.endswith("expected one of .csv .tsv .txt .parquet .npy .npz .h5 .hdf5")
     os.mkfifo(tmp_path / "pipe.csv")
-    assert "not a regular file" in refusal(
-        lambda: Recording.from_file(tmp_path / "pipe.csv"), naming=tmp_path
-    )
+    assert "not a regular file" in refusal(lambda: Recording.from_file(tmp_path / "pipe.csv"), naming=tmp_path)
     for name in ("x" * 5000 + ".csv", "nul\0.csv"):
         refusal(lambda name=name: Recording.from_file(tmp_path / name), naming=tmp_path)
 
@@ -97,9 +91,7 @@ def test_find_recordings(tmp_path: Path) -> None:
     (inside / "sub.csv").mkdir()
     lone = write(tmp_path, "z.npy", b"1")
     assert find_recordings([lone, inside]) == [lone, inside / "a.NPZ", inside / "b.csv", inside / "c.parquet"]
-    assert "there is no such file" in refusal(
-        lambda: find_recordings([tmp_path / "no"]), naming=tmp_path / "no"
-    )
+    assert "there is no such file" in refusal(lambda: find_recordings([tmp_path / "no"]), naming=tmp_path / "no")
     assert "holds no recordings" in refusal(lambda: find_recordings([inside / "sub.csv"]), naming=inside)
     assert "no recordings were named" in refusal(lambda: find_recordings([]), naming="no recordings")
     write(tmp_path, "b.npz", b"1")
@@ -148,9 +140,7 @@ def test_reading_takes_at_most_twice_the_float32_size(tmp_path: Path, name: str)
     small, large = tmp_path / f"small_{name}", tmp_path / name
     _write_large(small, 100)
     _write_large(large, n_frames)
-    done = subprocess.run(
-        [sys.executable, "-c", PEAK, small, large], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-c", PEAK, small, large], capture_output=True, text=True, check=True)
     large.unlink()
     taken, size = (int(number) for number in done.stdout.split())
     assert size == n_frames * 30 * 4

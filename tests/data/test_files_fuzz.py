@@ -83,9 +83,7 @@ def test_flipped_bits_and_lost_ends(tmp_path: Path, suffix: str, data: st.DataOb
     places = st.integers(0, len(content) - 1)
     for place, bit in data.draw(st.lists(st.tuples(places, st.integers(0, 7)), max_size=4)):
         content[place] ^= 1 << bit
-    read_or_refuse(
-        tmp_path / f"a{suffix}", bytes(content[: data.draw(st.one_of(st.just(len(content)), places))])
-    )
+    read_or_refuse(tmp_path / f"a{suffix}", bytes(content[: data.draw(st.one_of(st.just(len(content)), places))]))
 
 
 def test_flipped_bits_in_parquet(tmp_path: Path) -> None:
@@ -102,9 +100,7 @@ outcomes = [read_or_refuse(path, path.read_bytes()) for path in sorted(Path({str
 print(sum(outcome is None for outcome in outcomes), len(outcomes))
 """
     root = Path(__file__).parents[2]
-    done = subprocess.run(
-        [sys.executable, "-c", child], cwd=root, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", child], cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     refused, all_read = map(int, done.stdout.split())
     assert 0 < refused < all_read == 150
@@ -192,11 +188,7 @@ def test_a_block_may_end_at_any_byte(tmp_path: Path) -> None:
 
 
 @many
-@given(
-    rows=st.lists(
-        st.lists(st.sampled_from(["1", "2.5", "", '"3"', '"4,5"']), min_size=1, max_size=4), min_size=1
-    )
-)
+@given(rows=st.lists(st.lists(st.sampled_from(["1", "2.5", "", '"3"', '"4,5"']), min_size=1, max_size=4), min_size=1))
 def test_ragged_rows_are_found_wherever_they_are(tmp_path: Path, rows: list[list[str]]) -> None:
     """Quoted separators and short rows next to long ones, in a column that is left out and beside it."""
     content = ("label,x,label\n" + "".join(",".join(row) + "\n" for row in rows)).encode()

@@ -17,9 +17,7 @@ from rondo.errors import RecordingError
 
 
 def test_keeps_what_it_was_given() -> None:
-    recording = Recording(
-        [[1, 2], [3, 4], [5, 6]], rate=10, channels=["x", "y"], id="a", notes=["as it came"]
-    )
+    recording = Recording([[1, 2], [3, 4], [5, 6]], rate=10, channels=["x", "y"], id="a", notes=["as it came"])
     npt.assert_array_equal(recording.values, np.array([[1, 2], [3, 4], [5, 6]], dtype=np.float32))
     assert recording.values.dtype == np.float32
     assert (recording.n_frames, recording.n_channels, recording.rate) == (3, 2, 10.0)
@@ -47,9 +45,7 @@ def test_one_dimension_is_one_channel_and_names_are_made_up() -> None:
     assert recording.times_s is None
 
 
-@pytest.mark.parametrize(
-    "dtype", ["float16", "float32", "float64", "longdouble", "int8", "uint64", ">f8", "bool"]
-)
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "longdouble", "int8", "uint64", ">f8", "bool"])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_every_number_type_becomes_float32(dtype: str, order: Any) -> None:
     values = np.array([[0, 1], [1, 0], [1, 1]], dtype=dtype, order=order)
@@ -93,9 +89,7 @@ def test_every_number_type_becomes_float32(dtype: str, order: Any) -> None:
         ([1.0, 2.0, 3.0], {"timestamps_s": [0.0, 2.0, 1.0]}, "frame 2 (1.000000 s) is earlier"),
     ],
 )
-def test_refuses_in_one_line_that_names_the_recording(
-    values: Any, settings: dict[str, Any], says: str
-) -> None:
+def test_refuses_in_one_line_that_names_the_recording(values: Any, settings: dict[str, Any], says: str) -> None:
     with pytest.raises(RecordingError) as caught:
         Recording(values, id="day1", **settings)
     message = str(caught.value)

@@ -45,9 +45,7 @@ def eventful_plan() -> StreamPlan:
     return StreamPlan(drift=0.3, novelty=novelty, n_one_offs=2, gaps=Gaps(n_silent=4, n_missing=3))
 
 
-some_gaps = st.builds(
-    lambda n_silent, n_missing: Gaps(n_silent, n_missing), st.integers(0, 3), st.integers(0, 3)
-)
+some_gaps = st.builds(lambda n_silent, n_missing: Gaps(n_silent, n_missing), st.integers(0, 3), st.integers(0, 3))
 
 plans = st.builds(
     StreamPlan,
@@ -65,10 +63,7 @@ plans = st.builds(
 
 def grammar_pattern(motif: PlantedMotif) -> re.Pattern[str]:
     """The grammar as a regular expression over 'u3 u1 ', written independently of the generator."""
-    parts = [
-        f"(?:(?:u{i.unit} ){{{i.repeats[0]},{i.repeats[1]}}}){'?' if i.present < 1 else ''}"
-        for i in motif.items
-    ]
+    parts = [f"(?:(?:u{i.unit} ){{{i.repeats[0]},{i.repeats[1]}}}){'?' if i.present < 1 else ''}" for i in motif.items]
     return re.compile("".join(parts))
 
 
@@ -273,9 +268,7 @@ def test_joins_are_no_spikes() -> None:
     postures = [unit.id for unit in stream.units if unit.kind in ("posture", "transient")]
     steps = np.abs(np.diff(stream.recording.values, axis=0))
     calm = np.isin(stream.unit_truth, [*postures, OTHER])
-    calm = (
-        np.convolve(calm, np.ones(41), mode="same")[1:] == 41
-    )  # a whole neighbourhood without fast movement
+    calm = np.convolve(calm, np.ones(41), mode="same")[1:] == 41  # a whole neighbourhood without fast movement
     jumps = np.abs(stream.recording.values[20:] - stream.recording.values[:-20])[calm[:-19]]
     assert jumps.max() > 1.0
     assert steps[calm].max() < 0.25 * jumps.max()
@@ -355,9 +348,7 @@ def test_structureless_noise_is_stationary_autocorrelated_and_seeded() -> None:
 def test_the_description_names_every_unit_and_grammar() -> None:
     stream = plant(n_frames=1_000, seed=0)
     lines = stream.describe().splitlines()
-    assert [line.split(" = ")[0] for line in lines] == [f"u{i}" for i in range(8)] + [
-        f"m{i}" for i in range(5)
-    ]
+    assert [line.split(" = ")[0] for line in lines] == [f"u{i}" for i in range(8)] + [f"m{i}" for i in range(5)]
     assert str(PlantedMotif(0, (Item(1), Item(2, (1, 3), 0.5)))) == "m0 = u1 [u2{1,3}]"
 
 
@@ -429,6 +420,4 @@ def test_very_short_streams_are_background(n_frames: int, n_missing: int, seed: 
 def test_a_million_frames_take_seconds() -> None:
     started = time.process_time()
     plant(n_frames=250_000)
-    assert (
-        time.process_time() - started < 1.5
-    )  # 0.2 s when measured: only a lost vectorisation would reach this
+    assert time.process_time() - started < 1.5  # 0.2 s when measured: only a lost vectorisation would reach this

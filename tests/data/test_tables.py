@@ -33,9 +33,7 @@ TABLES: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
 @pytest.mark.parametrize("kind", TABLES)
 def test_tables_of_every_library(kind: str) -> None:
     recording = Recording.from_frame(TABLES[kind](COLUMNS), id="t")
-    npt.assert_array_equal(
-        recording.values, np.array([[1.5, 1, 1], [np.nan, 2, 0], [3, 3, 1]], dtype=np.float32)
-    )
+    npt.assert_array_equal(recording.values, np.array([[1.5, 1, 1], [np.nan, 2, 0], [3, 3, 1]], dtype=np.float32))
     assert (recording.channels, recording.rate, recording.id) == (("x", "n", "on"), 2.0, "t")
     rated = Recording.from_frame(TABLES[kind](COLUMNS), rate=5, label_columns=["n"])
     assert (rated.channels, rated.timestamps_s) == (("x", "on"), None)
@@ -100,9 +98,7 @@ def test_parquet(tmp_path: Path) -> None:
     path = tmp_path / "run[1]=*.parquet"  # a name that must not be taken for a pattern
     pl.DataFrame(COLUMNS | {"place": ["a", "b", "c"]}).write_parquet(path)
     recording = Recording.from_file(path, label_columns=["place"])
-    npt.assert_array_equal(
-        recording.values, np.array([[1.5, 1, 1], [np.nan, 2, 0], [3, 3, 1]], dtype=np.float32)
-    )
+    npt.assert_array_equal(recording.values, np.array([[1.5, 1, 1], [np.nan, 2, 0], [3, 3, 1]], dtype=np.float32))
     assert (recording.rate, recording.id, recording.channels) == (2.0, "run[1]=*", ("x", "n", "on"))
     assert "column 'place' holds String" in refusal(lambda: Recording.from_file(path), naming=path)
     odd = tmp_path / "odd.parquet"

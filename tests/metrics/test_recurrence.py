@@ -44,9 +44,7 @@ def test_ari_and_ami_are_scikit_learns(pair: Pair) -> None:
 def test_degenerate_tracks_follow_scikit_learn(truth: list[int], labels: list[int]) -> None:
     overlap = Overlap.of(truth, labels)
     assert adjusted_rand(overlap) == pytest.approx(adjusted_rand_score(truth, labels), abs=1e-12)
-    assert adjusted_mutual_information(overlap) == pytest.approx(
-        adjusted_mutual_info_score(truth, labels), abs=1e-12
-    )
+    assert adjusted_mutual_information(overlap) == pytest.approx(adjusted_mutual_info_score(truth, labels), abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -64,9 +62,7 @@ def test_long_tracks_agree_with_scikit_learn(seed: int) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.integers(1, 4000), min_size=2, max_size=5), st.integers(2, 40))
-def test_expected_information_over_the_likely_range_is_the_full_sum(
-    class_sizes: list[int], n_clusters: int
-) -> None:
+def test_expected_information_over_the_likely_range_is_the_full_sum(class_sizes: list[int], n_clusters: int) -> None:
     truth = np.repeat(np.arange(len(class_sizes)), class_sizes)
     labels = np.arange(truth.size) % n_clusters
     full = oracle_expectation(contingency_matrix(truth, labels, sparse=True), truth.size)

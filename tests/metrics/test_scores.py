@@ -35,9 +35,7 @@ def test_the_dictionary_has_exactly_the_promised_keys_and_is_json() -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(pairs(), st.permutations(range(4)), st.permutations(range(5)))
-def test_names_of_classes_and_clusters_do_not_matter(
-    pair: Pair, new_class: list[int], new_label: list[int]
-) -> None:
+def test_names_of_classes_and_clusters_do_not_matter(pair: Pair, new_class: list[int], new_label: list[int]) -> None:
     truth, labels = pair
     renamed = [f"class {new_class[c]}" for c in truth], [new_label[label + 1] - 1 for label in labels]
     assert evaluate({"a": pair}).as_dict() == evaluate({"a": renamed}).as_dict()

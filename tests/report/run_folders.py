@@ -134,8 +134,7 @@ def _segments(
                     "start_s": seconds if rate is None else (runs.starts / rate).tolist(),
                     "end_s": seconds if rate is None else (runs.stops / rate).tolist(),
                     "score": [
-                        None if i == OTHER else float(s)
-                        for i, s in zip(runs.ids, rng.random(len(runs)), strict=True)
+                        None if i == OTHER else float(s) for i, s in zip(runs.ids, rng.random(len(runs)), strict=True)
                     ],
                 },
                 schema_overrides={"start_s": pl.Float64, "end_s": pl.Float64, "score": pl.Float64},

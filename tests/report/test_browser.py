@@ -64,6 +64,4 @@ def test_bokeh_draws_every_timeline_without_errors_or_requests(
     assert "could not be drawn" not in re.sub(r"<script.*?</script>", "", dom, flags=re.DOTALL)
     console = [line for line in log.splitlines() if "CONSOLE" in line]
     assert console
-    assert not [
-        line for line in console if not re.search(r"\[bokeh [\d.]+\] (setting log level|document idle)", line)
-    ]
+    assert not [line for line in console if not re.search(r"\[bokeh [\d.]+\] (setting log level|document idle)", line)]

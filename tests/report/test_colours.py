@@ -41,9 +41,7 @@ def test_the_first_eight_differ_also_for_the_colour_blind() -> None:
 def test_names_are_readable_on_every_colour() -> None:
     """WCAG 2 asks for a contrast of 4.5 : 1."""
     for colour in (*PALETTE, OTHER_COLOUR):
-        dark, light = sorted(
-            float(np.dot([0.2126, 0.7152, 0.0722], linear_rgb(c))) for c in (colour, ink_on(colour))
-        )
+        dark, light = sorted(float(np.dot([0.2126, 0.7152, 0.0722], linear_rgb(c))) for c in (colour, ink_on(colour)))
         assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 

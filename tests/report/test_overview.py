@@ -82,9 +82,7 @@ def test_unwritable_place_is_said_in_one_line(tmp_path: Path) -> None:
 
 @given(st.binary(max_size=200))
 @settings(max_examples=40, deadline=None)
-def test_bytes_that_are_no_overview_are_refused(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes
-) -> None:
+def test_bytes_that_are_no_overview_are_refused(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     path = tmp_path_factory.mktemp("bad") / "x.npz"
     path.write_bytes(content)
     with pytest.raises(OutputError) as refused:

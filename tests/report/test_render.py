@@ -118,9 +118,7 @@ def test_signal_and_lanes_share_one_figure_with_x_in_seconds_or_frames(tmp_path:
         assert (plot.x_range.start, plot.x_range.end) == (0, end)
         assert plot.xaxis[0].axis_label == label
         bars = next(
-            r.data_source
-            for r in plot.renderers
-            if "left" in r.data_source.data and "name" in r.data_source.data
+            r.data_source for r in plot.renderers if "left" in r.data_source.data and "name" in r.data_source.data
         )
         assert min(bars.data["left"]) == 0
         assert max(bars.data["right"]) == end
@@ -146,9 +144,7 @@ def test_the_band_of_a_signal_lies_in_its_row_and_breaks_at_gaps(tmp_path: Path)
 
 def test_channels_without_values_are_said_to_have_none(tmp_path: Path) -> None:
     recording = summarize(write_run_folder(tmp_path, channels=("a", "b")))["recordings"][0]
-    recording["signal"]["low"] = recording["signal"]["high"] = [
-        [None] * len(recording["signal"]["low"][0])
-    ] * 2
+    recording["signal"]["low"] = recording["signal"]["high"] = [[None] * len(recording["signal"]["low"][0])] * 2
     assert list(timeline(recording).right[0].major_label_overrides.values()) == ["no values"] * 2
 
 
@@ -197,9 +193,7 @@ def test_importing_the_report_loads_neither_bokeh_nor_polars() -> None:
 @pytest.mark.slow
 def test_a_million_frames_make_a_light_page_quickly(tmp_path: Path) -> None:
     channels = tuple(f"c{i}" for i in range(12))
-    folder = write_run_folder(
-        tmp_path, n_frames=1_000_000, channels=channels, unit_length=35, with_truth=False
-    )
+    folder = write_run_folder(tmp_path, n_frames=1_000_000, channels=channels, unit_length=35, with_truth=False)
     import polars as pl
 
     units = pl.read_parquet(folder / "segments.parquet").filter(pl.col("level") == "unit")

@@ -23,17 +23,14 @@ def test_the_first_sentence_says_what_was_found(tmp_path: Path) -> None:
     folder = write_run_folder(tmp_path, n_frames=6000)
     edit_summary(folder, recordings=[read(folder)["recordings"][0] | {"share_other": 0.12}])
     assert summarize(folder)["overview"] == (
-        "Rondo found 5 units and 3 motifs in 1 recording (120 s, 6 channels at 50 Hz). "
-        "12 % of the time is OTHER."
+        "Rondo found 5 units and 3 motifs in 1 recording (120 s, 6 channels at 50 Hz). 12 % of the time is OTHER."
     )
 
 
 def test_recordings_that_differ_are_told_as_ranges_and_other_is_weighted_by_frames(tmp_path: Path) -> None:
     folder = write_run_folder(tmp_path, recording_ids=("a", "b"), rate=None, with_truth=False)
     first, second = read(folder)["recordings"]
-    edit_summary(
-        folder, recordings=[first | {"share_other": 0.0}, second | {"share_other": 0.06}], method="clock"
-    )
+    edit_summary(folder, recordings=[first | {"share_other": 0.0}, second | {"share_other": 0.06}], method="clock")
     sentence = summarize(folder)["overview"]
     assert sentence.startswith(
         "The method 'clock' found 5 units and 3 motifs in 2 recordings (12,000 frames, 6 channels)"
@@ -90,9 +87,7 @@ def test_notes_are_gathered_over_recordings(tmp_path: Path) -> None:
 
 def test_gaps_are_none_and_at_most_twelve_channels_and_recordings_are_drawn(tmp_path: Path) -> None:
     ids = tuple(f"r{i:02}" for i in range(13))
-    summary = summarize(
-        write_run_folder(tmp_path, recording_ids=ids, channels=tuple("abcdefghijklmn"), n_frames=800)
-    )
+    summary = summarize(write_run_folder(tmp_path, recording_ids=ids, channels=tuple("abcdefghijklmn"), n_frames=800))
     assert summary["n_recordings"] == 13
     assert [recording["id"] for recording in summary["recordings"]] == list(ids[:12])
     signal = summary["recordings"][0]["signal"]
@@ -172,9 +167,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, name: str, damage: str) -> None
     if damage == "folder":
         path.mkdir()
     elif damage != "missing":
-        path.write_bytes(
-            {"empty": b"", "binary": bytes(range(256)), "half": content[: len(content) // 2]}[damage]
-        )
+        path.write_bytes({"empty": b"", "binary": bytes(range(256)), "half": content[: len(content) // 2]}[damage])
     if (name, damage) == ("truth.parquet", "missing"):
         assert len(summarize(folder)["recordings"][0]["lanes"]) == 2
         return

@@ -104,9 +104,7 @@ def read_label_pairs(
     """
     truth_files, label_files = _files_of(Path(truth_path)), _files_of(Path(labels_path))
     if Path(truth_path).is_dir() != Path(labels_path).is_dir():
-        raise AnnotationError(
-            f"'{truth_path}' and '{labels_path}': give two files or two folders, not one of each"
-        )
+        raise AnnotationError(f"'{truth_path}' and '{labels_path}': give two files or two folders, not one of each")
     if Path(truth_path).is_dir():
         _refuse_unmatched(truth_files, label_files, truth_path, labels_path)
         matched = {stem: (file, label_files[stem]) for stem, file in truth_files.items()}
@@ -119,8 +117,7 @@ def _read_pair(truth_file: Path, labels_file: Path, key: str | None) -> tuple[Cl
     truth, labels = read_labels(truth_file, key), read_labels(labels_file)
     if truth.size != labels.size:
         raise AnnotationError(
-            f"'{labels_file}' labels {labels.size} frames, but '{truth_file}' has {truth.size}; "
-            "label every frame once"
+            f"'{labels_file}' labels {labels.size} frames, but '{truth_file}' has {truth.size}; label every frame once"
         )
     return truth, labels
 
@@ -134,14 +131,10 @@ def _files_of(path: Path) -> dict[str, Path]:
         if file.suffix.lower() not in SUFFIXES or file.name.startswith("."):
             continue
         if file.stem in files:
-            raise AnnotationError(
-                f"'{files[file.stem]}' and '{file}' are both '{file.stem}'; keep one of them"
-            )
+            raise AnnotationError(f"'{files[file.stem]}' and '{file}' are both '{file.stem}'; keep one of them")
         files[file.stem] = file
     if not files:
-        raise AnnotationError(
-            f"'{path}': no label tracks in this folder; expected files in {_listed(SUFFIXES)}"
-        )
+        raise AnnotationError(f"'{path}': no label tracks in this folder; expected files in {_listed(SUFFIXES)}")
     return files
 
 
@@ -164,18 +157,14 @@ def _refuse_unmatched(
 
 def _read_npy(path: Path, key: str | None) -> NDArray[np.generic]:
     if key is not None:
-        raise AnnotationError(
-            f"'{path}': an .npy holds a single array, which has no name '{key}'; leave the key out"
-        )
+        raise AnnotationError(f"'{path}': an .npy holds a single array, which has no name '{key}'; leave the key out")
     try:
         with path.open("rb") as stream:  # np.load leaves a path it cannot read open
             array = np.load(stream, allow_pickle=False)
     except Exception as error:  # foreign bytes make numpy raise almost anything, from EOFError to MemoryError
         raise AnnotationError(f"'{path}': not a readable .npy of numbers ({_first_line(error)})") from error
     if not isinstance(array, np.ndarray):
-        raise AnnotationError(
-            f"'{path}': this is an .npz archive; rename it, or save one array with numpy.save"
-        )
+        raise AnnotationError(f"'{path}': this is an .npz archive; rename it, or save one array with numpy.save")
     return array
 
 
@@ -191,9 +180,7 @@ def _read_npz(path: Path, key: str) -> NDArray[np.generic]:
     except AnnotationError:
         raise
     except Exception as error:  # foreign bytes make zipfile and numpy raise almost anything
-        raise AnnotationError(
-            f"'{path}': cannot read '{key}' from this .npz ({_first_line(error)})"
-        ) from error
+        raise AnnotationError(f"'{path}': cannot read '{key}' from this .npz ({_first_line(error)})") from error
     raise AnnotationError(f"'{path}': no array '{key}', it holds {_listed(found)}; name one as the key")
 
 
@@ -218,9 +205,7 @@ def _column_of(columns: list[str], key: str | None, path: Path) -> str:
     usual = [name for name in USUAL_COLUMNS if name in columns]
     if key is not None:
         if key not in columns:
-            raise AnnotationError(
-                f"'{path}': no column '{key}', it has {_listed(columns)}; name one as the key"
-            )
+            raise AnnotationError(f"'{path}': no column '{key}', it has {_listed(columns)}; name one as the key")
         return key
     if not usual and len(columns) != 1:
         raise AnnotationError(
@@ -248,9 +233,7 @@ def _numbered(track: ArrayLike, where: str) -> tuple[Classes, tuple[str, ...]]:
     if array.dtype.kind == "U" and array.dtype.itemsize:
         return _numbered_names(array, where)
     if array.dtype.kind not in "iubf":
-        raise AnnotationError(
-            f"{where}: expected whole numbers or names as labels, got an array of {array.dtype}"
-        )
+        raise AnnotationError(f"{where}: expected whole numbers or names as labels, got an array of {array.dtype}")
     if array.dtype.kind in "uf":
         _refuse_unfit_numbers(array, where)
     return array.astype(np.int64), ()

@@ -54,9 +54,7 @@ def read_npy(path: Path, *, rate: float | None, label_columns: Sequence[str] = (
         return _recording(shape, _npy_tiles(array, *shape), Description(rate), path.stem, rate, label_columns)
 
 
-def read_npz(
-    path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()
-) -> Recording:
+def read_npz(path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()) -> Recording:
     """The recording in a numpy archive: the array `X`, or the one that `key` names."""
     with zipfile.ZipFile(path) as archive, ExitStack() as opened:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
@@ -68,16 +66,12 @@ def read_npz(
         name = _found_key(key, list(members))
         array = member(name)
         shape = _table_shape(array.shape, array.dtype, f"array '{name}'")
-        beside = {
-            said: _npy_whole(member(said)) for said in ("rate", "channels", *_TIME_KEYS) if said in members
-        }
+        beside = {said: _npy_whole(member(said)) for said in ("rate", "channels", *_TIME_KEYS) if said in members}
         about = _description(beside, rate)
         return _recording(shape, _npy_tiles(array, *shape), about, path.stem, rate, label_columns)
 
 
-def read_hdf5(
-    path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()
-) -> Recording:
+def read_hdf5(path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()) -> Recording:
     """The recording in an HDF5 file: the dataset `X`, or the one that `key` names (`group/name`)."""
     try:
         import h5py
@@ -89,13 +83,9 @@ def read_hdf5(
         name = _found_key(key if key is None else key.strip("/"), names)
         dataset = file[name]
         shape = _table_shape(tuple(dataset.shape or ()), dataset.dtype, f"dataset '{name}'")
-        beside = {
-            said: np.asarray(file[said][()]) for said in ("rate", "channels", *_TIME_KEYS) if said in names
-        }
+        beside = {said: np.asarray(file[said][()]) for said in ("rate", "channels", *_TIME_KEYS) if said in names}
         for attributes in (file.attrs, dataset.attrs):
-            beside |= {
-                said: np.asarray(attributes[said]) for said in ("rate", "channels") if said in attributes
-            }
+            beside |= {said: np.asarray(attributes[said]) for said in ("rate", "channels") if said in attributes}
         about = _description(beside, rate)
         return _recording(shape, _hdf5_tiles(dataset, *shape), about, path.stem, rate, label_columns)
 
@@ -104,9 +94,7 @@ def _found_key(key: str | None, keys: Sequence[str]) -> str:
     wanted = "X" if key is None else key
     if wanted in keys:
         return wanted
-    raise RecordingError(
-        f"there is no array '{wanted}' in it, only: {listed(keys)}; name one of them with key (--key)"
-    )
+    raise RecordingError(f"there is no array '{wanted}' in it, only: {listed(keys)}; name one of them with key (--key)")
 
 
 def _table_shape(shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> tuple[int, int]:
@@ -134,9 +122,7 @@ def _recording(
     n_frames, n_columns = shape
     names = about.channels or tuple(f"ch{i}" for i in range(n_columns))
     if len(names) != n_columns:
-        raise RecordingError(
-            f"'channels' holds {len(names)} names for {n_columns} columns; give one per column"
-        )
+        raise RecordingError(f"'channels' holds {len(names)} names for {n_columns} columns; give one per column")
     columns = choose_columns(names, rate=rate, label_columns=label_columns)
     if about.time is not None and columns.clock is not None:
         raise RecordingError(
@@ -150,9 +136,7 @@ def _recording(
     return Recording(values, rate if rate is not None else about.rate, columns.channels, id, times, notes)
 
 
-def _filled(
-    n_frames: int, tiles: Iterator[Tile], columns: Columns
-) -> tuple[Values, NDArray[np.float64] | None]:
+def _filled(n_frames: int, tiles: Iterator[Tile], columns: Columns) -> tuple[Values, NDArray[np.float64] | None]:
     """The chosen columns in float32 and the clock in float64, gathered from the pieces."""
     values = np.empty((n_frames, len(columns.positions)), dtype=np.float32)
     clock = None if columns.clock is None else np.empty(n_frames)
@@ -175,11 +159,7 @@ def _description(beside: dict[str, NDArray[Any]], given_rate: float | None) -> D
     time_key = next((key for key in _TIME_KEYS if key in beside), None)
     if given_rate is not None:
         notes = [f"the file's own rate of {rate:g} Hz left aside"] if rate not in (None, given_rate) else []
-        notes += (
-            [f"array '{time_key}' left out: the given rate of {given_rate:g} Hz is the clock"]
-            if time_key
-            else []
-        )
+        notes += [f"array '{time_key}' left out: the given rate of {given_rate:g} Hz is the clock"] if time_key else []
         return Description(None, channels, None, tuple(notes))
     if time_key is None:
         return Description(rate, channels)
@@ -187,26 +167,19 @@ def _description(beside: dict[str, NDArray[Any]], given_rate: float | None) -> D
     if time.dtype.kind == "M":
         return Description(rate, channels, time)
     if time.dtype.kind not in "fiu" or time.ndim != 1:
-        raise RecordingError(
-            f"array '{time_key}' must hold one time per frame, got {time.dtype} {time.shape}"
-        )
+        raise RecordingError(f"array '{time_key}' must hold one time per frame, got {time.dtype} {time.shape}")
     times, unit = in_seconds(time.astype(np.float64), time_key)
     return Description(rate, channels, times, unit)
 
 
 def _stored_rate(stored: NDArray[Any]) -> float:
     if stored.size != 1 or stored.dtype.kind not in "fiu":
-        raise RecordingError(
-            f"its 'rate' must be one number of Hz, got {stored.dtype} {stored.shape}; give the rate"
-        )
+        raise RecordingError(f"its 'rate' must be one number of Hz, got {stored.dtype} {stored.shape}; give the rate")
     return float(stored.item())
 
 
 def _stored_names(stored: NDArray[Any]) -> tuple[str, ...]:
-    names = [
-        name.decode("utf-8", "replace") if isinstance(name, bytes) else name
-        for name in stored.ravel().tolist()
-    ]
+    names = [name.decode("utf-8", "replace") if isinstance(name, bytes) else name for name in stored.ravel().tolist()]
     if not all(isinstance(name, str) for name in names):
         raise RecordingError(f"its 'channels' must hold text, one name per column, got {stored.dtype}")
     return tuple(str(name) for name in names)
@@ -217,21 +190,15 @@ def _npy_array(stream: IO[bytes], n_bytes: int, what: str) -> NpyArray:
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # numpy warns of old or odd headers; either it reads them or it raises
+            warnings.simplefilter("ignore")  # numpy warns of old or odd headers; either it reads them or it raises
             version = np.lib.format.read_magic(stream)
             shape, column_major, dtype = readers[version](stream)
     except Exception as error:
-        raise RecordingError(
-            f"{what} has no numpy header that can be read; it is damaged, or no numpy file"
-        ) from error
+        raise RecordingError(f"{what} has no numpy header that can be read; it is damaged, or no numpy file") from error
     if dtype.kind != "O":  # the size of a pickle cannot be known, and it is not going to be read
         expected, found = math.prod(shape) * dtype.itemsize, n_bytes - stream.tell()
         if min(shape, default=0) < 0 or expected != found:
-            raise RecordingError(
-                f"{what} is damaged: {shape} of {dtype} takes {expected} bytes, but {found} are there"
-            )
+            raise RecordingError(f"{what} is damaged: {shape} of {dtype} takes {expected} bytes, but {found} are there")
     return NpyArray(stream, shape, column_major, dtype)
 
 

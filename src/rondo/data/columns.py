@@ -55,9 +55,7 @@ def choose_columns(
     left_out = {label_columns} if isinstance(label_columns, str) else set(label_columns)
     unknown = sorted(left_out - set(names))
     if unknown:
-        raise RecordingError(
-            f"there is no column '{unknown[0]}' to leave out; the columns are: {listed(names)}"
-        )
+        raise RecordingError(f"there is no column '{unknown[0]}' to leave out; the columns are: {listed(names)}")
     truths = [name for name in names if name.strip().casefold() in LABEL_NAMES and name not in left_out]
     kept = [position for position, name in enumerate(names) if name not in left_out and name not in truths]
     _refuse_bad_names([(position, names[position]) for position in kept])

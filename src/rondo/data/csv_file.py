@@ -82,9 +82,7 @@ def read_csv(
         for text, first_line in _blocks(file, layout, block_bytes):
             frames = _frames_of(text, first_line, layout, columns)
             rows = slice(n_frames, n_frames + len(frames.values))
-            with np.errstate(
-                over="ignore"
-            ):  # beyond float32 becomes infinite, and Recording refuses that by name
+            with np.errstate(over="ignore"):  # beyond float32 becomes infinite, and Recording refuses that by name
                 values[rows] = frames.values
             if times is not None:
                 times[rows] = frames.times
@@ -107,18 +105,12 @@ def _layout_of(file: BinaryIO) -> Layout:
     second = _next_line(file, first.number + 1)
     separator = _separator_of(first.text, second.text if second else first.text)
     cells = _cells_of(first.text, separator)
-    if all(_is_missing(cell) or _NUMBER.fullmatch(cell) for cell in cells) and not all(
-        map(_is_missing, cells)
-    ):
+    if all(_is_missing(cell) or _NUMBER.fullmatch(cell) for cell in cells) and not all(map(_is_missing, cells)):
         names = tuple(f"ch{i}" for i in range(len(cells)))
-        note = f"no header line: the channels are named {names[0]}" + (
-            f" to {names[-1]}" if names[1:] else ""
-        )
+        note = f"no header line: the channels are named {names[0]}" + (f" to {names[-1]}" if names[1:] else "")
         return Layout(separator, names, cells, first.start, stop, first.number, (note,))
     if second is None:
-        raise RecordingError(
-            f"it has a header ({len(cells)} columns) but no rows; expected one row per frame"
-        )
+        raise RecordingError(f"it has a header ({len(cells)} columns) but no rows; expected one row per frame")
     return Layout(separator, cells, _cells_of(second.text, separator), first.stop, stop, first.number + 1)
 
 
@@ -144,13 +136,9 @@ def _next_line(file: BinaryIO, number: int) -> Line | None:
         if not line:
             return None
         if b"\0" in line or len(line) == _LONGEST_LINE:
-            raise RecordingError(
-                "it is not a text table (binary data?); expected columns of numbers in UTF-8 text"
-            )
+            raise RecordingError("it is not a text table (binary data?); expected columns of numbers in UTF-8 text")
         if b"\r" in line.rstrip(b"\r\n"):
-            raise RecordingError(
-                f"line {number} holds a bare carriage return; save the file with usual line ends"
-            )
+            raise RecordingError(f"line {number} holds a bare carriage return; save the file with usual line ends")
         if line.strip():
             return Line(_decoded(line, number).rstrip("\r\n"), start, file.tell(), number)
         number += 1
@@ -304,10 +292,7 @@ def _parsed_by_cell(text: bytes, first_line: int, layout: Layout, columns: Colum
             continue  # no frame: a row without a single value still has its separators
         cells = _cells_of_row(line, number, layout)
         rows.append(
-            [
-                _number(cells[p], number, name)
-                for p, name in zip(columns.positions, columns.channels, strict=True)
-            ]
+            [_number(cells[p], number, name) for p, name in zip(columns.positions, columns.channels, strict=True)]
         )
         if columns.clock is not None:
             read = _date if _has_dates(layout, columns.clock) else _number
@@ -350,8 +335,7 @@ def _date(cell: str, line: int, column: str) -> float:
     seconds = iso_seconds(cell)
     if seconds != seconds and not _is_missing(cell):
         raise RecordingError(
-            f"line {line}, column '{column}': {_shown(cell)} is not an ISO date "
-            "like 2024-05-01T12:00:00.25; correct it"
+            f"line {line}, column '{column}': {_shown(cell)} is not an ISO date like 2024-05-01T12:00:00.25; correct it"
         )
     return seconds
 

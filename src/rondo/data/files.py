@@ -46,9 +46,7 @@ def read_recording(
         if suffix in _ARCHIVE_READERS:
             return _ARCHIVE_READERS[suffix](path, rate=rate, key=key, label_columns=label_columns)
         if key is not None:
-            raise RecordingError(
-                f"a key ('{key}') names an array in {' '.join(_ARCHIVE_READERS)}; leave it away here"
-            )
+            raise RecordingError(f"a key ('{key}') names an array in {' '.join(_ARCHIVE_READERS)}; leave it away here")
         return _TABLE_READERS[suffix](path, rate=rate, label_columns=label_columns)
 
 
@@ -68,22 +66,16 @@ def find_recordings(paths: Sequence[Path]) -> list[Path]:
         with _named(str(path), path.stem):
             if not path.exists():
                 raise RecordingError("there is no such file or folder; check the path")
-            inside = (
-                sorted(file for file in path.iterdir() if _is_recording(file)) if path.is_dir() else [path]
-            )
+            inside = sorted(file for file in path.iterdir() if _is_recording(file)) if path.is_dir() else [path]
             if not inside:
-                raise RecordingError(
-                    f"the folder holds no recordings; expected files ending in {' '.join(SUFFIXES)}"
-                )
+                raise RecordingError(f"the folder holds no recordings; expected files ending in {' '.join(SUFFIXES)}")
             found += inside
     if not found:
         raise RecordingError("no recordings were named; give at least one file or folder")
     first_of: dict[str, Path] = {}
     for path in found:
         if path.stem in first_of:
-            raise RecordingError(
-                f"{first_of[path.stem]} and {path} would both be recording '{path.stem}'; rename one"
-            )
+            raise RecordingError(f"{first_of[path.stem]} and {path} would both be recording '{path.stem}'; rename one")
         first_of[path.stem] = path
     return found
 
@@ -117,18 +109,12 @@ def _named(where: str, id: str) -> Iterator[None]:
     except InputError:
         raise
     except MemoryError as error:
-        raise RecordingError(
-            f"{where}: it does not fit into memory; cut it into shorter recordings"
-        ) from error
+        raise RecordingError(f"{where}: it does not fit into memory; cut it into shorter recordings") from error
     except OSError as error:
         reason = error.strerror or _in_one_line(str(error))[:160]
-        raise RecordingError(
-            f"{where}: it cannot be read ({reason}); check the file and its permissions"
-        ) from error
+        raise RecordingError(f"{where}: it cannot be read ({reason}); check the file and its permissions") from error
     except (Exception, PanicException) as error:  # damaged files fail in more ways than can be listed
-        raise RecordingError(
-            f"{where}: it is damaged, or not what it claims to be ({_cause(error)})"
-        ) from error
+        raise RecordingError(f"{where}: it is damaged, or not what it claims to be ({_cause(error)})") from error
 
 
 def _cause(error: BaseException) -> str:

@@ -118,9 +118,7 @@ def _draw_motif(motif_id: int, wanted: list[int], known: list[int], rng: np.rand
     others = rng.permutation([unit for unit in known if unit not in wanted]).tolist()
     units = rng.permutation(wanted + others[: n_items - len(wanted)]).tolist()
     repeated = int(rng.integers(len(units)))
-    may_miss = (
-        [place for place, unit in enumerate(units) if unit not in wanted] if len(units) == MAX_ITEMS else []
-    )
+    may_miss = [place for place, unit in enumerate(units) if unit not in wanted] if len(units) == MAX_ITEMS else []
     optional = int(rng.choice(may_miss)) if may_miss else -1
     items = (
         Item(unit, (1, 3) if place == repeated else (1, 1), 0.7 if place == optional else 1.0)

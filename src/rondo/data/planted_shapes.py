@@ -108,9 +108,7 @@ def draw_instances(
     half = round(CROSSFADE_S * rate / 2)
     fade = (0.5 - 0.5 * np.cos(np.pi * (np.arange(2 * half) + 0.5) / (2 * half))).astype(np.float32)[:, None]
     values = np.zeros((int(edges[-1]), n_channels), dtype=np.float32)
-    for i, (shape, start, stop) in enumerate(
-        zip(shapes, edges[:-1].tolist(), edges[1:].tolist(), strict=True)
-    ):
+    for i, (shape, start, stop) in enumerate(zip(shapes, edges[:-1].tolist(), edges[1:].tolist(), strict=True)):
         first, last = max(start - half, 0), min(stop + half, len(values))
         position = (np.arange(first - start, last - start, dtype=np.float32) + 0.5) / (stop - start)
         variation = Variation(amplitude[i], tempo[i], phase[i], warp[i], level[i])
@@ -201,9 +199,7 @@ def _draw_oscillation(n_channels: int, rng: np.random.Generator) -> _Family:
         psi = rng.uniform(0, 1, n_channels)
         share = strength * (1.0 if harmonic == 1 else rng.uniform(0, 1, n_channels))
         waveform += amplitude * share * np.cos(2 * np.pi * (harmonic * phase[:, None] + psi))
-    return _Family(
-        rng.uniform(-0.6, 0.6, n_channels), waveform, float(np.exp(rng.uniform(*np.log([0.6, 3.0]))))
-    )
+    return _Family(rng.uniform(-0.6, 0.6, n_channels), waveform, float(np.exp(rng.uniform(*np.log([0.6, 3.0])))))
 
 
 def _draw_burst(n_channels: int, rng: np.random.Generator) -> _Family:
@@ -243,9 +239,7 @@ def _phases() -> NDArray[np.float64]:
     return np.linspace(0.0, 1.0, N_PHASES + 1)
 
 
-def _draw_amplitudes(
-    n_channels: int, amplitude: tuple[float, float], rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _draw_amplitudes(n_channels: int, amplitude: tuple[float, float], rng: np.random.Generator) -> NDArray[np.float64]:
     """A unit moves at least half of the channels; the others hardly take part."""
     n_idle = rng.integers(0, n_channels // 2 + 1)
     activity = np.ones(n_channels)

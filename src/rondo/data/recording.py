@@ -130,9 +130,7 @@ def checked_rate(rate: float | None) -> float | None:
     except (TypeError, ValueError):
         hertz = float("nan")
     if hertz is not None and not (np.isfinite(hertz) and hertz > 0):
-        raise RecordingError(
-            f"the rate must be a positive number of Hz, got {rate!r}; give the frames per second"
-        )
+        raise RecordingError(f"the rate must be a positive number of Hz, got {rate!r}; give the frames per second")
     return hertz
 
 
@@ -142,9 +140,7 @@ def _checked_values(values: ArrayLike) -> Values:
     except ValueError as error:  # numpy's word for ragged nesting
         raise RecordingError("rows of unequal length; expected (n_frames, n_channels)") from error
     if array.dtype.kind not in "fiub":
-        raise RecordingError(
-            f"expected numbers, got an array of {array.dtype}; convert it or leave the column out"
-        )
+        raise RecordingError(f"expected numbers, got an array of {array.dtype}; convert it or leave the column out")
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:
@@ -164,9 +160,7 @@ def _checked_names(channels: Sequence[str] | None, n_channels: int) -> tuple[str
     if not names:
         return tuple(f"ch{i}" for i in range(n_channels))
     if len(names) != n_channels:
-        raise RecordingError(
-            f"{len(names)} channel names for {n_channels} channels; give one name per column"
-        )
+        raise RecordingError(f"{len(names)} channel names for {n_channels} channels; give one name per column")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise RecordingError(f"the channel name '{twice}' stands twice; names must differ")
@@ -196,17 +190,13 @@ def _checked_times(timestamps_s: ArrayLike, n_frames: int) -> NDArray[np.float64
         silent = np.isnat(given)
         given = np.where(silent, np.nan, given.astype("datetime64[us]").astype(np.int64) / 1e6)
     if given.dtype.kind not in "fiu":
-        raise RecordingError(
-            f"timestamps must be seconds or datetime64, got an array of {given.dtype}; convert them"
-        )
+        raise RecordingError(f"timestamps must be seconds or datetime64, got an array of {given.dtype}; convert them")
     times = np.array(given, dtype=np.float64)
     if times.shape != (n_frames,):
         raise RecordingError(f"timestamps of shape {times.shape} for {n_frames} frames; give one per frame")
     if not np.isfinite(times).all():
         row = int(np.flatnonzero(~np.isfinite(times))[0])
-        raise RecordingError(
-            f"the timestamp of frame {row} is missing or not finite; fill it in or drop the row"
-        )
+        raise RecordingError(f"the timestamp of frame {row} is missing or not finite; fill it in or drop the row")
     steps = np.diff(times)
     if (steps <= 0).any():
         row = int(np.flatnonzero(steps <= 0)[0]) + 1

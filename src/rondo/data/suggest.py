@@ -24,10 +24,7 @@ def window_and_step(signals: Sequence[Signal], config: WindowsConfig) -> tuple[i
     """Window length and step in frames; refused when no span of any signal holds a window."""
     rate = signals[0].rate
     longest = max(stop - start for signal in signals for start, stop in signal.spans)
-    if config.length == "auto":
-        length = suggest_window(signals)
-    else:
-        length = to_frames(config.length, rate, "windows.length")
+    length = suggest_window(signals) if config.length == "auto" else to_frames(config.length, rate, "windows.length")
     if length > longest:
         raise SettingError(
             f"windows.length is {length} frames, but the longest unbroken stretch of "

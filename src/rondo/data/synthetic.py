@@ -136,9 +136,7 @@ def plant_subjects(
     return streams
 
 
-def structureless(
-    n_frames: int = 30_000, n_channels: int = 6, rate: float = 50.0, seed: int = 0
-) -> Recording:
+def structureless(n_frames: int = 30_000, n_channels: int = 6, rate: float = 50.0, seed: int = 0) -> Recording:
     """Autocorrelated noise of unit variance in which nothing recurs: one AR(1) process per channel."""
     refuse(min(n_frames, n_channels) < 1, "n_frames and n_channels", "at least 1", (n_frames, n_channels))
     refuse(not 0 < rate < np.inf, "rate", "a positive number of Hz", rate)
@@ -185,9 +183,7 @@ def _stream(
         )
         for motif, instances in programme.played
     )
-    starts, stops, ids = (
-        np.array([(o.start, o.stop, o.motif) for o in occurrences], dtype=int).reshape(-1, 3).T
-    )
+    starts, stops, ids = np.array([(o.start, o.stop, o.motif) for o in occurrences], dtype=int).reshape(-1, 3).T
     return PlantedStream(
         plan=plan,
         recording=Recording(values, rate=plan.rate, id=id, timestamps_s=timestamps_s),
@@ -254,9 +250,7 @@ def _autoregressive(n_frames: int, memory_frames: float, rng: np.random.Generato
     kept = np.exp(-1.0 / memory_frames)
     fresh = rng.standard_normal(n_frames, dtype=np.float32)
     fresh[1:] *= np.float32(np.sqrt(1.0 - kept**2))
-    return np.asarray(
-        lfilter([np.float32(1.0)], np.array([1.0, -kept], dtype=np.float32), fresh), dtype=np.float32
-    )
+    return np.asarray(lfilter([np.float32(1.0)], np.array([1.0, -kept], dtype=np.float32), fresh), dtype=np.float32)
 
 
 def _silence(values: Floats, plan: StreamPlan, rng: np.random.Generator) -> tuple[Silence, ...]:

@@ -37,9 +37,7 @@ def read_parquet(path: Path, *, rate: float | None, label_columns: Sequence[str]
     return _from_columns(dict(schema), load, rate=rate, id=path.stem, label_columns=label_columns)
 
 
-def table_recording(
-    frame: Any, *, rate: float | None, id: str, label_columns: Sequence[str] = ()
-) -> Recording:
+def table_recording(frame: Any, *, rate: float | None, id: str, label_columns: Sequence[str] = ()) -> Recording:
     """The recording in a data frame; a pandas index that holds dates, or is named like a clock, is the clock.
 
     >>> import polars
@@ -49,9 +47,7 @@ def table_recording(
     try:
         table = nw.from_native(frame, eager_only=True)
     except TypeError as error:
-        raise RecordingError(
-            f"expected a pandas, polars or pyarrow table, got {type(frame).__name__}"
-        ) from error
+        raise RecordingError(f"expected a pandas, polars or pyarrow table, got {type(frame).__name__}") from error
     names = [str(name) for name in table.columns]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -96,9 +92,7 @@ def _from_columns(
         numbers = _numbers(load(name))
         if channel == 0:
             values = np.empty((len(numbers), len(columns.channels)), dtype=np.float32)
-        with np.errstate(
-            over="ignore"
-        ):  # beyond float32 becomes infinite, and Recording refuses that by name
+        with np.errstate(over="ignore"):  # beyond float32 becomes infinite, and Recording refuses that by name
             values[:, channel] = numbers
     return Recording(values, rate, columns.channels, id, times, notes)
 
@@ -135,7 +129,5 @@ def _dates_in_text(cells: list[str | None], name: str) -> NDArray[np.float64]:
     seconds = np.array([iso_seconds(cell or "") for cell in cells])
     wrong = next((frame for frame in np.flatnonzero(np.isnan(seconds)) if cells[frame]), None)
     if wrong is not None:
-        raise RecordingError(
-            f"frame {wrong}, clock '{name}': {cells[wrong]!r:.60} is not an ISO date; correct it"
-        )
+        raise RecordingError(f"frame {wrong}, clock '{name}': {cells[wrong]!r:.60} is not an ISO date; correct it")
     return seconds

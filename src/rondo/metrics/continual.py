@@ -69,9 +69,7 @@ def evaluate_continual(pairs: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> Cont
     (66.7, 50.0)
     """
     if not pairs:
-        raise AnnotationError(
-            "there is nothing to evaluate: expected at least one recording with truth and labels"
-        )
+        raise AnnotationError("there is nothing to evaluate: expected at least one recording with truth and labels")
     streams = {name: Overlap.of(truth, labels, name) for name, (truth, labels) in pairs.items()}
     return ContinualScores(
         recall={name: stages_of(stream, recall_of_classes) for name, stream in streams.items()},
@@ -82,9 +80,7 @@ def evaluate_continual(pairs: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> Cont
 def stages_of(stream: Overlap, performance_of_classes: ClassPerformance) -> tuple[StageScores, ...]:
     """The initial stage and the later ones of one recording, each over all frames up to it."""
     mapping = class_of_cluster(stream)
-    n_old = _prefix(
-        stream, INITIAL_PERCENT
-    ).n_classes  # classes are numbered by first appearance: the old come first
+    n_old = _prefix(stream, INITIAL_PERCENT).n_classes  # classes are numbered by first appearance: the old come first
     stages = []
     for percent in (INITIAL_PERCENT, *STAGES_PERCENT):
         performance = performance_of_classes(_prefix(stream, percent), mapping)

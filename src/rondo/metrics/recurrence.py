@@ -14,9 +14,7 @@ from scipy.special import gammaln
 
 from rondo.metrics.overlap import Index, Overlap
 
-TERMS_AT_ONCE = (
-    1 << 18
-)  # terms of the expected information held in memory: 2 MB per array, fits a core's cache
+TERMS_AT_ONCE = 1 << 18  # terms of the expected information held in memory: 2 MB per array, fits a core's cache
 
 
 def adjusted_rand(overlap: Overlap) -> float:
@@ -85,13 +83,7 @@ def _inner_sums(a: Index, b: Index, n: int, lowest: Index, highest: Index) -> ND
     pair = np.repeat(np.arange(a.size), n_terms)
     first_term = np.cumsum(n_terms) - n_terms
     m = np.arange(pair.size) - (first_term - lowest)[pair]
-    constant = (
-        _log_factorial(a)
-        + _log_factorial(b)
-        + _log_factorial(n - a)
-        + _log_factorial(n - b)
-        - _log_factorial(n)
-    )
+    constant = _log_factorial(a) + _log_factorial(b) + _log_factorial(n - a) + _log_factorial(n - b) - _log_factorial(n)
     log_probability = constant[pair] - (
         _log_factorial(m) + _log_factorial(a[pair] - m) + _log_factorial(b[pair] - m)
         + _log_factorial((n - a - b)[pair] + m)
@@ -143,9 +135,7 @@ def occurrences_per_cluster(overlap: Overlap) -> float:
 
 def _sizes(overlap: Overlap) -> tuple[Index, Index]:
     cells = overlap.contingency
-    sizes = [
-        np.bincount(side, weights=cells.frames).astype(np.int64) for side in (cells.classes, cells.clusters)
-    ]
+    sizes = [np.bincount(side, weights=cells.frames).astype(np.int64) for side in (cells.classes, cells.clusters)]
     return sizes[0], sizes[1]
 
 

@@ -81,9 +81,7 @@ def evaluate(pairs: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> Scores:
     (59, 2)
     """
     if not pairs:
-        raise AnnotationError(
-            "there is nothing to evaluate: expected at least one recording with truth and labels"
-        )
+        raise AnnotationError("there is nothing to evaluate: expected at least one recording with truth and labels")
     overlaps = {name: Overlap.of(truth, labels, name) for name, (truth, labels) in pairs.items()}
     clocks = {
         name: Overlap.of_runs(overlap.truth, clock_runs(overlap.n_frames, len(overlap.labels)))

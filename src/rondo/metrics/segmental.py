@@ -31,9 +31,7 @@ def recall_of_classes(overlap: Overlap, mapping: Index) -> NDArray[np.float64]:
     pieces = overlap.pieces
     mapped = mapping[overlap.labels.ids[pieces.second]]
     correct = mapped == overlap.truth.ids[pieces.first]
-    correct_frames = np.bincount(
-        pieces.first[correct], weights=pieces.frames[correct], minlength=len(overlap.truth)
-    )
+    correct_frames = np.bincount(pieces.first[correct], weights=pieces.frames[correct], minlength=len(overlap.truth))
     found = 2 * correct_frames >= overlap.truth.lengths
     return np.bincount(overlap.truth.ids, weights=found) / np.bincount(overlap.truth.ids)
 

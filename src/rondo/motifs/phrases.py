@@ -4,7 +4,8 @@ The grammar has cut the runs into phrases and filed each under one of its motifs
 few units in common (Jaccard distance of their unit sets, average linkage) are different motifs after all: a grammar
 may well file "any single gesture" under one heading. The order of units is the grammar's business, and how often a
 cycle goes round (u6 u5 u6 u5 ...) does not matter. A phrase of one unit is that unit, standing for itself. A longer
-phrase that stands alone recurs nowhere: it is read as its units.
+phrase that stands alone recurs nowhere: it is read as its units. So is a very long one: a grammar may file the whole of
+a session that was recorded twice under one heading, which is memory in the data, but not a motif.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ Phrase = tuple[int, ...]
 Content = tuple[int, tuple[int, ...]]
 
 _ALONE = -1  # the heading of single units: a unit is itself wherever the grammar files it
+LONGEST_PHRASE = 10  # units; the paper's motifs have 2 to 10 (Table MotifFormer)
 MOST_PHRASES = 400  # distinct phrases beyond this are not compared pairwise: the table grows with the square
 
 

@@ -38,9 +38,7 @@ def ink_on(colour: str) -> str:
 
 
 def _mixed(colour: str, other: int, share: float) -> str:
-    return "#" + "".join(
-        f"{round((1 - share) * channel + share * other):02x}" for channel in _channels(colour)
-    )
+    return "#" + "".join(f"{round((1 - share) * channel + share * other):02x}" for channel in _channels(colour))
 
 
 def _channels(colour: str) -> tuple[int, ...]:

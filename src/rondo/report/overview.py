@@ -71,9 +71,7 @@ def write_overview(path: Path, values: ArrayLike, channels: Sequence[str]) -> No
         path.parent.mkdir(parents=True, exist_ok=True)
         np.savez_compressed(path, edges=edges, low=low, high=high, channels=np.array(channels, dtype=np.str_))
     except OSError as error:
-        raise OutputError(
-            f"{path}: the overview cannot be written ({error.strerror}); check the folder"
-        ) from error
+        raise OutputError(f"{path}: the overview cannot be written ({error.strerror}); check the folder") from error
 
 
 def read_overview(path: Path) -> Overview:
@@ -88,9 +86,7 @@ def read_overview(path: Path) -> Overview:
                 tuple(str(name) for name in stored["channels"]),
             )
     except FileNotFoundError as error:
-        raise OutputError(
-            f"{path}: the overview of this recording is missing; run `rondo discover` again"
-        ) from error
+        raise OutputError(f"{path}: the overview of this recording is missing; run `rondo discover` again") from error
     # numpy and zipfile have a different word for each way in which an archive can be broken
     except (OSError, ValueError, TypeError, AttributeError, LookupError, EOFError, NotImplementedError,
             RuntimeError, zipfile.BadZipFile, zlib.error) as error:  # fmt: skip
@@ -125,6 +121,4 @@ def _check_shapes(overview: Overview, path: Path) -> None:
             f"shape {expected}, got {overview.low.shape}, {overview.high.shape}; run `rondo discover` again"
         )
     if (np.diff(overview.edges) <= 0).any():
-        raise OutputError(
-            f"{path}: the bucket edges must increase, but they do not; run `rondo discover` again"
-        )
+        raise OutputError(f"{path}: the bucket edges must increase, but they do not; run `rondo discover` again")

@@ -120,9 +120,7 @@ def read_segments(path: Path, run: RunSummary) -> pl.DataFrame:
         if missing:
             raise OutputError(f"{path}: the column '{missing[0]}' is missing; run `rondo discover` again")
         score = pl.col("score").cast(pl.Float64) if "score" in table.columns else pl.lit(None, pl.Float64)
-        table = table.select(
-            *(pl.col(name).cast(kind) for name, kind in wanted.items()), score.alias("score")
-        )
+        table = table.select(*(pl.col(name).cast(kind) for name, kind in wanted.items()), score.alias("score"))
     # a damaged file can also panic inside polars' native code, which is no Exception
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -109,10 +109,7 @@ def _notes(recordings: Sequence[RecordingSummary]) -> list[dict[str, Any]]:
             own.append("The timestamps jump: the time axis below counts frames at the nominal rate.")
         for note in own:
             about.setdefault(note, []).append(recording.id)
-    return [
-        {"text": text, "recordings": ids, "in_all": len(ids) == len(recordings)}
-        for text, ids in about.items()
-    ]
+    return [{"text": text, "recordings": ids, "in_all": len(ids) == len(recordings)} for text, ids in about.items()]
 
 
 def _time_jumps(recording: RecordingSummary) -> bool:

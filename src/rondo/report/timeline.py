@@ -108,9 +108,7 @@ def _draw_signal(plot: figure, signal: dict[str, Any], centres_y: Axis, frame_s:
         bottom, top = float(low[known].min()), float(high[known].max())
         scale = 0.85 * _CHANNEL_PX / (top - bottom) if top > bottom else 0.0
         middle = (top + bottom) / 2
-        outlines.append(
-            band_outline(edges_x, centre + scale * (low - middle), centre + scale * (high - middle))
-        )
+        outlines.append(band_outline(edges_x, centre + scale * (low - middle), centre + scale * (high - middle)))
         extents.append(written_extent(bottom, top))
     # one glyph for all channels: bokeh spends more on making and writing a glyph than on its points
     x, y = np.concatenate(outlines, axis=1).astype(np.float32) if outlines else np.empty((2, 0))
@@ -196,9 +194,7 @@ def _draw_lanes(
         source=names,
     )
     plot.add_tools(HoverTool(renderers=[bars], tooltips=_tooltips(in_seconds), point_policy="follow_mouse"))
-    fit_names = CustomJS(
-        args={"plot": plot, "bars": bars, "names": names, "n_lanes": len(lanes)}, code=_FIT_NAMES
-    )
+    fit_names = CustomJS(args={"plot": plot, "bars": bars, "names": names, "n_lanes": len(lanes)}, code=_FIT_NAMES)
     plot.x_range.js_on_change("start", fit_names)
     plot.x_range.js_on_change("end", fit_names)
     plot.js_on_change("inner_width", fit_names)

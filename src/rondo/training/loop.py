@@ -18,7 +18,7 @@ def minimise(
     for step in range(n_steps):
         loss = loss_of_step(step)
         optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         optimiser.step()
         losses.append(loss.detach())
         if after_step is not None:

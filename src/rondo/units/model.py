@@ -51,10 +51,7 @@ class UnitModel:
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]], encoder: EncoderConfig) -> UnitModel:
         """The model that wrote these tensors."""
         projection = SlowProjection(
-            *(
-                np.asarray(tensors[f"projection.{name}"], np.float64)
-                for name in ("mean", "matrix", "slowness")
-            )
+            *(np.asarray(tensors[f"projection.{name}"], np.float64) for name in ("mean", "matrix", "slowness"))
         )
         fitted = build_encoder(encoder).restore(_under("encoder.", tensors))
         vocabulary = Vocabulary.restore("unit", _under("vocabulary.", tensors))
