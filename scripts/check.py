@@ -30,6 +30,9 @@ STEPS: dict[str, list[str]] = {
 
 
 def main(arguments: list[str]) -> int:
+    if sys.version_info < (3, 11):  # noqa: UP036 - this script is what an older Python meets first
+        print(f"Rondo needs Python 3.11 or newer, this is {sys.version.split()[0]}", file=sys.stderr)
+        return 2
     set_up()
     chosen = arguments[0] if arguments and arguments[0] in STEPS else None
     failed = []
