@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from rondo import Labelling, Recording, Rondo
 from rondo.data.labels import OTHER
 from rondo.data.synthetic import PlantedStream, plant
-from rondo.errors import InputError, NotFittedError, RecordingError, SettingError
+from rondo.errors import InputError, NotFittedError, RecordingError, RondoWarning, SettingError
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +68,8 @@ def test_an_unfitted_model_says_so(call: str, stream: PlantedStream, tmp_path: P
 @pytest.mark.parametrize(
     ("settings", "word"),
     [
-        ({"preset": "paper"}, "ts2vec"),
-        ({"settings": {"units.method": "unit_align"}}, "unit_align"),
+        ({"preset": "paper"}, "motif_former"),
+        ({"encoder": "mantis"}, "mantis"),
         ({"settings": {"motifs.method": "motif_former"}}, "motif_former"),
         ({"settings": {"continual.min_support": 9}}, "continual"),
         ({"settings": {"units.dimention": 3}}, "did you mean 'units.dimension'"),
@@ -203,6 +204,23 @@ def test_transfer_keeps_units_and_learns_motifs_anew(model: Rondo, stream: Plant
     transferred.fit_motifs(other)
     npt.assert_array_equal(transferred.predict(other).units, model.predict(other).units)
     assert transferred.provenance_["motifs_refitted_on"][0]["n_frames"] == 9_000
+
+
+@pytest.mark.parametrize("ways", [{"encoder.name": "ts2vec"}, {"units.method": "unit_align"}])
+def test_other_ways_of_a_stage_fit_save_and_repeat(ways: dict[str, str], stream: PlantedStream, tmp_path: Path) -> None:
+    few = {"encoder.name": {"encoder.iterations": 2, "encoder.depth": 3}, "units.method": {"units.max_rounds": 1}}
+    settings: dict[str, object] = {"motifs.method": "none", **ways}
+    for way in ways:
+        settings |= few[way]
+    recording = Recording(stream.recording.values[:3_000], 50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RondoWarning)  # one round does not settle
+        models = [Rondo(window=75, settings=settings).fit(recording) for _ in range(2)]
+    models[0].save(tmp_path / "model")
+    models.append(Rondo.load(tmp_path / "model"))
+    first, second, loaded = (model.predict(recording) for model in models)
+    same(first, second)
+    same(first, loaded)
 
 
 # ---------------------------------------------------------------- how well

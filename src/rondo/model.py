@@ -16,7 +16,6 @@ from rondo.config import (
     GrammarMotifsConfig,
     NoMotifsConfig,
     RondoConfig,
-    SlowUnitsConfig,
     resolve,
 )
 from rondo.data.preprocess import Preprocessor, Signal
@@ -217,7 +216,7 @@ class Rondo:
         model.step_frames_ = int(provenance.pop("step_frames"))
         if not 1 <= model.step_frames_ <= model.window_length_frames_ <= _LONGEST_WINDOW:
             raise ValueError(f"a window of {model.window_length_frames_} frames and a step of {model.step_frames_}")
-        model.unit_model_ = UnitModel.restore(parts["units"], config.encoder)
+        model.unit_model_ = UnitModel.restore(parts["units"], config.encoder, config.units)
         model.motif_model_ = MotifModel.restore(parts["motifs"])
         model.config_, model.provenance_ = config, provenance
         probe = np.random.default_rng(0).normal(size=(model.window_length_frames_ + model.step_frames_, len(channels)))
@@ -321,12 +320,10 @@ def _short_span_notes(signal: Signal, grid: WindowGrid) -> tuple[str, ...]:
 def _refuse_unbuilt(config: RondoConfig) -> None:
     """Say at once what this version cannot do, before any data are prepared for it."""
     build_encoder(config.encoder)
-    for stage, built in (("units", SlowUnitsConfig), ("motifs", GrammarMotifsConfig | NoMotifsConfig)):
-        chosen = getattr(config, stage)
-        if not isinstance(chosen, built):
-            raise SettingError(
-                f"{stage}.method = '{chosen.method}' is not in this version of Rondo; see `rondo config show`"
-            )
+    if not isinstance(config.motifs, GrammarMotifsConfig | NoMotifsConfig):
+        raise SettingError(
+            f"motifs.method = '{config.motifs.method}' is not in this version of Rondo; use motifs.method = 'grammar'"
+        )
     if config.continual != ContinualConfig():
         raise SettingError(
             "continual.* has no effect: continual mode is not in this version of Rondo; leave it as it is"

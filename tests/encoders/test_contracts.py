@@ -7,8 +7,9 @@ from rondo.encoders import build_encoder
 from rondo.errors import SettingError
 from tests.contracts import ENCODER_CONTRACTS, Contract
 
-BUILT: tuple[EncoderConfig, ...] = (SummaryStatsConfig(),)
-NOT_YET: tuple[EncoderConfig, ...] = (TS2VecConfig(), TimeMAEConfig(), MantisConfig())
+TINY = TS2VecConfig(output_dim=8, hidden_dim=8, depth=3, iterations=2)
+BUILT: tuple[EncoderConfig, ...] = (SummaryStatsConfig(), TINY)
+NOT_YET: tuple[EncoderConfig, ...] = (TimeMAEConfig(), MantisConfig())
 
 
 @pytest.mark.parametrize("config", BUILT, ids=lambda config: config.name)

@@ -18,7 +18,7 @@ def minimise(
     for step in range(n_steps):
         loss = loss_of_step(step)
         optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        loss.backward()
         optimiser.step()
         losses.append(loss.detach())
         if after_step is not None:

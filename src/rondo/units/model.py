@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.config import EncoderConfig, SlowUnitsConfig, UnitsConfig
 from rondo.data.windows import Span, Windows
-from rondo.encoders import FittedEncoder, build_encoder
-from rondo.errors import SettingError
+from rondo.encoders import FittedEncoder, Representations, build_encoder
 from rondo.units.discover import discover_units
 from rondo.units.slow import SlowProjection, fit_slow
 from rondo.units.timeline import Timeline, decode, typical_step
 from rondo.vocabulary import Vocabulary
+
+
+class Projection(Protocol):
+    """Representations -> latents: the slow projection, or UnitAlign."""
+
+    def apply(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Latents (n_windows, n_dims)."""
+
+    def tensors(self) -> Mapping[str, NDArray[np.generic]]:
+        """Everything learned, as arrays, for the model folder."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +33,7 @@ class UnitModel:
     """Encoder -> projection -> vocabulary, smoothed with `penalty` per change of unit."""
 
     encoder: FittedEncoder
-    projection: SlowProjection
+    projection: Projection
     vocabulary: Vocabulary
     penalty: float
 
@@ -37,49 +47,57 @@ class UnitModel:
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""
-        named = {f"encoder.{name}": tensor for name, tensor in self.encoder.tensors().items()}
-        named |= {f"vocabulary.{name}": tensor for name, tensor in self.vocabulary.tensors().items()}
-        projection = self.projection
-        return named | {
-            "projection.mean": projection.mean,
-            "projection.matrix": projection.matrix,
-            "projection.slowness": projection.slowness,
-            "penalty": np.array([self.penalty]),
+        parts = {
+            "encoder": self.encoder.tensors(),
+            "projection": self.projection.tensors(),
+            "vocabulary": self.vocabulary.tensors(),
         }
+        named = {f"{part}.{name}": tensor for part, own in parts.items() for name, tensor in own.items()}
+        return named | {"penalty": np.array([self.penalty])}
 
     @classmethod
-    def restore(cls, tensors: Mapping[str, NDArray[np.generic]], encoder: EncoderConfig) -> UnitModel:
+    def restore(
+        cls, tensors: Mapping[str, NDArray[np.generic]], encoder: EncoderConfig, config: UnitsConfig
+    ) -> UnitModel:
         """The model that wrote these tensors."""
-        projection = SlowProjection(
-            *(np.asarray(tensors[f"projection.{name}"], np.float64) for name in ("mean", "matrix", "slowness"))
-        )
         fitted = build_encoder(encoder).restore(_under("encoder.", tensors))
         vocabulary = Vocabulary.restore("unit", _under("vocabulary.", tensors))
+        own = _under("projection.", tensors)
+        projection: Projection
+        if isinstance(config, SlowUnitsConfig):
+            projection = SlowProjection.restore(own)
+        else:
+            from rondo.units.align import UnitAlignment  # brings torch, which takes seconds to import
+
+            projection = UnitAlignment.restore(own, config)
         return cls(fitted, projection, vocabulary, float(tensors["penalty"][0]))
 
 
 def fit_units(
-    windows: Sequence[Windows],
-    encoder: EncoderConfig,
-    config: UnitsConfig,
-    rng: np.random.Generator,
-    device: str,
+    windows: Sequence[Windows], encoder: EncoderConfig, config: UnitsConfig, rng: np.random.Generator, device: str
 ) -> UnitModel:
     """One unit vocabulary over the windows of one or many signals."""
-    if not isinstance(config, SlowUnitsConfig):
-        raise SettingError(
-            f"units.method = '{config.method}' is not in this version of Rondo; use units.method = 'slow'"
-        )
-    fitted = build_encoder(encoder).fit(windows)
+    fitted = build_encoder(encoder, int(rng.integers(2**31)), device).fit(windows)
     representations = np.concatenate([fitted.encode(w) for w in windows])
     spans = joined_spans([w.grid.window_spans for w in windows])
-    projection = fit_slow(representations, spans, config.pca_dim, config.dimension, config.ridge)
+    projection = _fit_projection(representations, spans, config, int(rng.integers(2**31)), device)
     latents = projection.apply(representations)
     penalty = config.transition_scale * typical_step(latents, spans)
     grid = windows[0].grid
-    shortest_run = config.persistence * grid.length_frames / grid.step_frames
+    persistence = config.persistence if isinstance(config, SlowUnitsConfig) else 0.0  # the paper knows no such rule
+    shortest_run = persistence * grid.length_frames / grid.step_frames
     vocabulary = discover_units(latents, spans, penalty, shortest_run, config.mixture, rng, device)
     return UnitModel(fitted, projection, vocabulary, penalty)
+
+
+def _fit_projection(
+    representations: Representations, spans: Sequence[Span], config: UnitsConfig, seed: int, device: str
+) -> Projection:
+    if isinstance(config, SlowUnitsConfig):
+        return fit_slow(representations, spans, config.pca_dim, config.dimension, config.ridge)
+    from rondo.units.align import fit_unit_align  # brings torch, which takes seconds to import
+
+    return fit_unit_align(representations, spans, config, seed, device)
 
 
 def joined_spans(spans_of_each: Sequence[Sequence[Span]]) -> tuple[Span, ...]:

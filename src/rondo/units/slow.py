@@ -13,7 +13,7 @@ that drift, the slowest thing of all, does not win. (Slow feature analysis: Wisk
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ from scipy.linalg import eigh
 from scipy.ndimage import uniform_filter1d
 
 from rondo.data.windows import Span
+from rondo.errors import ModelError
 
 _ROUNDING = 1e-12  # relative; far above what float64 loses, far below what matters
 
@@ -37,6 +38,18 @@ class SlowProjection:
     def apply(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """Latents (n_windows, dimension)."""
         return np.asarray((representations - self.mean) @ self.matrix)
+
+    def tensors(self) -> dict[str, NDArray[np.generic]]:
+        """Everything learned, as arrays, for the model folder."""
+        return {"mean": self.mean, "matrix": self.matrix, "slowness": self.slowness}
+
+    @classmethod
+    def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> SlowProjection:
+        """The projection that wrote these tensors."""
+        mean, matrix, slowness = (np.asarray(tensors[name], np.float64) for name in ("mean", "matrix", "slowness"))
+        if matrix.shape != (mean.size, slowness.size):
+            raise ModelError(f"a slow projection of {mean.size} dimensions with a matrix of {matrix.shape}")
+        return cls(mean, matrix, slowness)
 
 
 def fit_slow(
