@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import product
 
 import numpy as np
+from scipy.special import gammaln
 
-from rondo.motifs.grammar import Grammar
+from rondo.motifs.grammar import Float, Grammar
 
 
 def all_paths(units: list[int], first: list[bool], grammar: Grammar) -> dict[tuple[tuple[int, bool], ...], float]:
@@ -40,3 +41,56 @@ def speak(
         units += [separator, *grammars[motif]]
         motifs += [0, *[motif + 1] * len(grammars[motif])]
     return units, motifs
+
+
+def log_evidence(units: list[int], first: list[bool], n_motifs: int, n_units: int, prior: float) -> float:
+    """log p(units) over all grammars with sparse Dirichlet rows, and over all paths."""
+    return float(np.log(sum(np.exp(p) for p in joint_evidence(units, first, n_motifs, n_units, prior).values())))
+
+
+def joint_evidence(
+    units: list[int], first: list[bool], n_motifs: int, n_units: int, prior: float
+) -> dict[tuple[tuple[int, bool], ...], float]:
+    """log p(units, path) of every possible path, all rows integrated out: one Dirichlet-multinomial per row."""
+    uniform = Grammar(
+        np.zeros((n_motifs, n_units, n_units + 1)), np.zeros((n_motifs, n_units)), np.zeros((n_motifs,) * 2)
+    )
+    evidence = {}
+    for path, possible in all_paths(units, first, uniform).items():
+        if possible > 0:
+            tables = rule_counts(path, units, first, n_motifs, n_units)
+            total = -sum(first) * np.log(n_motifs)
+            for table in tables:
+                mass = table.shape[-1] * prior
+                total += (gammaln(mass) - gammaln(mass + table.sum(axis=-1))).sum()
+                total += (gammaln(prior + table) - gammaln(prior)).sum()
+            evidence[path] = float(total)
+    return evidence
+
+
+def rule_counts(
+    path: tuple[tuple[int, bool], ...], units: list[int], first: list[bool], n_motifs: int, n_units: int
+) -> tuple[Float, Float, Float]:
+    """How often a path uses each rule: go, start, follow."""
+    go, start = np.zeros((n_motifs, n_units, n_units + 1)), np.zeros((n_motifs, n_units))
+    follow = np.zeros((n_motifs, n_motifs))
+    for i, (motif, begins) in enumerate(path):
+        if begins:
+            start[motif, units[i]] += 1
+        if begins and not first[i]:
+            go[path[i - 1][0], units[i - 1], n_units] += 1
+            follow[path[i - 1][0], motif] += 1
+        if not begins:
+            go[motif, units[i - 1], units[i]] += 1
+    return go, start, follow
+
+
+def edit_distance(a: tuple[int, ...], b: tuple[int, ...]) -> int:
+    """Levenshtein, by its recursive definition."""
+    if not a or not b:
+        return len(a) + len(b)
+    return min(
+        edit_distance(a[1:], b) + 1,
+        edit_distance(a, b[1:]) + 1,
+        edit_distance(a[1:], b[1:]) + (a[0] != b[0]),
+    )

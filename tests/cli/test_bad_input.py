@@ -109,7 +109,6 @@ SETTINGS: dict[str, tuple[list[str], str]] = {
     "unknown encoder": (["--encoder", "summary_stat"], "did you mean"),
     "unbuilt encoder": (["--encoder", "mantis"], "not in this version"),
     "unbuilt motifs": (["--set", "motifs.method=motif_former"], "not in this version"),
-    "unbuilt motifs": (["--set", "motifs.method=motif_former"], "not in this version"),
     "unknown channel": (["--set", 'preprocess.channels=["a", "q"]'], "'q'"),
     "too many principal axes": (["--set", "preprocess.pca_components=9"], "pca_components"),
     "seed below 0": (["--seed", "-1"], "seed"),
