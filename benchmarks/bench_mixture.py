@@ -19,7 +19,8 @@ from sklearn.mixture import BayesianGaussianMixture
 
 from rondo.config import MixtureConfig
 from rondo.errors import RondoWarning
-from rondo.mixture import FittedMixture, fit_mixture
+from rondo.mixture import FittedMixture
+from rondo.mixture.dp_gaussian import fit_mixture
 
 N_ITERATIONS = 20
 SIZES = (

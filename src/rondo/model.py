@@ -16,6 +16,7 @@ from rondo.config import (
     GrammarMotifsConfig,
     NoMotifsConfig,
     RondoConfig,
+    SlowUnitsConfig,
     resolve,
 )
 from rondo.data.preprocess import Preprocessor, Signal
@@ -113,8 +114,9 @@ class Rondo:
 
     def fit_motifs(self, recordings: Any) -> Rondo:
         """Transfer: keep the units as they are, learn the motifs anew from these recordings."""
+        self._check_fitted()
         recordings = as_recordings(recordings)
-        timelines = [self.unit_model_.timeline(self._windows_of(r)[1]) for r in recordings if self._is_fitted()]
+        timelines = [self.unit_model_.timeline(self._windows_of(recording)[1]) for recording in recordings]
         timelines = [timeline for timeline in timelines if timeline.ids.size]
         if not timelines:
             raise RecordingError("no recording is long enough for one window; motifs cannot be learned from nothing")
@@ -127,10 +129,9 @@ class Rondo:
 
     def predict(self, recordings: Any) -> Any:
         """Label recordings with the vocabularies as they are: a Labelling for one, a list for several."""
-        self._is_fitted()
-        several = isinstance(recordings, Sequence) and not isinstance(recordings, str)
+        self._check_fitted()
         labellings = [self._label(recording) for recording in as_recordings(recordings)]
-        return labellings if several else labellings[0]
+        return labellings if _are_several(recordings) else labellings[0]
 
     def _label(self, recording: Recording) -> Labelling:
         signal, windows = self._windows_of(recording)
@@ -155,7 +156,7 @@ class Rondo:
         )
 
     def _windows_of(self, recording: Recording) -> tuple[Signal, Windows]:
-        self._is_fitted()
+        self._check_fitted()
         if self.rate_ is not None and recording.rate is not None:
             _common_rate([recording], expected=self.rate_)
         signal = self.preprocessor_.apply(recording)
@@ -165,7 +166,7 @@ class Rondo:
 
     def save(self, folder: str | Path) -> None:
         """Write the fitted model as a folder: manifest.json + tensors.safetensors."""
-        self._is_fitted()
+        self._check_fitted()
         preprocessor = self.preprocessor_
         tensors: dict[str, NDArray[np.generic]] = {
             "preprocess.mean": preprocessor.mean,
@@ -254,23 +255,18 @@ class Rondo:
         changed = {k: v for k, v in self.get_params().items() if v != defaults[k].default}
         return f"Rondo({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
-    def _is_fitted(self) -> bool:
+    def _check_fitted(self) -> None:
         if not hasattr(self, "motif_model_"):
             raise NotFittedError("this Rondo is not fitted yet; call fit(recordings) or Rondo.load(folder) first")
-        return True
 
 
 def as_recordings(recordings: Any) -> list[Recording]:
     """One or many recordings, arrays or tables, as a list of Recordings with ids that differ."""
-    if isinstance(recordings, Recording):
-        return [recordings]
-    if isinstance(recordings, np.ndarray):
-        return [Recording(recordings)]
-    if not isinstance(recordings, Sequence):
-        return [Recording.from_frame(recordings)]
+    if not _are_several(recordings):
+        return [_as_recording(recordings)]
     if not recordings:
         raise RecordingError("no recording was given; expected at least one")
-    several = [item if isinstance(item, Recording) else as_recordings(item)[0] for item in recordings]
+    several = [_as_recording(item) for item in recordings]
     named = [
         r if r.id != "recording" or len(several) == 1 else r.renamed(f"recording{i}") for i, r in enumerate(several)
     ]
@@ -279,6 +275,25 @@ def as_recordings(recordings: Any) -> list[Recording]:
     if twice is not None:
         raise RecordingError(f"two recordings have the id '{twice}'; ids must differ (files: the name without suffix)")
     return named
+
+
+def _are_several(recordings: Any) -> bool:
+    return isinstance(recordings, Sequence) and not isinstance(recordings, str)
+
+
+def _as_recording(given: Any) -> Recording:
+    if isinstance(given, Recording):
+        return given
+    if isinstance(given, np.ndarray):
+        return Recording(given)
+    if isinstance(given, str | Path):
+        raise RecordingError(f"expected a recording, an array or a table, got '{given}'; use Recording.from_file")
+    if isinstance(given, Sequence):
+        raise RecordingError(
+            "expected a recording, an array or a table, got a list within the list; give recordings in one flat list, "
+            "values as an array (n_frames, n_channels)"
+        )
+    return Recording.from_frame(given)
 
 
 def _windows(signal: Signal, length: int, step: int) -> Windows:
@@ -320,6 +335,11 @@ def _short_span_notes(signal: Signal, grid: WindowGrid) -> tuple[str, ...]:
 def _refuse_unbuilt(config: RondoConfig) -> None:
     """Say at once what this version cannot do, before any data are prepared for it."""
     build_encoder(config.encoder)
+    if isinstance(config.units, SlowUnitsConfig) and config.units.mixture.latent_dim:
+        raise SettingError(
+            "units.mixture.latent_dim has no effect with units.method = 'slow', which has no autoencoder; "
+            "leave it at 0, or use units.method = 'unit_align'"
+        )
     if not isinstance(config.motifs, GrammarMotifsConfig | NoMotifsConfig):
         raise SettingError(
             f"motifs.method = '{config.motifs.method}' is not in this version of Rondo; use motifs.method = 'grammar'"

@@ -15,7 +15,8 @@ from sklearn.mixture import BayesianGaussianMixture
 
 from rondo.config import MixtureConfig
 from rondo.errors import RecordingError, RondoWarning, SettingError
-from rondo.mixture import FittedMixture, dp_gaussian, fit_mixture
+from rondo.mixture import FittedMixture, dp_gaussian
+from rondo.mixture.dp_gaussian import fit_mixture
 
 Floats = NDArray[np.float64]
 COVARIANCES = ("full", "diagonal", "spherical")

@@ -14,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from rondo.config import MixtureConfig, UnitAlignConfig
 from rondo.errors import ModelError, RecordingError, RondoWarning
-from rondo.mixture import fit_mixture
+from rondo.mixture.dp_gaussian import fit_mixture
 from rondo.units import align
 from rondo.units.align import UnitAlignment, adjusted_rand, balanced_batches, fit_unit_align
 from tests import naive_align as naive

@@ -2,21 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from rondo.mixture.acceptance import Acceptance, acceptance_of
+from rondo.mixture.components import fit_components
 from rondo.mixture.fitted import FittedMixture
 
-if TYPE_CHECKING:
-    from rondo.mixture.dp_gaussian import fit_mixture
-
-__all__ = ["Acceptance", "FittedMixture", "acceptance_of", "fit_mixture"]
-
-
-def __getattr__(name: str) -> Any:
-    """`fit_mixture` on first use: it brings torch, which takes seconds to import and which only fitting needs."""
-    if name == "fit_mixture":
-        from rondo.mixture.dp_gaussian import fit_mixture
-
-        return fit_mixture
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+__all__ = ["Acceptance", "FittedMixture", "acceptance_of", "fit_components"]

@@ -46,10 +46,10 @@ def fit_mixture(
 
     `responsibilities` (n, n_components), if given, replace the k-means start.
     """
-    rows = _checked_latents(latents)
+    rows = checked_latents(latents)
     counts = _checked_weights(sample_weight, rows.shape[0])
     if responsibilities is None:
-        responsibilities = _kmeans_start(rows, counts, config.component_cap, rng)
+        responsibilities = kmeans_start(rows, counts, config.component_cap, rng)
     points = _whitened(rows, counts, config.covariance, device)
     start = torch.as_tensor(np.asarray(responsibilities, dtype=np.float64).T, device=device)
     n_components = start.shape[0]
@@ -110,7 +110,7 @@ def _pairs(n_dims: int, device: torch.device) -> tuple[torch.Tensor, torch.Tenso
     return above, below
 
 
-def _checked_latents(latents: NDArray[np.floating]) -> NDArray[np.float64]:
+def checked_latents(latents: NDArray[np.floating]) -> NDArray[np.float64]:
     rows = np.ascontiguousarray(latents, dtype=np.float64)
     if rows.ndim != 2 or rows.size == 0:
         raise RecordingError(
@@ -135,7 +135,7 @@ def _checked_weights(weights: NDArray[np.floating] | None, n_points: int) -> NDA
     return counts
 
 
-def _kmeans_start(
+def kmeans_start(
     points: NDArray[np.float64], counts: NDArray[np.float64], cap: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Hard responsibilities from weighted k-means; never more components than distinct points that count."""

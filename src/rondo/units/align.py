@@ -28,7 +28,7 @@ from rondo.config import MixtureConfig, UnitAlignConfig
 from rondo.data.labels import OTHER
 from rondo.data.windows import Span
 from rondo.errors import ModelError, RecordingError, RondoWarning
-from rondo.mixture import fit_mixture
+from rondo.mixture import fit_components
 from rondo.mixture.autoencoder import FittedAutoencoder, fit_autoencoder
 from rondo.training.loop import batches, minimise
 from rondo.training.seeding import generators
@@ -246,7 +246,7 @@ def _clustered(
         warnings.simplefilter("ignore", RondoWarning)
         # All components are kept, so that the members of the light ones are known.
         whole = config.model_copy(update={"min_weight": 0.0})
-        mixture = fit_mixture(latents, whole, np.random.default_rng(seed), device=device)
+        mixture = fit_components(latents, whole, np.random.default_rng(seed), device=device)
     component = mixture.posterior(latents).argmax(axis=1)
     light = mixture.weights < min(config.min_weight, mixture.weights.max())
     return np.where(light[component], OTHER, component), autoencoder

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rondo.config import AcceptanceConfig, MixtureConfig
 from rondo.data.labels import runs_of
 from rondo.data.windows import Span
-from rondo.mixture import FittedMixture, acceptance_of
+from rondo.mixture import FittedMixture, acceptance_of, fit_components
 from rondo.units.timeline import centre_distances, smooth_spans
 from rondo.vocabulary import Vocabulary
 
@@ -28,9 +28,8 @@ def discover_units(
 
     Windows of dropped components join the entry that smoothing gives them. Ids follow first appearance.
     """
-    from rondo.mixture import fit_mixture  # brings torch, which takes seconds to import; only fitting needs it
-
-    mixture = fit_mixture(latents, config, rng, device=device)
+    # The fit starts at rows chosen by number; sorted, they do not tell which recording came first.
+    mixture = fit_components(latents[np.lexsort(latents.T)], config, rng, device=device)
     posterior = mixture.posterior(latents)
     centres = _member_means(latents, posterior.argmax(axis=1), mixture)
     distances = centre_distances(latents, centres)

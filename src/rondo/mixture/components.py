@@ -1,0 +1,22 @@
+"""The mixture that a configuration names, fitted. Both kinds bring torch, so each is imported when it is asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.config import MixtureConfig
+from rondo.mixture.fitted import FittedMixture
+
+
+def fit_components(
+    latents: NDArray[np.floating], config: MixtureConfig, rng: np.random.Generator, device: str = "cpu"
+) -> FittedMixture:
+    """Components of latents (n_windows, n_dims), as many as the data ask for."""
+    if config.kind == "deep_dpm":
+        from rondo.mixture.deep_dpm import fit_deep_dpm
+
+        return fit_deep_dpm(latents, config, rng, device)
+    from rondo.mixture.dp_gaussian import fit_mixture
+
+    return fit_mixture(latents, config, rng, device=device)

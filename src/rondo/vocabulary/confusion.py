@@ -1,0 +1,205 @@
+"""Which entries are confused with each other, and the tree of merges that mends it.
+
+Entries are fine by design, and a fine entry is often a part of something that recurs as a whole. If so, the windows of
+two entries lie among each other: let the five nearest windows that share no frame with a window predict its entry, and
+merge the pair that is confused most while
+
+    macro-F1 of the prediction - 1/K
+
+does not fall (K entries; 1/K is what a prediction without information would reach). The tree goes on until nothing is
+confused with anything, so that a user can look at both layers, and at any layer between.
+
+Neighbours are looked up in blocks, among at most 8,192 windows spread evenly over all, so that time and memory grow
+linearly. One core, 33 dimensions, 20 entries: 9,000 windows 0.4 s and 32 MB, 18,000 1.1 s and 38 MB, 36,000 2.7 s and
+49 MB; a recording of 2,000 windows takes 0.05 s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.data.labels import OTHER, Labels
+from rondo.data.windows import Span
+from rondo.errors import RecordingError, SettingError
+
+_NEIGHBOURS = 5
+_MOST_REFERENCES = 8192
+_BLOCK_NUMBERS = 1 << 20  # distances held at once, 8 MB
+_ROUNDING = 1e-12  # a criterion that falls by less has not fallen
+_NOBODY = -1
+
+
+@dataclass(frozen=True)
+class MergeStep:
+    """Entry `absorbed` joins entry `kept`, the one that appears first of the two."""
+
+    kept: int
+    absorbed: int
+    confusion: float  # share of the one taken for the other, both ways added: 0 (never) to 2 (always)
+    before: float  # macro-F1 - 1/K
+    after: float
+
+
+@dataclass(frozen=True, eq=False)
+class MergeTree:
+    """Fine labels of the windows, and the merges in their order: layer 0 is fine, layer `best` is where to stop."""
+
+    labels: Labels  # (n_windows,)
+    steps: tuple[MergeStep, ...]
+
+    @property
+    def best(self) -> int:
+        """Number of merges before the first that lets the criterion fall."""
+        falls = (i for i, step in enumerate(self.steps) if step.after < step.before - _ROUNDING)
+        return next(falls, len(self.steps))
+
+    def kept_at(self, n_merges: int) -> dict[int, int]:
+        """For every fine entry the entry it is part of after `n_merges` merges."""
+        if not 0 <= n_merges <= len(self.steps):
+            raise SettingError(f"this merge tree has {len(self.steps)} merges, got n_merges = {n_merges}")
+        kept = {int(id): int(id) for id in np.unique(self.labels)}
+        for step in self.steps[:n_merges]:
+            kept = {id: step.kept if group == step.absorbed else group for id, group in kept.items()}
+        return kept
+
+    def labels_at(self, n_merges: int) -> Labels:
+        """Labels of the windows after `n_merges` merges; OTHER stays OTHER."""
+        kept = self.kept_at(n_merges)
+        ids, codes = np.unique(self.labels, return_inverse=True)
+        return np.array([kept[int(id)] for id in ids], dtype=np.int32)[codes]
+
+
+def merge_tree(
+    embeddings: NDArray[np.floating], labels: NDArray[np.integer], spans: Sequence[Span], exclude: int
+) -> MergeTree:
+    """The merges of entries that are confused in embeddings (n_windows, n_dims), labels (n_windows,).
+
+    Windows of the same span that are at most `exclude` positions apart share frames, and do not predict each other:
+    (length - 1) // step for windows of `length` frames every `step`. Windows that are OTHER take no part.
+
+    >>> rng = np.random.default_rng(0)
+    >>> where = np.repeat([0.0, 0.0, 9.0], 50)  # the first two entries are one thing
+    >>> tree = merge_tree(where[:, None] + rng.normal(size=(150, 3)), np.repeat([4, 7, 2], 50), [(0, 150)], exclude=3)
+    >>> tree.best, tree.steps[0].kept, tree.steps[0].absorbed, np.unique(tree.labels_at(1)).tolist()
+    (1, 4, 7, [2, 4])
+    """
+    fine, points = _checked(embeddings, labels, spans, exclude)
+    members = np.flatnonzero(fine != OTHER)
+    if members.size == 0:
+        return MergeTree(fine, ())
+    ids, first, codes = np.unique(fine[members], return_index=True, return_inverse=True)
+    order = np.argsort(first)  # entries in order of appearance: what they are called decides nothing
+    entries = np.argsort(order)[codes]
+    neighbours = _neighbours(points[members], members, spans, exclude)
+    names = ids[order]
+    steps = tuple(
+        MergeStep(int(names[kept]), int(names[absorbed]), confusion, before, after)
+        for kept, absorbed, confusion, before, after in _merges(entries, neighbours)
+    )
+    return MergeTree(fine, steps)
+
+
+def _checked(
+    embeddings: NDArray[np.floating], labels: NDArray[np.integer], spans: Sequence[Span], exclude: int
+) -> tuple[Labels, NDArray[np.float64]]:
+    """Labels as int32, and embeddings of size 1, so that no distance overflows: only their order counts."""
+    points, fine = np.asarray(embeddings, dtype=np.float64), np.array(labels, dtype=np.int32)
+    if points.ndim != 2 or fine.shape != points.shape[:1]:
+        raise SettingError(
+            f"expected embeddings (n_windows, n_dims) and a label for each window, got {points.shape} and {fine.shape}"
+        )
+    if exclude < 0:
+        raise SettingError(f"exclude must be at least 0 windows, got {exclude}")
+    edges = [0, *(edge for span in spans for edge in span), fine.size]
+    if any(a > b for a, b in spans) or edges[::2] != edges[1::2]:
+        raise SettingError(f"expected window spans that cover 0 to {fine.size} without gaps, got {list(spans)[:5]}")
+    finite = np.isfinite(points).all(axis=1)
+    if not finite.all():
+        raise RecordingError(
+            f"non-finite embedding in window {int(finite.argmin())}; "
+            "the confusion of entries expects finite numbers: look at the recording there"
+        )
+    largest = np.abs(points).max(initial=0.0) or 1.0
+    return fine, points / largest
+
+
+# ---------------------------------------------------------------- who is near whom
+
+
+def _neighbours(
+    points: NDArray[np.float64], positions: NDArray[np.int64], spans: Sequence[Span], exclude: int
+) -> NDArray[np.int64]:
+    """The nearest windows that share no frame with each, nearest first, (n, 5); _NOBODY where there are no more."""
+    n = points.shape[0]
+    points = points - points.mean(axis=0)  # products of far-off points would round the distances away
+    references = np.arange(0, n, -(-n // _MOST_REFERENCES))
+    starts, stops = np.array(spans, dtype=np.int64).T
+    span = np.searchsorted(stops, positions, side="right")
+    # References lie in order, so those that share frames with a window are a run of columns.
+    first = np.searchsorted(positions[references], np.maximum(positions - exclude, starts[span]))
+    last = np.searchsorted(positions[references], np.minimum(positions + exclude + 1, stops[span]))
+    widest = np.arange((last - first).max())
+    others = points[references].T.copy()
+    half_norms = np.einsum("dn,dn->n", others, others) / 2
+    k = min(_NEIGHBOURS, references.size)
+    nearest = np.full((n, _NEIGHBOURS), _NOBODY, dtype=np.int64)
+    size = max(1, _BLOCK_NUMBERS // references.size)
+    for block in (slice(i, i + size) for i in range(0, n, size)):
+        distances = half_norms - points[block] @ others  # less |point|^2 / 2, which changes no order
+        row, offset = np.nonzero(widest < (last - first)[block, None])
+        distances[row, first[block][row] + offset] = np.inf
+        found = np.sort(np.argpartition(distances, k - 1, axis=1)[:, :k], axis=1)
+        lengths = np.take_along_axis(distances, found, axis=1)
+        by_length = np.argsort(lengths, axis=1, kind="stable")
+        found, lengths = np.take_along_axis(found, by_length, axis=1), np.take_along_axis(lengths, by_length, axis=1)
+        nearest[block, :k] = np.where(np.isfinite(lengths), references[found], _NOBODY)
+    return nearest
+
+
+def _predicted(entries: NDArray[np.int64], neighbours: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Most frequent entry among the neighbours of each window, of several the nearest one's; _NOBODY without any."""
+    seen = np.where(neighbours >= 0, entries[neighbours], _NOBODY)
+    votes = (seen[:, :, None] == seen[:, None, :]).sum(axis=2)
+    votes[seen == _NOBODY] = 0
+    return np.take_along_axis(seen, votes.argmax(axis=1)[:, None], axis=1)[:, 0]
+
+
+# ---------------------------------------------------------------- who is taken for whom
+
+
+def _confusions(entries: NDArray[np.int64], neighbours: NDArray[np.int64], n_entries: int) -> NDArray[np.int64]:
+    """Windows of entry i that are predicted to be of entry j, (n_entries, n_entries)."""
+    predicted = _predicted(entries, neighbours)
+    known = predicted != _NOBODY
+    cells = np.bincount(entries[known] * n_entries + predicted[known], minlength=n_entries**2)
+    return cells.reshape(n_entries, n_entries)
+
+
+def _criterion(confusions: NDArray[np.int64], n_left: int) -> float:
+    """macro-F1 - 1/K; rows of entries that were absorbed are empty."""
+    sizes = confusions.sum(axis=0) + confusions.sum(axis=1)
+    return float((2 * confusions.diagonal() / np.maximum(sizes, 1)).sum() / n_left - 1 / n_left)
+
+
+def _merges(
+    entries: NDArray[np.int64], neighbours: NDArray[np.int64]
+) -> Iterator[tuple[int, int, float, float, float]]:
+    """Kept, absorbed, confusion, criterion before and after, merge by merge, until nothing is confused."""
+    n_entries = n_left = int(entries.max()) + 1
+    confusions = _confusions(entries, neighbours, n_entries)
+    before = _criterion(confusions, n_left)
+    while n_left > 1:
+        taken = confusions / np.maximum(confusions.sum(axis=1, keepdims=True), 1)
+        mutual = np.triu(taken + taken.T, 1)
+        kept, absorbed = (int(i) for i in np.unravel_index(mutual.argmax(), mutual.shape))
+        if mutual[kept, absorbed] == 0:
+            return
+        entries = np.where(entries == absorbed, kept, entries)
+        confusions, n_left = _confusions(entries, neighbours, n_entries), n_left - 1
+        after = _criterion(confusions, n_left)
+        yield kept, absorbed, float(mutual[kept, absorbed]), before, after
+        before = after

@@ -1,0 +1,270 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+import torch
+from numpy.typing import NDArray
+from scipy.stats import multivariate_normal
+from sklearn.metrics import adjusted_rand_score
+
+from rondo.config import MixtureConfig
+from rondo.errors import RecordingError, RondoWarning, SettingError
+from rondo.mixture import FittedMixture, deep_dpm
+from rondo.mixture.deep_dpm import fit_deep_dpm
+from tests import naive_niw
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def blobs(n: int, n_dims: int, n_blobs: int, seed: int, spread: float = 0.2) -> tuple[Floats, Ints]:
+    """Round blobs at corners that are at least 3 apart, in random order."""
+    rng = np.random.default_rng(seed)
+    corners = 3.0 * np.eye(n_blobs, n_dims)
+    labels = rng.permutation(np.arange(n) % n_blobs)
+    return corners[labels] + spread * rng.normal(size=(n, n_dims)), labels
+
+
+def fit(x: NDArray[np.floating], seed: int = 0, start: int = 1, **settings: Any) -> FittedMixture:
+    return fit_deep_dpm(x, MixtureConfig(**settings), np.random.default_rng(seed), "cpu", start)
+
+
+def assert_finite(mixture: FittedMixture, x: NDArray[np.floating]) -> None:
+    assert mixture.n_components >= 1
+    for name in ("weights", "means", "precision_roots", "log_constants"):
+        assert np.isfinite(getattr(mixture, name)).all(), name
+    assert np.isfinite(mixture.bound)
+    posterior = mixture.posterior(x)
+    assert np.isfinite(posterior).all()
+    npt.assert_allclose(posterior.sum(axis=1), 1.0)
+
+
+# ---------------------------------------------------------------- what it finds
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("start", [1, 4])
+def test_three_blobs_from_too_few_and_from_too_many(covariance: str, start: int) -> None:
+    x, labels = blobs(120, 3, 3, seed=1)
+    found = fit(x, start=start, covariance=covariance)
+    assert found.n_components == 3
+    assert adjusted_rand_score(labels, found.posterior(x).argmax(axis=1)) == 1.0
+    npt.assert_allclose(np.sort(found.weights), 1 / 3, atol=0.01)
+    for mean in found.means:
+        assert np.linalg.norm(3.0 * np.eye(3) - mean, axis=1).min() < 0.15
+
+
+def test_two_coincident_components_merge() -> None:
+    """k-means puts four components on two blobs; two of them lie on each other."""
+    x, labels = blobs(120, 2, 2, seed=3)
+    found = fit(x, start=4)
+    assert found.n_components == 2
+    assert adjusted_rand_score(labels, found.posterior(x).argmax(axis=1)) == 1.0
+
+
+def test_one_blob_stays_one() -> None:
+    x = np.random.default_rng(0).normal(size=(200, 2))
+    assert fit(x).n_components == 1
+
+
+def test_100_windows_in_32_dimensions_with_diagonal_covariances() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(4, size=100)
+    x = 0.5 * rng.normal(size=(4, 32))[labels] + 0.2 * rng.normal(size=(100, 32))
+    found = fit(x, covariance="diagonal")
+    assert found.n_components == 4
+    assert adjusted_rand_score(labels, found.posterior(x).argmax(axis=1)) == 1.0
+
+
+def test_the_cap_refuses_splits() -> None:
+    x, _ = blobs(160, 4, 4, seed=4)
+    assert fit(x).n_components == 4
+    assert fit(x, component_cap=2).n_components == 2
+    assert fit(x, component_cap=1, start=3).n_components == 1
+
+
+def test_light_components_are_dropped_and_weights_stay_shares_of_all() -> None:
+    x, labels = blobs(140, 3, 3, seed=5)
+    x = np.concatenate([x[labels == 0], x[labels == 1], x[labels == 2][:10]])
+    kept, dropped = fit(x, min_weight=0.01), fit(x, min_weight=0.2)
+    assert (kept.n_components, dropped.n_components) == (3, 2)
+    assert kept.weights.sum() == pytest.approx(1)
+    npt.assert_allclose(dropped.weights, kept.weights[kept.weights > 0.2])
+    assert fit(x, min_weight=0.99).n_components == 1  # the heaviest always stays
+
+
+# ---------------------------------------------------------------- what it hands out
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_log_joint_is_that_of_the_gaussians(covariance: str) -> None:
+    x, _ = blobs(90, 3, 3, seed=6)
+    x = 7 * x @ np.array([[1, 0.4, 0], [0, 1, 0], [0, 0, 0.5]]) + 100
+    found = fit(x, covariance=covariance)
+    for k in range(found.n_components):
+        precision = found.precision_roots[k] @ found.precision_roots[k].T
+        gaussian = multivariate_normal(found.means[k], np.linalg.inv(precision))
+        npt.assert_allclose(found.log_joint(x)[:, k], np.log(found.weights[k]) + gaussian.logpdf(x), rtol=1e-8)
+        npt.assert_array_equal(found.precision_roots[k], np.triu(found.precision_roots[k]))
+
+
+def test_one_component_is_the_mode_under_the_prior() -> None:
+    x = np.random.default_rng(0).normal(size=(60, 2)) + 5
+    found = fit(x, component_cap=1)
+    scale = np.sqrt(((x - x.mean(0)) ** 2).sum(1).mean())
+    scatter = 0.005 * np.eye(2) + len(x) * np.cov(x.T, bias=True) / scale**2
+    covariance = scale**2 * scatter / (2 + 2 + len(x) + 2 + 2)  # freedom D + 2, and D + 2 more for the joint mode
+    npt.assert_allclose(np.linalg.inv(found.precision_roots[0] @ found.precision_roots[0].T), covariance, rtol=1e-8)
+    npt.assert_allclose(found.means[0], x.mean(0))
+
+
+def test_bound_is_the_evidence_of_the_partition() -> None:
+    x, labels = blobs(60, 3, 3, seed=7)
+    found = fit(x, concentration=2.5)
+    scale = np.sqrt(((x - x.mean(0)) ** 2).sum(1).mean())
+    prior = {"mean": np.zeros(3), "scatter": 0.005 * np.eye(3), "kappa": 1e-4, "freedom": 5.0}
+    evidence = naive_niw.log_partition((x - x.mean(0)) / scale, labels, 2.5, **prior)
+    seating = sum(np.log(i + 2.5) for i in range(60))  # the same for all partitions, and left out of the bound
+    assert found.bound == pytest.approx((evidence + seating) / 60 - 3 * np.log(scale), rel=1e-8)
+
+
+def test_same_fit_wherever_and_however_large_the_latents_are() -> None:
+    x, _ = blobs(90, 3, 3, seed=8)
+    a, b = fit(x), fit(1024.0 * x + 4096.0)
+    npt.assert_allclose(b.means, 1024 * a.means + 4096, rtol=1e-6)
+    npt.assert_allclose(b.precision_roots, a.precision_roots / 1024, rtol=1e-4, atol=1e-9)
+    npt.assert_allclose(b.posterior(1024 * x + 4096), a.posterior(x), atol=1e-4)
+
+
+def test_same_seed_same_fit_and_no_global_state() -> None:
+    x, _ = blobs(80, 2, 2, seed=9)
+    before = torch.get_rng_state()
+    a, b = fit(x, seed=3), fit(x, seed=3)
+    for name in ("weights", "means", "precision_roots", "log_constants"):
+        npt.assert_array_equal(getattr(a, name), getattr(b, name))
+    assert (a.bound, a.n_iterations) == (b.bound, b.n_iterations)
+    assert not np.array_equal(a.weights, fit(x, seed=4).weights)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no CUDA device here")
+def test_cuda_finds_what_the_cpu_finds() -> None:
+    x, _ = blobs(120, 3, 3, seed=1)
+    here, there = (fit_deep_dpm(x, MixtureConfig(), np.random.default_rng(0), device) for device in ("cpu", "cuda"))
+    npt.assert_array_equal(here.posterior(x).argmax(axis=1), there.posterior(x).argmax(axis=1))
+    npt.assert_allclose(there.means, here.means, atol=1e-3)
+    assert there.bound == pytest.approx(here.bound, rel=1e-6)
+
+
+# ---------------------------------------------------------------- the nets
+
+
+def nets(n_dims: int = 3, n_components: int = 4) -> deep_dpm._Nets:
+    return deep_dpm._Nets(n_dims, n_components, torch.Generator().manual_seed(0), "cpu")
+
+
+def test_halves_come_from_the_net_of_the_own_component_only() -> None:
+    net, codes = nets(), torch.randn(20, 3, generator=torch.Generator().manual_seed(1))
+    labels = torch.arange(20) % 4
+    found = net.halves(codes, labels)
+    for i, k in enumerate(labels.tolist()):
+        hidden = torch.relu(codes[i] @ net.half_hidden[k] + net.half_hidden_bias[k, 0])
+        expected = torch.softmax(hidden @ net.half_out[k] + net.half_out_bias[k, 0], dim=0)
+        torch.testing.assert_close(found[i], expected)
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_what_the_nets_learn_is_the_e_step_and_the_nearer_half(covariance: str) -> None:
+    x, labels = blobs(60, 3, 3, seed=10, spread=2.0)
+    labels = np.minimum(labels, 1)  # components of 20 and 40 windows
+    space = deep_dpm._space_of(x, covariance, "cpu")
+    partition = deep_dpm._started(space.points, torch.as_tensor(np.eye(2)[labels]))
+    y = space.points.flatten(1).numpy()
+    means, covariances = (part.numpy() for part in space.prior.mode(partition.moments))
+    density = np.empty((60, 2))
+    for k, share in enumerate((1 / 3, 2 / 3)):
+        sigma = covariances[k, 0] if covariance == "full" else np.diag(covariances[k, :, 0, 0])
+        density[:, k] = (share + 0.1) * multivariate_normal(means[k].ravel(), sigma).pdf(y)
+    expected = density / density.sum(axis=1, keepdims=True)
+    npt.assert_allclose(deep_dpm._targets(space, partition), (expected + 1e-5) / (1 + 2e-5), rtol=1e-4)
+    distances = deep_dpm._half_distances(space, partition).numpy()
+    for k, half in ((k, half) for k in range(2) for half in range(2)):
+        members = (labels == k) & (partition.halves.numpy() == half)
+        npt.assert_allclose(distances[members, half], ((y[members] - y[members].mean(0)) ** 2).sum(1), rtol=1e-3)
+
+
+def test_rearranged_nets_keep_what_stays() -> None:
+    net, codes = nets(), torch.randn(20, 3, generator=torch.Generator().manual_seed(1))
+    hidden = torch.relu(codes @ net.hidden + net.hidden_bias)
+    logits = (hidden @ net.out.T + net.out_bias).detach()
+    halves = net.halves(codes, torch.full((20,), 3)).detach()
+    net.rearrange([3, 0, 1, 1], n_kept=2)
+    torch.testing.assert_close(net(codes), torch.softmax(logits[:, [3, 0, 1, 1]], dim=1))
+    torch.testing.assert_close(net.halves(codes, torch.zeros(20, dtype=torch.int64)), halves)
+    new = net.halves(codes, torch.full((20,), 2))
+    assert not torch.allclose(new, net.halves(codes, torch.full((20,), 3)))
+
+
+# ---------------------------------------------------------------- edges
+
+_RNG = np.random.default_rng(0)
+EDGES = {
+    "one window": np.ones((1, 3)),
+    "two windows": np.array([[0.0, 1.0], [1.0, 0.0]]),
+    "constant": np.full((30, 4), 0.1),
+    "duplicates": np.repeat(_RNG.normal(size=(3, 3)), 10, axis=0),
+    "one dimension": _RNG.normal(size=(40, 1)),
+    "more dimensions than windows": _RNG.normal(size=(20, 32)),
+    "100 windows in 32 dimensions": _RNG.normal(size=(100, 32)),
+    "a constant dimension": np.column_stack([_RNG.normal(size=40), np.zeros(40)]),
+    "an outlier": np.concatenate([_RNG.normal(size=(40, 2)), [[1e9, 0.0]]]),
+    "huge": 1e90 * _RNG.normal(size=(30, 2)),
+    "tiny": 1e-200 * _RNG.normal(size=(30, 2)),
+}
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edges_are_fitted(name: str) -> None:
+    assert_finite(fit(EDGES[name]), EDGES[name])
+
+
+@pytest.mark.parametrize("name", ["one window", "two windows", "constant", "duplicates", "an outlier"])
+def test_edges_are_fitted_from_several_components(name: str) -> None:
+    assert_finite(fit(EDGES[name], covariance="diagonal", start=4), EDGES[name])
+
+
+def test_duplicates_are_told_apart() -> None:
+    assert fit(EDGES["duplicates"], covariance="diagonal").n_components == 3
+
+
+def test_latents_are_not_changed() -> None:
+    x, _ = blobs(40, 2, 2, seed=0)
+    kept = x.copy()
+    fit(x)
+    npt.assert_array_equal(x, kept)
+
+
+def test_bad_input_is_refused_in_one_line() -> None:
+    x, _ = blobs(20, 2, 2, seed=0)
+    for value in (np.nan, np.inf, 1e200):
+        broken = x.copy()
+        broken[7, 1] = value
+        with pytest.raises(RecordingError, match="in window 7, dimension 1"):
+            fit(broken)
+    with pytest.raises(RecordingError, match="at least one window"):
+        fit(np.zeros((0, 3)))
+    with pytest.raises(SettingError, match=r"'spherical' is not for DeepDPM; use 'full' or 'diagonal'"):
+        fit(x, covariance="spherical")
+    with pytest.raises(SettingError, match="start_components must be at least 1, got 0"):
+        fit(x, start=0)
+
+
+def test_too_few_epochs_are_told() -> None:
+    x, _ = blobs(60, 2, 2, seed=0)
+    with pytest.warns(RondoWarning, match=r"had not settled after 12 epochs; raise mixture\.max_iterations"):
+        found = fit(x, max_iterations=12)
+    assert found.n_iterations == 12
+    assert_finite(found, x)

@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import tracemalloc
+from itertools import pairwise
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from rondo.data.labels import OTHER
+from rondo.errors import RecordingError, SettingError
+from rondo.vocabulary import confusion
+from rondo.vocabulary.confusion import MergeTree, merge_tree
+from tests import naive_confusion
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Spans = list[tuple[int, int]]
+
+
+def scene(seed: int, n: int, n_entries: int, separation: float, other: float = 0.0) -> tuple[Floats, Ints, Spans]:
+    """Entries that hold for a while, around centres of their own, in up to three spans."""
+    rng = np.random.default_rng(seed)
+    runs = rng.integers(n_entries, size=n)
+    labels = np.repeat(runs, rng.integers(1, 6, size=n))[:n]
+    x = separation * rng.normal(size=(n_entries, 3))[labels] + rng.normal(size=(n, 3))
+    labels = np.where(rng.random(n) < other, OTHER, 10 + 3 * labels)
+    edges = np.unique([0, *rng.integers(0, n + 1, size=2), n])
+    return x, labels, [(int(a), int(b)) for a, b in pairwise(edges)]
+
+
+scenes = st.builds(
+    scene,
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 50),
+    n_entries=st.integers(1, 6),
+    separation=st.sampled_from([0.0, 0.7, 3.0]),
+    other=st.sampled_from([0.0, 0.2]),
+)
+
+
+def blobs(seed: int, sizes: list[int], separation: float, n_dims: int = 8) -> tuple[Floats, Ints]:
+    """Entries of these sizes in random order in time, at least `separation` deviations apart."""
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    return separation * np.eye(n_dims)[labels % n_dims] + 0.3 * rng.normal(size=(labels.size, n_dims)), labels
+
+
+# ---------------------------------------------------------------- by the definition
+
+
+@settings(max_examples=60, deadline=None)
+@given(scenes, st.integers(0, 4))
+def test_same_tree_as_by_the_definition(made: tuple[Floats, Ints, Spans], exclude: int) -> None:
+    x, labels, spans = made
+    tree = merge_tree(x, labels, spans, exclude)
+    expected = naive_confusion.merges(x, labels.tolist(), spans, exclude)
+    found = [(step.kept, step.absorbed, step.confusion, step.before, step.after) for step in tree.steps]
+    assert [step[:2] for step in found] == [step[:2] for step in expected]
+    npt.assert_allclose(np.array(found).reshape(-1, 5), np.array(expected).reshape(-1, 5), atol=1e-12)
+
+
+def test_no_neighbour_shares_frames_and_spans_are_crossed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confusion, "_BLOCK_NUMBERS", 70)  # blocks of one or two windows
+    x, labels, _ = scene(3, 40, 3, 1.0)
+    spans = [(0, 17), (17, 40)]
+    expected = naive_confusion.neighbours(x, labels.tolist(), spans, 4)
+    found = confusion._neighbours(x, np.arange(40), spans, 4)
+    assert found.tolist() == expected
+    assert any(i < 17 <= j for i, near in enumerate(expected) for j in near)  # the spans do see each other
+
+
+def test_more_windows_than_references(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, labels = blobs(0, [400, 300, 200], 3.0)
+    split = np.where((labels == 0) & (np.random.default_rng(1).random(900) < 0.5), 9, labels)
+    monkeypatch.setattr(confusion, "_MOST_REFERENCES", 100)
+    found = confusion._neighbours(x, np.arange(900), [(0, 900)], 2)
+    assert set(found.ravel().tolist()) <= set(range(0, 900, 9))
+    assert (np.abs(found - np.arange(900)[:, None]) > 2).all()
+    tree = merge_tree(x, split, [(0, 900)], 2)
+    npt.assert_array_equal(tree.labels_at(tree.best) == tree.steps[0].kept, labels == 0)
+
+
+def test_memory_does_not_grow_with_the_square() -> None:
+    x, labels = blobs(0, [2000, 2000], 0.0)
+    tracemalloc.start()
+    merge_tree(x, labels, [(0, 4000)], 3)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4000**2 * 8 / 3
+
+
+# ---------------------------------------------------------------- properties
+
+
+@settings(max_examples=40, deadline=None)
+@given(scenes, st.integers(0, 3), st.permutations(range(6)))
+def test_names_decide_nothing(made: tuple[Floats, Ints, Spans], exclude: int, names: list[int]) -> None:
+    x, labels, spans = made
+    rename = {OTHER: OTHER} | {10 + 3 * k: 7 * name for k, name in enumerate(names)}
+    renamed = np.array([rename[int(k)] for k in labels])
+    a, b = merge_tree(x, labels, spans, exclude), merge_tree(x, renamed, spans, exclude)
+    assert [(rename[s.kept], rename[s.absorbed], s.before, s.after) for s in a.steps] == [
+        (s.kept, s.absorbed, s.before, s.after) for s in b.steps
+    ]
+    assert a.best == b.best
+    npt.assert_array_equal([rename[int(k)] for k in a.labels_at(a.best)], b.labels_at(b.best))
+
+
+@settings(max_examples=40, deadline=None)
+@given(scenes)
+def test_each_layer_coarsens_the_one_before(made: tuple[Floats, Ints, Spans]) -> None:
+    x, labels, spans = made
+    tree = merge_tree(x, labels, spans, exclude=1)
+    npt.assert_array_equal(tree.labels_at(0), labels)
+    for n, step in enumerate(tree.steps):
+        fine, coarse = tree.labels_at(n), tree.labels_at(n + 1)
+        npt.assert_array_equal(coarse, np.where(fine == step.absorbed, step.kept, fine))
+        assert len(set(coarse)) == len(set(fine)) - 1
+        npt.assert_array_equal(coarse == OTHER, labels == OTHER)
+
+
+@settings(max_examples=40, deadline=None)
+@given(scenes)
+def test_criterion_is_a_chain_and_best_is_where_it_first_falls(made: tuple[Floats, Ints, Spans]) -> None:
+    tree = merge_tree(*made, exclude=1)
+    for step, following in zip(tree.steps, tree.steps[1:], strict=False):
+        assert step.after == following.before
+    assert all(step.after >= step.before - 1e-12 for step in tree.steps[: tree.best])
+    if tree.best < len(tree.steps):
+        assert tree.steps[tree.best].after < tree.steps[tree.best].before
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_was_split_by_chance_is_merged_first(seed: int) -> None:
+    x, labels = blobs(seed, [80, 60, 60, 40], separation=3.0)
+    rng = np.random.default_rng(seed)
+    split = np.where((labels == 0) & (rng.random(labels.size) < 0.5), 9, labels)
+    tree = merge_tree(x, split, [(0, labels.size)], 2)
+    assert {tree.steps[0].kept, tree.steps[0].absorbed} == {0, 9}
+    assert tree.best == 1
+    npt.assert_array_equal(tree.labels_at(1) == tree.steps[0].kept, labels == 0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6), st.lists(st.integers(8, 40), min_size=1, max_size=8))
+def test_well_separated_entries_are_never_merged(seed: int, sizes: list[int]) -> None:
+    x, labels = blobs(seed, sizes, separation=20.0)
+    tree = merge_tree(x, labels, [(0, labels.size)], 1)
+    assert tree.best == 0
+    assert tree.steps == ()
+
+
+@pytest.mark.parametrize("change", ["moved", "scaled", "rotated", "float32"])
+def test_only_distances_count(change: str) -> None:
+    x, labels, spans = scene(5, 200, 6, 1.0)
+    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    changed = {"moved": x + 1e3, "scaled": x * 1e120, "rotated": x @ rotation, "float32": x.astype(np.float32)}[change]
+    assert merge_tree(x, labels, spans, 2).steps == merge_tree(changed, labels, spans, 2).steps
+
+
+# ---------------------------------------------------------------- edges
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3])
+def test_few_windows(n: int) -> None:
+    tree = merge_tree(np.zeros((n, 2)), np.arange(n), [(0, n)] if n else [], 0)
+    assert tree.labels_at(len(tree.steps)).shape == (n,)
+
+
+def test_where_all_windows_share_frames_nothing_is_known() -> None:
+    x, labels, _ = scene(0, 30, 4, 0.0)
+    assert merge_tree(x, labels, [(0, 30)], 30).steps == ()
+
+
+def test_identical_windows_give_a_whole_tree() -> None:
+    tree = merge_tree(np.ones((40, 3)), np.arange(40) % 4, [(0, 40)], 1)
+    assert 1 <= len(tree.steps) <= 3
+
+
+def test_only_other() -> None:
+    tree = merge_tree(np.ones((5, 2)), np.full(5, OTHER), [(0, 5)], 1)
+    assert (tree.steps, tree.best, tree.labels_at(0).tolist()) == ((), 0, [OTHER] * 5)
+
+
+def test_inputs_are_not_changed_nor_shared() -> None:
+    x, labels, spans = scene(1, 60, 4, 0.5)
+    kept, labels_32 = x.copy(), labels.astype(np.int32)
+    tree = merge_tree(x, labels_32, spans, 1)
+    labels_32[:] = 0
+    npt.assert_array_equal(x, kept)
+    npt.assert_array_equal(tree.labels, labels)
+
+
+def test_kept_at_names_every_fine_entry() -> None:
+    x, labels = blobs(0, [50, 50, 50], 0.0)
+    tree = merge_tree(x, labels, [(0, 150)], 1)
+    assert len(tree.steps) == 2
+    assert tree.kept_at(0) == {0: 0, 1: 1, 2: 2}
+    assert set(tree.kept_at(2).values()) == {int(labels[0])}
+
+
+def test_bad_input_is_refused_in_one_line() -> None:
+    x, labels, spans = scene(0, 20, 3, 1.0)
+    broken = x.copy()
+    broken[7, 1] = np.nan
+    with pytest.raises(RecordingError, match="non-finite embedding in window 7"):
+        merge_tree(broken, labels, spans, 1)
+    with pytest.raises(SettingError, match=r"a label for each window, got \(20, 3\) and \(19,\)"):
+        merge_tree(x, labels[:-1], spans, 1)
+    with pytest.raises(SettingError, match="exclude must be at least 0"):
+        merge_tree(x, labels, spans, -1)
+    for gap in ([], [(0, 19)], [(1, 20)], [(0, 5), (6, 20)], [(0, 12), (9, 20)]):
+        with pytest.raises(SettingError, match="spans that cover 0 to 20 without gaps"):
+            merge_tree(x, labels, gap, 1)
+    with pytest.raises(SettingError, match="has 0 merges, got n_merges = 1"):
+        MergeTree(np.zeros(3, np.int32), ()).labels_at(1)
