@@ -118,6 +118,17 @@ def test_a_new_phrase_takes_the_nearest_motif_or_falls_apart() -> None:
     assert set(strange.tolist()) <= set(model.ids) | {OTHER}
 
 
+def test_fitting_reads_what_reading_reads() -> None:
+    """Counts in the phrase book are those of the timeline: every occurrence is a usage of its motif."""
+    model, line, _ = fitted()
+    labels = model.timeline(line)
+    occurrences = np.bincount(labels.ids[labels.begins], minlength=len(model.ids))
+    for id in model.ids:
+        counted = sum(usage.count for usage in model.usages if usage.motif == id)
+        assert 0 < counted <= occurrences[id]
+    assert sum(usage.count for usage in model.usages) >= 0.95 * labels.begins.sum()
+
+
 def test_no_windows_no_motifs() -> None:
     model, _, _ = fitted()
     empty = Timeline(np.zeros(0, np.int32), np.zeros(0), ())
@@ -148,6 +159,7 @@ def test_sampled_stretches_begin_like_spans(n_runs: int) -> None:
 def test_composition_brackets_what_is_often_missing() -> None:
     assert composition({(1, 2, 3): 9, (1, 3): 1}) == "u1 u2 u3"
     assert composition({(1, 2, 3): 6, (1, 3): 4}) == "u1 [u2] u3"
+    assert composition({(3,): 0}) == "u3"  # a unit that never occurred where motifs were learned anew
 
 
 def test_recurring_contents() -> None:

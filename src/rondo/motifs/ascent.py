@@ -19,6 +19,8 @@ from scipy.special import digamma, gammaln
 
 from rondo.motifs.grammar import Flags, Float, Grammar, Ints, PairTables, RunPairs, forward_backward
 
+_LEAST_LOG = -230.0  # three such factors in a row are still a number; only priors below 0.005 come near
+
 
 class Counts(NamedTuple):
     """How often each rule of a grammar was used; the axes of a batch of Grammars."""
@@ -46,7 +48,7 @@ class Counts(NamedTuple):
 
     def expected_log(self, prior: float) -> Grammar:
         """E[log p] of every rule under the posterior Dirichlet rows."""
-        return Grammar(*(_expected_log(prior + table) for table in self))
+        return Grammar(*(np.maximum(_expected_log(prior + table), _LEAST_LOG) for table in self))
 
     def divergence(self, prior: float) -> Float:
         """KL(posterior || prior) over all rows, (n_starts,)."""

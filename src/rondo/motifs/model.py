@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, Labels, runs_of
 from rondo.motifs.grammar import Grammar, decode_runs
-from rondo.motifs.phrases import LONGEST_PHRASE, Content, Phrase, composition, content_distances, content_of
+from rondo.motifs.phrases import Content, Phrase, composition, content_distances, content_of
 from rondo.units.timeline import Timeline
 
 
@@ -83,16 +83,10 @@ class MotifModel:
         if self.grammar is None:
             return [(int(unit),) for unit in runs.units], [0] * runs.units.size, None
         codes = np.searchsorted(np.array(self.unit_ids), runs.units)
-        motifs, begins, posterior = decode_runs(codes, runs.first, self.grammar)
+        headings, begins, posterior = decode_runs(codes, runs.first, self.grammar)
         edges = np.flatnonzero(begins)
-        phrases: list[Phrase] = []
-        headings: list[int] = []
-        for part, heading in zip(np.split(runs.units, edges[1:]), motifs[edges].tolist(), strict=True):
-            units = part.tolist()
-            found = [tuple(units)] if len(units) <= LONGEST_PHRASE else [(unit,) for unit in units]
-            phrases += found
-            headings += [heading] * len(found)
-        return phrases, headings, posterior
+        phrases = [tuple(part.tolist()) for part in np.split(runs.units, edges[1:])]
+        return phrases, headings[edges].tolist(), posterior
 
     def named(self, phrases: Sequence[Phrase], headings: Sequence[int]) -> tuple[Labels, NDArray[np.bool_]]:
         """The motif of each run, and where occurrences begin."""

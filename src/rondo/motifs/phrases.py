@@ -4,8 +4,7 @@ The grammar has cut the runs into phrases and filed each under one of its motifs
 few units in common (Jaccard distance of their unit sets, average linkage) are different motifs after all: a grammar
 may well file "any single gesture" under one heading. The order of units is the grammar's business, and how often a
 cycle goes round (u6 u5 u6 u5 ...) does not matter. A phrase of one unit is that unit, standing for itself. A longer
-phrase that stands alone recurs nowhere: it is read as its units. So is a very long one: a grammar may file the whole of
-a session that was recorded twice under one heading, which is memory in the data, but not a motif.
+phrase that stands alone recurs nowhere: it is read as its units.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ Phrase = tuple[int, ...]
 Content = tuple[int, tuple[int, ...]]
 
 _ALONE = -1  # the heading of single units: a unit is itself wherever the grammar files it
-LONGEST_PHRASE = 10  # units; the paper's motifs have 2 to 10 (Table MotifFormer)
 MOST_PHRASES = 400  # distinct phrases beyond this are not compared pairwise: the table grows with the square
 
 
@@ -44,6 +42,18 @@ def phrase_distances(some: Sequence[Phrase], others: Sequence[Phrase]) -> NDArra
     from rapidfuzz.process import cdist
 
     return np.asarray(cdist(some, others, scorer=Levenshtein.normalized_distance, dtype=np.float64))
+
+
+def recurrence(phrases: Sequence[Phrase]) -> float:
+    """Of the runs in phrases of several units, the share whose phrase occurs again, word for word.
+
+    >>> recurrence([(0,), (1, 2), (0,), (1, 2), (3, 4, 5, 6)])
+    0.5
+    """
+    counts = Counter(phrase for phrase in phrases if len(phrase) > 1)
+    composed = sum(n * len(phrase) for phrase, n in counts.items())
+    again = sum(n * len(phrase) for phrase, n in counts.items() if n > 1)
+    return again / composed if composed else 0.0
 
 
 def recurring(phrases: Sequence[Phrase], headings: Sequence[int], cut: float) -> dict[Content, int]:
