@@ -1,6 +1,8 @@
 """How well planted units and motifs are recovered: mean over seeds, both levels, beside the clock.
 
-python benchmarks/planted_quality.py [n_seeds] [n_frames]
+python benchmarks/planted_quality.py [n_seeds] [n_frames] [first_seed]
+
+The constants of the motif search were chosen while looking at seeds 0 to 5, so the first seed is 20.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ from rondo.data.synthetic import plant
 from rondo.metrics import evaluate
 
 
-def main(n_seeds: int = 5, n_frames: int = N_FRAMES) -> None:
+def main(n_seeds: int = 10, n_frames: int = N_FRAMES, first_seed: int = 20) -> None:
     rows: dict[str, list[list[float]]] = {"units": [], "motifs": [], "units, clock": [], "motifs, clock": []}
-    for seed in range(n_seeds):
+    for seed in range(first_seed, first_seed + n_seeds):
         stream = plant(n_frames=n_frames, seed=seed)
         labelling = Rondo(seed=seed).fit(stream.recording).predict(stream.recording)
         pairs = {"units": (stream.unit_truth, labelling.units), "motifs": (stream.motif_truth, labelling.motifs)}

@@ -54,7 +54,7 @@ def test_asked_to_stop_while_writing(here: Path, number: signal.Signals, code: i
 
 
 def test_asked_to_stop_while_learning(here: Path) -> None:
-    np.save(here / "x.npy", plant(n_frames=30_000, seed=0).recording.values)
+    np.save(here / "x.npy", plant(n_frames=12_000, seed=0).recording.values)
     before = tree(here)
     child = started("-m", "rondo", "discover", "x.npy", "--out", "out")
     wait_for(child, "[1/3] units")
@@ -77,13 +77,13 @@ def test_killed_while_writing(here: Path) -> None:
 
 @pytest.mark.slow
 def test_killed_at_any_moment(here: Path) -> None:
-    np.save(here / "x.npy", plant(n_frames=30_000, seed=0).recording.values)
+    np.save(here / "x.npy", plant(n_frames=12_000, seed=0).recording.values)
     begun = time.monotonic()
     child = started("-m", "rondo", "discover", "x.npy", "--out", "whole")
     child.communicate()
     needed_s = time.monotonic() - begun
     whole = set(tree(here / "whole"))
-    for i, share in enumerate(np.linspace(0.4, 1.05, 6)):
+    for i, share in enumerate(np.linspace(0.5, 1.05, 4)):
         child = started("-m", "rondo", "discover", "x.npy", "--out", f"out{i}")
         try:
             child.wait(timeout=share * needed_s)

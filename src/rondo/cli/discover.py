@@ -163,9 +163,7 @@ def _findings(models: Sequence[Rondo]) -> list[str]:
     """What the whole run says about composition and comparability, honestly."""
     found = []
     if all(model.motif_model_.grammar is None for model in models):
-        found.append(
-            "The data give no evidence that units compose into longer motifs: every unit is its own motif here."
-        )
+        found.append(_FLAT)
     if len(models) > 1:
         found.append(_OWN_VOCABULARIES)
         lengths = sorted({model.window_length_frames_ for model in models})
@@ -174,7 +172,7 @@ def _findings(models: Sequence[Rondo]) -> list[str]:
     return found
 
 
-_FLAT = "The data give no evidence that units compose into longer motifs: every unit is its own motif here."
+_FLAT = "No composition of units into longer motifs recurs here: every unit is its own motif."
 _OWN_VOCABULARIES = "Every recording has a vocabulary of its own: the same id in two recordings means nothing."
 
 
