@@ -31,7 +31,7 @@ def model(stream: PlantedStream) -> Rondo:
     return Rondo(seed=0).fit(stream.recording)
 
 
-def same(some: Labelling, other: Labelling) -> None:
+def assert_same(some: Labelling, other: Labelling) -> None:
     for name in ("units", "motifs", "unit_scores", "motif_scores"):
         npt.assert_array_equal(getattr(some, name), getattr(other, name))
 
@@ -55,7 +55,7 @@ def test_fit_returns_self_and_leaves_settings_alone(stream: PlantedStream, model
     before = fresh.get_params()
     assert fresh.fit(stream.recording) is fresh
     assert fresh.get_params() == before
-    same(fresh.predict(stream.recording), model.predict(stream.recording))
+    assert_same(fresh.predict(stream.recording), model.predict(stream.recording))
 
 
 @pytest.mark.parametrize("call", ["predict", "save", "fit_motifs"])
@@ -88,7 +88,7 @@ def test_what_this_version_cannot_do_is_refused(settings: dict[str, object], wor
 def test_saved_and_loaded_predicts_the_same_bits(model: Rondo, stream: PlantedStream, tmp_path: Path) -> None:
     model.save(tmp_path / "a")
     again = Rondo.load(tmp_path / "a")
-    same(again.predict(stream.recording), model.predict(stream.recording))
+    assert_same(again.predict(stream.recording), model.predict(stream.recording))
     again.save(tmp_path / "b")
     for name in ("manifest.json", "tensors.safetensors"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
@@ -118,13 +118,13 @@ def test_tables_arrays_and_recordings_are_the_same(stream: PlantedStream) -> Non
     columns = {f"c{i}": values[:, i] for i in range(values.shape[1])}
     reference = Rondo(window=75).fit(values).predict(values)
     for table in (pd.DataFrame(columns), pl.DataFrame(columns)):
-        same(Rondo(window=75).fit(table).predict(table), reference)
+        assert_same(Rondo(window=75).fit(table).predict(table), reference)
 
 
 def test_channels_go_by_name_not_by_order(model: Rondo, stream: PlantedStream) -> None:
     recording = stream.recording
     turned = Recording(recording.values[:, ::-1], recording.rate, recording.channels[::-1], "turned")
-    same(model.predict(turned), model.predict(recording))
+    assert_same(model.predict(turned), model.predict(recording))
 
 
 def test_timestamps_equal_a_rate(stream: PlantedStream, model: Rondo) -> None:
@@ -194,7 +194,7 @@ def test_a_failed_fit_leaves_the_model_as_it_was(stream: PlantedStream) -> None:
     before = model.predict(stream.recording.values)
     with pytest.raises(RecordingError):
         model.fit(np.ones((100, 2)))
-    same(model.predict(stream.recording.values), before)
+    assert_same(model.predict(stream.recording.values), before)
 
 
 @pytest.mark.parametrize("prior", [1e-4, 0.005, 10.0])
@@ -270,8 +270,8 @@ def test_other_ways_of_a_stage_fit_save_and_repeat(ways: dict[str, str], stream:
     models[0].save(tmp_path / "model")
     models.append(Rondo.load(tmp_path / "model"))
     first, second, loaded = (model.predict(recording) for model in models)
-    same(first, second)
-    same(first, loaded)
+    assert_same(first, second)
+    assert_same(first, loaded)
 
 
 # ---------------------------------------------------------------- how well
