@@ -28,7 +28,7 @@ few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthChec
 many = settings(few, max_examples=120)
 
 
-def read_or_refuse(path: Path, content: bytes) -> Recording | None:
+def assert_read_or_refused(path: Path, content: bytes) -> Recording | None:
     path.write_bytes(content)
     try:
         recording = read_recording(path)
@@ -65,14 +65,14 @@ def valid(suffix: str) -> bytes:
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_the_files_to_be_damaged_are_sound(tmp_path: Path, suffix: str) -> None:
-    assert read_or_refuse(tmp_path / f"a{suffix}", valid(suffix)) is not None
+    assert assert_read_or_refused(tmp_path / f"a{suffix}", valid(suffix)) is not None
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @few
 @given(content=st.binary(max_size=300))
 def test_random_bytes(tmp_path: Path, suffix: str, content: bytes) -> None:
-    read_or_refuse(tmp_path / f"a{suffix}", content)
+    assert_read_or_refused(tmp_path / f"a{suffix}", content)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".npy", ".npz", ".h5"])
@@ -83,7 +83,9 @@ def test_flipped_bits_and_lost_ends(tmp_path: Path, suffix: str, data: st.DataOb
     places = st.integers(0, len(content) - 1)
     for place, bit in data.draw(st.lists(st.tuples(places, st.integers(0, 7)), max_size=4)):
         content[place] ^= 1 << bit
-    read_or_refuse(tmp_path / f"a{suffix}", bytes(content[: data.draw(st.one_of(st.just(len(content)), places))]))
+    assert_read_or_refused(
+        tmp_path / f"a{suffix}", bytes(content[: data.draw(st.one_of(st.just(len(content)), places))])
+    )
 
 
 def test_flipped_bits_in_parquet(tmp_path: Path) -> None:
@@ -95,8 +97,8 @@ def test_flipped_bits_in_parquet(tmp_path: Path) -> None:
         (tmp_path / f"{number}.parquet").write_bytes(content.tobytes()[: rng.integers(1, 2 * content.size)])
     child = f"""
 from pathlib import Path
-from tests.data.test_files_fuzz import read_or_refuse
-outcomes = [read_or_refuse(path, path.read_bytes()) for path in sorted(Path({str(tmp_path)!r}).iterdir())]
+from tests.data.test_files_fuzz import assert_read_or_refused
+outcomes = [assert_read_or_refused(path, path.read_bytes()) for path in sorted(Path({str(tmp_path)!r}).iterdir())]
 print(sum(outcome is None for outcome in outcomes), len(outcomes))
 """
     root = Path(__file__).parents[2]
@@ -112,7 +114,7 @@ print(sum(outcome is None for outcome in outcomes), len(outcomes))
 @example("1,2\n\n\r\n")
 @example('x\n"1"\n""')
 def test_text_that_is_almost_a_table(tmp_path: Path, text: str) -> None:
-    read_or_refuse(tmp_path / "a.csv", text.encode())
+    assert_read_or_refused(tmp_path / "a.csv", text.encode())
 
 
 floats = st.floats(width=32, allow_infinity=False)
@@ -142,7 +144,7 @@ def written(values: np.ndarray, separator: str, line_end: str, missing: str) -> 
 def test_what_is_written_comes_back(
     tmp_path: Path, values: np.ndarray, separator: str, line_end: str, missing: str
 ) -> None:
-    recording = read_or_refuse(tmp_path / "a.csv", written(values, separator, line_end, missing))
+    recording = assert_read_or_refused(tmp_path / "a.csv", written(values, separator, line_end, missing))
     if np.isnan(values).all():
         assert recording is None
         return
