@@ -12,7 +12,7 @@ from rondo.config import RondoConfig, resolve
 
 WAYS = {
     "encoder.name": ("summary_stats", "ts2vec", "time_mae", "mantis"),
-    "units.method": ("slow", "unit_align"),
+    "units.method": ("slow", "unit_align", "direct"),
     "motifs.method": ("grammar", "motif_former", "none"),
 }
 

@@ -105,7 +105,7 @@ def test_a_setting_of_a_way_not_chosen_says_whose_it_is(order: int) -> None:
         "leave it out or change encoder.name"
     )
     says = refused("encoder.output_dim", 8)
-    assert "belongs to encoder.name = 'ts2vec', 'time_mae' or 'mantis'" in says
+    assert "belongs to encoder.name = 'ts2vec' or 'time_mae'" in says
     says = refused("motifs.acceptance.radius_quantile", 0.9)
     assert says.startswith("setting 'motifs.acceptance' belongs to motifs.method = 'motif_former'")
 
@@ -145,7 +145,7 @@ def test_only_settings_of_the_chosen_ways_are_suggested() -> None:
             "encoder.name must be 'summary_stats', 'ts2vec', 'time_mae' or 'mantis', got 'ts2vek'; "
             "did you mean 'ts2vec'?",
         ),
-        ("units.method", 3, "units.method must be 'slow' or 'unit_align', got 3"),
+        ("units.method", 3, "units.method must be 'slow', 'unit_align' or 'direct', got 3"),
     ],
 )
 def test_a_bad_value_is_named_once_with_what_was_expected(name: str, value: Any, says: str) -> None:

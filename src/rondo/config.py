@@ -154,21 +154,27 @@ class TimeMAEConfig(_Stage):
     """Time-MAE, trained per recording."""
 
     name: Literal["time_mae"] = "time_mae"
-    output_dim: int = _setting(64, "paper: app. Time-MAE", ge=1)
+    output_dim: int = _setting(64, "paper: app. Time-MAE; four heads share it", ge=1, multiple_of=4)
     patch_frames: int = _setting(2, "paper: app. Time-MAE", ge=1)
     encoder_layers: int = _setting(4, "paper: app. Time-MAE", ge=1)
     regressor_layers: int = _setting(2, "paper: app. Time-MAE", ge=1)
     dropout: float = _setting(0.1, "paper: app. Time-MAE", ge=0, lt=1)
     batch_size: int = _setting(64, "paper: app. Time-MAE", ge=2)
     epochs: int = _setting(10, "paper: app. Time-MAE", ge=0)
+    learning_rate: float = _setting(1e-3, "paper: app. encoders, default of the official implementation", gt=0)
+    fit_share: float = _setting(
+        1.0, "ours: share of the stream, from its start, that training may see; 1 = all", gt=0, le=1
+    )
 
 
 class MantisConfig(_Stage):
     """MantisV2, pretrained and frozen."""
 
     name: Literal["mantis"] = "mantis"
-    output_dim: int = _setting(512, "paper: app. MantisV2", ge=1)
-    input_frames: int = _setting(512, "paper: app. MantisV2, windows resized linearly", ge=1)
+    weights: str = _setting(
+        "", "ours: folder with config.json and model.safetensors of Hugging Face paris-noah/MantisV2; never downloaded"
+    )
+    input_frames: int = _setting(512, "paper: app. MantisV2, windows resized linearly", ge=2)
     layer_index: int = _setting(2, "paper: app. MantisV2, return_transf_layer=2", ge=0)
 
 
@@ -198,15 +204,21 @@ class SlowUnitsConfig(_Stage):
 
     method: Literal["slow"] = "slow"
     pca_dim: int = _setting(30, "ours: recurrence study, step 2", ge=1)
-    dimension: int = _setting(4, "ours: recurrence study; 3 favours few long units, 8 favours MoF and F1@50", ge=1)
+    dimension: Literal["auto"] | Annotated[int, Field(ge=1)] = _setting(
+        "auto", "ours: the directions, 2 to 8, that stay correlated for a window length or longer (docs/units.md)"
+    )
     ridge: float = _setting(0.1, "ours: recurrence study; without it some direction is slow by accident", ge=0)
     persistence: float = _setting(
         1.0,
         "ours: a unit that usually lasts less than this many window lengths is a passage between units",
         ge=0,
     )
+    window_weight: Literal["overlap", "one"] = _setting(
+        "overlap", "ours: a window counts as step/length observations, the frames it adds (docs/units.md)"
+    )
     mixture: MixtureConfig = MixtureConfig()
     transition_scale: float = _setting(2.0, "paper: Table UnitAlign, Viterbi transition scale", ge=0)
+    merge: bool = _setting(False, "ours: whether units that are confused with each other are one (docs/units.md)")
 
 
 class UnitAlignConfig(_Stage):
@@ -230,6 +242,16 @@ class UnitAlignConfig(_Stage):
     patience: int = _setting(2, "paper: Table UnitAlign", ge=1)
     mixture: MixtureConfig = MixtureConfig(covariance="diagonal", latent_dim=32, component_cap=30)
     transition_scale: float = _setting(2.0, "paper: Table UnitAlign", ge=0)
+    merge: bool = _setting(False, "ours: whether units that are confused with each other are one; not in the paper")
+
+
+class DirectUnitsConfig(_Stage):
+    """Ablation "w/o UnitAlign": the mixture on the encoder's own space, standardised."""
+
+    method: Literal["direct"] = "direct"
+    mixture: MixtureConfig = MixtureConfig(covariance="diagonal", latent_dim=32, component_cap=30)
+    transition_scale: float = _setting(2.0, "paper: Table UnitAlign", ge=0)
+    merge: bool = _setting(False, "ours: whether units that are confused with each other are one; not in the paper")
 
 
 class AcceptanceConfig(_Stage):
@@ -303,7 +325,7 @@ class ContinualConfig(_Stage):
 
 
 EncoderConfig = Annotated[SummaryStatsConfig | TS2VecConfig | TimeMAEConfig | MantisConfig, Field(discriminator="name")]
-UnitsConfig = Annotated[SlowUnitsConfig | UnitAlignConfig, Field(discriminator="method")]
+UnitsConfig = Annotated[SlowUnitsConfig | UnitAlignConfig | DirectUnitsConfig, Field(discriminator="method")]
 MotifsConfig = Annotated[GrammarMotifsConfig | MotifFormerConfig | NoMotifsConfig, Field(discriminator="method")]
 
 

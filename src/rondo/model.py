@@ -36,6 +36,7 @@ from rondo.units.model import UnitModel, fit_units
 Progress = Callable[[str, int, int], None]
 """Called as progress(stage, done, total) before each step."""
 
+_STAGES = ("encoder", "units", "motifs")  # each draws from a generator of its own
 _RATE_TOLERANCE = 0.01  # recordings whose rates differ by less share one vocabulary
 _LONGEST_WINDOW = 1_000_000  # frames; a model folder that asks for more is damaged, and would ask for all memory
 
@@ -90,21 +91,23 @@ class Rondo:
         _refuse_unbuilt(config)
         recordings = as_recordings(recordings)
         tell = progress or _silent
-        rngs = generators(config.seed, ("units", "motifs"))
+        rngs = generators(config.seed, _STAGES)
         device = resolve_device(config.device)
 
-        tell("preparing", 0, 3)
+        tell("preparing", 0, 4)
         rate = _common_rate(recordings)
         preprocessor = Preprocessor.fit(recordings, config.preprocess)
         signals = [preprocessor.apply(recording) for recording in recordings]
         length, step = window_and_step(signals, config.windows)
-        windows = [_windows(signal, length, step) for signal in signals]
-        tell("units", 1, 3)
-        units = fit_units([w for w in windows if len(w)], config.encoder, config.units, rngs["units"], device)
-        tell("motifs", 2, 3)
-        timelines = [units.timeline(w) for w in windows if len(w)]
-        motifs = fit_motifs(timelines, units.vocabulary.ids, config.motifs, rngs["motifs"])
-        tell("done", 3, 3)
+        windows = [w for w in (_windows(signal, length, step) for signal in signals) if len(w)]
+        tell("encoder", 1, 4)
+        encoder = build_encoder(config.encoder, int(rngs["encoder"].integers(2**31)), device).fit(windows)
+        tell("units", 2, 4)
+        units = fit_units(windows, encoder, config.units, rngs["units"], device)
+        tell("motifs", 3, 4)
+        timelines = [units.timeline(w) for w in windows]
+        motifs = fit_motifs(timelines, units.ids, config.motifs, rngs["motifs"])
+        tell("done", 4, 4)
 
         self.config_, self.preprocessor_ = config, preprocessor
         self.unit_model_, self.motif_model_ = units, motifs
@@ -120,8 +123,8 @@ class Rondo:
         timelines = [timeline for timeline in timelines if timeline.ids.size]
         if not timelines:
             raise RecordingError("no recording is long enough for one window; motifs cannot be learned from nothing")
-        rng = generators(self.config_.seed, ("units", "motifs"))["motifs"]
-        self.motif_model_ = fit_motifs(timelines, self.unit_model_.vocabulary.ids, self.config_.motifs, rng)
+        rng = generators(self.config_.seed, _STAGES)["motifs"]
+        self.motif_model_ = fit_motifs(timelines, self.unit_model_.ids, self.config_.motifs, rng)
         self.provenance_ = self.provenance_ | {"motifs_refitted_on": provenance_of(recordings)["recordings"]}
         return self
 

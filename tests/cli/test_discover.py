@@ -29,7 +29,7 @@ SEGMENTS = {
 }
 SUMMARY_KEYS = {
     "schema", "rondo_version", "method", "seed", "window_length_frames", "step_frames",
-    "findings", "recordings", "units", "motifs", "config",
+    "findings", "recordings", "units", "unit_merges", "motifs", "config",
 }  # fmt: skip
 
 

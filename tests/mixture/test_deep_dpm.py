@@ -180,7 +180,7 @@ def test_halves_come_from_the_net_of_the_own_component_only() -> None:
 def test_what_the_nets_learn_is_the_e_step_and_the_nearer_half(covariance: str) -> None:
     x, labels = blobs(60, 3, 3, seed=10, spread=2.0)
     labels = np.minimum(labels, 1)  # components of 20 and 40 windows
-    space = deep_dpm._space_of(x, covariance, "cpu")
+    space = deep_dpm._space_of(x, covariance, 1.0, "cpu")
     partition = deep_dpm._started(space.points, torch.as_tensor(np.eye(2)[labels]))
     y = space.points.flatten(1).numpy()
     means, covariances = (part.numpy() for part in space.prior.mode(partition.moments))

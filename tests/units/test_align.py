@@ -252,7 +252,7 @@ def test_foreign_tensors_are_refused_in_one_line(name: str, fitted: UnitAlignmen
     missing = {key: tensor for key, tensor in tensors.items() if key != name}
     misshapen = {**tensors, name: np.zeros((2, 3, 4), dtype=np.float32)}
     for wrong in (missing, misshapen):
-        with pytest.raises(ModelError, match="do not fit together") as caught:
+        with pytest.raises(ModelError, match=r"do not fit together|tensor '(up|inward)\.weight' is") as caught:
             UnitAlignment.restore(wrong, SMALL)
         assert "\n" not in str(caught.value)
 
@@ -312,7 +312,7 @@ def test_a_non_finite_representation_is_named(bad: float, fitted: UnitAlignment)
 
 @pytest.mark.parametrize("shape", [(0, 4), (5, 0), (5,)])
 def test_no_representations_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(RecordingError, match="expects representations"):
+    with pytest.raises(RecordingError, match="expect representations"):
         fit_unit_align(np.zeros(shape, dtype=np.float32), (), SMALL, 0, "cpu")
 
 

@@ -13,7 +13,7 @@ from rondo.config import MixtureConfig
 from rondo.data.labels import runs_of
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand
-from rondo.units.discover import _persisting, discover_units
+from rondo.units.discover import Evidence, _persisting, discover_units
 from rondo.units.timeline import centre_distances, decode
 from rondo.vocabulary import Vocabulary
 
@@ -32,7 +32,9 @@ def discovered(
     latents: Floats, shortest_run: float, spans: tuple[tuple[int, int], ...] = (), seed: int = 0
 ) -> Vocabulary:
     spans = spans or ((0, latents.shape[0]),)
-    return discover_units(latents, spans, PENALTY, shortest_run, MixtureConfig(), np.random.default_rng(seed), "cpu")
+    return discover_units(
+        latents, spans, Evidence(PENALTY, shortest_run, 1.0), MixtureConfig(), np.random.default_rng(seed), "cpu"
+    )
 
 
 BACK_AND_FORTH = [(0.0, 0.0, 40), (2.0, 1.0, 2), (4.0, 0.0, 40), (2.0, 1.0, 2)] * 8

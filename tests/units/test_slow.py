@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
-from rondo.units.slow import SlowProjection, fit_slow
+from rondo.units.slow import SlowProjection, fit_slow, fit_slow_enough
 from tests import naive_units as naive
 
 Floats = NDArray[np.float64]
@@ -218,3 +218,34 @@ def test_silent_and_repeated_dimensions(ridge: float) -> None:
 )
 def test_any_finite_representations(y: Floats, ridge: float) -> None:
     assert_usable(fit_slow(y, ((0, len(y)),), 30, 4, ridge), y)
+
+
+# ---------------------------------------------------------------- how many dimensions
+
+
+def stays(n_windows: int, corr_lengths: list[float], step_share: float, seed: int) -> Floats:
+    """Independent unit processes x' = a x + noise whose correlation falls to 1/e after that many window lengths."""
+    rng = np.random.default_rng(seed)
+    a = np.exp(-step_share / np.array(corr_lengths))
+    noise = rng.normal(size=(n_windows, a.size)) * np.sqrt(1 - a**2)
+    x = np.zeros_like(noise)
+    for t in range(1, n_windows):
+        x[t] = a * x[t - 1] + noise[t]
+    return x
+
+
+@pytest.mark.parametrize("step_share", [0.1, 0.25, 0.5])
+@pytest.mark.parametrize("n_slow", [2, 3, 5, 8])
+def test_as_many_dimensions_as_stay_correlated_for_a_window(n_slow: int, step_share: float) -> None:
+    y = stays(6000, [4.0] * n_slow + [0.25] * 6, step_share, seed=n_slow)
+    spans = ((0, 2500), (2500, 6000))
+    chosen = fit_slow_enough(y, spans, 30, step_share, 0.02)
+    assert chosen.slowness.size == n_slow
+    npt.assert_array_equal(chosen.matrix, fit_slow(y, spans, 30, 8, 0.02).matrix[:, :n_slow])
+
+
+def test_never_fewer_than_two_dimensions_nor_more_than_eight() -> None:
+    fast, slow = stays(500, [0.2] * 5, 0.25, seed=0), stays(9000, [5.0] * 12, 0.25, seed=1)
+    assert fit_slow_enough(fast, ((0, 500),), 30, 0.25, 0.1).slowness.size == 2
+    assert fit_slow_enough(slow, ((0, 9000),), 30, 0.25, 0.0).slowness.size == 8
+    assert fit_slow_enough(fast[:, :1], ((0, 500),), 30, 0.25, 0.1).slowness.size == 1  # there is but one

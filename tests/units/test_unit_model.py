@@ -9,9 +9,19 @@ import numpy.testing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from rondo.config import SlowUnitsConfig, SummaryStatsConfig
+from rondo.config import (
+    DirectUnitsConfig,
+    MixtureConfig,
+    SlowUnitsConfig,
+    SummaryStatsConfig,
+    UnitAlignConfig,
+    UnitsConfig,
+)
 from rondo.data.windows import Windows
+from rondo.encoders import FittedEncoder, Tensors, build_encoder
+from rondo.errors import ModelError, RecordingError
 from rondo.units.model import UnitModel, fit_units, joined_spans
 from tests.contracts import planted, windows_of
 
@@ -21,9 +31,14 @@ def signals() -> list[Windows]:
     return [windows_of(planted(600)), windows_of(planted(900, seed=1), spans=((0, 400), (430, 900)))]
 
 
+def fitted(signals: list[Windows], config: UnitsConfig) -> UnitModel:
+    encoder = build_encoder(SummaryStatsConfig()).fit(signals)
+    return fit_units(signals, encoder, config, np.random.default_rng(0), "cpu")
+
+
 @pytest.fixture(scope="module")
 def model(signals: list[Windows]) -> UnitModel:
-    return fit_units(signals, SummaryStatsConfig(), SlowUnitsConfig(), np.random.default_rng(0), "cpu")
+    return fitted(signals, SlowUnitsConfig())
 
 
 def test_support_counts_every_window_of_every_signal(model: UnitModel, signals: list[Windows]) -> None:
@@ -34,14 +49,73 @@ def test_support_counts_every_window_of_every_signal(model: UnitModel, signals: 
     assert sum(entry.support for entry in model.vocabulary) == sum(len(windows) for windows in signals)
 
 
-def test_restored_reads_the_same_bits(model: UnitModel, signals: list[Windows]) -> None:
+SMALL = MixtureConfig(covariance="diagonal", latent_dim=3, component_cap=6, autoencoder_epochs=2)
+WAYS: tuple[UnitsConfig, ...] = (
+    SlowUnitsConfig(),
+    SlowUnitsConfig(dimension=3, window_weight="one", merge=True),
+    UnitAlignConfig(init_epochs=2, max_rounds=1, patience=1, mixture=SMALL),
+    DirectUnitsConfig(mixture=SMALL),
+    DirectUnitsConfig(mixture=SMALL.model_copy(update={"latent_dim": 0}), merge=True),
+)
+
+
+@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
+@pytest.mark.parametrize("config", WAYS, ids=lambda config: f"{config.method}{'+merge' * config.merge}")
+def test_restored_reads_the_same_bits(config: UnitsConfig, signals: list[Windows]) -> None:
+    model = fitted(signals, config)
     tensors = {name: np.array(tensor) for name, tensor in model.tensors().items()}
-    again = UnitModel.restore(tensors, SummaryStatsConfig(), SlowUnitsConfig())
+    again = UnitModel.restore(tensors, SummaryStatsConfig(), config)
     for windows in signals:
         npt.assert_array_equal(again.timeline(windows).ids, model.timeline(windows).ids)
         npt.assert_array_equal(again.timeline(windows).distances, model.timeline(windows).distances)
     assert again.penalty == model.penalty
     assert again.vocabulary.ids == model.vocabulary.ids
+    assert again.tree.steps == model.tree.steps
+    assert again.ids == model.ids
+
+
+def test_merging_shows_a_coarser_layer_of_the_same_units(signals: list[Windows]) -> None:
+    over_split = {"dimension": 8, "window_weight": "one", "persistence": 0.0}
+    fine, merged = (fitted(signals, SlowUnitsConfig(**over_split, merge=merge)) for merge in (False, True))
+    assert merged.n_merges == fine.tree.best > 0
+    assert fine.n_merges == 0
+    assert set(merged.ids) < set(fine.ids) == set(fine.vocabulary.ids)
+    kept = fine.tree.kept_at(fine.tree.best)
+    for windows in signals:
+        npt.assert_array_equal(merged.timeline(windows).ids, [kept[int(id)] for id in fine.timeline(windows).ids])
+        npt.assert_array_equal(merged.timeline(windows).distances, fine.timeline(windows).distances)
+
+
+def test_a_merge_tree_of_other_units_is_refused(model: UnitModel) -> None:
+    tensors = dict(model.tensors())
+    tensors["merges.ids"] = np.append(np.asarray(tensors["merges.ids"]), 99)
+    with pytest.raises(ModelError, match="the merge tree is about units"):
+        UnitModel.restore(tensors, SummaryStatsConfig(), SlowUnitsConfig())
+
+
+class Broken:
+    """An encoder whose output overflowed at one place."""
+
+    def __init__(self, encoder: FittedEncoder) -> None:
+        self.encoder = encoder
+
+    saw_whole_stream = False
+
+    def encode(self, windows: Windows) -> NDArray[np.float32]:
+        y = self.encoder.encode(windows)
+        y[7, 2] = np.inf
+        return y
+
+    def tensors(self) -> Tensors:
+        return {}
+
+
+@pytest.mark.parametrize("config", WAYS[:1] + WAYS[2:4], ids=lambda config: config.method)
+def test_a_non_finite_representation_is_refused_in_one_line(config: UnitsConfig, signals: list[Windows]) -> None:
+    encoder = Broken(build_encoder(SummaryStatsConfig()).fit(signals))
+    with pytest.raises(RecordingError, match="non-finite representation inf in window 7, dimension 2") as caught:
+        fit_units(signals, encoder, config, np.random.default_rng(0), "cpu")
+    assert "\n" not in str(caught.value)
 
 
 def test_a_signal_without_windows_has_an_empty_timeline(model: UnitModel) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER
-from rondo.errors import RecordingError, SettingError
+from rondo.errors import ModelError, RecordingError, SettingError
 from rondo.vocabulary import confusion
 from rondo.vocabulary.confusion import MergeTree, merge_tree
 from tests import naive_confusion
@@ -73,15 +73,14 @@ def test_no_neighbour_shares_frames_and_spans_are_crossed(monkeypatch: pytest.Mo
     assert any(i < 17 <= j for i, near in enumerate(expected) for j in near)  # the spans do see each other
 
 
-def test_more_windows_than_references(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_the_most_windows_a_sample_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     x, labels = blobs(0, [400, 300, 200], 3.0)
     split = np.where((labels == 0) & (np.random.default_rng(1).random(900) < 0.5), 9, labels)
-    monkeypatch.setattr(confusion, "_MOST_REFERENCES", 100)
-    found = confusion._neighbours(x, np.arange(900), [(0, 900)], 2)
-    assert set(found.ravel().tolist()) <= set(range(0, 900, 9))
-    assert (np.abs(found - np.arange(900)[:, None]) > 2).all()
-    tree = merge_tree(x, split, [(0, 900)], 2)
-    npt.assert_array_equal(tree.labels_at(tree.best) == tree.steps[0].kept, labels == 0)
+    monkeypatch.setattr(confusion, "_MOST_WINDOWS", 100)
+    tree = merge_tree(x, split, [(0, 900)], 20)
+    every_ninth = merge_tree(x[::9], split[::9], [(0, 100)], 2)
+    assert (tree.ids, tree.steps) == (every_ninth.ids, every_ninth.steps)
+    npt.assert_array_equal(tree.coarsened(split, tree.best) == tree.steps[0].kept, labels == 0)
 
 
 def test_memory_does_not_grow_with_the_square() -> None:
@@ -107,7 +106,7 @@ def test_names_decide_nothing(made: tuple[Floats, Ints, Spans], exclude: int, na
         (s.kept, s.absorbed, s.before, s.after) for s in b.steps
     ]
     assert a.best == b.best
-    npt.assert_array_equal([rename[int(k)] for k in a.labels_at(a.best)], b.labels_at(b.best))
+    npt.assert_array_equal([rename[int(k)] for k in a.coarsened(labels, a.best)], b.coarsened(renamed, b.best))
 
 
 @settings(max_examples=40, deadline=None)
@@ -115,9 +114,9 @@ def test_names_decide_nothing(made: tuple[Floats, Ints, Spans], exclude: int, na
 def test_each_layer_coarsens_the_one_before(made: tuple[Floats, Ints, Spans]) -> None:
     x, labels, spans = made
     tree = merge_tree(x, labels, spans, exclude=1)
-    npt.assert_array_equal(tree.labels_at(0), labels)
+    npt.assert_array_equal(tree.coarsened(labels, 0), labels)
     for n, step in enumerate(tree.steps):
-        fine, coarse = tree.labels_at(n), tree.labels_at(n + 1)
+        fine, coarse = tree.coarsened(labels, n), tree.coarsened(labels, n + 1)
         npt.assert_array_equal(coarse, np.where(fine == step.absorbed, step.kept, fine))
         assert len(set(coarse)) == len(set(fine)) - 1
         npt.assert_array_equal(coarse == OTHER, labels == OTHER)
@@ -142,7 +141,7 @@ def test_what_was_split_by_chance_is_merged_first(seed: int) -> None:
     tree = merge_tree(x, split, [(0, labels.size)], 2)
     assert {tree.steps[0].kept, tree.steps[0].absorbed} == {0, 9}
     assert tree.best == 1
-    npt.assert_array_equal(tree.labels_at(1) == tree.steps[0].kept, labels == 0)
+    npt.assert_array_equal(tree.coarsened(split, 1) == tree.steps[0].kept, labels == 0)
 
 
 @settings(max_examples=30, deadline=None)
@@ -168,7 +167,7 @@ def test_only_distances_count(change: str) -> None:
 @pytest.mark.parametrize("n", [0, 1, 2, 3])
 def test_few_windows(n: int) -> None:
     tree = merge_tree(np.zeros((n, 2)), np.arange(n), [(0, n)] if n else [], 0)
-    assert tree.labels_at(len(tree.steps)).shape == (n,)
+    assert tree.coarsened(np.arange(n), len(tree.steps)).shape == (n,)
 
 
 def test_where_all_windows_share_frames_nothing_is_known() -> None:
@@ -183,16 +182,28 @@ def test_identical_windows_give_a_whole_tree() -> None:
 
 def test_only_other() -> None:
     tree = merge_tree(np.ones((5, 2)), np.full(5, OTHER), [(0, 5)], 1)
-    assert (tree.steps, tree.best, tree.labels_at(0).tolist()) == ((), 0, [OTHER] * 5)
+    assert (tree.steps, tree.best, tree.ids) == ((), 0, ())
 
 
-def test_inputs_are_not_changed_nor_shared() -> None:
+def test_inputs_are_not_changed() -> None:
     x, labels, spans = scene(1, 60, 4, 0.5)
     kept, labels_32 = x.copy(), labels.astype(np.int32)
     tree = merge_tree(x, labels_32, spans, 1)
-    labels_32[:] = 0
     npt.assert_array_equal(x, kept)
-    npt.assert_array_equal(tree.labels, labels)
+    npt.assert_array_equal(labels_32, labels)
+    assert tree.ids == tuple(sorted(set(labels.tolist()) - {OTHER}))
+
+
+def test_tensors_round_trip_and_a_foreign_tree_is_refused() -> None:
+    tree = merge_tree(*scene(1, 60, 4, 0.5), 1)
+    assert tree.steps
+    again = MergeTree.restore(tree.tensors())
+    assert (again.ids, again.steps) == (tree.ids, tree.steps)
+    none = merge_tree(np.ones((5, 2)), np.full(5, OTHER), [(0, 5)], 1)
+    assert MergeTree.restore(none.tensors()).steps == ()
+    twice = {**tree.tensors(), "steps": np.repeat(tree.tensors()["steps"], 2, axis=0)}
+    with pytest.raises(ModelError, match="the merge tree merges"):
+        MergeTree.restore(twice)
 
 
 def test_kept_at_names_every_fine_entry() -> None:
@@ -217,4 +228,4 @@ def test_bad_input_is_refused_in_one_line() -> None:
         with pytest.raises(SettingError, match="spans that cover 0 to 20 without gaps"):
             merge_tree(x, labels, gap, 1)
     with pytest.raises(SettingError, match="has 0 merges, got n_merges = 1"):
-        MergeTree(np.zeros(3, np.int32), ()).labels_at(1)
+        MergeTree((0, 1), ()).kept_at(1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_module
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from rondo.data.recording import Recording
     from rondo.labelling import Labelling
     from rondo.model import Rondo
-    from rondo.report.run import Run
+    from rondo.report.run import Run, Words
 
 METHODS = ("rondo", "clock")
 _CLOCK_PIECES = 20  # as in the control that scores above the paper's own row on MoCap
@@ -48,7 +49,8 @@ def discover(
         typer.Option("--states", metavar="N", help="Pieces per recording, for --method clock; 20 if not given."),
     ] = None,
     encoder: Annotated[
-        str | None, typer.Option("--encoder", metavar="NAME", help="How windows are represented: summary_stats.")
+        str | None,
+        typer.Option("--encoder", metavar="NAME", help="summary_stats (default), ts2vec, time_mae or mantis."),
     ] = None,
     rate: options.Rate = None,
     key: options.Key = None,
@@ -153,9 +155,21 @@ def run_of(
         recordings,
         sources,
         labellings,
-        [{id: one.motif_model_.composition(id) for id in one.motif_model_.ids} for one in models],
+        [_words(one) for one in models],
         _findings(models),
         **extra,
+    )
+
+
+def _words(model: Rondo) -> Words:
+    from rondo.report.run import Words
+
+    tree = model.unit_model_.tree
+    advised = tree.kept_at(tree.best)
+    return Words(
+        {id: "" if kept == id else f"u{kept}" for id, kept in advised.items()},
+        {id: model.motif_model_.composition(id) for id in model.motif_model_.ids},
+        [asdict(step) | {"advised": number < tree.best} for number, step in enumerate(tree.steps)],
     )
 
 
@@ -181,7 +195,7 @@ def _clock_run(recordings: list[Recording], sources: dict[str, str], states: int
 
     from rondo.labelling import Labelling
     from rondo.metrics import clock_labels
-    from rondo.report.run import Run
+    from rondo.report.run import Run, Words
 
     shortest = min(recordings, key=lambda recording: recording.n_frames)
     if states > shortest.n_frames:
@@ -209,7 +223,7 @@ def _clock_run(recordings: list[Recording], sources: dict[str, str], states: int
         recordings,
         sources,
         labellings,
-        [{}] * len(recordings),
+        [Words()] * len(recordings),
         findings,
         per_recording=True,
     )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from rondo.config import EncoderConfig, SummaryStatsConfig, TS2VecConfig
+from rondo.config import EncoderConfig, SummaryStatsConfig, TimeMAEConfig, TS2VecConfig
 from rondo.encoders.base import Encoder, FittedEncoder, Representations, Tensors
 from rondo.encoders.summary_stats import SummaryStats
-from rondo.errors import SettingError
 
 __all__ = ["Encoder", "FittedEncoder", "Representations", "Tensors", "build_encoder"]
 
@@ -18,7 +17,10 @@ def build_encoder(config: EncoderConfig, seed: int = 0, device: str = "cpu") -> 
         from rondo.encoders.ts2vec import TS2Vec  # brings torch, which takes seconds to import
 
         return TS2Vec(config, seed, device)
-    raise SettingError(
-        f"encoder.name = '{config.name}' is not in this version of Rondo; "
-        "use encoder.name = 'summary_stats' or 'ts2vec'"
-    )
+    if isinstance(config, TimeMAEConfig):
+        from rondo.encoders.time_mae import TimeMAE
+
+        return TimeMAE(config, seed, device)
+    from rondo.encoders.mantis import Mantis
+
+    return Mantis(config, device)

@@ -9,7 +9,6 @@ the maximum over a window's frames is its representation.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, repeat
@@ -17,17 +16,18 @@ from typing import cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.optim.swa_utils import AveragedModel
 
 from rondo.config import TS2VecConfig
 from rondo.data.windows import Span, Windows
 from rondo.encoders.base import Representations, Tensors
+from rondo.encoders.training_windows import training_windows
 from rondo.encoders.ts2vec_losses import hierarchical_contrast
 from rondo.encoders.ts2vec_net import TS2VecNet
 from rondo.errors import ModelError, SettingError
 from rondo.training.loop import batches, minimise
+from rondo.training.networks import load_weights, weights_of
 
 _MASKED_SHARE = 0.5  # of a view's frames, TS2Vec section 3.2
 _DROPPED_SHARE = 0.1  # of the outputs, official implementation
@@ -48,7 +48,7 @@ class TS2Vec:
 
     def fit(self, windows: Sequence[Windows]) -> FittedTS2Vec:
         """Train on all windows that lie within the first `fit_share` of the stream, recordings taken in order."""
-        stream, starts, length = _training_windows(windows, self.config.fit_share)
+        stream, starts, length = training_windows(windows, self.config.fit_share)
         generator = torch.Generator().manual_seed(self.seed)
         net = self._net(stream.shape[1])
         net.fill(generator)
@@ -75,16 +75,9 @@ class TS2Vec:
         try:
             net = self._net(int(tensors["entry.weight"].shape[1]))
             log = tuple(np.asarray(tensors[_LOG], np.float64).tolist())
-            weights = {name: torch.tensor(np.asarray(tensors[name], np.float32)) for name in net.state_dict()}
         except KeyError as error:
             raise ModelError(f"the encoder's tensor {error} is missing; fit and save the model again") from None
-        for name, weight in net.state_dict().items():
-            if weight.shape != weights[name].shape:
-                raise ModelError(
-                    f"the encoder's tensor '{name}' is {tuple(weights[name].shape)}, its settings make it "
-                    f"{tuple(weight.shape)}; fit and save the model again"
-                )
-        net.load_state_dict(weights)
+        load_weights(net, tensors, "encoder")
         return FittedTS2Vec(self, net, log)
 
     def _net(self, n_channels: int) -> TS2VecNet:
@@ -119,8 +112,7 @@ class FittedTS2Vec:
 
     def tensors(self) -> Tensors:
         """Everything learned, as arrays, for the model folder."""
-        weights = {name: weight.cpu().numpy().copy() for name, weight in self.net.state_dict().items()}
-        return {**weights, _LOG: np.array(self.training_log, dtype=np.float64)}
+        return {**weights_of(self.net), _LOG: np.array(self.training_log, dtype=np.float64)}
 
 
 # ---------------------------------------------------------------- what training sees
@@ -194,24 +186,3 @@ def _outputs(net: TS2VecNet, stream: Tensor, firsts: Tensor, view: View) -> Tens
     frames = stream[index.to(stream.device)]  # (n_frames, n_windows, n_channels)
     outputs: Tensor = net(frames, view.masked.to(stream.device), view.kept)
     return outputs * view.dropout.to(stream.device)
-
-
-def _training_windows(windows: Sequence[Windows], share: float) -> tuple[Tensor, Tensor, int]:
-    """Frames (n_frames, n_channels), the first frame of each window that training may see, frames per window."""
-    n_frames = sum(w.grid.n_frames for w in windows)
-    seen, length = math.floor(share * n_frames), max(w.grid.length_frames for w in windows)
-    values: list[NDArray[np.float32]] = []
-    starts: list[NDArray[np.int64]] = []
-    first = 0
-    for w in windows:
-        values.append(w.values[: max(0, seen - first)])
-        starts.append(first + w.grid.starts)
-        first += w.grid.n_frames
-    chosen = np.concatenate(starts)
-    chosen = chosen[chosen + length <= seen]
-    if not chosen.size:
-        raise SettingError(
-            f"encoder.fit_share = {share:g} leaves TS2Vec no whole window: windows.length is {length} frames, the "
-            f"stream's share {seen} of {n_frames}; raise the share, or shorten the windows"
-        )
-    return torch.from_numpy(np.concatenate(values)), torch.from_numpy(chosen), length

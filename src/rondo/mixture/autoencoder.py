@@ -20,22 +20,13 @@ from torch import nn
 from rondo.config import MixtureConfig
 from rondo.errors import ModelError, RecordingError, SettingError
 from rondo.training.loop import batches, minimise
+from rondo.training.networks import load_weights, seeded_linear, settled, weights_of
 
 _HIDDEN_DIM = 128
 _BATCH_SIZE = 256
 _LEARNING_RATE = 1e-3
 _LEAST_STEPS = 40  # of 90 to 200 windows, 20 steps leave 30 % of the variance unexplained, 40 steps 11 to 13 %
 _ROUNDING = 1e-6  # relative; embeddings that differ by less, as float32 does, are constant
-
-
-def seeded_linear(n_in: int, n_out: int, generator: torch.Generator) -> nn.Linear:
-    """torch's linear layer with torch's own start, U(-1/sqrt(n_in), 1/sqrt(n_in)), drawn from the generator."""
-    layer: nn.Linear = nn.utils.skip_init(nn.Linear, n_in, n_out)  # type: ignore[no-untyped-call]
-    bound = 1 / math.sqrt(n_in)
-    with torch.no_grad():
-        layer.weight.uniform_(-bound, bound, generator=generator)
-        layer.bias.uniform_(-bound, bound, generator=generator)
-    return layer
 
 
 class Autoencoder(nn.Module):
@@ -74,8 +65,7 @@ class FittedAutoencoder:
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""
-        learned = {name: tensor.float().numpy() for name, tensor in self.network.state_dict().items()}
-        return {**learned, "centre": self.centre, "scale": np.array([self.scale, self.unexplained])}
+        return {**weights_of(self.network), "centre": self.centre, "scale": np.array([self.scale, self.unexplained])}
 
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> FittedAutoencoder:
@@ -85,16 +75,11 @@ class FittedAutoencoder:
             centre = np.asarray(rest.pop("centre"), dtype=np.float64)
             scale, unexplained = (float(number) for number in np.asarray(rest.pop("scale"), dtype=np.float64))
             network = Autoencoder(centre.size, rest["latent.bias"].size, torch.Generator())
-            network.load_state_dict({name: torch.from_numpy(np.array(tensor)) for name, tensor in rest.items()})
         except (KeyError, ValueError, TypeError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise ModelError(f"the autoencoder's tensors do not fit together ({reason}); fit the model again") from None
+        load_weights(network, rest, "autoencoder")
         return cls(centre, scale, settled(network), unexplained)
-
-
-def settled(network: Autoencoder) -> Autoencoder:
-    """The network as a value: float64, on the CPU, without gradients."""
-    return network.double().cpu().requires_grad_(False)
 
 
 def fit_autoencoder(

@@ -10,13 +10,20 @@ from rondo.mixture.fitted import FittedMixture
 
 
 def fit_components(
-    latents: NDArray[np.floating], config: MixtureConfig, rng: np.random.Generator, device: str = "cpu"
+    latents: NDArray[np.floating],
+    config: MixtureConfig,
+    rng: np.random.Generator,
+    window_weight: float = 1.0,
+    device: str = "cpu",
 ) -> FittedMixture:
-    """Components of latents (n_windows, n_dims), as many as the data ask for."""
+    """Components of latents (n_windows, n_dims), as many as the data ask for.
+
+    A window counts as `window_weight` observations: windows that overlap are not independent of each other.
+    """
     if config.kind == "deep_dpm":
         from rondo.mixture.deep_dpm import fit_deep_dpm
 
-        return fit_deep_dpm(latents, config, rng, device)
+        return fit_deep_dpm(latents, config, rng, device, window_weight=window_weight)
     from rondo.mixture.dp_gaussian import fit_mixture
 
-    return fit_mixture(latents, config, rng, device=device)
+    return fit_mixture(latents, config, rng, np.full(len(latents), window_weight), device=device)

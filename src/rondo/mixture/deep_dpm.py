@@ -54,14 +54,18 @@ def fit_deep_dpm(
     rng: np.random.Generator,
     device: str = "cpu",
     start_components: int = 1,
+    window_weight: float = 1.0,
 ) -> FittedMixture:
-    """Fit on latents (n_windows, n_dims), from `start_components` (at most the cap) found by k-means."""
+    """Fit on latents (n_windows, n_dims), from `start_components` (at most the cap) found by k-means.
+
+    A window counts as `window_weight` observations where evidence decides: in the modes and in the Hastings ratios.
+    """
     if config.covariance == "spherical":
         raise SettingError("mixture.covariance = 'spherical' is not for DeepDPM; use 'full' or 'diagonal'")
     if start_components < 1:
         raise SettingError(f"start_components must be at least 1, got {start_components}")
     rows = checked_latents(latents)
-    space = _space_of(rows, config.covariance, device)
+    space = _space_of(rows, config.covariance, window_weight, device)
     start = kmeans_start(rows, np.ones(len(rows)), min(start_components, config.component_cap), rng)
     partition = _started(space.points, torch.as_tensor(start, device=device))
     training = _Training(space.codes, partition.n_components, rng)
@@ -99,6 +103,7 @@ class _Space:
     origin: NDArray[np.float64]  # (n_dims,)
     scale: float
     prior: NormalInverseWishart
+    window_weight: float
 
     @property
     def codes(self) -> torch.Tensor:
@@ -106,7 +111,7 @@ class _Space:
         return (self.points.flatten(1) * math.sqrt(self.origin.size)).float()
 
 
-def _space_of(rows: NDArray[np.float64], covariance: str, device: str) -> _Space:
+def _space_of(rows: NDArray[np.float64], covariance: str, window_weight: float, device: str) -> _Space:
     origin = rows.mean(axis=0)
     centred = rows - origin
     scale = math.sqrt(float((centred**2).sum(axis=1).mean()))
@@ -116,7 +121,8 @@ def _space_of(rows: NDArray[np.float64], covariance: str, device: str) -> _Space
     points = points[:, None, :] if covariance == "full" else points[:, :, None]
     n_blocks, d = points.shape[1:]
     scatter = _SCATTER * torch.eye(d, dtype=points.dtype, device=device).expand(n_blocks, d, d)
-    return _Space(points, origin, scale, NormalInverseWishart(points.new_zeros(n_blocks, d), scatter, _KAPPA, d + 2))
+    prior = NormalInverseWishart(points.new_zeros(n_blocks, d), scatter, _KAPPA, d + 2)
+    return _Space(points, origin, scale, prior, window_weight)
 
 
 # ---------------------------------------------------------------- the nets
@@ -235,16 +241,17 @@ def _proposed(
 ) -> Change | None:
     """What a round of proposals changes: splits in even rounds, merges in odd ones."""
     if n_rounds % 2 == 0:
-        halves = partition.counted_halves(space.points)
+        halves = partition.counted_halves(space.points).weighted(space.window_weight)
         chosen = accepted_splits(halves, space.prior, config.concentration, config.component_cap, rng)
         return split(space.points, partition, chosen) if chosen else None
-    pairs = accepted_merges(partition.counted(space.points), space.prior, config.concentration, rng)
+    parts = partition.counted(space.points).weighted(space.window_weight)
+    pairs = accepted_merges(parts, space.prior, config.concentration, rng)
     return merge(space.points, partition, pairs) if pairs else None
 
 
 def _gaussians(space: _Space, moments: Moments) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Means (K, n_blocks, d), precision roots (K, n_blocks, d, d) and log normalisers (K,) of the components."""
-    means, covariances = space.prior.mode(moments)
+    means, covariances = space.prior.mode(moments.weighted(space.window_weight))
     roots = torch.linalg.cholesky(covariances)
     identity = torch.eye(roots.shape[-1], dtype=roots.dtype, device=roots.device).expand_as(roots)
     precision_roots = torch.linalg.solve_triangular(roots, identity, upper=False).transpose(-1, -2)
@@ -270,7 +277,8 @@ def _targets(space: _Space, partition: Partition) -> torch.Tensor:
 
 def _half_distances(space: _Space, partition: Partition) -> torch.Tensor:
     """Squared distance of each window to the centres of the halves of its component, (n, 2), float32."""
-    centres = space.prior.mode(partition.half_moments)[0].flatten(1)  # (2K, n_dims)
+    halves = partition.half_moments.weighted(space.window_weight)
+    centres = space.prior.mode(halves)[0].flatten(1)  # (2K, n_dims)
     own = centres.reshape(-1, 2, centres.shape[1])[partition.labels]  # (n, 2, n_dims)
     return (space.points.flatten(1)[:, None] - own).square().sum(2).float()
 
@@ -287,7 +295,7 @@ def _kept(space: _Space, partition: Partition, config: MixtureConfig, n_epochs: 
     weights = partition.moments.n / n
     keep = weights >= min(config.min_weight, float(weights.max()))
     means, roots, log_normalisers = (part[keep] for part in _gaussians(space, partition.moments))
-    counted = partition.counted(space.points)
+    counted = partition.counted(space.points).weighted(space.window_weight)
     counted = counted[counted.n > 0]
     evidence = math.log(config.concentration) + torch.lgamma(counted.n) + space.prior.log_marginal(counted)
     log_volume = n_dims * math.log(space.scale)
@@ -297,6 +305,6 @@ def _kept(space: _Space, partition: Partition, config: MixtureConfig, n_epochs: 
         space.origin + space.scale * means.flatten(1).cpu().numpy(),
         np.ascontiguousarray(full_roots.cpu().numpy()) / space.scale,
         (weights[keep].log() + log_normalisers).cpu().numpy() - log_volume,
-        float(evidence.sum()) / n - log_volume,
+        float(evidence.sum()) / (n * space.window_weight) - log_volume,
         n_epochs,
     )

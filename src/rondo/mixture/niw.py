@@ -29,6 +29,10 @@ class Moments:
     def __getitem__(self, parts: list[int] | slice | torch.Tensor) -> Moments:
         return Moments(self.n[parts], self.mean[parts], self.scatter[parts])
 
+    def weighted(self, weight: float) -> Moments:
+        """The moments if every point counted `weight` times."""
+        return Moments(self.n * weight, self.mean, self.scatter * weight)
+
 
 def joined(several: Sequence[Moments]) -> Moments:
     """The parts of all, one after the other."""

@@ -110,13 +110,13 @@ of them.</p>
 {% set own = entries[level][0].recording %}
 <thead><tr>{% if own %}<th class="word">Recording</th>{% endif %}
 <th class="word">Id</th><th>Occurrences</th><th>Share of time</th><th>Mean duration</th>
-{%- if level == "motif" %}<th class="word">Composition</th>{% endif %}</tr></thead>
+<th class="word">{{ "Composition" if level == "motif" else "Often taken for" }}</th></tr></thead>
 <tbody>
 {% for entry in entries[level] %}
 <tr>{% if own %}<td class="word">{{ entry.recording }}</td>{% endif %}
 <td class="word"><span class="swatch" style="background:{{ entry.colour }}"></span>{{ entry.name }}</td>
 <td>{{ entry.n_occurrences }}</td><td>{{ entry.share }}</td><td>{{ entry.mean_duration }}</td>
-{%- if level == "motif" %}<td class="word">{{ entry.composition }}</td>{% endif %}</tr>
+<td class="word">{{ entry.composition if level == "motif" else entry.taken_for }}</td></tr>
 {% endfor %}
 </tbody></table>
 {% else %}<p class="quiet">None found.</p>{% endif %}

@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,8 +27,14 @@ if TYPE_CHECKING:
 Truth = Mapping[str, tuple[Labels, Labels]]
 """Known unit and motif truth of each recording, for planted streams."""
 
-Compositions = Mapping[int, str]
-"""What each motif of a vocabulary is made of, for people."""
+
+@dataclass(frozen=True)
+class Words:
+    """What there is to say, to people, about the entries of one vocabulary of each level."""
+
+    units: Mapping[int, str] = field(default_factory=dict)  # which other unit each is taken for
+    motifs: Mapping[int, str] = field(default_factory=dict)  # what each is made of
+    merges: Sequence[Mapping[str, Any]] = ()  # of units, in order; see `rondo.vocabulary.confusion`
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class Run:
     recordings: Sequence[Recording]
     sources: Mapping[str, str]
     labellings: Sequence[Labelling]
-    vocabularies: Sequence[Compositions] = ({},)  # one for all recordings, or one for each
+    words: Sequence[Words] = (Words(),)  # about one vocabulary for all recordings, or about one for each
     findings: Sequence[str] = ()  # sentences about the whole run, for people
     scores: Mapping[str, Any] | None = None
     truth: Truth | None = None
@@ -138,6 +144,7 @@ def summary_of(run: Run, segments: pl.DataFrame) -> dict[str, Any]:
             for recording, labelling in zip(run.recordings, run.labellings, strict=True)
         ],
         "units": _entries("unit", run, segments),
+        "unit_merges": _merges(run),
         "motifs": _entries("motif", run, segments),
         "config": dict(run.config),
     }
@@ -168,18 +175,27 @@ def _entries(level: str, run: Run, segments: pl.DataFrame) -> list[dict[str, Any
 
     if not run.per_recording:
         n_frames = sum(recording.n_frames for recording in run.recordings)
-        return _vocabulary_entries(level, segments, n_frames, run.vocabularies[0])
+        return _vocabulary_entries(level, segments, n_frames, run.words[0])
     rows = []
-    for recording, compositions in zip(run.recordings, run.vocabularies, strict=True):
+    for recording, words in zip(run.recordings, run.words, strict=True):
         own = segments.filter(pl.col("recording") == recording.id)
-        entries = _vocabulary_entries(level, own, recording.n_frames, compositions)
+        entries = _vocabulary_entries(level, own, recording.n_frames, words)
         rows += [{"recording": recording.id} | entry for entry in entries]
     return rows
 
 
-def _vocabulary_entries(
-    level: str, segments: pl.DataFrame, n_frames: int, compositions: Compositions
-) -> list[dict[str, Any]]:
+def _merges(run: Run) -> list[dict[str, Any]]:
+    """Merges of units in their order; with their recording where each has its own vocabulary."""
+    if not run.per_recording:
+        return [dict(merge) for merge in run.words[0].merges]
+    return [
+        {"recording": recording.id, **merge}
+        for recording, words in zip(run.recordings, run.words, strict=True)
+        for merge in words.merges
+    ]
+
+
+def _vocabulary_entries(level: str, segments: pl.DataFrame, n_frames: int, words: Words) -> list[dict[str, Any]]:
     import polars as pl
 
     frames = pl.col("end_frame") - pl.col("start_frame")
@@ -199,7 +215,9 @@ def _vocabulary_entries(
         entry = {name: row[name] for name in ("id", "n_occurrences", "mean_duration_frames", "mean_duration_s")}
         entry["share"] = row["frames"] / n_frames
         if level == "motif":
-            entry["composition"] = compositions.get(row["id"], "")
+            entry["composition"] = words.motifs.get(row["id"], "")
+        else:
+            entry["taken_for"] = words.units.get(row["id"], "")
         rows.append(entry)
     return rows
 

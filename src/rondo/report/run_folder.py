@@ -35,7 +35,7 @@ class RecordingSummary(_Stored):
 
 
 class EntrySummary(_Stored):
-    """One unit or motif; `composition` is there for motifs only, `recording` where each has its own vocabulary."""
+    """One unit (`taken_for`) or motif (`composition`); `recording` where each has its own vocabulary."""
 
     id: Count
     recording: str = ""
@@ -44,6 +44,7 @@ class EntrySummary(_Stored):
     mean_duration_frames: float
     mean_duration_s: float | None
     composition: str = ""
+    taken_for: str = ""
 
 
 class Scores(_Stored):

@@ -211,6 +211,7 @@ def _entry(level: str, entry: EntrySummary) -> dict[str, Any]:
             else f"{entry.mean_duration_s:.2f} s"
         ),
         "composition": entry.composition,
+        "taken_for": entry.taken_for,
     }
 
 

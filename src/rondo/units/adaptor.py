@@ -13,7 +13,7 @@ import torch.nn.functional as F  # noqa: N812 - what torch itself calls it
 from torch import nn
 
 from rondo.config import UnitAlignConfig
-from rondo.mixture.autoencoder import seeded_linear
+from rondo.training.networks import seeded_linear
 
 _DROPOUT = 0.1
 

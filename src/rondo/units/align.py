@@ -27,18 +27,19 @@ from numpy.typing import NDArray
 from rondo.config import MixtureConfig, UnitAlignConfig
 from rondo.data.labels import OTHER
 from rondo.data.windows import Span
-from rondo.errors import ModelError, RecordingError, RondoWarning
+from rondo.errors import ModelError, RondoWarning
 from rondo.mixture import fit_components
 from rondo.mixture.autoencoder import FittedAutoencoder, fit_autoencoder
 from rondo.training.loop import batches, minimise
+from rondo.training.networks import load_weights, settled, weights_of
 from rondo.training.seeding import generators
 from rondo.units.adaptor import Adaptor
 from rondo.units.losses import covariance_penalty, geometry_loss, supervised_contrast, variance_hinge
+from rondo.units.standardised import checked_representations, standardisation
 
 _BATCH_SIZE = 128  # 64 took 1.5 times the CPU time on 3,600 windows and reached the same geometry
 _LEAST_BATCH = 8  # the covariance of fewer windows is mostly chance
 _LEARNING_RATE = 1e-3
-_ROUNDING = 1e-6  # relative; a dimension that varies by less, as float32 does, is constant
 
 
 class Terms(NamedTuple):
@@ -76,7 +77,7 @@ class UnitAlignment:
 
     def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """Unit embeddings z (n_windows, output_dim), of which unit prototypes are means."""
-        y = (_checked(representations, self.centre.size) - self.centre) / self.spread
+        y = (checked_representations(representations, self.centre.size) - self.centre) / self.spread
         with torch.no_grad():
             return np.asarray(self.adaptor(torch.from_numpy(y))[1].numpy())
 
@@ -87,7 +88,9 @@ class UnitAlignment:
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""
-        learned = {f"adaptor.{name}": tensor.float().numpy() for name, tensor in self.adaptor.state_dict().items()}
+        learned: dict[str, NDArray[np.generic]] = {
+            f"adaptor.{name}": tensor for name, tensor in weights_of(self.adaptor).items()
+        }
         if self.autoencoder:
             learned |= {f"autoencoder.{name}": tensor for name, tensor in self.autoencoder.tensors().items()}
         return {**learned, "centre": self.centre, "spread": self.spread, "log": np.array(self.log, np.float64)}
@@ -100,15 +103,14 @@ class UnitAlignment:
             if centre.ndim != 1 or spread.shape != centre.shape:
                 raise ValueError(f"centre {centre.shape} and spread {spread.shape}")
             adaptor = Adaptor(centre.size, config, torch.Generator())
-            learned = _under("adaptor.", tensors)
-            adaptor.load_state_dict({name: torch.from_numpy(np.array(tensor)) for name, tensor in learned.items()})
             rounds = tuple(Round._make([int(row[0]), *row[1:7], int(row[7]), row[8]]) for row in log.tolist())
         except (KeyError, IndexError, ValueError, TypeError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise ModelError(f"UnitAlign's tensors do not fit together ({reason}); fit the model again") from None
+        load_weights(adaptor, _under("adaptor.", tensors), "adaptor")
         stored = _under("autoencoder.", tensors)
         autoencoder = FittedAutoencoder.restore(stored) if config.mixture.latent_dim else None
-        return cls(centre, spread, _settled(adaptor), autoencoder, rounds)
+        return cls(centre, spread, settled(adaptor), autoencoder, rounds)
 
 
 def fit_unit_align(
@@ -118,8 +120,8 @@ def fit_unit_align(
 
     `max_rounds = 0` is the ablation "initialisation only".
     """
-    rows = _checked(representations)
-    centre, spread = _standardisation(rows)
+    rows = checked_representations(representations)
+    centre, spread = standardisation(rows)
     streams = generators(seed, ("adaptor", "clustering"))
     clustering_seed = int(streams["clustering"].integers(2**63))
     training = _begin((rows - centre) / spread, config, int(streams["adaptor"].integers(2**63)), device)
@@ -135,7 +137,7 @@ def fit_unit_align(
     if config.max_rounds and not _stable(log, config):
         _warn_unsettled(log, config)
     # The last clustering saw the final adaptor, so its autoencoder is the final one.
-    return UnitAlignment(centre, spread, _settled(training.adaptor), autoencoder, tuple(log))
+    return UnitAlignment(centre, spread, settled(training.adaptor), autoencoder, tuple(log))
 
 
 # ---------------------------------------------------------------- the adaptor learns
@@ -304,38 +306,6 @@ def _warn_unsettled(log: Sequence[Round], config: UnitAlignConfig) -> None:
         RondoWarning,
         stacklevel=3,
     )
-
-
-# ---------------------------------------------------------------- representations in
-
-
-def _standardisation(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and spread of each dimension; the spread of a constant one is called 1."""
-    centre, spread = rows.mean(axis=0), rows.std(axis=0)
-    return centre, np.where(spread > _ROUNDING * np.abs(rows).max(axis=0), spread, 1.0)
-
-
-def _checked(representations: NDArray[np.floating], n_dims: int | None = None) -> NDArray[np.float64]:
-    """As float64; to be fitted (`n_dims` not known yet) there must be a window."""
-    rows = np.asarray(representations, dtype=np.float64)
-    fits = rows.ndim == 2 and (rows.size > 0 if n_dims is None else rows.shape[1] == n_dims)
-    if not fits:
-        raise RecordingError(
-            f"UnitAlign expects representations (n_windows, {n_dims or 'n_dims'}), got {rows.shape}; "
-            "give the encoder's output of at least one window"
-        )
-    if not np.isfinite(rows).all():
-        row, column = (int(i) for i in np.argwhere(~np.isfinite(rows))[0])
-        raise RecordingError(
-            f"non-finite representation {rows[row, column]} in window {row}, dimension {column}; "
-            "UnitAlign expects finite numbers: look at the recording there, or at the encoder"
-        )
-    return rows
-
-
-def _settled(adaptor: Adaptor) -> Adaptor:
-    """The network as a value: float64, on the CPU, without gradients."""
-    return adaptor.double().cpu().requires_grad_(False)
 
 
 def _under(prefix: str, tensors: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:

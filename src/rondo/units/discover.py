@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +16,18 @@ from rondo.units.timeline import centre_distances, smooth_spans
 from rondo.vocabulary import Vocabulary
 
 
+class Evidence(NamedTuple):
+    """What windows, which overlap, say about units."""
+
+    penalty: float  # of a change of unit, in latent distance
+    shortest_run: float  # windows that a unit usually lasts at least
+    window_weight: float  # observations that one window is worth
+
+
 def discover_units(
     latents: NDArray[np.float64],
     spans: Sequence[Span],
-    penalty: float,
-    shortest_run: float,
+    evidence: Evidence,
     config: MixtureConfig,
     rng: np.random.Generator,
     device: str,
@@ -29,12 +37,12 @@ def discover_units(
     Windows of dropped components join the entry that smoothing gives them. Ids follow first appearance.
     """
     # The fit starts at rows chosen by number; sorted, they do not tell which recording came first.
-    mixture = fit_components(latents[np.lexsort(latents.T)], config, rng, device=device)
+    mixture = fit_components(latents[np.lexsort(latents.T)], config, rng, evidence.window_weight, device)
     posterior = mixture.posterior(latents)
     centres = _member_means(latents, posterior.argmax(axis=1), mixture)
     distances = centre_distances(latents, centres)
-    kept = _persisting(distances, spans, penalty, shortest_run)
-    path = kept[smooth_spans(distances[:, kept], spans, penalty)]
+    kept = _persisting(distances, spans, evidence.penalty, evidence.shortest_run)
+    path = kept[smooth_spans(distances[:, kept], spans, evidence.penalty)]
     vocabulary = Vocabulary("unit")
     for k in _by_first_appearance(path):
         members = path == k

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config import EncoderConfig, SlowUnitsConfig, UnitsConfig
+from rondo.config import EncoderConfig, SlowUnitsConfig, UnitAlignConfig, UnitsConfig
 from rondo.data.windows import Span, Windows
 from rondo.encoders import FittedEncoder, Representations, build_encoder
-from rondo.units.discover import discover_units
-from rondo.units.slow import SlowProjection, fit_slow
+from rondo.errors import ModelError
+from rondo.units.discover import Evidence, discover_units
+from rondo.units.slow import SlowProjection, fit_slow, fit_slow_enough
+from rondo.units.standardised import refuse_non_finite
 from rondo.units.timeline import Timeline, decode, typical_step
-from rondo.vocabulary import Vocabulary
+from rondo.vocabulary import MergeTree, Vocabulary, merge_tree
 
 
 class Projection(Protocol):
@@ -36,6 +38,13 @@ class UnitModel:
     projection: Projection
     vocabulary: Vocabulary
     penalty: float
+    tree: MergeTree  # which units are confused with each other
+    n_merges: int  # of the tree, that timelines show: 0 for the fine units
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The units that timelines can show."""
+        return tuple(sorted(set(self.tree.kept_at(self.n_merges).values())))
 
     def timeline(self, windows: Windows) -> Timeline:
         """The unit of every window of one signal."""
@@ -43,7 +52,8 @@ class UnitModel:
         if not spans:
             return Timeline(np.zeros(0, np.int32), np.zeros(0), ())
         latents = self.projection.apply(self.encoder.encode(windows))
-        return decode(latents, spans, self.vocabulary, self.penalty)
+        fine = decode(latents, spans, self.vocabulary, self.penalty)
+        return replace(fine, ids=self.tree.coarsened(fine.ids, self.n_merges))
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""
@@ -51,6 +61,7 @@ class UnitModel:
             "encoder": self.encoder.tensors(),
             "projection": self.projection.tensors(),
             "vocabulary": self.vocabulary.tensors(),
+            "merges": self.tree.tensors(),
         }
         named = {f"{part}.{name}": tensor for part, own in parts.items() for name, tensor in own.items()}
         return named | {"penalty": np.array([self.penalty])}
@@ -62,42 +73,75 @@ class UnitModel:
         """The model that wrote these tensors."""
         fitted = build_encoder(encoder).restore(_under("encoder.", tensors))
         vocabulary = Vocabulary.restore("unit", _under("vocabulary.", tensors))
-        own = _under("projection.", tensors)
-        projection: Projection
-        if isinstance(config, SlowUnitsConfig):
-            projection = SlowProjection.restore(own)
-        else:
-            from rondo.units.align import UnitAlignment  # brings torch, which takes seconds to import
-
-            projection = UnitAlignment.restore(own, config)
-        return cls(fitted, projection, vocabulary, float(tensors["penalty"][0]))
+        projection = _restored_projection(_under("projection.", tensors), config)
+        tree = MergeTree.restore(_under("merges.", tensors))
+        if tree.ids != vocabulary.ids:
+            raise ModelError(f"the merge tree is about units {tree.ids}, there are {vocabulary.ids}")
+        n_merges = tree.best if config.merge else 0
+        return cls(fitted, projection, vocabulary, float(tensors["penalty"][0]), tree, n_merges)
 
 
 def fit_units(
-    windows: Sequence[Windows], encoder: EncoderConfig, config: UnitsConfig, rng: np.random.Generator, device: str
+    windows: Sequence[Windows], encoder: FittedEncoder, config: UnitsConfig, rng: np.random.Generator, device: str
 ) -> UnitModel:
     """One unit vocabulary over the windows of one or many signals."""
-    fitted = build_encoder(encoder, int(rng.integers(2**31)), device).fit(windows)
-    representations = np.concatenate([fitted.encode(w) for w in windows])
+    representations = np.concatenate([encoder.encode(w) for w in windows])
+    refuse_non_finite(representations)
     spans = joined_spans([w.grid.window_spans for w in windows])
-    projection = _fit_projection(representations, spans, config, int(rng.integers(2**31)), device)
+    grid = windows[0].grid
+    step_share = grid.step_frames / grid.length_frames
+    projection = _fit_projection(representations, spans, step_share, config, int(rng.integers(2**31)), device)
     latents = projection.apply(representations)
     penalty = config.transition_scale * typical_step(latents, spans)
-    grid = windows[0].grid
-    persistence = config.persistence if isinstance(config, SlowUnitsConfig) else 0.0  # the paper knows no such rule
-    shortest_run = persistence * grid.length_frames / grid.step_frames
-    vocabulary = discover_units(latents, spans, penalty, shortest_run, config.mixture, rng, device)
-    return UnitModel(fitted, projection, vocabulary, penalty)
+    evidence = _evidence(penalty, step_share, config)
+    vocabulary = discover_units(latents, spans, evidence, config.mixture, rng, device)
+    fine = decode(latents, spans, vocabulary, penalty)
+    tree = merge_tree(representations, fine.ids, spans, exclude=(grid.length_frames - 1) // grid.step_frames)
+    return UnitModel(encoder, projection, vocabulary, penalty, tree, tree.best if config.merge else 0)
+
+
+def _evidence(penalty: float, step_share: float, config: UnitsConfig) -> Evidence:
+    """`step_share` is a step in window lengths. The paper counts every window, and knows no rule of persistence."""
+    if not isinstance(config, SlowUnitsConfig):
+        return Evidence(penalty, shortest_run=0.0, window_weight=1.0)
+    weight = step_share if config.window_weight == "overlap" else 1.0
+    return Evidence(penalty, config.persistence / step_share, weight)
+
+
+# Both trained ways bring torch, which takes seconds to import, so each is imported when it is asked for.
 
 
 def _fit_projection(
-    representations: Representations, spans: Sequence[Span], config: UnitsConfig, seed: int, device: str
+    representations: Representations,
+    spans: Sequence[Span],
+    step_share: float,
+    config: UnitsConfig,
+    seed: int,
+    device: str,
 ) -> Projection:
     if isinstance(config, SlowUnitsConfig):
+        if config.dimension == "auto":
+            return fit_slow_enough(representations, spans, config.pca_dim, step_share, config.ridge)
         return fit_slow(representations, spans, config.pca_dim, config.dimension, config.ridge)
-    from rondo.units.align import fit_unit_align  # brings torch, which takes seconds to import
+    if isinstance(config, UnitAlignConfig):
+        from rondo.units.align import fit_unit_align
 
-    return fit_unit_align(representations, spans, config, seed, device)
+        return fit_unit_align(representations, spans, config, seed, device)
+    from rondo.units.direct import fit_direct
+
+    return fit_direct(representations, config, seed, device)
+
+
+def _restored_projection(tensors: Mapping[str, NDArray[np.generic]], config: UnitsConfig) -> Projection:
+    if isinstance(config, SlowUnitsConfig):
+        return SlowProjection.restore(tensors)
+    if isinstance(config, UnitAlignConfig):
+        from rondo.units.align import UnitAlignment
+
+        return UnitAlignment.restore(tensors, config)
+    from rondo.units.direct import DirectProjection
+
+    return DirectProjection.restore(tensors, config)
 
 
 def joined_spans(spans_of_each: Sequence[Sequence[Span]]) -> tuple[Span, ...]:

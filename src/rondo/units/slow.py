@@ -7,12 +7,19 @@ the covariance and C1 the symmetrised lag-1 covariance of the windows, solve
     C1 v = lambda (C0 + ridge * tr(C0)/p * I) v
 
 and keep the `dimension` largest lambda; each coordinate is scaled by its lambda. Without the ridge some
-direction is always slow by accident. C0 and C1 are taken after subtracting a moving mean over half a span, so
-that drift, the slowest thing of all, does not win. (Slow feature analysis: Wiskott & Sejnowski 2002.)
+direction is always slow by accident. The dimension, where it is not given, is the number of coordinates whose
+correlation time is at least one window length: lambda is their correlation at a lag of one step, so that is
+
+    lambda >= exp(-step / length)
+
+What changes faster than a window passes cannot tell one window from the next. C0 and C1 are taken after subtracting a
+moving mean over half a span, so that drift, the slowest thing of all, does not win. (Slow feature analysis: Wiskott &
+Sejnowski 2002.)
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -24,6 +31,7 @@ from scipy.ndimage import uniform_filter1d
 from rondo.data.windows import Span
 from rondo.errors import ModelError
 
+_FEWEST, _MOST = 2, 8  # dimensions that are chosen among; more fragment (docs/units.md)
 _ROUNDING = 1e-12  # relative; far above what float64 loses, far below what matters
 
 
@@ -38,6 +46,10 @@ class SlowProjection:
     def apply(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """Latents (n_windows, dimension)."""
         return np.asarray((representations - self.mean) @ self.matrix)
+
+    def slowest(self, dimension: int) -> SlowProjection:
+        """The first `dimension` coordinates of this projection."""
+        return SlowProjection(self.mean, self.matrix[:, :dimension], self.slowness[:dimension])
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""
@@ -74,6 +86,15 @@ def fit_slow(
     matrix = axes @ (vectors * slowness)
     signs = np.sign(matrix[np.abs(matrix).argmax(axis=0), np.arange(k)])
     return SlowProjection(mean, matrix * np.where(signs == 0, 1.0, signs), slowness)
+
+
+def fit_slow_enough(
+    representations: NDArray[np.floating], spans: Sequence[Span], pca_dim: int, step_share: float, ridge: float
+) -> SlowProjection:
+    """Fit with as many dimensions, 2 to 8, as are slow enough; `step_share` is a step in window lengths."""
+    projection = fit_slow(representations, spans, pca_dim, _MOST, ridge)
+    n_slow = int((projection.slowness >= math.exp(-step_share)).sum())
+    return projection.slowest(max(_FEWEST, n_slow))
 
 
 def _without_drift(q: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rondo.vocabulary.confusion import MergeStep, MergeTree, merge_tree
 from rondo.vocabulary.vocabulary import Entry, Level, Vocabulary
 
-__all__ = ["Entry", "Level", "Vocabulary"]
+__all__ = ["Entry", "Level", "MergeStep", "MergeTree", "Vocabulary", "merge_tree"]

@@ -9,14 +9,14 @@ merge the pair that is confused most while
 does not fall (K entries; 1/K is what a prediction without information would reach). The tree goes on until nothing is
 confused with anything, so that a user can look at both layers, and at any layer between.
 
-Neighbours are looked up in blocks, among at most 8,192 windows spread evenly over all, so that time and memory grow
-linearly. One core, 33 dimensions, 20 entries: 9,000 windows 0.4 s and 32 MB, 18,000 1.1 s and 38 MB, 36,000 2.7 s and
-49 MB; a recording of 2,000 windows takes 0.05 s.
+Neighbours are looked up in blocks, among at most 8,192 windows spread evenly over all: beyond those neither time nor
+memory grows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, Labels
 from rondo.data.windows import Span
-from rondo.errors import RecordingError, SettingError
+from rondo.errors import ModelError, RecordingError, SettingError
 
 _NEIGHBOURS = 5
-_MOST_REFERENCES = 8192
+_MOST_WINDOWS = 8192
 _BLOCK_NUMBERS = 1 << 20  # distances held at once, 8 MB
 _ROUNDING = 1e-12  # a criterion that falls by less has not fallen
 _NOBODY = -1
@@ -46,9 +46,9 @@ class MergeStep:
 
 @dataclass(frozen=True, eq=False)
 class MergeTree:
-    """Fine labels of the windows, and the merges in their order: layer 0 is fine, layer `best` is where to stop."""
+    """The fine entries and their merges in order: layer 0 is fine, layer `best` is where to stop."""
 
-    labels: Labels  # (n_windows,)
+    ids: tuple[int, ...]
     steps: tuple[MergeStep, ...]
 
     @property
@@ -61,16 +61,34 @@ class MergeTree:
         """For every fine entry the entry it is part of after `n_merges` merges."""
         if not 0 <= n_merges <= len(self.steps):
             raise SettingError(f"this merge tree has {len(self.steps)} merges, got n_merges = {n_merges}")
-        kept = {int(id): int(id) for id in np.unique(self.labels)}
+        kept = {id: id for id in self.ids}
         for step in self.steps[:n_merges]:
             kept = {id: step.kept if group == step.absorbed else group for id, group in kept.items()}
         return kept
 
-    def labels_at(self, n_merges: int) -> Labels:
-        """Labels of the windows after `n_merges` merges; OTHER stays OTHER."""
-        kept = self.kept_at(n_merges)
-        ids, codes = np.unique(self.labels, return_inverse=True)
+    def coarsened(self, labels: NDArray[np.integer], n_merges: int) -> Labels:
+        """Fine labels after `n_merges` merges; OTHER stays OTHER."""
+        kept = self.kept_at(n_merges) | {OTHER: OTHER}
+        ids, codes = np.unique(labels, return_inverse=True)
         return np.array([kept[int(id)] for id in ids], dtype=np.int32)[codes]
+
+    def tensors(self) -> dict[str, NDArray[np.generic]]:
+        """The tree as arrays, for the model folder."""
+        steps = np.array([dataclasses.astuple(step) for step in self.steps], dtype=np.float64).reshape(-1, 5)
+        return {"ids": np.array(self.ids, dtype=np.int64), "steps": steps}
+
+    @classmethod
+    def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> MergeTree:
+        """The tree that wrote these tensors; refused if a step merges what is not there."""
+        ids = tuple(int(id) for id in np.asarray(tensors["ids"], dtype=np.int64))
+        rows = np.asarray(tensors["steps"], dtype=np.float64)
+        steps = tuple(MergeStep(int(row[0]), int(row[1]), *row[2:]) for row in rows.tolist())
+        left = set(ids)
+        for step in steps:
+            if not {step.kept, step.absorbed} <= left or step.kept == step.absorbed:
+                raise ModelError(f"the merge tree merges {step.kept} and {step.absorbed}; fit and save the model again")
+            left.remove(step.absorbed)
+        return cls(ids, steps)
 
 
 def merge_tree(
@@ -84,47 +102,54 @@ def merge_tree(
     >>> rng = np.random.default_rng(0)
     >>> where = np.repeat([0.0, 0.0, 9.0], 50)  # the first two entries are one thing
     >>> tree = merge_tree(where[:, None] + rng.normal(size=(150, 3)), np.repeat([4, 7, 2], 50), [(0, 150)], exclude=3)
-    >>> tree.best, tree.steps[0].kept, tree.steps[0].absorbed, np.unique(tree.labels_at(1)).tolist()
-    (1, 4, 7, [2, 4])
+    >>> tree.best, tree.steps[0].kept, tree.steps[0].absorbed, tree.coarsened(np.array([4, 7, 2]), 1).tolist()
+    (1, 4, 7, [4, 4, 2])
     """
-    fine, points = _checked(embeddings, labels, spans, exclude)
+    fine = _checked(embeddings, labels, spans, exclude)
     members = np.flatnonzero(fine != OTHER)
     if members.size == 0:
-        return MergeTree(fine, ())
+        return MergeTree((), ())
     ids, first, codes = np.unique(fine[members], return_index=True, return_inverse=True)
     order = np.argsort(first)  # entries in order of appearance: what they are called decides nothing
-    entries = np.argsort(order)[codes]
-    neighbours = _neighbours(points[members], members, spans, exclude)
     names = ids[order]
+    sampled = np.arange(0, members.size, -(-members.size // _MOST_WINDOWS))
+    entries = np.argsort(order)[codes[sampled]]
+    neighbours = _neighbours(_of_size_one(embeddings[members[sampled]]), members[sampled], spans, exclude)
     steps = tuple(
         MergeStep(int(names[kept]), int(names[absorbed]), confusion, before, after)
         for kept, absorbed, confusion, before, after in _merges(entries, neighbours)
     )
-    return MergeTree(fine, steps)
+    return MergeTree(tuple(ids.tolist()), steps)
 
 
 def _checked(
     embeddings: NDArray[np.floating], labels: NDArray[np.integer], spans: Sequence[Span], exclude: int
-) -> tuple[Labels, NDArray[np.float64]]:
-    """Labels as int32, and embeddings of size 1, so that no distance overflows: only their order counts."""
-    points, fine = np.asarray(embeddings, dtype=np.float64), np.array(labels, dtype=np.int32)
-    if points.ndim != 2 or fine.shape != points.shape[:1]:
+) -> Labels:
+    """The labels as int32."""
+    fine, shape = np.array(labels, dtype=np.int32), np.shape(embeddings)
+    if len(shape) != 2 or fine.shape != shape[:1]:
         raise SettingError(
-            f"expected embeddings (n_windows, n_dims) and a label for each window, got {points.shape} and {fine.shape}"
+            f"expected embeddings (n_windows, n_dims) and a label for each window, got {shape} and {fine.shape}"
         )
     if exclude < 0:
         raise SettingError(f"exclude must be at least 0 windows, got {exclude}")
     edges = [0, *(edge for span in spans for edge in span), fine.size]
     if any(a > b for a, b in spans) or edges[::2] != edges[1::2]:
         raise SettingError(f"expected window spans that cover 0 to {fine.size} without gaps, got {list(spans)[:5]}")
-    finite = np.isfinite(points).all(axis=1)
+    finite = np.isfinite(embeddings).all(axis=1)
     if not finite.all():
         raise RecordingError(
             f"non-finite embedding in window {int(finite.argmin())}; "
             "the confusion of entries expects finite numbers: look at the recording there"
         )
-    largest = np.abs(points).max(initial=0.0) or 1.0
-    return fine, points / largest
+    return fine
+
+
+def _of_size_one(embeddings: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Centred, else products of far-off points would round distances away, and scaled, so that none overflows."""
+    points = np.asarray(embeddings, dtype=np.float64)
+    points = points / (np.abs(points).max(initial=0.0) or 1.0)
+    return np.asarray(points - points.mean(axis=0))
 
 
 # ---------------------------------------------------------------- who is near whom
@@ -135,28 +160,25 @@ def _neighbours(
 ) -> NDArray[np.int64]:
     """The nearest windows that share no frame with each, nearest first, (n, 5); _NOBODY where there are no more."""
     n = points.shape[0]
-    points = points - points.mean(axis=0)  # products of far-off points would round the distances away
-    references = np.arange(0, n, -(-n // _MOST_REFERENCES))
     starts, stops = np.array(spans, dtype=np.int64).T
     span = np.searchsorted(stops, positions, side="right")
-    # References lie in order, so those that share frames with a window are a run of columns.
-    first = np.searchsorted(positions[references], np.maximum(positions - exclude, starts[span]))
-    last = np.searchsorted(positions[references], np.minimum(positions + exclude + 1, stops[span]))
+    # Windows lie in order, so those that share frames with one of them are a run of columns.
+    first = np.searchsorted(positions, np.maximum(positions - exclude, starts[span]))
+    last = np.searchsorted(positions, np.minimum(positions + exclude + 1, stops[span]))
     widest = np.arange((last - first).max())
-    others = points[references].T.copy()
-    half_norms = np.einsum("dn,dn->n", others, others) / 2
-    k = min(_NEIGHBOURS, references.size)
+    half_norms = np.einsum("nd,nd->n", points, points) / 2
+    k = min(_NEIGHBOURS, n)
     nearest = np.full((n, _NEIGHBOURS), _NOBODY, dtype=np.int64)
-    size = max(1, _BLOCK_NUMBERS // references.size)
+    size = max(1, _BLOCK_NUMBERS // n)
     for block in (slice(i, i + size) for i in range(0, n, size)):
-        distances = half_norms - points[block] @ others  # less |point|^2 / 2, which changes no order
+        distances = half_norms - points[block] @ points.T  # less |point|^2 / 2, which changes no order
         row, offset = np.nonzero(widest < (last - first)[block, None])
         distances[row, first[block][row] + offset] = np.inf
         found = np.sort(np.argpartition(distances, k - 1, axis=1)[:, :k], axis=1)
         lengths = np.take_along_axis(distances, found, axis=1)
         by_length = np.argsort(lengths, axis=1, kind="stable")
         found, lengths = np.take_along_axis(found, by_length, axis=1), np.take_along_axis(lengths, by_length, axis=1)
-        nearest[block, :k] = np.where(np.isfinite(lengths), references[found], _NOBODY)
+        nearest[block, :k] = np.where(np.isfinite(lengths), found, _NOBODY)
     return nearest
 
 

@@ -1,0 +1,53 @@
+"""Both kinds of mixture behind one function, and what a window is worth."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+from numpy.typing import NDArray
+
+from rondo.config import MixtureConfig
+from rondo.mixture import fit_components
+
+Floats = NDArray[np.float64]
+
+
+def blobs(seed: int, n_each: int, centres: list[tuple[float, float]]) -> Floats:
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.normal(centre, 0.3, size=(n_each, 2)) for centre in centres])
+
+
+def fitted(latents: Floats, kind: str, window_weight: float) -> int:
+    config = MixtureConfig(kind=kind, component_cap=12)
+    return fit_components(latents, config, np.random.default_rng(0), window_weight).n_components
+
+
+def test_a_window_of_half_weight_beside_its_copy_is_one_window() -> None:
+    """k-means starts from other rows where there are more of them, so from one component both start the same."""
+    latents = blobs(0, 40, [(0, 0), (4, 0), (0, 5)])
+    config = MixtureConfig(component_cap=1)
+    once = fit_components(latents, config, np.random.default_rng(0))
+    twice = fit_components(np.repeat(latents, 2, axis=0), config, np.random.default_rng(0), window_weight=0.5)
+    npt.assert_allclose(twice.means, once.means, atol=1e-9)
+    npt.assert_allclose(twice.log_joint(latents), once.log_joint(latents), rtol=1e-9)
+    assert twice.bound == pytest.approx(once.bound)
+
+
+@pytest.mark.parametrize("kind", ["dp_gaussian", "deep_dpm"])
+def test_clear_components_are_found_whatever_a_window_is_worth(kind: str) -> None:
+    latents = blobs(1, 120, [(0, 0), (4, 0), (0, 5)])
+    assert fitted(latents, kind, 1.0) == fitted(latents, kind, 0.3) == 3
+
+
+@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")  # what has no components does not settle
+@pytest.mark.parametrize("kind", ["dp_gaussian", "deep_dpm"])
+def test_overlapping_windows_counted_as_independent_fragment(kind: str) -> None:
+    """A slow walk has no components; the more its windows count, the more pieces it seems to have."""
+    n_found = {0.3: 0, 1.0: 0}
+    for seed in range(3):
+        steps = np.random.default_rng(seed).normal(size=(600, 2))
+        walk = np.cumsum(steps, axis=0) - np.linspace(0, 1, 600)[:, None] * steps.sum(axis=0)
+        for window_weight in n_found:
+            n_found[window_weight] += fitted(walk, kind, window_weight)
+    assert n_found[0.3] < n_found[1.0]
