@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.errors import AnnotationError
@@ -185,6 +184,8 @@ def _read_npz(path: Path, key: str) -> NDArray[np.generic]:
 
 
 def _read_csv(path: Path, key: str | None) -> NDArray[np.generic]:
+    import polars as pl
+
     try:
         table = pl.read_csv(path, infer_schema=False, glob=False)
     except (pl.exceptions.PolarsError, OSError, UnicodeError) as error:
