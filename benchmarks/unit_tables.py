@@ -4,18 +4,19 @@
     python benchmarks/unit_tables.py table DATA RESULTS [--sets …] [--seeds 5]
 
 DATA holds a folder of .npz recordings (`X`, and `y` for scoring) per set. `fit` writes one file of labels per
-recording, encoder and seed to RESULTS and leaves out what is already there, so that it can be stopped and started;
-`table` scores them and prints Markdown. Every recording has a vocabulary of its own, as in the paper.
+recording, encoder, seed and way to RESULTS and leaves out what is there, so that it can be stopped and started; `table`
+scores them and prints Markdown. Every recording has a vocabulary of its own, as in the paper.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import time
 import warnings
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,6 @@ from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import FittedEncoder, Tensors, build_encoder
-from rondo.metrics import evaluate
 from rondo.training.seeding import generators
 from rondo.units.model import fit_units
 
@@ -46,21 +46,27 @@ UNITS: dict[str, tuple[str, dict[str, Any]]] = {
     "paper, initialisation only": ("paper", {"units.max_rounds": 0}),
     "paper, without UnitAlign": ("paper", {"units.method": "direct"}),
 }
+RULES = ("vote", "start")
+STAGES = ("encoder", "units", "motifs")
 COLUMNS = ("ari", "ami", "one_to_one", "mof", "recall", "f1_50", "edit", "seg_ratio", "n_clusters")
 
 
 @dataclass(frozen=True)
 class Task:
-    """One encoder fitted on one recording with one seed, and every way of finding units on it."""
+    """One encoder fitted on one recording with one seed, and the ways of finding units on it that are not yet there."""
 
     path: Path
     encoder: str
     seed: int
     device: str
+    ways: tuple[str, ...]
 
-    @property
-    def name(self) -> str:
-        return f"{self.path.parent.name}.{self.path.stem}.{self.encoder}.{self.seed}.npz"
+    def name(self, units: str) -> str:
+        return result_name(self.path.parent.name, self.path.stem, self.encoder, self.seed, units)
+
+
+def result_name(set_name: str, recording: str, encoder: str, seed: int, units: str) -> str:
+    return f"{set_name}.{recording}.{encoder}.{seed}.{units.replace(', ', '.').replace(' ', '_')}.npz"
 
 
 class Remembered:
@@ -89,41 +95,39 @@ def windows_of(path: Path, config: RondoConfig) -> Windows:
     return Windows(signal.values, WindowGrid(length, step, signal.n_frames, signal.spans))
 
 
-def fit(task: Task) -> tuple[str, dict[str, NDArray[Any]]]:
-    """Frame labels of every way, by vote and from window starts; CPU seconds of the encoder and of each way."""
+def fit(task: Task) -> dict[str, dict[str, NDArray[Any]]]:
+    """By the name of the result: frame labels by vote and from window starts, CPU seconds of encoder and units."""
     import torch
 
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    results: dict[str, NDArray[Any]] = {}
-    windows, encoder = None, None
-    for units in UNITS:
+    config = settings_of(task.ways[0], task.encoder, task.seed)
+    windows = windows_of(task.path, config)
+    start = time.process_time()
+    seed = int(generators(config.seed, STAGES)["encoder"].integers(2**31))
+    encoder = Remembered(build_encoder(config.encoder, seed, task.device).fit([windows]), windows)
+    encoder_s = time.process_time() - start
+    results = {}
+    for units in task.ways:
         config = settings_of(units, task.encoder, task.seed)
-        rngs = generators(config.seed, ("encoder", "units", "motifs"))
-        if windows is None or encoder is None:
-            windows = windows_of(task.path, config)
-            start = time.process_time()
-            made = build_encoder(config.encoder, int(rngs["encoder"].integers(2**31)), task.device).fit([windows])
-            encoder = Remembered(made, windows)
-            results["seconds of the encoder"] = np.array(time.process_time() - start)
         start = time.process_time()
-        timeline = fit_units([windows], encoder, config.units, rngs["units"], task.device).timeline(windows)
-        results[f"seconds of {units}"] = np.array(time.process_time() - start)
-        for rule in ("vote", "start"):
-            results[f"{rule}: {units}"] = windows.grid.project(timeline.ids, rule).astype(np.int16)
-    return task.name, results
+        model = fit_units([windows], encoder, config.units, generators(config.seed, STAGES)["units"], task.device)
+        timeline = model.timeline(windows)
+        seconds = np.array([encoder_s, time.process_time() - start])
+        labels = {rule: windows.grid.project(timeline.ids, rule).astype(np.int16) for rule in RULES}
+        results[task.name(units)] = {"seconds": seconds, **labels}
+    return results
 
 
 def fit_all(tasks: list[Task], results: Path, workers: int) -> None:
     results.mkdir(parents=True, exist_ok=True)
-    left = [task for task in tasks if not (results / task.name).exists()]
-    print(f"{len(tasks)} fits, {len(tasks) - len(left)} of them done before", flush=True)
+    print(f"{len(tasks)} encoders to fit", flush=True)
     with ProcessPoolExecutor(workers) as pool:
-        for number, done in enumerate(as_completed([pool.submit(fit, task) for task in left]), 1):
-            name, arrays = done.result()
-            np.savez_compressed(results / f".{name}", **arrays)
-            (results / f".{name}").rename(results / name)
-            print(f"{number}/{len(left)} {name}", flush=True)
+        for number, done in enumerate(as_completed([pool.submit(fit, task) for task in tasks]), 1):
+            for name, arrays in done.result().items():
+                np.savez_compressed(results / f".{name}", **arrays)
+                (results / f".{name}").rename(results / name)
+            print(f"{number}/{len(tasks)}", flush=True)
 
 
 def print_table(data: Path, results: Path, sets: list[str], seeds: int) -> None:
@@ -134,7 +138,7 @@ def print_table(data: Path, results: Path, sets: list[str], seeds: int) -> None:
         print("|---" * (len(COLUMNS) + 4) + "|")
         for units in UNITS:
             for encoder in ENCODERS:
-                for rule in ("vote", "start") if units == "paper" else ("vote",):
+                for rule in RULES if units == "paper" else RULES[:1]:
                     row = _row(results, name, truth, units, encoder, rule, seeds)
                     label = units + (", labels from window starts" if rule == "start" else "")
                     print(f"| {label} | {encoder} | {row} |" if row else f"| {label} | {encoder} | not run |")
@@ -143,15 +147,17 @@ def print_table(data: Path, results: Path, sets: list[str], seeds: int) -> None:
 def _row(
     results: Path, name: str, truth: dict[str, NDArray[Any]], units: str, encoder: str, rule: str, seeds: int
 ) -> str:
+    from rondo.metrics import evaluate  # fitting, on a machine with little installed, does without
+
     scores, seconds = [], []
     for seed in range(seeds):
-        files = {id: results / f"{name}.{id}.{encoder}.{seed}.npz" for id in truth}
+        files = {id: results / result_name(name, id, encoder, seed, units) for id in truth}
         if not all(path.exists() for path in files.values()):
             return ""
         loaded = {id: np.load(path) for id, path in files.items()}
-        pairs = {id: (truth[id], own[f"{rule}: {units}"].astype(np.int32)) for id, own in loaded.items()}
+        pairs = {id: (truth[id], own[rule].astype(np.int32)) for id, own in loaded.items()}
         scores.append(evaluate(pairs).as_dict())
-        seconds += [float(own["seconds of the encoder"] + own[f"seconds of {units}"]) for own in loaded.values()]
+        seconds += [float(own["seconds"].sum()) for own in loaded.values()]
     cells = []
     for column in COLUMNS:
         values = np.array([score[column] for score in scores], dtype=float)
@@ -168,14 +174,20 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=["MoCap", "ActRecTut"], choices=WINDOWS)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--encoders", nargs="+", default=ENCODERS, choices=ENCODERS)
+    parser.add_argument("--units", nargs="+", default=list(UNITS), choices=UNITS)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--device", default="cpu")
     given = parser.parse_args()
     if given.what == "table":
         return print_table(given.data, given.results, given.sets, given.seeds)
-    paths = [path for name in given.sets for path in sorted((given.data / name).glob("*.npz"))]
-    grid = [(path, encoder, seed) for encoder in given.encoders[::-1] for seed in range(given.seeds) for path in paths]
-    return fit_all([Task(*which, given.device) for which in grid], given.results, given.workers)
+    tasks = []
+    for encoder, seed in itertools.product(given.encoders, range(given.seeds)):
+        for path in (path for name in given.sets for path in sorted((given.data / name).glob("*.npz"))):
+            task = Task(path, encoder, seed, given.device, tuple(given.units))
+            missing = tuple(units for units in task.ways if not (given.results / task.name(units)).exists())
+            if missing:
+                tasks.append(replace(task, ways=missing))
+    return fit_all(tasks, given.results, given.workers)
 
 
 if __name__ == "__main__":

@@ -205,7 +205,7 @@ class SlowUnitsConfig(_Stage):
     method: Literal["slow"] = "slow"
     pca_dim: int = _setting(30, "ours: recurrence study, step 2", ge=1)
     dimension: Literal["auto"] | Annotated[int, Field(ge=1)] = _setting(
-        "auto", "ours: the directions, 2 to 8, that stay correlated for a window length or longer (docs/units.md)"
+        "auto", "ours: the directions, 3 to 8, that stay correlated for a window length or longer (docs/units.md)"
     )
     ridge: float = _setting(0.1, "ours: recurrence study; without it some direction is slow by accident", ge=0)
     persistence: float = _setting(

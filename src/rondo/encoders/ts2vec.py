@@ -58,7 +58,7 @@ class TS2Vec:
         frames = stream.to(self.device)
         losses = minimise(
             lambda _: _loss_of_step(net, frames, starts, next(steps)),
-            torch.optim.AdamW(net.parameters(), lr=self.config.learning_rate),
+            torch.optim.AdamW(net.parameters(), lr=self.config.learning_rate, fused=True),
             self.config.iterations,
             after_step=lambda _: averaged.update_parameters(net),
         )

@@ -100,7 +100,7 @@ def fit_autoencoder(
         batch = x[order[step]]
         return F.mse_loss(network(batch), batch)
 
-    minimise(loss_of_step, torch.optim.Adam(network.parameters(), lr=_LEARNING_RATE), len(order))
+    minimise(loss_of_step, torch.optim.Adam(network.parameters(), lr=_LEARNING_RATE, fused=True), len(order))
     with torch.no_grad():
         unexplained = float(F.mse_loss(network(x), x))  # x has unit variance
     return FittedAutoencoder(centre, scale, settled(network), unexplained)

@@ -161,7 +161,7 @@ class _Training:
 def _begin(y: NDArray[np.float64], config: UnitAlignConfig, seed: int, device: str) -> _Training:
     generator = torch.Generator().manual_seed(seed)
     adaptor = Adaptor(y.shape[1], config, generator).to(device)
-    optimiser = torch.optim.AdamW(adaptor.parameters(), lr=_LEARNING_RATE)
+    optimiser = torch.optim.AdamW(adaptor.parameters(), lr=_LEARNING_RATE, fused=True)
     return _Training(torch.as_tensor(y, dtype=torch.float32, device=device), config, adaptor, optimiser, generator)
 
 

@@ -31,7 +31,7 @@ from scipy.ndimage import uniform_filter1d
 from rondo.data.windows import Span
 from rondo.errors import ModelError
 
-_FEWEST, _MOST = 2, 8  # dimensions that are chosen among; more fragment (docs/units.md)
+_FEWEST, _MOST = 3, 8  # dimensions that are chosen among; more fragment (docs/units.md)
 _ROUNDING = 1e-12  # relative; far above what float64 loses, far below what matters
 
 
@@ -91,7 +91,7 @@ def fit_slow(
 def fit_slow_enough(
     representations: NDArray[np.floating], spans: Sequence[Span], pca_dim: int, step_share: float, ridge: float
 ) -> SlowProjection:
-    """Fit with as many dimensions, 2 to 8, as are slow enough; `step_share` is a step in window lengths."""
+    """Fit with as many dimensions, 3 to 8, as are slow enough; `step_share` is a step in window lengths."""
     projection = fit_slow(representations, spans, pca_dim, _MOST, ridge)
     n_slow = int((projection.slowness >= math.exp(-step_share)).sum())
     return projection.slowest(max(_FEWEST, n_slow))

@@ -1,0 +1,74 @@
+"""The GPU finds what the CPU finds: every stage that computes on a device, with the tolerance that holds.
+
+All random numbers are drawn on the CPU, so both see the same ones; sums differ in their order only. Float64 stages
+agree to rounding, trained float32 ones to what training makes of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+
+from rondo import Rondo
+from rondo.config import DirectUnitsConfig, MixtureConfig, TS2VecConfig, UnitAlignConfig
+from rondo.data.synthetic import plant
+from rondo.encoders.ts2vec import TS2Vec
+from rondo.mixture import fit_components
+from rondo.mixture.autoencoder import fit_autoencoder
+from rondo.units.align import fit_unit_align
+from tests.contracts import planted, windows_of
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no CUDA device here")
+
+DEVICES = ("cpu", "cuda")
+
+
+def representations(n_windows: int = 400, n_dims: int = 16) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+    rng = np.random.default_rng(0)
+    centres = rng.normal(scale=3, size=(5, n_dims))
+    places = np.repeat(rng.integers(0, 5, n_windows // 20), 20)
+    return (centres[places] + rng.normal(size=(n_windows, n_dims))).astype(np.float32)
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal", "spherical"])
+def test_mixture(covariance: str) -> None:
+    x = representations(n_dims=4).astype(np.float64)
+    config = MixtureConfig(covariance=covariance, component_cap=8)
+    cpu, cuda = (fit_components(x, config, np.random.default_rng(0), device=device) for device in DEVICES)
+    npt.assert_allclose(cuda.means, cpu.means, rtol=1e-8, atol=1e-8)
+    npt.assert_allclose(cuda.posterior(x), cpu.posterior(x), atol=1e-6)
+    assert cuda.bound == pytest.approx(cpu.bound, rel=1e-10)
+
+
+def test_ts2vec() -> None:
+    windows = windows_of(planted(900))
+    config = TS2VecConfig(output_dim=16, hidden_dim=16, depth=4, iterations=10, batch_size=16)
+    cpu, cuda = (TS2Vec(config, 3, device).fit([windows]) for device in DEVICES)
+    npt.assert_allclose(cuda.training_log, cpu.training_log, rtol=1e-4)
+    npt.assert_allclose(cuda.encode(windows), cpu.encode(windows), atol=1e-3)
+
+
+def test_autoencoder() -> None:
+    z = representations()
+    cpu, cuda = (fit_autoencoder(z, MixtureConfig(latent_dim=4), 0, device) for device in DEVICES)
+    npt.assert_allclose(cuda.encode(z), cpu.encode(z), atol=1e-3)
+
+
+def test_unit_align() -> None:
+    y = representations()
+    mixture = MixtureConfig(covariance="diagonal", latent_dim=4, component_cap=10)
+    config = UnitAlignConfig(init_epochs=3, max_rounds=0, mixture=mixture)
+    cpu, cuda = (fit_unit_align(y, ((0, len(y)),), config, 0, device) for device in DEVICES)
+    npt.assert_allclose(cuda.embed(y), cpu.embed(y), atol=1e-4)
+    npt.assert_allclose([line[1:5] for line in cuda.log], [line[1:5] for line in cpu.log], rtol=1e-3)
+    assert cuda.log[0].n_components == cpu.log[0].n_components
+
+
+@pytest.mark.parametrize("units", [{}, {"units": DirectUnitsConfig().model_dump()}], ids=["slow", "direct"])
+def test_whole_fit_gives_the_same_labels_on_nearly_all_frames(units: dict[str, object]) -> None:
+    recording = plant(n_frames=9_000, seed=3).recording
+    cpu, cuda = (Rondo(window=75, settings=units, seed=1, device=device).fit(recording) for device in DEVICES)
+    here, there = cpu.predict(recording).units, cuda.predict(recording).units
+    assert (here == there).mean() > (0.999 if not units else 0.9)
