@@ -69,6 +69,7 @@ def test_unit_align() -> None:
 @pytest.mark.parametrize("units", [{}, {"units": DirectUnitsConfig().model_dump()}], ids=["slow", "direct"])
 def test_whole_fit_gives_the_same_labels_on_nearly_all_frames(units: dict[str, object]) -> None:
     recording = plant(n_frames=9_000, seed=3).recording
+    units = units | {"motifs.method": "none"}
     cpu, cuda = (Rondo(window=75, settings=units, seed=1, device=device).fit(recording) for device in DEVICES)
     here, there = cpu.predict(recording).units, cuda.predict(recording).units
-    assert (here == there).mean() > (0.999 if not units else 0.9)
+    assert (here == there).mean() > (0.9 if "units" in units else 0.999)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,11 +30,9 @@ from rondo.motifs.discover import fit_motifs
 from rondo.motifs.model import MotifModel
 from rondo.provenance import provenance_of
 from rondo.training.device import resolve_device
+from rondo.training.progress import Progress, silent
 from rondo.training.seeding import generators
 from rondo.units.model import UnitModel, fit_units
-
-Progress = Callable[[str, int, int], None]
-"""Called as progress(stage, done, total) before each step."""
 
 _STAGES = ("encoder", "units", "motifs")  # each draws from a generator of its own
 _RATE_TOLERANCE = 0.01  # recordings whose rates differ by less share one vocabulary
@@ -90,7 +88,7 @@ class Rondo:
         config = self.resolved_config()
         _refuse_unbuilt(config)
         recordings = as_recordings(recordings)
-        tell = progress or _silent
+        tell = progress or silent
         rngs = generators(config.seed, _STAGES)
         device = resolve_device(config.device)
 
@@ -101,9 +99,11 @@ class Rondo:
         length, step = window_and_step(signals, config.windows)
         windows = [w for w in (_windows(signal, length, step) for signal in signals) if len(w)]
         tell("encoder", 1, 4)
-        encoder = build_encoder(config.encoder, int(rngs["encoder"].integers(2**31)), device).fit(windows)
+        encoder = build_encoder(config.encoder, int(rngs["encoder"].integers(2**31)), device).fit(
+            windows, lambda what, done, total: tell(f"encoder: {what}", done, total)
+        )
         tell("units", 2, 4)
-        units = fit_units(windows, encoder, config.units, rngs["units"], device)
+        units = fit_units(windows, encoder, config.units, rngs["units"], device, tell)
         tell("motifs", 3, 4)
         timelines = [units.timeline(w) for w in windows]
         motifs = fit_motifs(timelines, units.ids, config.motifs, rngs["motifs"])
@@ -355,10 +355,6 @@ def _refuse_unbuilt(config: RondoConfig) -> None:
 
 def _parameter_names() -> list[str]:
     return list(inspect.signature(Rondo).parameters)
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """The progress of those who asked for none."""
 
 
 def _first_line(error: Exception) -> str:

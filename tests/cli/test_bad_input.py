@@ -107,7 +107,7 @@ SETTINGS: dict[str, tuple[list[str], str]] = {
     "unknown preset": (["--preset", "papers"], "'paper'"),
     "preset of unbuilt stages": (["--preset", "paper"], "not in this version"),
     "unknown encoder": (["--encoder", "summary_stat"], "did you mean"),
-    "unbuilt encoder": (["--encoder", "mantis"], "not in this version"),
+    "encoder without its weights": (["--encoder", "mantis"], "encoder.weights"),
     "unbuilt motifs": (["--set", "motifs.method=motif_former"], "not in this version"),
     "unknown channel": (["--set", 'preprocess.channels=["a", "q"]'], "'q'"),
     "too many principal axes": (["--set", "preprocess.pca_components=9"], "pca_components"),

@@ -280,6 +280,22 @@ def test_each_recording_with_a_vocabulary_of_its_own(rondo: Command, here: Path)
     npt.assert_array_equal(labels_in(here / "labelled", "p"), labels_in(here / "out", "p"))
 
 
+TRAINED = ("--encoder", "ts2vec", "--set", "encoder.iterations=3", "--set", "encoder.hidden_dim=8")
+ALIGNED = ("--set", "units.method=unit_align", "--set", "units.init_epochs=2", "--set", "units.max_rounds=2")
+
+
+@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")  # two rounds do not settle
+def test_what_was_trained_leaves_its_log(rondo: Command, here: Path) -> None:
+    write_csv(here / "good.csv", waves())
+    assert rondo("discover", "good.csv", "--out", "run", "--set", "motifs.method=none", *TRAINED, *ALIGNED).code == 0
+    log = pl.read_csv(here / "run" / "training.csv")
+    assert log.columns == ["recording", "curve", "step", "value"]
+    assert log.filter(pl.col("curve") == "encoder.loss")["step"].to_list() == [0, 1, 2]
+    assert set(log["curve"]) > {"units.contrast", "units.geometry", "units.ari_to_previous", "units.n_components"}
+    assert log["value"].is_finite().all()
+    assert "not looked for" in json.loads((here / "run" / "summary.json").read_text(encoding="utf-8"))["findings"][0]
+
+
 def test_the_clock_looks_at_no_data(rondo: Command, here: Path) -> None:
     write_csv(here / "x.csv", waves(1001))
     np.save(here / "y.npy", np.ones((500, 4)))

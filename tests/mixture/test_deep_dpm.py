@@ -154,8 +154,9 @@ def test_same_seed_same_fit_and_no_global_state() -> None:
 def test_cuda_finds_what_the_cpu_finds() -> None:
     x, _ = blobs(120, 3, 3, seed=1)
     here, there = (fit_deep_dpm(x, MixtureConfig(), np.random.default_rng(0), device) for device in ("cpu", "cuda"))
-    npt.assert_array_equal(here.posterior(x).argmax(axis=1), there.posterior(x).argmax(axis=1))
-    npt.assert_allclose(there.means, here.means, atol=1e-3)
+    by_place = [np.argsort(mixture.means[:, 0]) for mixture in (here, there)]  # components come in no particular order
+    npt.assert_allclose(there.means[by_place[1]], here.means[by_place[0]], atol=1e-3)
+    npt.assert_allclose(there.weights[by_place[1]], here.weights[by_place[0]], atol=1e-3)
     assert there.bound == pytest.approx(here.bound, rel=1e-6)
 
 

@@ -33,7 +33,13 @@ def discovered(
 ) -> Vocabulary:
     spans = spans or ((0, latents.shape[0]),)
     return discover_units(
-        latents, spans, Evidence(PENALTY, shortest_run, 1.0), MixtureConfig(), np.random.default_rng(seed), "cpu"
+        latents,
+        latents,
+        spans,
+        Evidence(PENALTY, shortest_run, 1.0),
+        MixtureConfig(),
+        np.random.default_rng(seed),
+        "cpu",
     )
 
 

@@ -20,7 +20,7 @@ from rondo.config import (
     UnitsConfig,
 )
 from rondo.data.windows import Windows
-from rondo.encoders import FittedEncoder, Tensors, build_encoder
+from rondo.encoders import Curves, FittedEncoder, Tensors, build_encoder
 from rondo.errors import ModelError, RecordingError
 from rondo.units.model import UnitModel, fit_units, joined_spans
 from tests.contracts import planted, windows_of
@@ -74,6 +74,16 @@ def test_restored_reads_the_same_bits(config: UnitsConfig, signals: list[Windows
     assert again.ids == model.ids
 
 
+@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
+@pytest.mark.parametrize("config", [WAYS[0], *WAYS[2:4]], ids=lambda config: config.method)
+def test_prototypes_are_means_of_embeddings(config: UnitsConfig, signals: list[Windows]) -> None:
+    model = fitted(signals, config)
+    embeddings = np.concatenate([model.projection.embed(model.encoder.encode(windows)) for windows in signals])
+    ids = np.concatenate([model.timeline(windows).ids for windows in signals])
+    for entry in model.vocabulary:
+        npt.assert_allclose(entry.prototype, embeddings[ids == entry.id].mean(axis=0), atol=1e-9)
+
+
 def test_merging_shows_a_coarser_layer_of_the_same_units(signals: list[Windows]) -> None:
     over_split = {"dimension": 8, "window_weight": "one", "persistence": 0.0}
     fine, merged = (fitted(signals, SlowUnitsConfig(**over_split, merge=merge)) for merge in (False, True))
@@ -100,6 +110,7 @@ class Broken:
         self.encoder = encoder
 
     saw_whole_stream = False
+    curves: Curves = {}  # noqa: RUF012 - as the protocol has it
 
     def encode(self, windows: Windows) -> NDArray[np.float32]:
         y = self.encoder.encode(windows)

@@ -17,7 +17,7 @@ def grown(n_entries: int, n_dims: int = 3, seed: int = 0) -> Vocabulary:
     vocabulary = Vocabulary("unit")
     for _ in range(n_entries):
         radius, floor, support = rng.uniform(0.1, 2, size=3)
-        vocabulary = vocabulary.with_entry(rng.normal(size=n_dims), radius, floor, support)
+        vocabulary = vocabulary.with_entry(rng.normal(size=n_dims), radius, floor, support, rng.normal(size=n_dims + 2))
     return vocabulary
 
 
@@ -29,6 +29,7 @@ def assert_same_entries(a: Vocabulary, b: Vocabulary) -> None:
     assert (a.level, a.ids, a.next_id) == (b.level, b.ids, b.next_id)
     for mine, other in zip(a, b, strict=True):
         npt.assert_array_equal(mine.centre, other.centre)
+        npt.assert_array_equal(mine.prototype, other.prototype)
         assert (mine.radius, mine.posterior_floor, mine.support) == (
             other.radius,
             other.posterior_floor,
@@ -71,7 +72,12 @@ def test_columns_follow_the_entries() -> None:
     assert vocabulary.ids == (0, 2, 3)
     for row, entry in enumerate(vocabulary):
         npt.assert_array_equal(vocabulary.centres[row], entry.centre)
+        npt.assert_array_equal(vocabulary.prototypes[row], entry.prototype)
         assert vocabulary.radii[row] == entry.radius
+
+
+def test_without_embeddings_of_its_own_an_entry_is_its_centre() -> None:
+    npt.assert_array_equal(Vocabulary("unit").with_entry(np.arange(3.0), 1.0, 0.5, 1.0).prototypes, [[0, 1, 2]])
 
 
 @pytest.mark.parametrize("n_entries", [0, 1, 5])
@@ -94,6 +100,7 @@ def test_tensors_are_plain_arrays() -> None:
         "ids": ((3,), "i"),
         "next_id": ((1,), "i"),
         "centres": ((3, 3), "f"),
+        "prototypes": ((3, 5), "f"),
         "radii": ((3,), "f"),
         "posterior_floors": ((3,), "f"),
         "supports": ((3,), "f"),
@@ -120,4 +127,4 @@ def test_ids_that_could_be_given_twice_are_refused(ids: list[int], next_id: int)
 
 
 def test_an_entry_shows_what_matters() -> None:
-    assert repr(Entry(3, np.zeros(2), 0.12345, 0.5, 20.0)) == "Entry(3, support=20, radius=0.123)"
+    assert repr(Entry(3, np.zeros(2), 0.12345, 0.5, 20.0, np.zeros(4))) == "Entry(3, support=20, radius=0.123)"

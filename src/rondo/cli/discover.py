@@ -169,6 +169,7 @@ def _words(model: Rondo) -> Words:
     return Words(
         {id: "" if kept == id else f"u{kept}" for id, kept in advised.items()},
         {id: model.motif_model_.composition(id) for id in model.motif_model_.ids},
+        model.unit_model_.curves,
         [asdict(step) | {"advised": number < tree.best} for number, step in enumerate(tree.steps)],
     )
 
@@ -176,7 +177,9 @@ def _words(model: Rondo) -> Words:
 def _findings(models: Sequence[Rondo]) -> list[str]:
     """What the whole run says about composition and comparability, honestly."""
     found = []
-    if all(model.motif_model_.grammar is None for model in models):
+    if models[0].config_.motifs.method == "none":
+        found.append(_NOT_ASKED)
+    elif all(model.motif_model_.grammar is None for model in models):
         found.append(_FLAT)
     if len(models) > 1:
         found.append(_OWN_VOCABULARIES)
@@ -187,6 +190,7 @@ def _findings(models: Sequence[Rondo]) -> list[str]:
 
 
 _FLAT = "No composition of units into longer motifs recurs here: every unit is its own motif."
+_NOT_ASKED = "Motifs were not looked for (motifs.method = 'none'): every unit is its own motif."
 _OWN_VOCABULARIES = "Every recording has a vocabulary of its own: the same id in two recordings means nothing."
 
 

@@ -1,29 +1,63 @@
-"""Progress on stderr: a bar where someone watches, plain lines where no one does."""
+"""Progress on stderr: a bar where someone watches, plain lines where no one does; both say how long it will take."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from rondo.training.progress import Progress
+
+_BETWEEN_LINES_S = 2.0  # of the same work, so that a thousand steps are not a thousand lines
+
 
 @contextmanager
-def progress() -> Iterator[Callable[[str, int, int], None]]:
+def progress() -> Iterator[Progress]:
     """A callback (what, done, total) that shows how far the work is."""
     if not sys.stderr.isatty():
-        yield _plain_lines()
+        yield plain_lines(time.monotonic)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=None)
-        yield lambda what, done, total: bar.update(task, description=what, completed=done, total=total)
+        shown = ""
+
+        def tell(what: str, done: int, total: int) -> None:
+            nonlocal shown
+            if what != shown:
+                bar.reset(task, description=what, total=total)
+                shown = what
+            bar.update(task, completed=done)
+
+        yield tell
 
 
-def _plain_lines() -> Callable[[str, int, int], None]:
+def plain_lines(clock: Callable[[], float]) -> Progress:
+    """A line when new work begins, and every two seconds while the same work goes on, with the time that is left."""
+    shown, began, first, last = "", 0.0, 0, 0.0
+
     def tell(what: str, done: int, total: int) -> None:
-        print(f"[{done}/{total}] {what}", file=sys.stderr, flush=True)
+        nonlocal shown, began, first, last
+        now = clock()
+        left = ""
+        if what != shown:
+            shown, began, first = what, now, done
+        elif now - last < _BETWEEN_LINES_S:
+            return
+        elif done > first:
+            left = f", about {(now - began) * (total - done) / (done - first):.0f} s left"
+        last = now
+        print(f"[{done}/{total}] {what}{left}", file=sys.stderr, flush=True)
 
     return tell

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rondo.config import EncoderConfig, SummaryStatsConfig, TimeMAEConfig, TS2VecConfig
-from rondo.encoders.base import Encoder, FittedEncoder, Representations, Tensors
+from rondo.encoders.base import Curves, Encoder, FittedEncoder, Representations, Tensors
 from rondo.encoders.summary_stats import SummaryStats
 
-__all__ = ["Encoder", "FittedEncoder", "Representations", "Tensors", "build_encoder"]
+__all__ = ["Curves", "Encoder", "FittedEncoder", "Representations", "Tensors", "build_encoder"]
 
 
 def build_encoder(config: EncoderConfig, seed: int = 0, device: str = "cpu") -> Encoder:

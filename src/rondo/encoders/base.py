@@ -12,9 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.windows import Windows
+from rondo.training.progress import Progress, silent
 
 Representations = NDArray[np.float32]
 Tensors = Mapping[str, NDArray[np.generic]]
+Curves = Mapping[str, Sequence[float]]
+"""What training reached, step by step, by the name of what was measured."""
 
 
 class FittedEncoder(Protocol):
@@ -23,6 +26,10 @@ class FittedEncoder(Protocol):
     @property
     def saw_whole_stream(self) -> bool:
         """True if fitting looked at the whole recordings, so that continual results would leak the future."""
+
+    @property
+    def curves(self) -> Curves:
+        """The training log, to be plotted; empty where nothing is trained."""
 
     def encode(self, windows: Windows) -> Representations:
         """Representations (n_windows, n_dims) of the windows of one signal."""
@@ -34,7 +41,7 @@ class FittedEncoder(Protocol):
 class Encoder(Protocol):
     """Settings of an encoder, ready to be fitted."""
 
-    def fit(self, windows: Sequence[Windows]) -> FittedEncoder:
+    def fit(self, windows: Sequence[Windows], progress: Progress = silent) -> FittedEncoder:
         """Learn from the windows of one or many signals."""
 
     def restore(self, tensors: Tensors) -> FittedEncoder:

@@ -21,10 +21,11 @@ from torch import Tensor
 
 from rondo.config import MantisConfig
 from rondo.data.windows import Windows
-from rondo.encoders.base import Representations, Tensors
+from rondo.encoders.base import Curves, Representations, Tensors
 from rondo.encoders.mantis_net import Architecture, MantisNet
 from rondo.errors import ModelError, SettingError
 from rondo.training.networks import load_weights, weights_of
+from rondo.training.progress import Progress, silent
 
 _CONFIG, _WEIGHTS = "config.json", "model.safetensors"
 _SOURCE = "huggingface.co/paris-noah/MantisV2"
@@ -42,7 +43,7 @@ class Mantis:
     config: MantisConfig
     device: str = "cpu"
 
-    def fit(self, windows: Sequence[Windows]) -> FittedMantis:
+    def fit(self, windows: Sequence[Windows], progress: Progress = silent) -> FittedMantis:
         """Read the published weights; the windows are not looked at."""
         folder = _weights_folder(self.config.weights)
         sizes = _read_architecture(folder / _CONFIG)
@@ -92,6 +93,10 @@ class FittedMantis:
     @property
     def saw_whole_stream(self) -> bool:
         return False
+
+    @property
+    def curves(self) -> Curves:
+        return {}  # nothing is trained
 
     def encode(self, windows: Windows) -> Representations:
         """Representations (n_windows, 2 · hidden_dim): the mean over the channels of each window."""

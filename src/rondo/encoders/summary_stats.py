@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from rondo.config import SummaryStatsConfig
 from rondo.data.windows import Windows
-from rondo.encoders.base import Representations, Tensors
+from rondo.encoders.base import Curves, Representations, Tensors
 from rondo.errors import ModelError
+from rondo.training.progress import Progress, silent
 
 _MOST_CORRELATED = 32  # channels beyond this are reduced by PCA first: pairs grow with the square
 _LEAST_VARIATION = 1e-6  # of a statistic, relative to its size; float32 cannot tell less from a constant
@@ -29,7 +30,7 @@ class SummaryStats:
 
     config: SummaryStatsConfig
 
-    def fit(self, windows: Sequence[Windows]) -> FittedSummaryStats:
+    def fit(self, windows: Sequence[Windows], progress: Progress = silent) -> FittedSummaryStats:
         """Learn the centre and spread of each statistic over all windows."""
         filled = [w for w in windows if len(w)]
         axes = _channel_axes(filled)
@@ -92,6 +93,10 @@ class FittedSummaryStats:
     @property
     def saw_whole_stream(self) -> bool:
         return True  # the standardisation did, although nothing was trained
+
+    @property
+    def curves(self) -> Curves:
+        return {}  # nothing is trained
 
     def encode(self, windows: Windows) -> Representations:
         """Representations (n_windows, n_dims); a statistic that did not vary when fitted stays 0."""

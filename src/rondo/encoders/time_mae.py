@@ -23,12 +23,13 @@ from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from rondo.config import TimeMAEConfig
 from rondo.data.windows import Windows
-from rondo.encoders.base import Representations, Tensors
+from rondo.encoders.base import Curves, Representations, Tensors
 from rondo.encoders.time_mae_net import Blocks, Pretext, TimeMAENet
 from rondo.encoders.training_windows import TrainingWindows, training_windows
 from rondo.errors import ModelError, SettingError
 from rondo.training.loop import batches, minimise
 from rondo.training.networks import load_weights, weights_of
+from rondo.training.progress import Progress, silent
 
 _HIDDEN_SHARE = 0.6  # this and the next four: defaults of the official implementation
 _MOMENTUM = 0.99
@@ -58,7 +59,7 @@ class TimeMAE:
     seed: int = 0
     device: str = "cpu"
 
-    def fit(self, windows: Sequence[Windows]) -> FittedTimeMAE:
+    def fit(self, windows: Sequence[Windows], progress: Progress = silent) -> FittedTimeMAE:
         """Train on all windows that lie within the first `fit_share` of the stream, recordings taken in order."""
         config, seen = self.config, training_windows(windows, self.config.fit_share)
         scaling = channel_scaling(seen)
@@ -80,7 +81,9 @@ class TimeMAE:
             return _REPRESENTATION_WEIGHT * losses[0] + _CODEWORD_WEIGHT * losses[1]
 
         optimiser = torch.optim.AdamW([*net.parameters(), *pretext.parameters()], lr=config.learning_rate, fused=True)
-        totals = minimise(loss_of_step, optimiser, len(steps), lambda _: momentum.update_parameters(net.blocks))
+        totals = minimise(
+            loss_of_step, optimiser, len(steps), lambda _: momentum.update_parameters(net.blocks), progress
+        )
         log = tuple(StepLoss._make([*part.tolist(), total]) for part, total in zip(parts, totals, strict=True))
         self._refuse_lost(log)
         return FittedTimeMAE(self, net, scaling, log)
@@ -125,6 +128,10 @@ class FittedTimeMAE:
     @property
     def saw_whole_stream(self) -> bool:
         return self.encoder.config.fit_share == 1.0
+
+    @property
+    def curves(self) -> Curves:
+        return {name: [float(getattr(step, name)) for step in self.training_log] for name in StepLoss._fields}
 
     def encode(self, windows: Windows) -> Representations:
         """Representations (n_windows, output_dim): the mean over the tokens of each window, none of them hidden."""

@@ -21,13 +21,14 @@ from torch.optim.swa_utils import AveragedModel
 
 from rondo.config import TS2VecConfig
 from rondo.data.windows import Span, Windows
-from rondo.encoders.base import Representations, Tensors
+from rondo.encoders.base import Curves, Representations, Tensors
 from rondo.encoders.training_windows import training_windows
 from rondo.encoders.ts2vec_losses import hierarchical_contrast
 from rondo.encoders.ts2vec_net import TS2VecNet
 from rondo.errors import ModelError, SettingError
 from rondo.training.loop import batches, minimise
 from rondo.training.networks import load_weights, weights_of
+from rondo.training.progress import Progress, silent
 
 _MASKED_SHARE = 0.5  # of a view's frames, TS2Vec section 3.2
 _DROPPED_SHARE = 0.1  # of the outputs, official implementation
@@ -46,7 +47,7 @@ class TS2Vec:
     seed: int = 0
     device: str = "cpu"
 
-    def fit(self, windows: Sequence[Windows]) -> FittedTS2Vec:
+    def fit(self, windows: Sequence[Windows], progress: Progress = silent) -> FittedTS2Vec:
         """Train on all windows that lie within the first `fit_share` of the stream, recordings taken in order."""
         stream, starts, length = training_windows(windows, self.config.fit_share)
         generator = torch.Generator().manual_seed(self.seed)
@@ -61,6 +62,7 @@ class TS2Vec:
             torch.optim.AdamW(net.parameters(), lr=self.config.learning_rate, fused=True),
             self.config.iterations,
             after_step=lambda _: averaged.update_parameters(net),
+            progress=progress,
         )
         if not np.isfinite(losses).all():
             largest = float(stream.nan_to_num().abs().max())
@@ -96,6 +98,10 @@ class FittedTS2Vec:
     @property
     def saw_whole_stream(self) -> bool:
         return self.encoder.config.fit_share == 1.0
+
+    @property
+    def curves(self) -> Curves:
+        return {"loss": self.training_log}
 
     def encode(self, windows: Windows) -> Representations:
         """Representations (n_windows, output_dim): the maximum over the frames of each window."""

@@ -34,6 +34,7 @@ class Words:
 
     units: Mapping[int, str] = field(default_factory=dict)  # which other unit each is taken for
     motifs: Mapping[int, str] = field(default_factory=dict)  # what each is made of
+    curves: Mapping[str, Sequence[float]] = field(default_factory=dict)  # what training reached, step by step
     merges: Sequence[Mapping[str, Any]] = ()  # of units, in order; see `rondo.vocabulary.confusion`
 
 
@@ -121,6 +122,8 @@ def write_run(out: Path, run: Run, write_models: Callable[[Path], None] | None =
         segments.write_parquet(draft / "segments.parquet")
         if run.truth is not None:
             _truth_table(run.truth).write_parquet(draft / "truth.parquet")
+        if any(words.curves for words in run.words):
+            _curve_table(run).write_csv(draft / "training.csv")
         if write_models is not None:
             write_models(draft / "model")
         summary = summary_of(run, segments)
@@ -220,6 +223,21 @@ def _vocabulary_entries(level: str, segments: pl.DataFrame, n_frames: int, words
             entry["taken_for"] = words.units.get(row["id"], "")
         rows.append(entry)
     return rows
+
+
+def _curve_table(run: Run) -> pl.DataFrame:
+    """One row per curve and step; with their recording where each has its own vocabulary."""
+    import polars as pl
+
+    names = [recording.id for recording in run.recordings] if run.per_recording else [""]
+    rows = [
+        (name, curve, step, value)
+        for name, words in zip(names, run.words, strict=True)
+        for curve, values in words.curves.items()
+        for step, value in enumerate(values)
+    ]
+    columns = {"recording": pl.String, "curve": pl.String, "step": pl.Int64, "value": pl.Float64}
+    return pl.DataFrame(rows, schema=columns, orient="row")
 
 
 def _truth_table(truth: Truth) -> pl.DataFrame:

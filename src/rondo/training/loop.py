@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator
 
 import torch
 
+from rondo.training.progress import Progress, silent
+
 
 def minimise(
     loss_of_step: Callable[[int], torch.Tensor],
     optimiser: torch.optim.Optimizer,
     n_steps: int,
     after_step: Callable[[int], None] | None = None,
+    progress: Progress = silent,
 ) -> list[float]:
     """Take `n_steps` steps and return the loss of each; `after_step` is for averaged weights and the like."""
     losses = []
@@ -23,6 +26,7 @@ def minimise(
         losses.append(loss.detach())
         if after_step is not None:
             after_step(step)
+        progress("training", step + 1, n_steps)
     return [float(loss) for loss in losses]  # converted at the end: asking a GPU for a number makes it wait
 
 

@@ -27,11 +27,13 @@ from numpy.typing import NDArray
 from rondo.config import MixtureConfig, UnitAlignConfig
 from rondo.data.labels import OTHER
 from rondo.data.windows import Span
+from rondo.encoders import Curves
 from rondo.errors import ModelError, RondoWarning
 from rondo.mixture import fit_components
 from rondo.mixture.autoencoder import FittedAutoencoder, fit_autoencoder
 from rondo.training.loop import batches, minimise
 from rondo.training.networks import load_weights, settled, weights_of
+from rondo.training.progress import Progress, silent
 from rondo.training.seeding import generators
 from rondo.units.adaptor import Adaptor
 from rondo.units.losses import covariance_penalty, geometry_loss, supervised_contrast, variance_hinge
@@ -75,6 +77,12 @@ class UnitAlignment:
     autoencoder: FittedAutoencoder | None  # None where mixture.latent_dim = 0
     log: tuple[Round, ...]
 
+    @property
+    def curves(self) -> Curves:
+        """The log, round by round."""
+        rounds = {name: [float(getattr(line, name)) for line in self.log] for name in Round._fields}
+        return {name: values for name, values in rounds.items() if name != "number"}
+
     def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """Unit embeddings z (n_windows, output_dim), of which unit prototypes are means."""
         y = (checked_representations(representations, self.centre.size) - self.centre) / self.spread
@@ -114,7 +122,12 @@ class UnitAlignment:
 
 
 def fit_unit_align(
-    representations: NDArray[np.float32], spans: Sequence[Span], config: UnitAlignConfig, seed: int, device: str
+    representations: NDArray[np.float32],
+    spans: Sequence[Span],
+    config: UnitAlignConfig,
+    seed: int,
+    device: str,
+    progress: Progress = silent,
 ) -> UnitAlignment:
     """Fit on representations (n_windows, n_dims); `spans` (windows) say which are neighbours, for the log only.
 
@@ -133,6 +146,7 @@ def fit_unit_align(
         terms = _refine(training, labels)
         before = labels
         labels, autoencoder = _clustered(training.embeddings(), config.mixture, clustering_seed, device)
+        progress("units: rounds", len(log), config.max_rounds)
         log.append(_logged(len(log), terms, labels, before, start, spans))
     if config.max_rounds and not _stable(log, config):
         _warn_unsettled(log, config)
@@ -198,11 +212,12 @@ def _descend(
     y, adaptor, temperature = training.y, training.adaptor, training.config.temperature
     targets, weight_of = torch.as_tensor(labels, device=y.device), torch.tensor(weights, device=y.device)
     seen: list[torch.Tensor] = []
+    nothing = y.new_zeros(())  # what noise alone, as in the initialisation, has to contrast
 
     def loss_of_step(step: int) -> torch.Tensor:
         batch = order[step].to(y.device)
         h, z = adaptor(y[batch], adaptor.dropout_mask(batch.numel(), training.generator))
-        contrast = supervised_contrast(z, targets[batch], temperature)
+        contrast = supervised_contrast(z, targets[batch], temperature) if weights.contrast else nothing
         terms = torch.stack([contrast, geometry_loss(y[batch], z), variance_hinge(h), covariance_penalty(h)])
         seen.append(terms.detach())
         return weight_of @ terms

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.config import DirectUnitsConfig
+from rondo.encoders import Curves
 from rondo.errors import ModelError
 from rondo.mixture.autoencoder import FittedAutoencoder, fit_autoencoder
 from rondo.units.standardised import checked_representations, standardisation
@@ -22,9 +23,17 @@ class DirectProjection:
     spread: NDArray[np.float64]  # (n_dims,)
     autoencoder: FittedAutoencoder | None  # None where mixture.latent_dim = 0
 
+    @property
+    def curves(self) -> Curves:
+        return {}  # the autoencoder keeps its last loss only
+
+    def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Standardised representations (n_windows, n_dims)."""
+        return (checked_representations(representations, self.centre.size) - self.centre) / self.spread
+
     def apply(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """Latents (n_windows, latent_dim)."""
-        y = (checked_representations(representations, self.centre.size) - self.centre) / self.spread
+        y = self.embed(representations)
         return self.autoencoder.encode(y) if self.autoencoder else y
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:

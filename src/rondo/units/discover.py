@@ -26,6 +26,7 @@ class Evidence(NamedTuple):
 
 def discover_units(
     latents: NDArray[np.float64],
+    embeddings: NDArray[np.float64],
     spans: Sequence[Span],
     evidence: Evidence,
     config: MixtureConfig,
@@ -34,6 +35,7 @@ def discover_units(
 ) -> Vocabulary:
     """Fit the mixture on latents (n_windows, n_dims), smooth its assignments, make entries of what persists.
 
+    `embeddings` (n_windows, n_embedding_dims) are what prototypes are means of.
     Windows of dropped components join the entry that smoothing gives them. Ids follow first appearance.
     """
     # The fit starts at rows chosen by number; sorted, they do not tell which recording came first.
@@ -47,7 +49,8 @@ def discover_units(
     for k in _by_first_appearance(path):
         members = path == k
         radius, floor = acceptance_of(distances[members, k], posterior[members, k], AcceptanceConfig())
-        vocabulary = vocabulary.with_entry(centres[k], radius, floor, float(members.sum()))
+        prototype = embeddings[members].mean(axis=0)
+        vocabulary = vocabulary.with_entry(centres[k], radius, floor, float(members.sum()), prototype)
     return vocabulary
 
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from rondo.config import EncoderConfig, SlowUnitsConfig, UnitAlignConfig, UnitsConfig
 from rondo.data.windows import Span, Windows
-from rondo.encoders import FittedEncoder, Representations, build_encoder
+from rondo.encoders import Curves, FittedEncoder, Representations, build_encoder
 from rondo.errors import ModelError
+from rondo.training.progress import Progress, silent
 from rondo.units.discover import Evidence, discover_units
 from rondo.units.slow import SlowProjection, fit_slow, fit_slow_enough
 from rondo.units.standardised import refuse_non_finite
@@ -21,7 +22,14 @@ from rondo.vocabulary import MergeTree, Vocabulary, merge_tree
 
 
 class Projection(Protocol):
-    """Representations -> latents: the slow projection, or UnitAlign."""
+    """Representations -> embeddings -> latents: the slow projection, UnitAlign, or neither."""
+
+    @property
+    def curves(self) -> Curves:
+        """The training log, to be plotted; empty where nothing is trained."""
+
+    def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Embeddings (n_windows, n_embedding_dims), of which prototypes are means."""
 
     def apply(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """Latents (n_windows, n_dims)."""
@@ -45,6 +53,12 @@ class UnitModel:
     def ids(self) -> tuple[int, ...]:
         """The units that timelines can show."""
         return tuple(sorted(set(self.tree.kept_at(self.n_merges).values())))
+
+    @property
+    def curves(self) -> Curves:
+        """What training reached: `encoder.*` step by step, `units.*` round by round."""
+        parts = {"encoder": self.encoder.curves, "units": self.projection.curves}
+        return {f"{part}.{name}": values for part, own in parts.items() for name, values in own.items()}
 
     def timeline(self, windows: Windows) -> Timeline:
         """The unit of every window of one signal."""
@@ -82,7 +96,12 @@ class UnitModel:
 
 
 def fit_units(
-    windows: Sequence[Windows], encoder: FittedEncoder, config: UnitsConfig, rng: np.random.Generator, device: str
+    windows: Sequence[Windows],
+    encoder: FittedEncoder,
+    config: UnitsConfig,
+    rng: np.random.Generator,
+    device: str,
+    progress: Progress = silent,
 ) -> UnitModel:
     """One unit vocabulary over the windows of one or many signals."""
     representations = np.concatenate([encoder.encode(w) for w in windows])
@@ -90,11 +109,13 @@ def fit_units(
     spans = joined_spans([w.grid.window_spans for w in windows])
     grid = windows[0].grid
     step_share = grid.step_frames / grid.length_frames
-    projection = _fit_projection(representations, spans, step_share, config, int(rng.integers(2**31)), device)
+    projection = _fit_projection(representations, spans, step_share, config, int(rng.integers(2**31)), device, progress)
     latents = projection.apply(representations)
     penalty = config.transition_scale * typical_step(latents, spans)
     evidence = _evidence(penalty, step_share, config)
-    vocabulary = discover_units(latents, spans, evidence, config.mixture, rng, device)
+    vocabulary = discover_units(
+        latents, projection.embed(representations), spans, evidence, config.mixture, rng, device
+    )
     fine = decode(latents, spans, vocabulary, penalty)
     tree = merge_tree(representations, fine.ids, spans, exclude=(grid.length_frames - 1) // grid.step_frames)
     return UnitModel(encoder, projection, vocabulary, penalty, tree, tree.best if config.merge else 0)
@@ -118,6 +139,7 @@ def _fit_projection(
     config: UnitsConfig,
     seed: int,
     device: str,
+    progress: Progress,
 ) -> Projection:
     if isinstance(config, SlowUnitsConfig):
         if config.dimension == "auto":
@@ -126,7 +148,7 @@ def _fit_projection(
     if isinstance(config, UnitAlignConfig):
         from rondo.units.align import fit_unit_align
 
-        return fit_unit_align(representations, spans, config, seed, device)
+        return fit_unit_align(representations, spans, config, seed, device, progress)
     from rondo.units.direct import fit_direct
 
     return fit_direct(representations, config, seed, device)

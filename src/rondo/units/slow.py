@@ -29,6 +29,7 @@ from scipy.linalg import eigh
 from scipy.ndimage import uniform_filter1d
 
 from rondo.data.windows import Span
+from rondo.encoders import Curves
 from rondo.errors import ModelError
 
 _FEWEST, _MOST = 3, 8  # dimensions that are chosen among; more fragment (docs/units.md)
@@ -42,6 +43,14 @@ class SlowProjection:
     mean: NDArray[np.float64]  # (n_dims,)
     matrix: NDArray[np.float64]  # (n_dims, dimension)
     slowness: NDArray[np.float64]  # (dimension,)
+
+    @property
+    def curves(self) -> Curves:
+        return {}  # nothing is trained
+
+    def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
+        """The latents themselves: nothing lies between."""
+        return self.apply(representations)
 
     def apply(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """Latents (n_windows, dimension)."""

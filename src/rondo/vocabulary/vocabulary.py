@@ -23,6 +23,7 @@ class Entry:
     radius: float  # P95 of the members' distances to the centre
     posterior_floor: float  # P5 of the members' posteriors
     support: float  # windows that back the entry
+    prototype: NDArray[np.float64]  # (n_embedding_dims,), mean of the members' embeddings
 
     def __repr__(self) -> str:
         return f"Entry({self.id}, support={self.support:g}, radius={self.radius:.3g})"
@@ -43,10 +44,17 @@ class Vocabulary:
     next_id: int = 0
 
     def with_entry(
-        self, centre: NDArray[np.float64], radius: float, posterior_floor: float, support: float
+        self,
+        centre: NDArray[np.float64],
+        radius: float,
+        posterior_floor: float,
+        support: float,
+        prototype: NDArray[np.float64] | None = None,
     ) -> Vocabulary:
-        """This vocabulary and one entry more, under a fresh id."""
-        entry = Entry(self.next_id, centre, radius, posterior_floor, support)
+        """This vocabulary and one entry more, under a fresh id; its prototype is its centre if none is given."""
+        entry = Entry(
+            self.next_id, centre, radius, posterior_floor, support, centre if prototype is None else prototype
+        )
         return Vocabulary(self.level, (*self.entries, entry), self.next_id + 1)
 
     @property
@@ -57,6 +65,11 @@ class Vocabulary:
     def centres(self) -> NDArray[np.float64]:
         """(n_entries, n_dims)"""
         return np.stack([entry.centre for entry in self.entries]) if self.entries else np.zeros((0, 0))
+
+    @property
+    def prototypes(self) -> NDArray[np.float64]:
+        """(n_entries, n_embedding_dims)"""
+        return np.stack([entry.prototype for entry in self.entries]) if self.entries else np.zeros((0, 0))
 
     @property
     def radii(self) -> NDArray[np.float64]:
@@ -74,6 +87,7 @@ class Vocabulary:
             "ids": np.array(self.ids, dtype=np.int64),
             "next_id": np.array([self.next_id], dtype=np.int64),
             "centres": self.centres,
+            "prototypes": self.prototypes,
             "radii": self.radii,
             "posterior_floors": np.array([entry.posterior_floor for entry in self.entries]),
             "supports": np.array([entry.support for entry in self.entries], dtype=np.float64),
@@ -83,11 +97,19 @@ class Vocabulary:
     def restore(cls, level: Level, tensors: Mapping[str, NDArray[np.generic]]) -> Vocabulary:
         """The vocabulary that wrote these tensors; refused if an id could be given twice."""
         try:
-            columns = [tensors[name] for name in ("ids", "centres", "radii", "posterior_floors", "supports")]
+            names = ("ids", "centres", "radii", "posterior_floors", "supports", "prototypes")
+            columns = [tensors[name] for name in names]
             next_id = int(tensors["next_id"][0])
             entries = tuple(
-                Entry(int(id), np.asarray(centre, np.float64), float(radius), float(floor), float(support))
-                for id, centre, radius, floor, support in zip(*columns, strict=True)
+                Entry(
+                    int(id),
+                    np.asarray(centre, np.float64),
+                    float(radius),
+                    float(floor),
+                    float(support),
+                    np.asarray(prototype, np.float64),
+                )
+                for id, centre, radius, floor, support, prototype in zip(*columns, strict=True)
             )
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise ModelError(
