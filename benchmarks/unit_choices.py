@@ -1,0 +1,100 @@
+"""The settings of the default unit stage that were chosen by measurement, each against its alternatives.
+
+    OMP_NUM_THREADS=1 python benchmarks/unit_choices.py DATA [--seeds 3] [--only NAME …] [--untouched]
+
+Development: MoCap, ActRecTut, OpenPack and HuGaDB (a folder of .npz with `X` and `y` each), and planted streams of
+seeds 0 to 5. `--untouched` scores USC-HAD and planted streams of seeds 20 to 29 instead, which chose nothing. Cells are
+ARI/AMI/one-to-one, clusters; AVG is the mean of the three scores over the real sets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from unit_tables import STAGES, WINDOWS, Remembered
+
+from rondo.config import SummaryStatsConfig, resolve
+from rondo.data.preprocess import Preprocessor
+from rondo.data.recording import Recording
+from rondo.data.synthetic import plant
+from rondo.data.windows import WindowGrid, Windows
+from rondo.encoders import build_encoder
+from rondo.metrics import evaluate
+from rondo.training.seeding import generators
+from rondo.units.model import fit_units
+
+ONE: dict[str, Any] = {"units.window_weight": "one"}
+CHOICES: dict[str, dict[str, Any]] = {
+    "**default**": {},
+    "every window counts one": ONE,
+    **{f"{k} dimensions, every window counts one": {"units.dimension": k, **ONE} for k in (3, 4, 5, 6, 8)},
+    **{f"{k} dimensions": {"units.dimension": k} for k in (3, 4, 5, 6, 8)},
+    "merged": {"units.merge": True},
+    "4 dimensions, every window counts one, merged": {"units.dimension": 4, "units.merge": True, **ONE},
+    "no rule of persistence": {"units.persistence": 0.0},
+    "half the price of a change": {"units.transition_scale": 1.0},
+    "twice the price of a change": {"units.transition_scale": 4.0},
+    "30 components at most": {"units.mixture.component_cap": 30},
+    "DeepDPM": {"units.mixture.kind": "deep_dpm"},
+}
+PLANTED_WINDOW = (75, 18)
+
+Case = tuple[Windows, Remembered, NDArray[Any]]
+
+
+def case_of(values: NDArray[Any], truth: NDArray[Any], length: int, step: int) -> Case:
+    recording = Recording(values)
+    signal = Preprocessor.fit([recording], resolve().preprocess).apply(recording)
+    windows = Windows(signal.values, WindowGrid(length, step, signal.n_frames, signal.spans))
+    return windows, Remembered(build_encoder(SummaryStatsConfig()).fit([windows]), windows), truth
+
+
+def cases_of(data: Path, untouched: bool) -> dict[str, list[Case]]:
+    names = ["USC-HAD"] if untouched else ["MoCap", "ActRecTut", "OpenPack", "HuGaDB"]
+    cases = {}
+    for name in names:
+        files = [np.load(path) for path in sorted((data / name).glob("*.npz"))]
+        cases[name] = [case_of(own["X"], own["y"], *WINDOWS[name]) for own in files]
+    streams = [plant(n_frames=60_000, seed=seed) for seed in (range(20, 30) if untouched else range(6))]
+    cases["planted"] = [case_of(s.recording.values, s.unit_truth, *PLANTED_WINDOW) for s in streams]
+    return cases
+
+
+def scores_of(cases: list[Case], overrides: dict[str, Any], seed: int) -> NDArray[np.float64]:
+    """ARI, AMI, one-to-one and clusters."""
+    config = resolve(overrides={**overrides, "seed": seed}).units
+    pairs = {}
+    for number, (windows, encoder, truth) in enumerate(cases):
+        units = fit_units([windows], encoder, config, generators(seed, STAGES)["units"], "cpu")
+        pairs[str(number)] = (truth, windows.grid.project(units.timeline(windows).ids))
+    row = evaluate(pairs).as_dict()
+    return np.array([row[name] for name in ("ari", "ami", "one_to_one", "n_clusters")])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--only", nargs="+", default=list(CHOICES), choices=CHOICES, metavar="NAME")
+    parser.add_argument("--untouched", action="store_true")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    cases = cases_of(given.data, given.untouched)
+    print("| units | " + " | ".join(cases) + " | AVG |\n|---" + "|---" * (len(cases) + 1) + "|", flush=True)
+    for name, overrides in ((name, CHOICES[name]) for name in given.only):
+        mean = {
+            set_name: np.mean([scores_of(own, overrides, seed) for seed in range(given.seeds)], axis=0)
+            for set_name, own in cases.items()
+        }
+        cells = ["/".join(f"{v:.0f}" for v in row[:3]) + f", {row[3]:.0f}" for row in mean.values()]
+        average = np.mean([row[:3].mean() for set_name, row in mean.items() if set_name != "planted"])
+        print(f"| {name} | " + " | ".join(cells) + f" | {average:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
