@@ -11,14 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo import artifact
-from rondo.config import (
-    ContinualConfig,
-    GrammarMotifsConfig,
-    NoMotifsConfig,
-    RondoConfig,
-    SlowUnitsConfig,
-    resolve,
-)
+from rondo.config import ContinualConfig, MotifFormerConfig, MotifsConfig, RondoConfig, SlowUnitsConfig, resolve
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
 from rondo.data.suggest import window_and_step
@@ -26,6 +19,7 @@ from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
 from rondo.errors import InputError, ModelError, NotFittedError, RecordingError, SettingError
 from rondo.labelling import Labelling
+from rondo.motifs.base import Motifs
 from rondo.motifs.discover import fit_motifs
 from rondo.motifs.model import MotifModel
 from rondo.provenance import provenance_of
@@ -56,7 +50,7 @@ class Rondo:
     config_: RondoConfig
     preprocessor_: Preprocessor
     unit_model_: UnitModel
-    motif_model_: MotifModel
+    motif_model_: Motifs
     window_length_frames_: int
     step_frames_: int
     rate_: float | None
@@ -106,7 +100,7 @@ class Rondo:
         units = fit_units(windows, encoder, config.units, rngs["units"], device, tell)
         tell("motifs", 3, 4)
         timelines = [units.timeline(w) for w in windows]
-        motifs = fit_motifs(timelines, units.ids, config.motifs, rngs["motifs"])
+        motifs = fit_motifs(timelines, units, config.motifs, rngs["motifs"], device, tell)
         tell("done", 4, 4)
 
         self.config_, self.preprocessor_ = config, preprocessor
@@ -124,7 +118,8 @@ class Rondo:
         if not timelines:
             raise RecordingError("no recording is long enough for one window; motifs cannot be learned from nothing")
         rng = generators(self.config_.seed, _STAGES)["motifs"]
-        self.motif_model_ = fit_motifs(timelines, self.unit_model_.ids, self.config_.motifs, rng)
+        device = resolve_device(self.config_.device)
+        self.motif_model_ = fit_motifs(timelines, self.unit_model_, self.config_.motifs, rng, device)
         self.provenance_ = self.provenance_ | {"motifs_refitted_on": provenance_of(recordings)["recordings"]}
         return self
 
@@ -221,7 +216,7 @@ class Rondo:
         if not 1 <= model.step_frames_ <= model.window_length_frames_ <= _LONGEST_WINDOW:
             raise ValueError(f"a window of {model.window_length_frames_} frames and a step of {model.step_frames_}")
         model.unit_model_ = UnitModel.restore(parts["units"], config.encoder, config.units)
-        model.motif_model_ = MotifModel.restore(parts["motifs"])
+        model.motif_model_ = _restored_motifs(parts["motifs"], config.motifs)
         model.config_, model.provenance_ = config, provenance
         probe = np.random.default_rng(0).normal(size=(model.window_length_frames_ + model.step_frames_, len(channels)))
         model.predict(Recording(probe, rate=model.rate_, channels=channels))  # shapes that do not fit fail here
@@ -335,6 +330,14 @@ def _short_span_notes(signal: Signal, grid: WindowGrid) -> tuple[str, ...]:
     return (f"{len(short)} stretch(es) shorter than a window ({sum(short)} frames in all): labelled OTHER",)
 
 
+def _restored_motifs(tensors: dict[str, NDArray[np.generic]], config: MotifsConfig) -> Motifs:
+    if isinstance(config, MotifFormerConfig):
+        from rondo.motifs.former import FormerMotifs  # brings torch, which takes seconds to import
+
+        return FormerMotifs.restore(tensors, config)
+    return MotifModel.restore(tensors)
+
+
 def _refuse_unbuilt(config: RondoConfig) -> None:
     """Say at once what this version cannot do, before any data are prepared for it."""
     build_encoder(config.encoder)
@@ -342,10 +345,6 @@ def _refuse_unbuilt(config: RondoConfig) -> None:
         raise SettingError(
             "units.mixture.latent_dim has no effect with units.method = 'slow', which has no autoencoder; "
             "leave it at 0, or use units.method = 'unit_align'"
-        )
-    if not isinstance(config.motifs, GrammarMotifsConfig | NoMotifsConfig):
-        raise SettingError(
-            f"motifs.method = '{config.motifs.method}' is not in this version of Rondo; use motifs.method = 'grammar'"
         )
     if config.continual != ContinualConfig():
         raise SettingError(

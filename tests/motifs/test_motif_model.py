@@ -1,4 +1,4 @@
-"""Phrases, the phrase book, and what fit_motifs claims."""
+"""Phrases, the phrase book, and what fit_grammar claims."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.config import GrammarMotifsConfig, MotifFormerConfig, NoMotifsConfig
+from rondo.config import GrammarMotifsConfig
 from rondo.data.labels import OTHER
-from rondo.errors import SettingError
-from rondo.motifs.discover import _sample, fit_motifs
+from rondo.motifs.discover import _sample, fit_grammar, flat_motifs
 from rondo.motifs.model import MotifModel, UnitRuns
 from rondo.motifs.phrases import composition, content_distances, content_of, group_phrases, recurring
 from rondo.units.timeline import Timeline
@@ -33,7 +32,7 @@ def planted(seed: int = 0, n_phrases: int = 150) -> tuple[Timeline, np.ndarray]:
 
 def fitted(seed: int = 0) -> tuple[MotifModel, Timeline, np.ndarray]:
     line, truth = planted(seed)
-    model = fit_motifs([line], tuple(range(7)), GrammarMotifsConfig(), np.random.default_rng(0))
+    model = fit_grammar([line], tuple(range(7)), GrammarMotifsConfig(), np.random.default_rng(0))
     return model, line, truth
 
 
@@ -72,27 +71,22 @@ def test_no_composition_is_claimed_where_there_is_none(seed: int) -> None:
     for _ in range(250):
         random.append(int(rng.choice([unit for unit in range(6) if unit != random[-1]])))
     for runs in (chain, random):
-        model = fit_motifs([timeline(runs)], tuple(range(6)), GrammarMotifsConfig(), rng)
+        model = fit_grammar([timeline(runs)], tuple(range(6)), GrammarMotifsConfig(), rng)
         assert model.grammar is None
         npt.assert_array_equal(model.timeline(timeline(runs)).ids, timeline(runs).ids)
 
 
 def test_without_motifs_every_unit_is_its_own() -> None:
     line = timeline([3, 1, 3, 2])
-    model = fit_motifs([line], (1, 2, 3), NoMotifsConfig(), np.random.default_rng(0))
+    model = flat_motifs(UnitRuns.of([line]), (1, 2, 3))
     npt.assert_array_equal(model.timeline(line).ids, line.ids)
     assert model.composition(3) == "u3"
-
-
-def test_an_unbuilt_stage_is_refused() -> None:
-    with pytest.raises(SettingError, match=r"motifs\.method = 'motif_former'"):
-        fit_motifs([timeline([0, 1])], (0, 1), MotifFormerConfig(), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("runs", [[0], [0, 1], [0, 1, 0], [2, 1, 0, 2, 1, 0, 2, 1, 0]])
 def test_few_runs_are_no_trouble(runs: list[int]) -> None:
     line = timeline(runs)
-    model = fit_motifs([line], tuple(range(3)), GrammarMotifsConfig(), np.random.default_rng(0))
+    model = fit_grammar([line], tuple(range(3)), GrammarMotifsConfig(), np.random.default_rng(0))
     assert model.timeline(line).ids.size == line.ids.size
     assert (model.timeline(line).ids != OTHER).all()
 
@@ -101,7 +95,7 @@ def test_few_runs_are_no_trouble(runs: list[int]) -> None:
 def test_restored_model_reads_the_same(flat: bool) -> None:
     model, line, _ = fitted()
     if flat:
-        model = fit_motifs([line], tuple(range(7)), NoMotifsConfig(), np.random.default_rng(0))
+        model = flat_motifs(UnitRuns.of([line]), tuple(range(7)))
     again = MotifModel.restore(model.tensors())
     assert again.usages == model.usages
     assert again.evidence == model.evidence

@@ -13,7 +13,7 @@ from rondo.config import GrammarMotifsConfig
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand
 from rondo.motifs.ascent import Counts, ascend, chain_bound
-from rondo.motifs.discover import fit_motifs
+from rondo.motifs.discover import fit_grammar
 from rondo.motifs.grammar import RunPairs, decode_runs
 from rondo.motifs.search import search_grammar
 from rondo.motifs.starts import starts
@@ -91,7 +91,7 @@ def test_a_rest_is_not_part_of_the_motifs_around_it() -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_clean_motifs_are_recovered(seed: int) -> None:
     units, truth = planted(150, seed)
-    model = fit_motifs([timeline_of(units)], range(9), GrammarMotifsConfig(), np.random.default_rng(0))
+    model = fit_grammar([timeline_of(units)], range(9), GrammarMotifsConfig(), np.random.default_rng(0))
     assert adjusted_rand(Overlap.of(truth, model.timeline(timeline_of(units)).ids[::2])) >= 0.9
     assert {model.composition(id) for id in model.ids} == {"u0", "u1 u2 u3", "u4 u5 u6 u7", "u2 u8 u5"}
 
@@ -100,13 +100,15 @@ def test_several_spans_are_searched_as_one_vocabulary() -> None:
     units, truth = planted(150, seed=1)
     cuts = np.flatnonzero(units == 0)[[20, 60, 100]].tolist()
     line = timeline_of(units, spans=cuts)
-    model = fit_motifs([line], range(9), GrammarMotifsConfig(), np.random.default_rng(0))
+    model = fit_grammar([line], range(9), GrammarMotifsConfig(), np.random.default_rng(0))
     assert adjusted_rand(Overlap.of(truth, model.timeline(line).ids[::2])) >= 0.9
 
 
 def test_the_same_seed_finds_the_same() -> None:
     units, _ = planted(60, seed=2)
-    models = [fit_motifs([timeline_of(units)], range(9), GrammarMotifsConfig(), np.random.default_rng(5)) for _ in "ab"]
+    models = [
+        fit_grammar([timeline_of(units)], range(9), GrammarMotifsConfig(), np.random.default_rng(5)) for _ in "ab"
+    ]
     assert models[0].evidence == models[1].evidence
     for name, tensor in models[0].tensors().items():
         npt.assert_array_equal(models[1].tensors()[name], tensor)
@@ -117,7 +119,7 @@ def test_memory_without_recurrence_is_no_composition() -> None:
     chain = markov_runs(200, 5, seed=8)
     units = np.concatenate([independent_runs(200, 5, seed=7), chain, independent_runs(200, 5, seed=9), chain[::-1]])
     units = units[np.diff(units, prepend=-1) != 0]
-    model = fit_motifs([timeline_of(units)], range(5), GrammarMotifsConfig(), np.random.default_rng(0))
+    model = fit_grammar([timeline_of(units)], range(5), GrammarMotifsConfig(), np.random.default_rng(0))
     assert model.evidence > 20
     assert model.grammar is None
 
@@ -128,6 +130,6 @@ def test_nothing_is_claimed_of_chains_and_of_chance(seed: int) -> None:
     """20 seeds x 4 kinds: no error in 80; the search ends at the plain chain itself, evidence -log 16."""
     kinds = [independent_runs(150, 5, seed), *(markov_runs(150, 5, seed, sparse) for sparse in (0.1, 0.3, 1.0))]
     for units in kinds:
-        model = fit_motifs([timeline_of(units)], range(5), GrammarMotifsConfig(), np.random.default_rng(0))
+        model = fit_grammar([timeline_of(units)], range(5), GrammarMotifsConfig(), np.random.default_rng(0))
         assert model.grammar is None
         assert model.evidence < 0

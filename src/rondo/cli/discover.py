@@ -169,7 +169,7 @@ def _words(model: Rondo) -> Words:
     return Words(
         {id: "" if kept == id else f"u{kept}" for id, kept in advised.items()},
         {id: model.motif_model_.composition(id) for id in model.motif_model_.ids},
-        model.unit_model_.curves,
+        {**model.unit_model_.curves, **{f"motifs.{name}": curve for name, curve in model.motif_model_.curves.items()}},
         [asdict(step) | {"advised": number < tree.best} for number, step in enumerate(tree.steps)],
     )
 
@@ -179,7 +179,7 @@ def _findings(models: Sequence[Rondo]) -> list[str]:
     found = []
     if models[0].config_.motifs.method == "none":
         found.append(_NOT_ASKED)
-    elif all(model.motif_model_.grammar is None for model in models):
+    elif not any(model.motif_model_.composed for model in models):
         found.append(_FLAT)
     if len(models) > 1:
         found.append(_OWN_VOCABULARIES)

@@ -1,4 +1,7 @@
-"""Unit timelines -> MotifModel: search for a grammar, ask the evidence, group phrases into motifs, number them."""
+"""Unit timelines -> motifs: search for a grammar, ask the evidence, group phrases into motifs, number them.
+
+MotifFormer, the paper's way, is `rondo.motifs.former`.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config import GrammarMotifsConfig, MotifsConfig, NoMotifsConfig
-from rondo.errors import SettingError
+from rondo.config import GrammarMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig
 from rondo.motifs.ascent import chain_bound
+from rondo.motifs.base import Motifs
 from rondo.motifs.grammar import decode_runs
 from rondo.motifs.model import MotifModel, UnitRuns, Usage
 from rondo.motifs.phrases import Phrase, content_of, recurrence, recurring
 from rondo.motifs.search import search_grammar
 from rondo.motifs.starts import starts
-from rondo.units.timeline import Timeline
+from rondo.training.progress import Progress, silent
+from rondo.units.model import UnitModel
+from rondo.units.timeline import Timeline, joined
 
 # The evidence is for memory beyond one unit, which slow noise has too. Only where phrases recur is it composition:
 # recurrence is 0.64 to 1.0 in planted streams, up to 0.05 in noise, up to 0.06 in recordings of single gestures.
@@ -27,16 +32,28 @@ _STRETCH_RUNS = 200
 
 
 def fit_motifs(
-    timelines: Sequence[Timeline], unit_ids: Sequence[int], config: MotifsConfig, rng: np.random.Generator
-) -> MotifModel:
-    """Motifs of one or more unit timelines that share a unit vocabulary."""
-    runs = UnitRuns.of(timelines)
+    timelines: Sequence[Timeline],
+    units: UnitModel,
+    config: MotifsConfig,
+    rng: np.random.Generator,
+    device: str,
+    progress: Progress = silent,
+) -> Motifs:
+    """Motifs of one or more unit timelines of one unit vocabulary, in the way that the configuration names."""
+    if isinstance(config, MotifFormerConfig):
+        from rondo.motifs.former import fit_former  # brings torch, which takes seconds to import
+
+        return fit_former(joined(timelines), units.ids, units.prototypes, config, rng, device, progress)
     if isinstance(config, NoMotifsConfig):
-        return _flat(runs, unit_ids, 0.0, evidence=0.0)
-    if not isinstance(config, GrammarMotifsConfig):
-        raise SettingError(
-            f"motifs.method = '{config.method}' is not in this version of Rondo; use motifs.method = 'grammar'"
-        )
+        return flat_motifs(UnitRuns.of(timelines), units.ids)
+    return fit_grammar(timelines, units.ids, config, rng)
+
+
+def fit_grammar(
+    timelines: Sequence[Timeline], unit_ids: Sequence[int], config: GrammarMotifsConfig, rng: np.random.Generator
+) -> MotifModel:
+    """Motifs as small grammars over unit runs, if there is evidence for any."""
+    runs = UnitRuns.of(timelines)
     codes = np.searchsorted(np.array(unit_ids), runs.units)
     units, first = _sample(codes, runs.first)
     n_motifs = max(config.motif_cap, len(unit_ids))
@@ -44,14 +61,14 @@ def fit_motifs(
     grammar, bound = search_grammar(units, first, len(unit_ids), hypotheses, n_motifs, config.prior)
     evidence = bound - chain_bound(units, first, len(unit_ids), config.prior)
     if evidence < config.min_evidence:
-        return _flat(runs, unit_ids, config.phrase_distance, evidence)
+        return flat_motifs(runs, unit_ids, config.phrase_distance, evidence)
     used = np.unique(decode_runs(codes, runs.first, grammar)[0])
     unnamed = MotifModel(
         tuple(unit_ids), grammar.kept([int(motif) for motif in used]), (), config.phrase_distance, evidence
     )
     phrases, headings, _ = unnamed.read(runs)
     if recurrence(phrases) < _LEAST_RECURRENCE:
-        return _flat(runs, unit_ids, config.phrase_distance, evidence)
+        return flat_motifs(runs, unit_ids, config.phrase_distance, evidence)
     return _numbered(unnamed, phrases, headings)
 
 
@@ -76,7 +93,7 @@ def _numbered(empty: MotifModel, phrases: Sequence[Phrase], headings: Sequence[i
     return replace(draft, usages=named)
 
 
-def _flat(runs: UnitRuns, unit_ids: Sequence[int], distance: float, evidence: float) -> MotifModel:
+def flat_motifs(runs: UnitRuns, unit_ids: Sequence[int], distance: float = 0.0, evidence: float = 0.0) -> MotifModel:
     """Every unit is its own motif, under the unit's id."""
     usages = tuple(Usage(int(unit), 0, (int(unit),), int((runs.units == unit).sum())) for unit in unit_ids)
     return MotifModel(tuple(unit_ids), None, usages, distance, evidence)

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, Labels, runs_of
+from rondo.encoders import Curves
+from rondo.motifs.base import MotifTimeline as MotifTimeline
 from rondo.motifs.grammar import Grammar, decode_runs
 from rondo.motifs.phrases import Content, Phrase, composition, content_distances, content_of
 from rondo.units.timeline import Timeline
@@ -28,15 +30,6 @@ class Usage:
     heading: int
     phrase: Phrase
     count: int
-
-
-@dataclass(frozen=True, eq=False)
-class MotifTimeline:
-    """One motif and one score in (0, 1] per window; `begins` is True where an occurrence starts."""
-
-    ids: Labels
-    scores: NDArray[np.float64]
-    begins: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +50,14 @@ class MotifModel:
     @property
     def ids(self) -> tuple[int, ...]:
         return tuple(sorted({usage.motif for usage in self.usages}))
+
+    @property
+    def composed(self) -> bool:
+        return self.grammar is not None
+
+    @property
+    def curves(self) -> Curves:
+        return {}  # nothing is trained
 
     def composition(self, motif: int) -> str:
         """What a motif is made of, for people."""

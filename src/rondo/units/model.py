@@ -55,6 +55,13 @@ class UnitModel:
         return tuple(sorted(set(self.tree.kept_at(self.n_merges).values())))
 
     @property
+    def prototypes(self) -> NDArray[np.float64]:
+        """The prototype of each of `ids`, (n_units, n_embedding_dims); of merged units the mean, by their support."""
+        kept = self.tree.kept_at(self.n_merges)
+        weights = np.array([[entry.support * (kept[entry.id] == id) for entry in self.vocabulary] for id in self.ids])
+        return np.asarray(weights @ self.vocabulary.prototypes / weights.sum(axis=1, keepdims=True))
+
+    @property
     def curves(self) -> Curves:
         """What training reached: `encoder.*` step by step, `units.*` round by round."""
         parts = {"encoder": self.encoder.curves, "units": self.projection.curves}

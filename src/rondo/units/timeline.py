@@ -32,6 +32,20 @@ class Timeline:
         return float((self.distances <= 1).mean()) if self.distances.size else 0.0
 
 
+def joined(timelines: Sequence[Timeline]) -> Timeline:
+    """Timelines laid one after the other; their spans stay apart."""
+    offsets = np.cumsum([0, *(timeline.ids.size for timeline in timelines)]).tolist()
+    spans = tuple(
+        (start + offset, stop + offset)
+        for timeline, offset in zip(timelines, offsets, strict=False)
+        for start, stop in timeline.spans
+    )
+    ids, distances = (
+        np.concatenate([getattr(timeline, name) for timeline in timelines]) for name in ("ids", "distances")
+    )
+    return Timeline(ids, distances, spans)
+
+
 def typical_step(latents: NDArray[np.floating], spans: Sequence[Span]) -> float:
     """Median distance between the latents of consecutive windows (paper: "typical embedding change")."""
     steps = [np.linalg.norm(np.diff(latents[a:b], axis=0), axis=1) for a, b in spans]

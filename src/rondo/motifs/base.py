@@ -1,0 +1,48 @@
+"""What every motif model is, whichever way it was learned: it reads motifs from a unit timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.data.labels import Labels
+from rondo.encoders import Curves
+from rondo.units.timeline import Timeline
+
+
+@dataclass(frozen=True, eq=False)
+class MotifTimeline:
+    """One motif and one score in (0, 1] per window (0 for OTHER); `begins` is True where an occurrence starts."""
+
+    ids: Labels
+    scores: NDArray[np.float64]
+    begins: NDArray[np.bool_]
+
+
+class Motifs(Protocol):
+    """A vocabulary of motifs over a vocabulary of units."""
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The motifs there are."""
+
+    @property
+    def composed(self) -> bool:
+        """False where every unit is its own motif: the two levels coincide."""
+
+    @property
+    def curves(self) -> Curves:
+        """The training log, to be plotted; empty where nothing is trained."""
+
+    def timeline(self, units: Timeline) -> MotifTimeline:
+        """The motif of every window."""
+
+    def composition(self, motif: int) -> str:
+        """What a motif is made of, for people."""
+
+    def tensors(self) -> Mapping[str, NDArray[np.generic]]:
+        """Everything learned, as arrays, for the model folder."""

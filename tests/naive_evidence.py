@@ -1,0 +1,36 @@
+"""Closeness of windows by loops over pairs, as the module that it checks defines it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def naive_closeness(
+    statistics: NDArray[np.floating], labels: Sequence[int], spans: Sequence[tuple[int, int]], apart: int, same: float
+) -> tuple[float, dict[int, float]]:
+    """Mean closeness of all windows, and of each label's windows to the same label in another run; -1 is no label."""
+    n = len(statistics)
+    span_of = [next(i for i, (a, b) in enumerate(spans) if a <= w < b) for w in range(n)]
+    run_of = [0] * n
+    for w in range(1, n):
+        run_of[w] = run_of[w - 1] + (labels[w] != labels[w - 1] or span_of[w] != span_of[w - 1])
+    distance = [[math.dist(a, b) for b in statistics] for a in statistics]
+    typical = float(np.median(distance))
+    anywhere: list[float] = []
+    elsewhere: dict[int, list[float]] = {}
+    for w in range(n):
+        others = [v for v in range(n) if span_of[v] != span_of[w] or abs(v - w) >= apart]
+        if others:
+            anywhere.append(min(distance[w][v] for v in others))
+        alike = [v for v in others if labels[v] == labels[w] and run_of[v] != run_of[w]]
+        if alike and labels[w] != -1:
+            elsewhere.setdefault(labels[w], []).append(min(distance[w][v] for v in alike))
+
+    def mean(distances: list[float]) -> float:
+        return -sum(math.log(max(d / typical, same)) for d in distances) / len(distances) if distances else 0.0
+
+    return mean(anywhere), {label: mean(distances) for label, distances in elsewhere.items()}
