@@ -168,4 +168,5 @@ def test_at_least_one_surrogate() -> None:
 
 
 def test_weak_structure_is_found_at_half_the_amplitude_in_noise() -> None:
-    assert evidence_of(plant(StreamPlan(noise=0.5), n_frames=5_000, seed=2).recording).recurs
+    windows, labels = windows_and_labels(plant(StreamPlan(noise=0.5), n_frames=5_000, seed=2).recording)
+    assert recurrence_evidence([windows], [labels], alternating, 19, np.random.default_rng(0)).recurs
