@@ -40,7 +40,7 @@ Noise = Callable[[int, np.random.Generator], Floats]
 
 def ar1(n_frames: int, rng: np.random.Generator) -> Floats:
     memories = np.exp(rng.uniform(*np.log([5, 100]), N_CHANNELS))
-    return _filtered([([1.0], [1.0, -np.exp(-1 / m)]) for m in memories], n_frames, rng.standard_normal, rng)
+    return _filtered([([1.0], [1.0, -np.exp(-1 / m)]) for m in memories], n_frames, rng.standard_normal)
 
 
 def oscillation(n_frames: int, rng: np.random.Generator) -> Floats:
@@ -48,7 +48,7 @@ def oscillation(n_frames: int, rng: np.random.Generator) -> Floats:
     kept = np.exp(-1 / memories)
     poles = zip(periods, kept, strict=True)
     filters = [([1.0], [1.0, -2 * k * np.cos(2 * np.pi / t), k * k]) for t, k in poles]
-    return _filtered(filters, n_frames, rng.standard_normal, rng)
+    return _filtered(filters, n_frames, rng.standard_normal)
 
 
 def pink(n_frames: int, rng: np.random.Generator) -> Floats:
@@ -72,7 +72,7 @@ def smooth(n_frames: int, rng: np.random.Generator) -> Floats:
 def heavy_tails(n_frames: int, rng: np.random.Generator) -> Floats:
     memories = np.exp(rng.uniform(*np.log([5, 60]), N_CHANNELS))
     filters = [([1.0], [1.0, -np.exp(-1 / m)]) for m in memories]
-    return _filtered(filters, n_frames, lambda n: rng.standard_t(3, n), rng)
+    return _filtered(filters, n_frames, lambda n: rng.standard_t(3, n))
 
 
 def skewed(n_frames: int, rng: np.random.Generator) -> Floats:
@@ -94,9 +94,7 @@ def correlated(noise: Noise) -> Noise:
     return mixed
 
 
-def _filtered(
-    filters: list[tuple[list[float], list[float]]], n_frames: int, draw: Callable[[int], Floats], rng: object
-) -> Floats:
+def _filtered(filters: list[tuple[list[float], list[float]]], n_frames: int, draw: Callable[[int], Floats]) -> Floats:
     columns = [lfilter(b, a, draw(n_frames + WARM_UP))[WARM_UP:] for b, a in filters]
     return np.stack([column / column.std() for column in columns], axis=1)
 

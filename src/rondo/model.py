@@ -23,6 +23,7 @@ from rondo.motifs.base import Motifs
 from rondo.motifs.discover import fit_motifs
 from rondo.motifs.model import MotifModel
 from rondo.provenance import provenance_of
+from rondo.tensors import owned
 from rondo.training.device import resolve_device
 from rondo.training.progress import Progress, silent
 from rondo.training.seeding import generators
@@ -171,8 +172,7 @@ class Rondo:
             "preprocess.scale": preprocessor.scale,
             "preprocess.components": preprocessor.components,
         }
-        tensors |= {f"units.{name}": tensor for name, tensor in self.unit_model_.tensors().items()}
-        tensors |= {f"motifs.{name}": tensor for name, tensor in self.motif_model_.tensors().items()}
+        tensors |= owned("units", self.unit_model_.tensors()) | owned("motifs", self.motif_model_.tensors())
         provenance = self.provenance_ | {
             "channels": list(preprocessor.channels),
             "rate": self.rate_,

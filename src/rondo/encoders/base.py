@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.windows import Windows
+from rondo.tensors import Tensors as Tensors
 from rondo.training.progress import Progress, silent
 
 Representations = NDArray[np.float32]
-Tensors = Mapping[str, NDArray[np.generic]]
 Curves = Mapping[str, Sequence[float]]
 """What training reached, step by step, by the name of what was measured."""
 

@@ -17,6 +17,9 @@ in the space of window statistics. Slowness alone does not raise it, being the s
   method that labelled it; where the whole does not pass, it is that of the whole.
 
 p = (1 + surrogates that reach the figure) / (1 + surrogates): 19 of them for 0.05.
+
+What passes is more than a linear process, not yet a vocabulary: noise whose loudness wanders passes about every second
+time (benchmarks/evidence_quality.py).
 """
 
 from __future__ import annotations

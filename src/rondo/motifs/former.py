@@ -26,6 +26,7 @@ from rondo.motifs.link import link
 from rondo.motifs.match import match_lengths
 from rondo.motifs.phrases import Phrase, composition
 from rondo.motifs.train import Epoch, MotifFormer, train_motif_former
+from rondo.tensors import owned, owned_by
 from rondo.training.progress import Progress, silent
 from rondo.units.timeline import Timeline
 
@@ -76,14 +77,14 @@ class FormerMotifs:
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""
-        named: dict[str, NDArray[np.generic]] = {f"former.{k}": v for k, v in self.former.tensors().items()}
+        named = owned("former", self.former.tensors())
         autoencoder = self.lengths[0].autoencoder if self.lengths else None
         if autoencoder:
-            named |= {f"autoencoder.{k}": v for k, v in autoencoder.tensors().items()}
+            named |= owned("autoencoder", autoencoder.tensors())
         for motifs, ids in zip(self.lengths, self.motif_ids, strict=True):
             parts = {name: getattr(motifs.mixture, name) for name in _MIXTURE}
             parts |= {name: getattr(motifs, name) for name in _MEASURES} | {"ids": ids}
-            named |= {f"length.{motifs.length}.{name}": part for name, part in parts.items()}
+            named |= owned(f"length.{motifs.length}", parts)
         units = [unit for _, phrase, _ in self.phrases for unit in phrase]
         table = np.array([(motif, len(phrase), n) for motif, phrase, n in self.phrases], np.int64).reshape(-1, 3)
         return {
@@ -98,11 +99,11 @@ class FormerMotifs:
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]], config: MotifFormerConfig) -> FormerMotifs:
         """The model that wrote these tensors under this configuration."""
         try:
-            former = MotifFormer.restore(_under("former.", tensors), config)
-            stored = _under("autoencoder.", tensors)
+            former = MotifFormer.restore(owned_by("former", tensors), config)
+            stored = owned_by("autoencoder", tensors)
             autoencoder = FittedAutoencoder.restore(stored) if stored else None
             names = np.asarray(tensors["lengths"], np.int64).tolist()
-            lengths = tuple(_restored(n, _under(f"length.{n}.", tensors), autoencoder) for n in names)
+            lengths = tuple(_restored(n, owned_by(f"length.{n}", tensors), autoencoder) for n in names)
             ids = tuple(np.asarray(tensors[f"length.{n}.ids"], np.int64) for n in names)
             unit_ids = tuple(np.asarray(tensors["unit_ids"], np.int64).tolist())
             rows = np.asarray(tensors["phrases.table"], np.int64)
@@ -123,10 +124,6 @@ def _restored(
     )
     mixture = FittedMixture(weights, means, roots, constants)
     return LengthMotifs(length, mixture, centres, radii, floors, supports, autoencoder)
-
-
-def _under(prefix: str, tensors: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
-    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
 
 
 def fit_former(

@@ -33,6 +33,7 @@ from rondo.motifs.losses import contrast, pseudo_label_loss, reconstruction_loss
 from rondo.motifs.motif_former import MotifFormerNet
 from rondo.motifs.pool import Batch, Floats, Ints, Pool, weighted_sample
 from rondo.motifs.views import View, corrupted
+from rondo.tensors import owned
 from rondo.training.loop import minimise
 from rondo.training.networks import load_weights, settled, weights_of
 from rondo.training.seeding import generators
@@ -88,9 +89,7 @@ class MotifFormer:
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""
-        named: dict[str, NDArray[np.generic]] = {
-            f"network.{name}": tensor for name, tensor in weights_of(self.network).items()
-        }
+        named = owned("network", weights_of(self.network))
         log = np.array(self.log, np.float64).reshape(-1, len(Epoch._fields))
         return {**named, "lengths": np.array(self.lengths, np.int64), "log": log}
 

@@ -31,6 +31,7 @@ from rondo.encoders import Curves
 from rondo.errors import ModelError, RondoWarning
 from rondo.mixture import fit_components
 from rondo.mixture.autoencoder import FittedAutoencoder, fit_autoencoder
+from rondo.tensors import owned, owned_by
 from rondo.training.loop import batches, minimise
 from rondo.training.networks import load_weights, settled, weights_of
 from rondo.training.progress import Progress, silent
@@ -96,11 +97,9 @@ class UnitAlignment:
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""
-        learned: dict[str, NDArray[np.generic]] = {
-            f"adaptor.{name}": tensor for name, tensor in weights_of(self.adaptor).items()
-        }
+        learned = owned("adaptor", weights_of(self.adaptor))
         if self.autoencoder:
-            learned |= {f"autoencoder.{name}": tensor for name, tensor in self.autoencoder.tensors().items()}
+            learned |= owned("autoencoder", self.autoencoder.tensors())
         return {**learned, "centre": self.centre, "spread": self.spread, "log": np.array(self.log, np.float64)}
 
     @classmethod
@@ -115,8 +114,8 @@ class UnitAlignment:
         except (KeyError, IndexError, ValueError, TypeError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise ModelError(f"UnitAlign's tensors do not fit together ({reason}); fit the model again") from None
-        load_weights(adaptor, _under("adaptor.", tensors), "adaptor")
-        stored = _under("autoencoder.", tensors)
+        load_weights(adaptor, owned_by("adaptor", tensors), "adaptor")
+        stored = owned_by("autoencoder", tensors)
         autoencoder = FittedAutoencoder.restore(stored) if config.mixture.latent_dim else None
         return cls(centre, spread, settled(adaptor), autoencoder, rounds)
 
@@ -321,7 +320,3 @@ def _warn_unsettled(log: Sequence[Round], config: UnitAlignConfig) -> None:
         RondoWarning,
         stacklevel=3,
     )
-
-
-def _under(prefix: str, tensors: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
-    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

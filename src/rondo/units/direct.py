@@ -12,6 +12,7 @@ from rondo.config import DirectUnitsConfig
 from rondo.encoders import Curves
 from rondo.errors import ModelError
 from rondo.mixture.autoencoder import FittedAutoencoder, fit_autoencoder
+from rondo.tensors import owned, owned_by
 from rondo.units.standardised import checked_representations, standardisation
 
 
@@ -39,10 +40,7 @@ class DirectProjection:
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""
         own = self.autoencoder.tensors() if self.autoencoder else {}
-        return {f"autoencoder.{name}": tensor for name, tensor in own.items()} | {
-            "centre": self.centre,
-            "spread": self.spread,
-        }
+        return owned("autoencoder", own) | {"centre": self.centre, "spread": self.spread}
 
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]], config: DirectUnitsConfig) -> DirectProjection:
@@ -50,7 +48,7 @@ class DirectProjection:
         centre, spread = (np.asarray(tensors[name], np.float64) for name in ("centre", "spread"))
         if centre.ndim != 1 or spread.shape != centre.shape:
             raise ModelError(f"a centre of {centre.shape} and a spread of {spread.shape}; fit the model again")
-        stored = {name.removeprefix("autoencoder."): own for name, own in tensors.items() if "autoencoder." in name}
+        stored = owned_by("autoencoder", tensors)
         return cls(centre, spread, FittedAutoencoder.restore(stored) if config.mixture.latent_dim else None)
 
 

@@ -13,6 +13,7 @@ from rondo.config import EncoderConfig, SlowUnitsConfig, UnitAlignConfig, UnitsC
 from rondo.data.windows import Span, Windows
 from rondo.encoders import Curves, FittedEncoder, Representations, build_encoder
 from rondo.errors import ModelError
+from rondo.tensors import owned, owned_by
 from rondo.training.progress import Progress, silent
 from rondo.units.discover import Evidence, discover_units
 from rondo.units.slow import SlowProjection, fit_slow, fit_slow_enough
@@ -84,18 +85,20 @@ class UnitModel:
             "vocabulary": self.vocabulary.tensors(),
             "merges": self.tree.tensors(),
         }
-        named = {f"{part}.{name}": tensor for part, own in parts.items() for name, tensor in own.items()}
-        return named | {"penalty": np.array([self.penalty])}
+        named: dict[str, NDArray[np.generic]] = {"penalty": np.array([self.penalty])}
+        for part, own in parts.items():
+            named |= owned(part, own)
+        return named
 
     @classmethod
     def restore(
         cls, tensors: Mapping[str, NDArray[np.generic]], encoder: EncoderConfig, config: UnitsConfig
     ) -> UnitModel:
         """The model that wrote these tensors."""
-        fitted = build_encoder(encoder).restore(_under("encoder.", tensors))
-        vocabulary = Vocabulary.restore("unit", _under("vocabulary.", tensors))
-        projection = _restored_projection(_under("projection.", tensors), config)
-        tree = MergeTree.restore(_under("merges.", tensors))
+        fitted = build_encoder(encoder).restore(owned_by("encoder", tensors))
+        vocabulary = Vocabulary.restore("unit", owned_by("vocabulary", tensors))
+        projection = _restored_projection(owned_by("projection", tensors), config)
+        tree = MergeTree.restore(owned_by("merges", tensors))
         if tree.ids != vocabulary.ids:
             raise ModelError(f"the merge tree is about units {tree.ids}, there are {vocabulary.ids}")
         n_merges = tree.best if config.merge else 0
@@ -181,7 +184,3 @@ def joined_spans(spans_of_each: Sequence[Sequence[Span]]) -> tuple[Span, ...]:
         joined += [(start + offset, stop + offset) for start, stop in spans]
         offset = joined[-1][1] if spans else offset
     return tuple(joined)
-
-
-def _under(prefix: str, tensors: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
-    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
