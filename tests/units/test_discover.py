@@ -13,7 +13,7 @@ from rondo.config import MixtureConfig
 from rondo.data.labels import runs_of
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand
-from rondo.units.discover import Evidence, _persisting, discover_units
+from rondo.units.discover import UnitRules, _persisting, discover_units
 from rondo.units.timeline import centre_distances, decode
 from rondo.vocabulary import Vocabulary
 
@@ -36,7 +36,7 @@ def discovered(
         latents,
         latents,
         spans,
-        Evidence(PENALTY, shortest_run, 1.0),
+        UnitRules(PENALTY, shortest_run, 1.0),
         MixtureConfig(),
         np.random.default_rng(seed),
         "cpu",

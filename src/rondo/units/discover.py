@@ -16,7 +16,7 @@ from rondo.units.timeline import centre_distances, smooth_spans
 from rondo.vocabulary import Vocabulary
 
 
-class Evidence(NamedTuple):
+class UnitRules(NamedTuple):
     """What windows, which overlap, say about units."""
 
     penalty: float  # of a change of unit, in latent distance
@@ -28,7 +28,7 @@ def discover_units(
     latents: NDArray[np.float64],
     embeddings: NDArray[np.float64],
     spans: Sequence[Span],
-    evidence: Evidence,
+    rules: UnitRules,
     config: MixtureConfig,
     rng: np.random.Generator,
     device: str,
@@ -39,12 +39,12 @@ def discover_units(
     Windows of dropped components join the entry that smoothing gives them. Ids follow first appearance.
     """
     # The fit starts at rows chosen by number; sorted, they do not tell which recording came first.
-    mixture = fit_components(latents[np.lexsort(latents.T)], config, rng, evidence.window_weight, device)
+    mixture = fit_components(latents[np.lexsort(latents.T)], config, rng, rules.window_weight, device)
     posterior = mixture.posterior(latents)
     centres = _member_means(latents, posterior.argmax(axis=1), mixture)
     distances = centre_distances(latents, centres)
-    kept = _persisting(distances, spans, evidence.penalty, evidence.shortest_run)
-    path = kept[smooth_spans(distances[:, kept], spans, evidence.penalty)]
+    kept = _persisting(distances, spans, rules.penalty, rules.shortest_run)
+    path = kept[smooth_spans(distances[:, kept], spans, rules.penalty)]
     vocabulary = Vocabulary("unit")
     for k in _by_first_appearance(path):
         members = path == k

@@ -15,7 +15,7 @@ from rondo.encoders import Curves, FittedEncoder, Representations, build_encoder
 from rondo.errors import ModelError
 from rondo.tensors import owned, owned_by
 from rondo.training.progress import Progress, silent
-from rondo.units.discover import Evidence, discover_units
+from rondo.units.discover import UnitRules, discover_units
 from rondo.units.slow import SlowProjection, fit_slow, fit_slow_enough
 from rondo.units.standardised import refuse_non_finite
 from rondo.units.timeline import Timeline, decode, typical_step
@@ -122,21 +122,19 @@ def fit_units(
     projection = _fit_projection(representations, spans, step_share, config, int(rng.integers(2**31)), device, progress)
     latents = projection.apply(representations)
     penalty = config.transition_scale * typical_step(latents, spans)
-    evidence = _evidence(penalty, step_share, config)
-    vocabulary = discover_units(
-        latents, projection.embed(representations), spans, evidence, config.mixture, rng, device
-    )
+    rules = _rules(penalty, step_share, config)
+    vocabulary = discover_units(latents, projection.embed(representations), spans, rules, config.mixture, rng, device)
     fine = decode(latents, spans, vocabulary, penalty)
     tree = merge_tree(representations, fine.ids, spans, exclude=(grid.length_frames - 1) // grid.step_frames)
     return UnitModel(encoder, projection, vocabulary, penalty, tree, tree.best if config.merge else 0)
 
 
-def _evidence(penalty: float, step_share: float, config: UnitsConfig) -> Evidence:
+def _rules(penalty: float, step_share: float, config: UnitsConfig) -> UnitRules:
     """`step_share` is a step in window lengths. The paper counts every window, and knows no rule of persistence."""
     if not isinstance(config, SlowUnitsConfig):
-        return Evidence(penalty, shortest_run=0.0, window_weight=1.0)
+        return UnitRules(penalty, shortest_run=0.0, window_weight=1.0)
     weight = step_share if config.window_weight == "overlap" else 1.0
-    return Evidence(penalty, config.persistence / step_share, weight)
+    return UnitRules(penalty, config.persistence / step_share, weight)
 
 
 # Both trained ways bring torch, which takes seconds to import, so each is imported when it is asked for.
