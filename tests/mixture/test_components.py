@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.testing as npt
 import pytest
+import torch
 from numpy.typing import NDArray
 
 from rondo.config import MixtureConfig
-from rondo.mixture import fit_components
+from rondo.mixture import deep_dpm, fit_components
 
 Floats = NDArray[np.float64]
 
@@ -51,3 +52,13 @@ def test_overlapping_windows_counted_as_independent_fragment(kind: str) -> None:
         for window_weight in n_found:
             n_found[window_weight] += fitted(walk, kind, window_weight)
     assert n_found[0.3] < n_found[1.0]
+
+
+@pytest.mark.parametrize(("window_weight", "splits"), [(1.0, True), (0.5, False)])
+def test_proposals_of_deep_dpm_count_windows_by_their_weight(window_weight: float, splits: bool) -> None:
+    """A gap that 60 observations show, 30 do not."""
+    latents = np.concatenate([np.linspace(-1.6, -0.2, 30), np.linspace(0.2, 1.6, 30)])[:, None]
+    space = deep_dpm._space_of(latents, "full", window_weight, "cpu")
+    whole = deep_dpm._started(space.points, torch.ones(60, 1, dtype=torch.float64))
+    change = deep_dpm._proposed(space, whole, MixtureConfig(), np.random.default_rng(0), n_rounds=0)
+    assert (change is not None) == splits

@@ -15,6 +15,8 @@ from rondo.errors import InputError, ModelError
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information
 from rondo.motifs.former import FormerMotifs, fit_former
+from rondo.motifs.fuse import HIGHEST_SCORE, fuse
+from rondo.motifs.match import match_lengths
 from rondo.units.timeline import Timeline, joined
 from tests.naive_motifs import speak
 
@@ -56,7 +58,9 @@ def test_windows_get_motifs_that_say_something_about_the_phrases(model: FormerMo
     assert set(read.ids.tolist()) - {OTHER} <= set(model.ids)
     assert adjusted_mutual_information(Overlap.of(truth, read.ids)) > 0.2
     assert ((read.scores > 0) == (read.ids != OTHER)).all()
-    assert read.scores.max() <= 1
+    codes = np.searchsorted(UNIT_IDS, units.ids)
+    fused = fuse(match_lengths(model.former.describe, codes, units.spans, model.lengths), model.motif_ids, codes.size)
+    npt.assert_allclose(read.scores * HIGHEST_SCORE, fused.scores)
 
 
 def test_occurrences_begin_where_ids_or_spans_do(model: FormerMotifs) -> None:
@@ -64,6 +68,10 @@ def test_occurrences_begin_where_ids_or_spans_do(model: FormerMotifs) -> None:
     read = model.timeline(units)
     begins = {0, units.spans[1][0], *(np.flatnonzero(np.diff(read.ids)) + 1).tolist()}
     assert set(np.flatnonzero(read.begins).tolist()) == begins
+    apart = Timeline(np.full(12, 4, np.int32), np.full(12, 0.5), ((0, 6), (6, 12)))  # one unit, before and after a gap
+    read = model.timeline(apart)
+    assert read.ids[5] == read.ids[6]
+    assert read.begins[6]
 
 
 def test_every_motif_that_occurs_has_a_composition_of_known_units(model: FormerMotifs) -> None:

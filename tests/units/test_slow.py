@@ -237,8 +237,8 @@ def stays(n_windows: int, corr_lengths: list[float], step_share: float, seed: in
 @pytest.mark.parametrize("step_share", [0.1, 0.25, 0.5])
 @pytest.mark.parametrize("n_slow", [3, 5, 8])
 def test_as_many_dimensions_as_stay_correlated_for_a_window(n_slow: int, step_share: float) -> None:
-    y = stays(6000, [4.0] * n_slow + [0.25] * 6, step_share, seed=n_slow)
-    spans = ((0, 2500), (2500, 6000))
+    y = stays(20_000, [1.6] * n_slow + [0.6] * 6, step_share, seed=n_slow)
+    spans = ((0, 8_000), (8_000, 20_000))
     chosen = fit_slow_enough(y, spans, 30, step_share, 0.02)
     assert chosen.slowness.size == n_slow
     npt.assert_array_equal(chosen.matrix, fit_slow(y, spans, 30, 8, 0.02).matrix[:, :n_slow])

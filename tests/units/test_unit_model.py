@@ -22,7 +22,10 @@ from rondo.config import (
 from rondo.data.windows import Windows
 from rondo.encoders import Curves, FittedEncoder, Tensors, build_encoder
 from rondo.errors import ModelError, RecordingError
-from rondo.units.model import UnitModel, fit_units, joined_spans
+from rondo.units import model as unit_model
+from rondo.units.discover import UnitRules
+from rondo.units.model import UnitModel, _rules, fit_units, joined_spans
+from rondo.vocabulary import MergeTree, merge_tree
 from tests.contracts import planted, windows_of
 
 
@@ -94,6 +97,29 @@ def test_merging_shows_a_coarser_layer_of_the_same_units(signals: list[Windows])
     for windows in signals:
         npt.assert_array_equal(merged.timeline(windows).ids, [kept[int(id)] for id in fine.timeline(windows).ids])
         npt.assert_array_equal(merged.timeline(windows).distances, fine.timeline(windows).distances)
+
+
+def test_a_window_counts_for_the_frames_it_adds_in_the_slow_way_only() -> None:
+    assert _rules(0.5, 0.25, SlowUnitsConfig(persistence=1.5)) == UnitRules(0.5, shortest_run=6.0, window_weight=0.25)
+    assert _rules(0.5, 0.25, SlowUnitsConfig(window_weight="one")).window_weight == 1.0
+    for config in (UnitAlignConfig(), DirectUnitsConfig()):
+        assert _rules(0.5, 0.25, config) == UnitRules(0.5, shortest_run=0.0, window_weight=1.0)
+
+
+def test_windows_that_share_frames_do_not_tell_each_other_who_they_are(
+    signals: list[Windows], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def spied(*given: object, exclude: int) -> MergeTree:
+        asked.append(exclude)
+        return merge_tree(*given, exclude=exclude)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(unit_model, "merge_tree", spied)
+    fitted(signals, SlowUnitsConfig())
+    grid = signals[0].grid
+    assert asked == [(grid.length_frames - 1) // grid.step_frames]
+    assert asked[0] * grid.step_frames < grid.length_frames <= (asked[0] + 1) * grid.step_frames
 
 
 def test_a_merge_tree_of_other_units_is_refused(model: UnitModel) -> None:
