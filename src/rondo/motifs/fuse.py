@@ -4,7 +4,7 @@
 
 r(t, m, L) is the smallest normalised distance among the candidates of length L that cover window t and match m, and
 L(t, m) are the lengths that have one. The paper cuts r at tau_r; accepted candidates have r <= 1, so that no tau_r
-from 1 on changes anything. It gives no b; in a trial on MoCap (one seed, linked motifs) F1@50 was 100 with this one
+from 1 on changes anything. It gives no b; in a prototype, on MoCap (one seed, linked motifs), F1@50 was 100 with it
 and 96 without a bonus.
 """
 

@@ -22,7 +22,7 @@ from rondo.motifs.match import LengthMotifs, Matches
 
 Rule = Literal["none", "overlap", "descriptor"]
 
-_CUT = 0.5  # in a trial on MoCap, overlap: ARI 62 to 66 with 13 motifs; without linking 55 to 59 with 17
+_CUT = 0.5  # in a prototype, on MoCap, overlap: ARI 62 to 66 with 13 motifs; without linking 55 to 59 with 17
 
 
 def link(
