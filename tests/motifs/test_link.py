@@ -58,8 +58,10 @@ def test_overlap_links_by_the_sets_of_centre_windows(seed: int) -> None:
         centres += [set(middle[component == k].tolist()) for k in range(motifs.n_components)]
     distances = [[naive_fusion.jaccard_distance(a, b) for b in centres] for a in centres]
     npt.assert_allclose(_overlap_distances(matches, [motifs.n_components for motifs in lengths]), distances)
-    linked = _linked(np.array(distances))
-    assert partition(link(lengths, matches, "overlap")) == partition((linked,))
+    assert partition(link(lengths, matches, "overlap")) == partition((_linked(np.array(distances)),))
+    nudge = np.triu(np.random.default_rng(seed).uniform(0, 1e-6, np.shape(distances)), 1)
+    apart = np.array(distances) + nudge + nudge.T  # no two alike any more
+    assert partition((_linked(apart),)) == naive_fusion.average_linkage(apart.tolist(), 0.5)
 
 
 @settings(max_examples=30, deadline=None)
