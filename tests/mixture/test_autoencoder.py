@@ -53,7 +53,7 @@ def test_short_recordings_get_a_minimum_of_steps(
     n_windows: int, epochs: int, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken: list[int] = []
-    monkeypatch.setattr(module, "minimise", lambda loss, optimiser, n_steps: taken.append(n_steps))
+    monkeypatch.setattr(module.Descent, "steps", lambda self, each: taken.append(len(list(each))))
     fit_autoencoder(embeddings(n_windows), MixtureConfig(latent_dim=2, autoencoder_epochs=epochs), 0, "cpu")
     assert taken == [expected]
 

@@ -19,8 +19,9 @@ from torch import nn
 
 from rondo.config import MixtureConfig
 from rondo.errors import ModelError, RecordingError, SettingError
-from rondo.training.loop import batches, minimise
+from rondo.training.loop import batches
 from rondo.training.networks import load_weights, seeded_linear, settled, weights_of
+from rondo.training.replay import Descent, small_steps
 
 _HIDDEN_DIM = 128
 _BATCH_SIZE = 256
@@ -96,11 +97,12 @@ def fit_autoencoder(
     x = torch.as_tensor((rows - centre) / scale, dtype=torch.float32, device=device)
     order = list(batches(len(rows), _BATCH_SIZE, _n_epochs(len(rows), config.autoencoder_epochs), generator))
 
-    def loss_of_step(step: int) -> torch.Tensor:
-        batch = x[order[step]]
-        return F.mse_loss(network(batch), batch)
+    def terms_of(indices: torch.Tensor) -> torch.Tensor:
+        batch = x[indices]
+        return F.mse_loss(network(batch), batch)[None]
 
-    minimise(loss_of_step, torch.optim.Adam(network.parameters(), lr=_LEARNING_RATE, fused=True), len(order))
+    optimiser = small_steps(network.parameters(), _LEARNING_RATE, decay=0.0)
+    Descent(terms_of, torch.ones(1, device=x.device), optimiser).steps((indices,) for indices in order)
     with torch.no_grad():
         unexplained = float(F.mse_loss(network(x), x))  # x has unit variance
     return FittedAutoencoder(centre, scale, settled(network), unexplained)

@@ -32,9 +32,10 @@ from rondo.errors import ModelError, RondoWarning
 from rondo.mixture import fit_components
 from rondo.mixture.autoencoder import FittedAutoencoder, fit_autoencoder
 from rondo.tensors import owned, owned_by
-from rondo.training.loop import batches, minimise
+from rondo.training.loop import batches
 from rondo.training.networks import load_weights, settled, weights_of
 from rondo.training.progress import Progress, silent
+from rondo.training.replay import Descent, small_steps
 from rondo.training.seeding import generators
 from rondo.units.adaptor import Adaptor
 from rondo.units.losses import covariance_penalty, geometry_loss, supervised_contrast, variance_hinge
@@ -174,7 +175,7 @@ class _Training:
 def _begin(y: NDArray[np.float64], config: UnitAlignConfig, seed: int, device: str) -> _Training:
     generator = torch.Generator().manual_seed(seed)
     adaptor = Adaptor(y.shape[1], config, generator).to(device)
-    optimiser = torch.optim.AdamW(adaptor.parameters(), lr=_LEARNING_RATE, fused=True)
+    optimiser = small_steps(adaptor.parameters(), _LEARNING_RATE, decay=0.01)
     return _Training(torch.as_tensor(y, dtype=torch.float32, device=device), config, adaptor, optimiser, generator)
 
 
@@ -210,22 +211,18 @@ def _descend(
     """One step per batch down the weighted sum of the terms; gives their means over the last epoch."""
     y, adaptor, temperature = training.y, training.adaptor, training.config.temperature
     targets, weight_of = torch.as_tensor(labels, device=y.device), torch.tensor(weights, device=y.device)
-    seen: list[torch.Tensor] = []
     nothing = y.new_zeros(())  # what noise alone, as in the initialisation, has to contrast
 
-    def loss_of_step(step: int) -> torch.Tensor:
-        batch = order[step].to(y.device)
-        h, z = adaptor(y[batch], adaptor.dropout_mask(batch.numel(), training.generator))
+    def terms_of(batch: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        h, z = adaptor(y[batch], mask)
         contrast = supervised_contrast(z, targets[batch], temperature) if weights.contrast else nothing
-        terms = torch.stack([contrast, geometry_loss(y[batch], z), variance_hinge(h), covariance_penalty(h)])
-        seen.append(terms.detach())
-        return weight_of @ terms
+        return torch.stack([contrast, geometry_loss(y[batch], z), variance_hinge(h), covariance_penalty(h)])
 
-    minimise(loss_of_step, training.optimiser, len(order))
-    if not seen:
+    drawn = ((batch, adaptor.dropout_mask(batch.numel(), training.generator)) for batch in order)
+    seen = Descent(terms_of, weight_of, training.optimiser).steps(drawn)
+    if not len(seen):
         return Terms(0.0, 0.0, 0.0, 0.0)
-    last_epoch = seen[-math.ceil(len(seen) / n_epochs) :]
-    return Terms(*torch.stack(last_epoch).mean(0).tolist())
+    return Terms(*seen[-math.ceil(len(seen) / n_epochs) :].mean(0).tolist())
 
 
 def balanced_batches(
