@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from rondo.baselines import BASELINES, build_baseline
+from rondo.errors import SettingError
+from tests.baselines.contracts import CONTRACTS, Contract
+
+TINY: dict[str, dict[str, Any]] = {
+    "time2state": {"windows.length": 16, "windows.step": 4, "hidden_dim": 6, "depth": 3, "pooled_dim": 8, "n_steps": 2},
+}
+
+
+@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract.__name__)
+def test_contract(name: str, contract: Contract) -> None:
+    contract(build_baseline(name, TINY[name]))  # asserts
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_every_default_says_where_it_comes_from(name: str) -> None:
+    def check(settings: Any) -> None:
+        for field_name, field in type(settings).model_fields.items():
+            value = getattr(settings, field_name)
+            if isinstance(value, BaseModel):
+                check(value)
+            else:
+                assert (field.description or "").startswith(("original: ", "paper: ", "ours: ")), field_name
+
+    check(build_baseline(name).config)
+
+
+def test_an_unknown_method_is_refused_with_a_hint() -> None:
+    with pytest.raises(SettingError, match=r"^unknown baseline 'time2sate'; did you mean 'time2state'\?$"):
+        build_baseline("time2sate")
+    with pytest.raises(SettingError, match=r"^unknown baseline 'xyz'; expected one of .*time2state"):
+        build_baseline("xyz")
+
+
+def test_an_unknown_setting_is_refused_with_a_hint() -> None:
+    with pytest.raises(SettingError, match=r"^unknown setting 'n_step'; did you mean 'n_steps'\?$"):
+        build_baseline("time2state", {"n_step": 3})
+    with pytest.raises(SettingError, match=r"^setting 'windows\.length' must be a number of frames"):
+        build_baseline("time2state", {"windows.length": "two"})
+
+
+def test_building_a_method_brings_no_heavy_library() -> None:
+    code = (
+        "import sys, rondo.baselines as b; [b.build_baseline(name) for name in b.BASELINES];"
+        "print(sorted({'torch', 'sklearn', 'polars', 'pandas', 'scipy.signal'} & set(sys.modules)))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert out.strip() == "[]"
