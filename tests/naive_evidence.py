@@ -1,9 +1,10 @@
-"""Closeness of windows by loops over pairs, as the module that it checks defines it."""
+"""Closeness of windows and surprise of phrases by loops, as the modules that they check define them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,3 +35,24 @@ def naive_closeness(
         return -sum(math.log(max(d / typical, same)) for d in distances) / len(distances) if distances else 0.0
 
     return mean(anywhere), {label: mean(distances) for label, distances in elsewhere.items()}
+
+
+def naive_surprises(
+    spans: Sequence[Sequence[int]], follows: Mapping[tuple[int, int], float], longest: int
+) -> dict[tuple[int, ...], float]:
+    """-log P(Poisson(e) >= c) of every phrase of 2 to `longest` units that lies in a span; 0 where it occurs once.
+
+    `follows` holds the probability that the second unit of a pair follows the first.
+    """
+    surprises = {}
+    for length in range(2, longest + 1):
+        places = [tuple(span[i : i + length]) for span in spans for i in range(len(span) - length + 1)]
+        for phrase in set(places):
+            count = places.count(phrase)
+            expected = float(sum(other[0] == phrase[0] for other in places))
+            for pair in pairwise(phrase):
+                expected *= follows[pair]
+            terms = (count + i for i in range(200))
+            tail = sum(math.exp(k * math.log(expected) - expected - math.lgamma(k + 1)) for k in terms)
+            surprises[phrase] = -math.log(tail) if count > 1 else 0.0
+    return surprises

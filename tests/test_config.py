@@ -133,6 +133,13 @@ def test_the_ways_listed_here_are_all_there_are() -> None:
         assert tuple(model.model_fields[name].default for model in models) == ways
 
 
+def test_surrogates_are_enough_to_pass_or_none() -> None:
+    assert [resolve(overrides={"evidence.surrogates": n}).evidence.surrogates for n in (0, 19, 99)] == [0, 19, 99]
+    for too_few in (1, 18):
+        assert "at least 19: with fewer, nothing can pass" in refused("evidence.surrogates", too_few)
+    assert "'evidence.surrogates'" in refused("evidence.surrogates", -1)
+
+
 # ---------------------------------------------------------------- durations
 
 

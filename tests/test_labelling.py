@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import numpy.testing as npt
@@ -12,7 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
-from rondo.labelling import SEGMENT_COLUMNS, Labelling
+from rondo.data.synthetic import plant
+from rondo.data.windows import WindowGrid
+from rondo.labelling import SEGMENT_COLUMNS, Labelling, repeat_starts
+from rondo.model import Rondo
+from rondo.motifs.base import MotifTimeline
+from rondo.units.fit_profile import FitProfile
+from rondo.units.timeline import Timeline
 
 
 def labelling(
@@ -20,34 +29,110 @@ def labelling(
     breaks: Sequence[int] = (),
     times: list[float] | None = None,
     rate: float | None = None,
+    begins: Sequence[int] = (),
 ) -> Labelling:
     """A labelling whose motifs are its units halved; frame i has the score i / n."""
     track = np.array(units, dtype=np.int32)
     scores = np.arange(track.size, dtype=np.float32) / track.size
     motifs = np.where(track == OTHER, OTHER, track // 2).astype(np.int32)
     times_s = None if times is None else np.array(times)
-    return Labelling("r", track, motifs, scores, scores, times_s, rate, np.array(breaks, dtype=np.int64), 1.0)
+    breaks_at, begins_at = (np.array(frames, dtype=np.int64) for frames in (breaks, begins))
+    return Labelling("r", track, motifs, scores, scores, times_s, rate, breaks_at, 1.0, (), begins_at)
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(-1, 3), min_size=1, max_size=40), st.data())
 def test_segments_are_the_longest_stretches_of_one_label(units: list[int], data: st.DataObject) -> None:
     n = len(units)
-    breaks = sorted(data.draw(st.sets(st.integers(1, n - 1)), label="breaks")) if n > 1 else []
-    one = labelling(units, breaks)
-    for level, track in (("unit", one.units), ("motif", one.motifs)):
+    breaks, begins = (
+        sorted(data.draw(st.sets(st.integers(1, n - 1)), label=name)) if n > 1 else [] for name in ("breaks", "begins")
+    )
+    one = labelling(units, breaks, begins=begins)
+    for level, track, cuts in (("unit", one.units, breaks), ("motif", one.motifs, breaks + begins)):
         table = one.segments.filter(pl.col("level") == level)
         naive = []
         for frame in range(n):
             if track[frame] == OTHER:
                 continue
-            if frame and track[frame - 1] == track[frame] and frame not in breaks:
+            if frame and track[frame - 1] == track[frame] and frame not in cuts:
                 naive[-1][2] = frame + 1
             else:
                 naive.append([track[frame], frame, frame + 1])
         assert table.select("id", "start_frame", "end_frame").rows() == [tuple(row) for row in naive]
         expected = [one.unit_scores[start:end].mean() for _, start, end in naive]
         npt.assert_allclose(table["score"].to_numpy(), expected, rtol=1e-5)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(-1, 5), min_size=1, max_size=40), st.data())
+def test_motifs_come_with_the_units_inside_them(units: list[int], data: st.DataObject) -> None:
+    n = len(units)
+    motifs = data.draw(st.lists(st.integers(-1, 2), min_size=n, max_size=n), label="motifs")
+    breaks, begins = (data.draw(st.sets(st.integers(1, max(1, n - 1))), label=name) for name in ("breaks", "begins"))
+    breaks, begins = (np.array(sorted(frames - {n}), np.int64) for frames in (breaks, begins))
+    tracks = (np.array(track, dtype=np.int32) for track in (units, motifs))
+    scores = np.ones(n, dtype=np.float32)
+    table = Labelling("r", *tracks, scores, scores, None, None, breaks, 1.0, (), begins).segments
+    assert set(table.filter(pl.col("level") == "unit")["units"]) <= {""}
+    for start, end, sequence in (
+        table.filter(pl.col("level") == "motif").select("start_frame", "end_frame", "units").iter_rows()
+    ):
+        naive = []
+        for frame in range(start, end):
+            goes_on = frame > start and units[frame] == units[frame - 1] and frame not in breaks
+            if units[frame] != OTHER and not goes_on:
+                naive.append(f"u{units[frame]}")
+        assert sequence == " ".join(naive)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.integers(-1, 1), st.booleans()), min_size=1, max_size=25), st.integers(1, 4), st.data())
+def test_touching_occurrences_of_a_motif_are_told_apart(
+    read: list[tuple[int, bool]], step: int, data: st.DataObject
+) -> None:
+    """By the windows: each frame looks at its nearest one, where that says what the vote says."""
+    length = step * data.draw(st.integers(1, 9), label="overlap")
+    ids = np.array([id for id, _ in read], dtype=np.int32)
+    begins = np.array([True, *(flag or a != b for (a, _), (b, flag) in pairwise(read))])
+    units = np.array(data.draw(st.lists(st.integers(0, 2), min_size=ids.size, max_size=ids.size), label="units"))
+    n_frames = length + step * (ids.size - 1)
+    grid = WindowGrid(length, step, n_frames, ((0, n_frames),))
+    motifs, nearest = grid.project(ids, "vote"), grid.project(np.arange(ids.size), "centre").astype(np.int64)
+    kept = np.arange(0, n_frames, data.draw(st.integers(1, 3 * step), label="every"))
+    motifs, nearest = motifs[kept], nearest[kept]  # frames may be few and far between: windows are passed over
+    found = repeat_starts(motifs, nearest, MotifTimeline(ids, np.ones(ids.size), begins), units.astype(np.int32))
+    expected = []
+    for frame in range(1, motifs.size):
+        here, before = nearest[frame], nearest[frame - 1]
+        if (
+            any(begins[before + 1 : here + 1])
+            and units[here] != units[before]
+            and motifs[frame] == motifs[frame - 1] == ids[here] == ids[before] != OTHER
+        ):
+            expected.append(frame)
+    assert found.tolist() == expected
+
+
+def test_what_is_voted_away_begins_nothing() -> None:
+    ids = np.array([0, 0, 0, 0, 1, 1, 0, 0, 0, 0], dtype=np.int32)
+    begins = np.array([1, 0, 0, 0, 1, 1, 1, 0, 0, 0], dtype=np.bool_)
+    grid = WindowGrid(7, 1, 16, ((0, 16),))
+    motifs, nearest = grid.project(ids, "vote"), grid.project(np.arange(10), "centre").astype(np.int64)
+    assert set(motifs.tolist()) == {0}
+    units = np.arange(10, dtype=np.int32)
+    assert repeat_starts(motifs, nearest, MotifTimeline(ids, np.ones(10), begins), units).size == 0
+
+
+def test_an_occurrence_that_follows_its_like_is_a_segment_of_its_own() -> None:
+    grid = WindowGrid(4, 2, 12, ((0, 12),))
+    ids, begins = np.zeros(5, np.int32), np.array([True, False, True, False, False])
+    read = MotifTimeline(ids, np.ones(5), begins)
+    nearest = grid.project(np.arange(5), "centre").astype(np.int64)
+    starts = repeat_starts(grid.project(ids, "vote"), nearest, read, np.array([0, 1, 0, 1, 1], np.int32))
+    assert starts.tolist() == [5]  # where window 2, the frames 4 to 7, becomes the nearest
+    table = labelling([0] * 3 + [1] * 2 + [0] * 3 + [1] * 4, begins=starts).segments
+    table = table.filter(pl.col("level") == "motif").select("id", "start_frame", "end_frame", "units")
+    assert table.rows() == [(0, 0, 5, "u0 u1"), (0, 5, 12, "u0 u1")]
 
 
 @settings(max_examples=80, deadline=None)
@@ -68,10 +153,36 @@ def test_the_table_has_the_same_columns_whatever_is_in_it(units: list[int], rate
     times = None if rate is None else [0.0, 0.5]
     table = labelling(units, times=times, rate=rate).segments
     assert tuple(table.columns) == SEGMENT_COLUMNS
-    assert table.dtypes == [pl.String, pl.String, pl.Int32, pl.Int64, pl.Int64, pl.Float64, pl.Float64, pl.Float64]
+    assert table.dtypes == [
+        pl.String, pl.String, pl.Int32, pl.Int64, pl.Int64, pl.Float64, pl.Float64, pl.Float64, pl.String,
+    ]  # fmt: skip
     assert table["start_s"].null_count() == (table.height if rate is None else 0)
 
 
 def test_counts() -> None:
     one = labelling([0, OTHER, OTHER, 1])
     assert (one.n_frames, one.share_other) == (4, 0.5)
+
+
+@dataclass(frozen=True)
+class OneMotif:
+    """Reads every unit run as an occurrence of motif 0."""
+
+    def timeline(self, units: Timeline) -> MotifTimeline:
+        begins = np.diff(units.ids, prepend=OTHER) != 0
+        return MotifTimeline(np.zeros(units.ids.size, np.int32), units.scores, begins)
+
+
+@pytest.mark.parametrize("rule", ["aligned", "centre", "start"])
+def test_a_model_tells_occurrences_apart_where_their_units_begin(rule: str) -> None:
+    recording = plant(n_frames=3_000, seed=1).recording
+    settings = {"windows.projection": rule, "evidence.surrogates": 0}
+    model = Rondo(window=60, step=20, settings=settings).fit(recording)
+    model.motif_model_ = OneMotif()  # type: ignore[assignment]
+    one = model.predict(recording)
+    units, motifs = (one.segments.filter(pl.col("level") == level) for level in ("unit", "motif"))
+    assert units.height > 10
+    assert motifs["start_frame"].to_list() == units["start_frame"].to_list()
+    assert motifs["units"].to_list() == [f"u{id}" for id in units["id"]]
+    assert set(one.motifs.tolist()) == {0}
+    assert one.fit_profile == FitProfile.from_json(model.provenance_["fit_profile"], Path("m"))

@@ -128,7 +128,7 @@ def test_only_settings_of_the_chosen_ways_are_suggested() -> None:
         (
             "windows.projection",
             "votes",
-            "setting 'windows.projection' must be 'vote', 'centre' or 'start', got 'votes'",
+            "setting 'windows.projection' must be 'aligned', 'vote', 'centre' or 'start', got 'votes'",
         ),
         ("seed", -1, "setting 'seed' must be greater than or equal to 0, got -1"),
         ("seed", True, "setting 'seed' is not a switch, got true; see `rondo config show`"),

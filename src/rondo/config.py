@@ -23,7 +23,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator
 
 from rondo.errors import SettingError
 from rondo.settings import changed
@@ -89,6 +89,23 @@ def to_frames(duration: int | str, rate: float | None, setting: str) -> int:
     return frames
 
 
+def _checked_motif_length(value: Any) -> int | str:
+    """Windows as an int, a time as it was written."""
+    if isinstance(value, str) and (windows := _FRAMES.fullmatch(value)):
+        value = int(windows[1])
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        if value < 2:
+            raise ValueError("must be greater than or equal to 2")
+        return int(value)
+    if isinstance(value, str) and _SECONDS.fullmatch(value):
+        return value
+    raise ValueError("must be a number of windows (2 or more) or a time ('3s', '500ms', '1.5min')")
+
+
+# An int to those who read it: `rondo.motifs.subsequences.lengths_in_windows` turns times into windows before any does.
+MotifLength = Annotated[int, PlainValidator(_checked_motif_length), PlainSerializer(lambda length: length)]
+
+
 # ---------------------------------------------------------------- the stages
 
 
@@ -104,8 +121,9 @@ class WindowsConfig(_Stage):
         "ours: 1.5 s, or the typical period where that makes no sense; paper: per data set (Table preproc)",
     )
     step: Duration = _setting("auto", "ours: a quarter of the window; the paper sets it per data set (Table preproc)")
-    projection: Literal["vote", "centre", "start"] = _setting(
-        "vote", "ours: perfect window labels reach MoF 98.6 on MoCap with vote, 89.7 with start (docs/windows.md)"
+    projection: Literal["aligned", "vote", "centre", "start"] = _setting(
+        "aligned",
+        "ours: planted units AMI 95.1, with vote 81.9, and better on every real set (docs/windows.md); paper: start",
     )
 
 
@@ -286,8 +304,8 @@ class MotifFormerConfig(_Stage):
     """MotifFormer as published."""
 
     method: Literal["motif_former"] = "motif_former"
-    lengths: tuple[Annotated[int, Field(ge=2)], ...] = _setting(
-        tuple(range(2, 11)), "paper: Table MotifFormer, 2-10 windows", min_length=1
+    lengths: tuple[MotifLength, ...] = _setting(
+        tuple(range(2, 11)), "paper: Table MotifFormer, 2-10 windows; or times ('3s')", min_length=1
     )
     layers: int = _setting(1, "paper: Table MotifFormer", ge=1)
     model_dim: int = _setting(128, "paper: Table MotifFormer", ge=1)
@@ -302,7 +320,9 @@ class MotifFormerConfig(_Stage):
     variance_weight: float = _setting(0.01, "paper: Table MotifFormer", ge=0)
     temperature: float = _setting(0.1, "paper: Table MotifFormer", gt=0)
     claim_share: float = _setting(0.10, "paper: Table Motif discovery, strongest 10 %", gt=0, le=1)
-    link: Literal["none", "overlap", "descriptor"] = _setting("none", "paper: silent; none matches its SegRatio")
+    link: Literal["none", "overlap", "descriptor"] = _setting(
+        "overlap", "ours: half the motifs of none, one-to-one +1 to +2, the paper's columns kept (docs/motifs.md)"
+    )
     mixture: MixtureConfig = MixtureConfig(covariance="diagonal", latent_dim=32, component_cap=36)
     acceptance: AcceptanceConfig = AcceptanceConfig()
 
@@ -311,6 +331,20 @@ class NoMotifsConfig(_Stage):
     """Ablation "w/o MotifFormer": every unit is its own motif."""
 
     method: Literal["none"] = "none"
+
+
+def _enough_surrogates(n: int) -> int:
+    if 0 < n < 19:
+        raise ValueError("must be 0 (not tested) or at least 19: with fewer, nothing can pass at 0.05")
+    return n
+
+
+class EvidenceConfig(_Stage):
+    """Whether what was found recurs more than chance would have it, asked of surrogates."""
+
+    surrogates: Annotated[int, AfterValidator(_enough_surrogates)] = _setting(
+        19, "ours: the least with which p reaches 0.05 (Theiler et al. 1992); 0 = not tested", ge=0
+    )
 
 
 class ContinualConfig(_Stage):
@@ -339,6 +373,7 @@ class RondoConfig(_Stage):
     encoder: EncoderConfig = SummaryStatsConfig()
     units: UnitsConfig = SlowUnitsConfig()
     motifs: MotifsConfig = GrammarMotifsConfig()
+    evidence: EvidenceConfig = EvidenceConfig()
     continual: ContinualConfig = ContinualConfig()
 
 

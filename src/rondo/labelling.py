@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.data.labels import OTHER, Labels, runs_of
+from rondo.data.labels import OTHER, Labels, Runs, runs_of
+from rondo.motifs.base import MotifTimeline
+from rondo.units.fit_profile import FitProfile
 
 if TYPE_CHECKING:
     import polars as pl
 
-SEGMENT_COLUMNS = ("recording", "level", "id", "start_frame", "end_frame", "start_s", "end_s", "score")
+Frames = NDArray[np.int64]
+SEGMENT_COLUMNS = ("recording", "level", "id", "start_frame", "end_frame", "start_s", "end_s", "score", "units")
+_NOWHERE = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +32,11 @@ class Labelling:
     motif_scores: NDArray[np.float32]
     times_s: NDArray[np.float64] | None  # of each frame; None where the rate is unknown
     rate: float | None
-    breaks: NDArray[np.int64]  # frames at which a new contiguous stretch begins; no segment crosses them
+    breaks: Frames  # frames at which a new contiguous stretch begins; no segment crosses them
     share_accepted: float  # of windows that lie within the radius of their unit
     notes: tuple[str, ...] = ()
+    motif_begins: Frames = field(default_factory=lambda: _NOWHERE)  # where a motif directly follows itself
+    distance_profile: tuple[float, ...] = ()  # r of the windows at `rondo.units.fit_profile.QUANTILES`
 
     @property
     def n_frames(self) -> int:
@@ -40,21 +46,24 @@ class Labelling:
     def share_other(self) -> float:
         return float((self.motifs == OTHER).mean())
 
+    @property
+    def fit_profile(self) -> FitProfile:
+        return FitProfile(self.share_accepted, self.distance_profile)
+
     @cached_property
     def segments(self) -> pl.DataFrame:
-        """Table of occurrences: recording, level, id, start_frame, end_frame, start_s, end_s, score; OTHER left out."""
+        """Table of occurrences, with SEGMENT_COLUMNS; OTHER left out. `units` is the unit sequence of a motif."""
         import polars as pl
 
-        levels = (("unit", self.units, self.unit_scores), ("motif", self.motifs, self.motif_scores))
-        return pl.concat([self._level_table(*level) for level in levels])
+        units, motifs = self._cut(self.units, _NOWHERE), self._cut(self.motifs, self.motif_begins)
+        sequences = unit_sequences(motifs, units)
+        unit_table = self._level_table("unit", units, self.unit_scores, [""] * len(units))
+        return pl.concat([unit_table, self._level_table("motif", motifs, self.motif_scores, sequences)])
 
-    def _level_table(self, level: str, labels: Labels, scores: NDArray[np.float32]) -> pl.DataFrame:
+    def _level_table(self, level: str, runs: Runs, scores: NDArray[np.float32], units: list[str]) -> pl.DataFrame:
         import polars as pl
 
-        starts, stops = self._cut(labels)
-        ids = labels[starts]
-        kept = ids != OTHER
-        starts, stops, ids = starts[kept], stops[kept], ids[kept]
+        starts, stops = runs.starts, runs.stops
         summed = np.concatenate([[0.0], np.cumsum(scores, dtype=np.float64)])
         if self.times_s is None:
             start_s = end_s = np.full(starts.size, np.nan)
@@ -67,17 +76,50 @@ class Labelling:
             {
                 "recording": [self.recording_id] * starts.size,
                 "level": [level] * starts.size,
-                "id": ids.astype(np.int32),
+                "id": runs.ids.astype(np.int32),
                 "start_frame": starts,
                 "end_frame": stops,
                 "start_s": start_s,
                 "end_s": end_s,
                 "score": (summed[stops] - summed[starts]) / np.maximum(1, stops - starts),
+                "units": units,
             },
-            schema_overrides={"recording": pl.String, "level": pl.String},
+            schema_overrides={"recording": pl.String, "level": pl.String, "units": pl.String},
         )
         return table.with_columns(pl.col("start_s", "end_s").fill_nan(None))
 
-    def _cut(self, labels: Labels) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        starts = np.union1d(runs_of(labels).starts, self.breaks)
-        return starts, np.append(starts[1:], labels.size)
+    def _cut(self, labels: Labels, begins: Frames) -> Runs:
+        """Runs of one label, cut at breaks and where occurrences begin; OTHER left out."""
+        starts = np.union1d(runs_of(labels).starts, np.concatenate([self.breaks, begins]))
+        stops = np.append(starts[1:], labels.size)
+        ids = labels[starts].astype(np.int64)
+        kept = ids != OTHER
+        return Runs(starts[kept], stops[kept], ids[kept])
+
+
+def unit_sequences(occurrences: Runs, units: Runs) -> list[str]:
+    """The units of the unit runs inside each occurrence, in order; both sets of runs are in order and apart.
+
+    >>> unit_sequences(Runs(*np.array([[0, 6], [6, 9], [0, 0]])), Runs(*np.array([[0, 2, 6], [2, 6, 9], [6, 4, 1]])))
+    ['u6 u4', 'u1']
+    """
+    names = [f"u{unit}" for unit in units.ids.tolist()]
+    first = np.searchsorted(units.stops, occurrences.starts, side="right").tolist()
+    past = np.searchsorted(units.starts, occurrences.stops, side="left").tolist()
+    return [" ".join(names[start:stop]) for start, stop in zip(first, past, strict=True)]
+
+
+def repeat_starts(motifs: Labels, window_of: Frames, timeline: MotifTimeline, units: Labels) -> Frames:
+    """Frames at which an occurrence begins inside a run of one motif label, right after another of the same motif.
+
+    `motifs` and `window_of` hold the motif of each frame and the window that speaks for it (OTHER: none), `units` the
+    unit of each window. Nothing begins where the vote of overlapping windows has given a frame another motif than its
+    window has, nor within a unit: what lay between two of its runs has then been squeezed out.
+    """
+    number, unit, motif = (
+        np.append(per_window, OTHER)[window_of]  # OTHER = -1 finds the last
+        for per_window in (np.cumsum(timeline.begins), units, timeline.ids)
+    )
+    agrees = (motifs == motif) & (motifs != OTHER)
+    is_one_label = agrees[1:] & agrees[:-1] & (motifs[1:] == motifs[:-1])
+    return np.flatnonzero(is_one_label & (number[1:] != number[:-1]) & (unit[1:] != unit[:-1])) + 1

@@ -12,24 +12,30 @@ from numpy.typing import NDArray
 
 from rondo import artifact
 from rondo.config import ContinualConfig, MotifFormerConfig, MotifsConfig, RondoConfig, SlowUnitsConfig, resolve
+from rondo.data.labels import OTHER
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
 from rondo.data.suggest import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
 from rondo.errors import InputError, ModelError, NotFittedError, RecordingError, SettingError
-from rondo.labelling import Labelling
+from rondo.labelling import Labelling, repeat_starts
 from rondo.motifs.base import Motifs
 from rondo.motifs.discover import fit_motifs
+from rondo.motifs.evidence import Evidence
 from rondo.motifs.model import MotifModel
+from rondo.motifs.subsequences import lengths_in_windows
+from rondo.motifs.surrogate_test import find_evidence
 from rondo.provenance import provenance_of
 from rondo.tensors import owned
 from rondo.training.device import resolve_device
 from rondo.training.progress import Progress, silent
 from rondo.training.seeding import generators
+from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel, fit_units
+from rondo.units.timeline import Timeline
 
-_STAGES = ("encoder", "units", "motifs")  # each draws from a generator of its own
+_STAGES = ("encoder", "units", "motifs", "evidence")  # each draws from a generator of its own; new ones go last
 _RATE_TOLERANCE = 0.01  # recordings whose rates differ by less share one vocabulary
 _LONGEST_WINDOW = 1_000_000  # frames; a model folder that asks for more is damaged, and would ask for all memory
 
@@ -52,6 +58,7 @@ class Rondo:
     preprocessor_: Preprocessor
     unit_model_: UnitModel
     motif_model_: Motifs
+    evidence_: Evidence
     window_length_frames_: int
     step_frames_: int
     rate_: float | None
@@ -87,78 +94,114 @@ class Rondo:
         rngs = generators(config.seed, _STAGES)
         device = resolve_device(config.device)
 
-        tell("preparing", 0, 4)
+        tell("preparing", 0, 5)
         rate = _common_rate(recordings)
         preprocessor = Preprocessor.fit(recordings, config.preprocess)
         signals = [preprocessor.apply(recording) for recording in recordings]
         length, step = window_and_step(signals, config.windows)
+        motif_settings = lengths_in_windows(config.motifs, step, rate)
         windows = [w for w in (_windows(signal, length, step) for signal in signals) if len(w)]
-        tell("encoder", 1, 4)
+        tell("encoder", 1, 5)
         encoder = build_encoder(config.encoder, int(rngs["encoder"].integers(2**31)), device).fit(
             windows, lambda what, done, total: tell(f"encoder: {what}", done, total)
         )
-        tell("units", 2, 4)
+        tell("units", 2, 5)
         units = fit_units(windows, encoder, config.units, rngs["units"], device, tell)
-        tell("motifs", 3, 4)
+        tell("motifs", 3, 5)
         timelines = [units.timeline(w) for w in windows]
-        motifs = fit_motifs(timelines, units, config.motifs, rngs["motifs"], device, tell)
-        tell("done", 4, 4)
+        motifs = fit_motifs(timelines, units, motif_settings, rngs["motifs"], device, tell)
+        tell("evidence", 4, 5)
+        evidence = find_evidence(windows, timelines, units.ids, motifs, config, rngs["evidence"])
+        tell("done", 5, 5)
 
         self.config_, self.preprocessor_ = config, preprocessor
-        self.unit_model_, self.motif_model_ = units, motifs
+        self.unit_model_, self.motif_model_, self.evidence_ = units, motifs, evidence
         self.window_length_frames_, self.step_frames_, self.rate_ = length, step, rate
-        self.provenance_ = provenance_of(recordings)
+        fit_profile = FitProfile.of(np.concatenate([timeline.distances for timeline in timelines]))
+        self.provenance_ = provenance_of(recordings) | {"fit_profile": fit_profile.as_json()}
         return self
 
-    def fit_motifs(self, recordings: Any) -> Rondo:
+    def fit_motifs(self, recordings: Any, *, resample: bool = False, progress: Progress | None = None) -> Rondo:
         """Transfer: keep the units as they are, learn the motifs anew from these recordings."""
         self._check_fitted()
         recordings = as_recordings(recordings)
-        timelines = [self.unit_model_.timeline(self._windows_of(recording)[1]) for recording in recordings]
-        timelines = [timeline for timeline in timelines if timeline.ids.size]
+        tell = progress or silent
+        tell("units", 0, 3)
+        windows = [w for w in (self._windows_of(recording, resample)[1] for recording in recordings) if len(w)]
+        timelines = [self.unit_model_.timeline(w) for w in windows]
         if not timelines:
             raise RecordingError("no recording is long enough for one window; motifs cannot be learned from nothing")
-        rng = generators(self.config_.seed, _STAGES)["motifs"]
-        device = resolve_device(self.config_.device)
-        self.motif_model_ = fit_motifs(timelines, self.unit_model_, self.config_.motifs, rng, device)
-        self.provenance_ = self.provenance_ | {"motifs_refitted_on": provenance_of(recordings)["recordings"]}
+        tell("motifs", 1, 3)
+        chosen = self.resolved_config()  # of which seed and device may differ from those of the fit
+        rngs, device = generators(chosen.seed, _STAGES), resolve_device(chosen.device)
+        settings = lengths_in_windows(self.config_.motifs, self.step_frames_, self.rate_)
+        motifs = fit_motifs(timelines, self.unit_model_, settings, rngs["motifs"], device, tell)
+        tell("evidence", 2, 3)
+        unit_ids = self.unit_model_.ids
+        evidence = find_evidence(windows, timelines, unit_ids, motifs, self.config_, rngs["evidence"])
+        tell("done", 3, 3)
+        self.motif_model_, self.evidence_ = motifs, evidence
+        refitted = {"motifs_refitted_on": provenance_of(recordings)["recordings"], "motifs_refit_seed": chosen.seed}
+        self.provenance_ = self.provenance_ | refitted
         return self
 
     # ------------------------------------------------------------ reading
 
-    def predict(self, recordings: Any) -> Any:
-        """Label recordings with the vocabularies as they are: a Labelling for one, a list for several."""
+    def predict(self, recordings: Any, *, resample: bool = False) -> Any:
+        """Label recordings with the vocabularies as they are: a Labelling for one, a list for several.
+
+        A recording of another rate is refused, or with `resample` read at the rate of the model; its labels come back
+        on its own rows.
+        """
         self._check_fitted()
-        labellings = [self._label(recording) for recording in as_recordings(recordings)]
+        labellings = [self._label(recording, resample) for recording in as_recordings(recordings)]
         return labellings if _are_several(recordings) else labellings[0]
 
-    def _label(self, recording: Recording) -> Labelling:
-        signal, windows = self._windows_of(recording)
+    def _label(self, recording: Recording, resample: bool = False) -> Labelling:
+        signal, windows = self._windows_of(recording, resample)
         units = self.unit_model_.timeline(windows)
         motifs = self.motif_model_.timeline(units)
-        grid, rule = windows.grid, self.config_.windows.projection
+        window_of = np.asarray(signal.to_rows(self._windows_of_frames(windows, units)), np.int64)
 
-        def rows(per_frame: NDArray[Any]) -> NDArray[Any]:
-            return np.ascontiguousarray(signal.to_rows(per_frame))
+        def rows(per_window: NDArray[Any], none: float) -> NDArray[Any]:  # OTHER = -1 finds `none` at the end
+            return np.asarray(np.append(per_window, per_window.dtype.type(none))[window_of])
 
+        unit_rows, motif_rows = rows(units.ids, OTHER), rows(motifs.ids, OTHER)
+        if self.config_.windows.projection == "vote":
+            unit_rows, motif_rows = (
+                np.ascontiguousarray(signal.to_rows(windows.grid.project(ids, "vote")))
+                for ids in (units.ids, motifs.ids)
+            )
         return Labelling(
             recording.id,
-            rows(grid.project(units.ids, rule)),
-            rows(grid.project(motifs.ids, rule)),
-            rows(grid.spread(units.scores)),
-            rows(grid.spread(motifs.scores)),
+            unit_rows,
+            motif_rows,
+            rows(units.scores.astype(np.float32), 0),
+            rows(motifs.scores.astype(np.float32), 0),
             recording.times_s,
             recording.rate,
             _row_breaks(signal),
             units.share_accepted,
-            signal.notes + _short_span_notes(signal, grid),
+            signal.notes + _short_span_notes(signal, windows.grid),
+            repeat_starts(motif_rows, window_of, motifs, units.ids),
+            FitProfile.of(units.distances).distances,
         )
 
-    def _windows_of(self, recording: Recording) -> tuple[Signal, Windows]:
+    def _windows_of_frames(self, windows: Windows, units: Timeline) -> NDArray[np.int64]:
+        """The window that speaks for each frame; OTHER where none does."""
+        rule = self.config_.windows.projection
+        if rule == "aligned":
+            return self.unit_model_.boundaries.windows_of_frames(windows, units.ids)
+        numbers = np.arange(len(windows))
+        return windows.grid.project(numbers, "centre" if rule == "vote" else rule).astype(np.int64)
+
+    def _windows_of(self, recording: Recording, resample: bool = False) -> tuple[Signal, Windows]:
         self._check_fitted()
-        if self.rate_ is not None and recording.rate is not None:
-            _common_rate([recording], expected=self.rate_)
-        signal = self.preprocessor_.apply(recording)
+        rates_known = self.rate_ is not None and recording.rate is not None
+        resample = resample and rates_known and not _same_rate(recording.rate, self.rate_)
+        if rates_known and not resample:
+            _common_rate([recording], self.rate_, "read it at the rate of the model (--resample, resample=True)")
+        signal = self.preprocessor_.apply(recording, self.rate_ if resample else None)
         return signal, _windows(signal, self.window_length_frames_, self.step_frames_)
 
     # ------------------------------------------------------------ keeping
@@ -173,6 +216,7 @@ class Rondo:
             "preprocess.components": preprocessor.components,
         }
         tensors |= owned("units", self.unit_model_.tensors()) | owned("motifs", self.motif_model_.tensors())
+        tensors |= owned("evidence", self.evidence_.tensors())
         provenance = self.provenance_ | {
             "channels": list(preprocessor.channels),
             "rate": self.rate_,
@@ -197,7 +241,7 @@ class Rondo:
     def _restore(cls, stored: artifact.Artifact) -> Rondo:
         model = cls.from_config(resolve(overrides=stored.config))
         config = model.resolved_config()
-        parts: dict[str, dict[str, NDArray[np.generic]]] = {"preprocess": {}, "units": {}, "motifs": {}}
+        parts: dict[str, dict[str, NDArray[np.generic]]] = {"preprocess": {}, "units": {}, "motifs": {}, "evidence": {}}
         for name, tensor in stored.tensors.items():
             part, _, inner = name.partition(".")
             parts[part][inner] = tensor
@@ -216,7 +260,9 @@ class Rondo:
         if not 1 <= model.step_frames_ <= model.window_length_frames_ <= _LONGEST_WINDOW:
             raise ValueError(f"a window of {model.window_length_frames_} frames and a step of {model.step_frames_}")
         model.unit_model_ = UnitModel.restore(parts["units"], config.encoder, config.units)
-        model.motif_model_ = _restored_motifs(parts["motifs"], config.motifs)
+        motifs = lengths_in_windows(config.motifs, model.step_frames_, model.rate_)
+        model.motif_model_ = _restored_motifs(parts["motifs"], motifs)
+        model.evidence_ = Evidence.restore(parts["evidence"], model.unit_model_.ids, model.motif_model_.ids)
         model.config_, model.provenance_ = config, provenance
         probe = np.random.default_rng(0).normal(size=(model.window_length_frames_ + model.step_frames_, len(channels)))
         model.predict(Recording(probe, rate=model.rate_, channels=channels))  # shapes that do not fit fail here
@@ -298,17 +344,24 @@ def _windows(signal: Signal, length: int, step: int) -> Windows:
     return Windows(signal.values, WindowGrid(length, step, signal.n_frames, signal.spans))
 
 
-def _common_rate(recordings: Sequence[Recording], expected: float | None = None) -> float | None:
+def _common_rate(
+    recordings: Sequence[Recording],
+    expected: float | None = None,
+    advice: str = "resample it (Recording.resampled), or give one --rate for all",
+) -> float | None:
     rate = expected if expected is not None else recordings[0].rate
     for recording in recordings:
-        if (recording.rate is None) != (rate is None) or (
-            rate is not None and recording.rate is not None and abs(recording.rate / rate - 1) > _RATE_TOLERANCE
-        ):
+        if not _same_rate(recording.rate, rate):
             raise RecordingError(
-                f"recording '{recording.id}' has {_hertz(recording.rate)}, expected {_hertz(rate)}; "
-                "resample it, or give one --rate for all"
+                f"recording '{recording.id}' has {_hertz(recording.rate)}, expected {_hertz(rate)}; {advice}"
             )
     return rate
+
+
+def _same_rate(some: float | None, other: float | None) -> bool:
+    if some is None or other is None:
+        return some is other
+    return abs(some / other - 1) <= _RATE_TOLERANCE
 
 
 def _hertz(rate: float | None) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rondo import Recording, Rondo
 from tests.cli.running import Command, tree, waves, write_csv
 
 GOOD = "good.csv"  # 1500 frames, channels a and b, no rate
@@ -110,6 +113,13 @@ SETTINGS: dict[str, tuple[list[str], str]] = {
     "no motif lengths": (["--set", "motifs.method=motif_former", "--set", "motifs.lengths=[]"], "motifs.lengths"),
     "motif longer than the recording": (
         ["--set", "motifs.method=motif_former", "--set", "motifs.lengths=[900]"], "motifs.lengths",
+    ),
+    "motif shorter than two windows": (
+        ["--rate", "50", "--window", "50", "--set", "motifs.method=motif_former", "--set", 'motifs.lengths=["100ms"]'],
+        "shorter than 2 windows",
+    ),
+    "motif in seconds without a rate": (
+        ["--window", "50", "--set", "motifs.method=motif_former", "--set", 'motifs.lengths=["2s"]'], "--rate",
     ),
     "unknown channel": (["--set", 'preprocess.channels=["a", "q"]'], "'q'"),
     "too many principal axes": (["--set", "preprocess.pca_components=9"], "pca_components"),
@@ -318,3 +328,52 @@ def test_a_stdout_that_cannot_be_written_is_said(
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "error: stdout: No space left on device; check the disk and its permissions\n"
+
+
+# ---------------------------------------------------------------- a model and recordings that do not fit it
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model of channels a and b at 50 Hz."""
+    folder = tmp_path_factory.mktemp("model") / "model"
+    recording = Recording(waves(), 50.0, ("a", "b"))
+    Rondo(window=50, settings={"evidence.surrogates": 0}, device="cpu").fit(recording).save(folder)
+    return folder
+
+
+MISFITS: dict[str, tuple[dict[str, object], list[str], str]] = {
+    "another rate": ({"rate": 80.0, "channels": ["a", "b"]}, [], "--resample"),
+    "a rate too far off": ({"rate": 1.0, "channels": ["a", "b"]}, ["--resample"], "too far"),
+    "a channel missing": ({"rate": 50.0, "channels": ["a", "c"]}, [], "lacks the channel(s) 'b'"),
+    "too short to learn motifs": ({"X": waves(20), "rate": 50.0, "channels": ["a", "b"]}, ["--refit-motifs"], "window"),
+    "seed below 0": ({"rate": 50.0, "channels": ["a", "b"]}, ["--seed", "-1"], "seed"),
+    "unknown device": ({"rate": 50.0, "channels": ["a", "b"]}, ["--device", "tpu"], "device"),
+}
+
+
+@pytest.mark.parametrize("case", MISFITS)
+def test_recordings_and_options_that_do_not_fit_a_model(rondo: Command, here: Path, model: Path, case: str) -> None:
+    arrays, options, says = MISFITS[case]
+    archive(**({"X": waves()} | arrays))(here / "x.npz")
+    assert_refused(rondo, here, ["label", str(model), "x.npz", "--out", "out", *options], says)
+
+
+def test_a_model_of_another_schema(rondo: Command, here: Path, model: Path) -> None:
+    shutil.copytree(model, here / "model")
+    manifest = here / "model" / "manifest.json"
+    stored = json.loads(manifest.read_text())
+    manifest.write_text(json.dumps(stored | {"schema": 999}))
+    write_csv(here / GOOD, waves())
+    assert_refused(rondo, here, ["label", "model", GOOD, "--out", "out"], "model schema 999")
+
+
+def test_what_is_asked_for_is_resampled_and_labelled_on_its_own_rows(rondo: Command, here: Path, model: Path) -> None:
+    np.savez(here / "x.npz", X=waves(2400), rate=80.0, channels=["a", "b"])
+    for options in ([], ["--refit-motifs", "--seed", "5"]):
+        out = f"out{len(options)}"
+        outcome = rondo("label", model, "x.npz", "--out", out, "--resample", *options)
+        assert outcome.code == 0
+        assert "resampled from 80 to 50 Hz" in outcome.err
+        assert np.load(here / out / "labels" / "x.npy").shape == (2400,)
+    assert Rondo.load(here / "out3" / "model").provenance_["motifs_refit_seed"] == 5

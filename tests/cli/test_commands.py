@@ -112,6 +112,35 @@ def test_a_model_that_does_not_fit_is_said(rondo: Command, here: Path, fitted: P
     outcome = rondo("label", fitted / "run", "noise.npz", "--out", "out")
     assert outcome.code == 0
     assert "it may not fit this recording" in outcome.err
+    assert "noise: the model does not fit: " in outcome.out
+
+
+def test_whether_the_model_fits_is_said_everywhere(rondo: Command, here: Path, fitted: Path) -> None:
+    np.savez(here / "short.npz", X=waves(20, n_channels=6), rate=50.0)  # too short for a window
+    outcome = rondo("label", fitted / "run", fitted / "one.npz", fitted / "two.npz", "short.npz", "--out", "out")
+    summary = json.loads((here / "out" / "summary.json").read_text(encoding="utf-8"))
+    same, other, short = (recording["fit"] for recording in summary["recordings"])
+    assert {name: same[name] for name in summary["fitted"]} == summary["fitted"]  # it was fitted on this one
+    assert same["distance_quantiles"].keys() == {"0.05", "0.25", "0.5", "0.75", "0.95"}
+    assert (same["verdict"], short["verdict"], short["n_units"]) == ("fits", "does not fit", 0)
+    assert other["distance_quantiles"]["0.5"] > same["distance_quantiles"]["0.5"]
+    told = [line for line in outcome.out.splitlines() if ": the model " in line]
+    assert [line.split(":")[0] for line in told] == ["one", "two", "short"]
+    share = f"{100 * same['share_accepted']:.0f} %"
+    assert told[0].startswith(f"one: the model fits: {share} of windows accepted (fitted: {share}), ")
+    assert "where the model was fitted" in outcome.out
+    assert "Does the model fit?" in (here / "out" / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_model_without_a_sound_profile(rondo: Command, here: Path, fitted: Path) -> None:
+    for name, stored, code in (("older", None, 0), ("damaged", {"share_accepted": "much"}, 2)):
+        model, folder = Rondo.load(fitted / "run" / "model"), here / name
+        assert model.provenance_["fit_profile"]["share_accepted"] > 0.9
+        model.provenance_ |= {"fit_profile": stored}
+        model.save(folder)
+        outcome = rondo("label", folder, fitted / "two.npz", "--out", f"{name}-out")
+        assert outcome.code == code
+        assert ("fit_profile should hold" in outcome.err.splitlines()[-1]) == (code == 2)
 
 
 # ---------------------------------------------------------------- evaluate

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from rondo.data.surrogates import block_shuffled, phase_randomised
+from rondo.data.surrogates import LoudnessRandomiser, PhaseRandomiser, block_shuffled, phase_randomised
 
 
 def coloured(n_frames: int, n_channels: int, seed: int, kept: float = 0.95) -> NDArray[np.float32]:
@@ -99,3 +99,48 @@ def test_seeds_repeat_and_differ() -> None:
 def test_blocks_need_a_frame() -> None:
     with pytest.raises(ValueError, match="at least 1 frame, got 0"):
         block_shuffled(np.zeros((4, 1), np.float32), [(0, 4)], 0, np.random.default_rng(0))
+
+
+def loud_and_quiet(n_frames: int, seed: int) -> NDArray[np.float32]:
+    """Noise whose loudness wanders, that of both channels alike."""
+    noise = np.random.default_rng(seed).standard_normal((n_frames, 2))
+    slow = coloured(n_frames, 1, seed + 1, kept=0.997)
+    return (noise * np.exp(slow / slow.std())).astype(np.float32)
+
+
+def loudness(values: NDArray[np.float32]) -> NDArray[np.float64]:
+    return np.sqrt(np.square(values.reshape(-1, 100, values.shape[1]).astype(np.float64)).mean(axis=1))
+
+
+def test_loudness_wanders_in_surrogates_that_keep_it_and_only_there() -> None:
+    values = loud_and_quiet(20_000, seed=1)
+    keeping = LoudnessRandomiser.of(values, [(0, 20_000)], 200).draw(np.random.default_rng(2))
+    losing = phase_randomised(values, [(0, 20_000)], np.random.default_rng(2))
+    own, kept, lost = (loudness(x) for x in (values, keeping, losing))
+    assert lost.std() < 0.5 * own.std()
+    assert kept.std() > 0.7 * own.std()
+    assert np.corrcoef(kept.T)[0, 1] > 0.8  # channels are loud together
+    assert abs(np.corrcoef(kept[:, 0], own[:, 0])[0, 1]) < 0.3  # but at other times
+
+
+def test_surrogates_with_loudness_keep_means_spans_and_silence() -> None:
+    values = coloured(600, 3, seed=3) + np.float32(7)
+    values[:, 1] = 2.5
+    spans = [(10, 300), (300, 301), (320, 600)]
+    surrogate = LoudnessRandomiser.of(values, spans, 50).draw(np.random.default_rng(0))
+    assert surrogate.dtype == np.float32
+    assert_array_equal(surrogate[:10], values[:10])
+    assert_array_equal(surrogate[301:320], values[301:320])
+    assert_allclose(surrogate[:, 1], values[:, 1])
+    for start, stop in (spans[0], spans[2]):
+        assert_allclose(surrogate[start:stop, 0].mean(), values[start:stop, 0].mean(), atol=1.5)
+        assert not np.array_equal(surrogate[start:stop, 0], values[start:stop, 0])
+
+
+def test_one_randomiser_draws_many_surrogates() -> None:
+    values, spans = coloured(400, 2, seed=4), [(0, 150), (150, 400)]
+    for randomiser in (PhaseRandomiser.of(values, spans), LoudnessRandomiser.of(values, spans, 40)):
+        rng = np.random.default_rng(1)
+        first, second, again = randomiser.draw(rng), randomiser.draw(rng), randomiser.draw(np.random.default_rng(1))
+        assert_array_equal(first, again)
+        assert not np.array_equal(first, second)

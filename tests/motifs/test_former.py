@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import numpy.testing as npt
 import pytest
@@ -78,7 +80,7 @@ def test_every_motif_that_occurs_has_a_composition_of_known_units(model: FormerM
     units, _ = spoken(0)
     known = {f"u{id}" for id in UNIT_IDS}
     for motif in set(model.timeline(units).ids.tolist()) - {OTHER}:
-        words = model.composition(motif).replace("[", "").replace("]", "").split()
+        words = re.findall(r"u\d+", model.composition(motif))
         assert words
         assert set(words) <= known
     assert model.composition(9999) == ""

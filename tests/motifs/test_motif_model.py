@@ -10,7 +10,7 @@ from rondo.config import GrammarMotifsConfig
 from rondo.data.labels import OTHER
 from rondo.motifs.discover import _sample, fit_grammar, flat_motifs
 from rondo.motifs.model import MotifModel, UnitRuns
-from rondo.motifs.phrases import composition, content_distances, content_of, group_phrases, recurring
+from rondo.motifs.phrases import content_distances, content_of, group_phrases, recurring
 from rondo.units.timeline import Timeline
 from tests.naive_motifs import speak
 
@@ -148,12 +148,6 @@ def test_sampled_stretches_begin_like_spans(n_runs: int) -> None:
     assert opened[jumps].all()
     assert opened[0]
     assert not first[1:].any()  # the caller's flags are left alone
-
-
-def test_composition_brackets_what_is_often_missing() -> None:
-    assert composition({(1, 2, 3): 9, (1, 3): 1}) == "u1 u2 u3"
-    assert composition({(1, 2, 3): 6, (1, 3): 4}) == "u1 [u2] u3"
-    assert composition({(3,): 0}) == "u3"  # a unit that never occurred where motifs were learned anew
 
 
 def test_recurring_contents() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, runs_of
+from rondo.motifs.evidence import EntryEvidence, Evidence, Verdict
 from rondo.report import overview_path, write_overview
+from rondo.report.entries import Words, entry_rows
 
 N_UNITS = 5
 MOTIFS = ((0, 1), (2, 3, 2), (4, 1))
@@ -50,7 +53,7 @@ def write_run_folder(
         write_overview(overview_path(folder, recording_id), values, channels)
         tables.append(_segments(recording_id, tracks, rate, rng))
         late = {level: np.roll(track, unit_length // 10) for level, track in tracks.items()}
-        truths.append(_segments(recording_id, late, rate, rng).drop("start_s", "end_s", "score"))
+        truths.append(_segments(recording_id, late, rate, rng).drop("start_s", "end_s", "score", "units"))
         recordings.append(
             {
                 "id": recording_id,
@@ -77,13 +80,28 @@ def write_run_folder(
         "step_frames": 25,
         "config": {"anything": {"nested": 1}},
         "recordings": recordings,
-        "units": _entries(segments, "unit", n_frames * len(recording_ids), rate),
-        "motifs": _entries(segments, "motif", n_frames * len(recording_ids), rate),
+        "evidence": {"p": 0.05, "recurs": True},
+        "units": _entries(segments, "unit", n_frames * len(recording_ids)),
+        "motifs": _entries(segments, "motif", n_frames * len(recording_ids)),
     }
     if with_truth:
         summary["scores"] = {"units": SCORES, "motifs": SCORES}
     (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     return folder
+
+
+def add_fit(folder: Path, *verdicts: str) -> None:
+    """Make the run one of `rondo label`: a verdict for each recording, and what it is compared with."""
+    path = folder / "summary.json"
+    summary = json.loads(path.read_text(encoding="utf-8"))
+    summary["fitted"] = {
+        "share_accepted": 0.95,
+        "distance_quantiles": {"0.05": 0.2, "0.25": 0.3, "0.5": 0.5, "0.75": 0.7, "0.95": 1.0},
+    }
+    for recording, verdict in zip(summary["recordings"], verdicts, strict=True):
+        recording["fit"] = summary["fitted"] | {"verdict": verdict, "n_units": 3, "n_units_of_model": N_UNITS}
+    recording["fit"] |= {"share_accepted": 0.0, "distance_quantiles": {}}  # the last one is too short for a window
+    path.write_text(json.dumps(summary), encoding="utf-8")
 
 
 def edit_summary(folder: Path, **changes: Any) -> None:
@@ -136,6 +154,7 @@ def _segments(
                     "score": [
                         None if i == OTHER else float(s) for i, s in zip(runs.ids, rng.random(len(runs)), strict=True)
                     ],
+                    "units": ["" if level == "unit" or i == OTHER else _sequence(int(i)) for i in runs.ids],
                 },
                 schema_overrides={"start_s": pl.Float64, "end_s": pl.Float64, "score": pl.Float64},
             )
@@ -143,19 +162,16 @@ def _segments(
     return pl.concat(parts)
 
 
-def _entries(segments: pl.DataFrame, level: str, n_frames: int, rate: float | None) -> list[dict[str, Any]]:
-    own = segments.filter((pl.col("level") == level) & (pl.col("id") != OTHER))
-    rows = []
-    for (entry_id,), part in own.group_by(["id"], maintain_order=True):
-        lengths = (part["end_frame"] - part["start_frame"]).to_numpy()
-        row = {
-            "id": entry_id,
-            "n_occurrences": len(lengths),
-            "share": float(lengths.sum() / n_frames),
-            "mean_duration_frames": float(lengths.mean()),
-            "mean_duration_s": None if rate is None else float(lengths.mean() / rate),
-        }
-        if level == "motif":
-            row["composition"] = " ".join(f"u{unit}" for unit in MOTIFS[int(entry_id)])
-        rows.append(row)
-    return sorted(rows, key=lambda row: row["id"])
+def _sequence(motif: int) -> str:
+    return " ".join(f"u{unit}" for unit in MOTIFS[motif])
+
+
+def _entries(segments: pl.DataFrame, level: str, n_frames: int) -> list[dict[str, Any]]:
+    """The rows that a run writes, with a word and a verdict for each entry."""
+    own = segments.filter(pl.col("id") != OTHER)
+    verdicts: list[Verdict] = ["recurs", "no more than chance", "occurs once", "not tested", "recurs"]
+    figures = [0.05, 0.35, np.nan, np.nan, 0.05]
+    found = {id: EntryEvidence(figures[id], 1.0, 3, verdicts[id]) for id in range(N_UNITS)}
+    evidence = replace(Evidence.not_tested({}, {}), p=0.05, units=found, motifs=found)
+    motifs = {id: _sequence(id) for id in range(len(MOTIFS))}
+    return entry_rows(level, own, n_frames, Words(motifs=motifs, evidence=evidence))

@@ -28,6 +28,10 @@ PROBE = """<script>setTimeout(() => {
   document.body.dataset.canvases = inked.length
   document.body.dataset.roots = document.querySelectorAll(".timeline > *").length
   document.body.dataset.requests = performance.getEntriesByType("resource").length
+  const button = document.querySelector("button.exemplar")
+  button.click()
+  const {start, end} = Bokeh.documents[Number(button.dataset.timeline)].roots()[0].x_range
+  document.body.dataset.moved = start === Number(button.dataset.from) && end === Number(button.dataset.to) ? 1 : 0
 }, 5000)</script></body>"""
 
 
@@ -57,10 +61,11 @@ def test_bokeh_draws_every_timeline_without_errors_or_requests(
     probed = tmp_path / "probed.html"
     probed.write_text(report.read_text(encoding="utf-8").replace("</body>", PROBE), encoding="utf-8")
     dom, log = opened(probed, tmp_path / "profile")
-    found = dict(re.findall(r'data-(canvases|roots|requests)="(\d+)"', dom))
+    found = dict(re.findall(r'data-(canvases|roots|requests|moved)="(\d+)"', dom))
     assert int(found["roots"]) == len(recording_ids)
     assert int(found["canvases"]) >= len(recording_ids)
     assert found["requests"] == "0"
+    assert found["moved"] == "1"  # the timeline went to the exemplar that was pressed
     assert "could not be drawn" not in re.sub(r"<script.*?</script>", "", dom, flags=re.DOTALL)
     console = [line for line in log.splitlines() if "CONSOLE" in line]
     assert console

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 from rondo.errors import OutputError
 from rondo.report import render, summarize, write_report
 from rondo.report.timeline import timeline
-from tests.report.run_folders import edit_summary, write_run_folder
+from tests.report.run_folders import add_fit, edit_summary, write_run_folder
 
 NASTY = "</script><img src=x onerror=alert(1)> & \"q\" 'p' $$x$$"
 
@@ -146,6 +147,44 @@ def test_channels_without_values_are_said_to_have_none(tmp_path: Path) -> None:
     recording = summarize(write_run_folder(tmp_path, channels=("a", "b")))["recordings"][0]
     recording["signal"]["low"] = recording["signal"]["high"] = [[None] * len(recording["signal"]["low"][0])] * 2
     assert list(timeline(recording).right[0].major_label_overrides.values()) == ["no values"] * 2
+
+
+def test_entries_without_evidence_are_greyed_and_there(demo_page: str) -> None:
+    rows = re.findall(r'<tr( class="unproven")?>\s*<td class="word id">.*?</span>(\w+)</td>', demo_page)
+    units = [(name, bool(marked)) for marked, name in rows if name.startswith("u")]
+    assert units == [("u0", False), ("u1", True), ("u2", True), ("u3", False), ("u4", False)]
+    assert demo_page.count('<th class="word">Recurs?</th>') == 2
+
+
+def test_without_evidence_nothing_is_said_about_it(tmp_path: Path) -> None:
+    folder = write_run_folder(tmp_path)
+    stored = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    for level in ("units", "motifs"):
+        edit_summary(folder, **{level: [{k: v for k, v in row.items() if k != "evidence"} for row in stored[level]]})
+    page = render(summarize(folder))
+    assert "Recurs?" not in page
+    assert "surrogates" not in Tags(page).text
+
+
+def test_whether_the_model_fits_is_said_where_it_was_only_applied(tmp_path: Path, demo_page: str) -> None:
+    assert "Does the model fit?" not in demo_page
+    folder = write_run_folder(tmp_path, recording_ids=("a", "b"))
+    add_fit(folder, "fits in part", "does not fit")
+    page = render(summarize(folder))
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", page[page.index("Does the model fit?") :])
+    quantiles = ["0.20", "0.30", "0.50", "0.70", "1.00"]
+    assert cells[:9] == ["where it was fitted", "", "95 %", "", *quantiles]
+    assert cells[9:18] == ["a", "fits in part", "95 %", "3 of 5", *quantiles]
+    assert "A model fits where at least 80 %" in Tags(page).text
+
+
+def test_very_many_entries_make_a_light_page(tmp_path: Path, demo_page: str) -> None:
+    folder = write_run_folder(tmp_path)
+    one = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["units"][0]
+    edit_summary(folder, units=[one | {"id": i} for i in range(5000)])
+    page = render(summarize(folder))
+    assert "The 200 of 5000 that take up most of the time" in Tags(page).text
+    assert len(page) < len(demo_page) + 250_000
 
 
 def test_an_empty_vocabulary_makes_a_page(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from rondo.errors import OutputError
 from rondo.report import overview_path, summarize, write_overview
-from tests.report.run_folders import edit_summary, write_run_folder
+from rondo.report.tables import MAX_ENTRIES_SHOWN
+from tests.report.run_folders import MOTIFS, add_fit, edit_summary, write_run_folder
 
 
 def read(folder: Path) -> dict[str, Any]:
@@ -62,11 +63,15 @@ def test_lanes_hold_the_segments_of_their_recording(tmp_path: Path) -> None:
     for recording in summarize(folder)["recordings"]:
         assert [lane["kind"] for lane in recording["lanes"]] == ["unit", "true unit", "motif", "true motif"]
         own = table.filter((pl.col("recording") == recording["id"]) & (pl.col("level") == "unit"))
+        motifs = table.filter((pl.col("recording") == recording["id"]) & (pl.col("level") == "motif"))["id"]
         lane = recording["lanes"][0]
         assert lane["start_frames"] == own["start_frame"].to_list()
         assert lane["end_frames"] == own["end_frame"].to_list()
         assert lane["names"] == ["OTHER" if i == -1 else f"u{i}" for i in own["id"]]
         assert lane["scores"] == own["score"].to_list()
+        assert recording["lanes"][2]["units"] == [
+            "" if i == -1 else " ".join(map("u{}".format, MOTIFS[i])) for i in motifs
+        ]
         assert recording["lanes"][1]["scores"] == [None] * len(recording["lanes"][1]["names"])
 
 
@@ -106,6 +111,56 @@ def test_entries_are_named_and_coloured_like_their_segments(tmp_path: Path) -> N
             assert drawn[entry["name"]] == entry["colour"]
     assert summary["entries"]["motif"][1]["composition"] == "u2 u3 u2"
     assert summary["entries"]["unit"][0]["mean_duration"].endswith(" s")
+
+
+def test_entries_without_evidence_are_marked_not_hidden(tmp_path: Path) -> None:
+    rows = summarize(write_run_folder(tmp_path))["entries"]["unit"]
+    assert [(row["evidence"], row["unproven"]) for row in rows] == [
+        ("yes (p = 0.05)", False),
+        ("no more than chance (p = 0.35)", True),
+        ("occurs once", True),
+        ("not tested", False),
+        ("yes (p = 0.05)", False),
+    ]
+
+
+@pytest.mark.parametrize("rate", [50.0, None])
+def test_exemplars_lead_to_their_place_in_the_timeline(tmp_path: Path, rate: float | None) -> None:
+    ids = tuple(f"r{i:02}" for i in range(13))
+    folder = write_run_folder(tmp_path, recording_ids=ids, n_frames=2000, rate=rate)
+    frame_s = 1.0 if rate is None else 1 / rate
+    told = {}
+    for row, entry in zip(summarize(folder)["entries"]["unit"], read(folder)["units"], strict=True):
+        for shown, exemplar in zip(row["exemplars"], entry["exemplars"], strict=True):
+            start, stop = exemplar["start_frame"], exemplar["end_frame"]
+            at = f"frame {start}" if rate is None else f"{start / rate:.1f} s"
+            assert (shown["text"], shown["score"]) == (f"{exemplar['recording']} {at}", f"{exemplar['score']:.2f}")
+            told[exemplar["recording"]] = shown["timeline"]
+            if shown["timeline"] is not None:
+                assert shown["from"] == pytest.approx(max(0, 2 * start - stop) * frame_s, abs=1e-3)
+                assert shown["to"] == pytest.approx(min(2000, 2 * stop - start) * frame_s, abs=1e-3)
+    assert told == {id: None if id == "r12" else ids.index(id) for id in told}
+
+
+def test_of_very_many_entries_those_with_most_time_are_shown(tmp_path: Path) -> None:
+    folder = write_run_folder(tmp_path)
+    one = read(folder)["units"][0]
+    edit_summary(folder, units=[one | {"id": i, "share": (i * 7919 % 1000) / 1000} for i in range(1000)])
+    summary = summarize(folder)
+    assert summary["n_entries"] == {"unit": 1000, "motif": 3}
+    shown = [int(row["name"][1:]) for row in summary["entries"]["unit"]]
+    assert shown == [i for i in range(1000) if i * 7919 % 1000 >= 1000 - MAX_ENTRIES_SHOWN]
+
+
+def test_fit_is_told_beside_the_fitted_recordings(tmp_path: Path) -> None:
+    folder = write_run_folder(tmp_path, recording_ids=("a", "b"))
+    assert summarize(folder)["fit"] == []
+    add_fit(folder, "fits", "does not fit")
+    fitted, first, second = summarize(folder)["fit"]
+    assert (fitted["verdict"], fitted["share_accepted"]) == ("", "95 %")
+    assert (first["recording"], first["verdict"], first["units"]) == ("a", "fits", "3 of 5")
+    assert first["distances"] == fitted["distances"] == ["0.20", "0.30", "0.50", "0.70", "1.00"]
+    assert (second["share_accepted"], second["distances"]) == ("0 %", ["–"] * 5)
 
 
 SEGMENT = {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
+from rondo.cli.findings import fit_sentence, found_sentence, recurrence_sentence
 from rondo.cli.progress import progress
 from rondo.errors import SettingError
 
@@ -140,9 +141,13 @@ def run_of(
     recordings: Sequence[Recording],
     sources: dict[str, str],
     labellings: Sequence[Labelling],
+    is_foreign: bool = False,
     **extra: Any,
 ) -> Run:
-    """The run that one model, or one model per recording, makes of these recordings."""
+    """The run that one model, or one model per recording, makes of these recordings; `extra` as in `Run`.
+
+    `is_foreign`: the evidence for the model comes from other recordings.
+    """
     from rondo.report.run import Run
 
     first = models[0]
@@ -156,7 +161,7 @@ def run_of(
         sources,
         labellings,
         [_words(one) for one in models],
-        _findings(models),
+        _findings(models, is_foreign),
         **extra,
     )
 
@@ -167,16 +172,18 @@ def _words(model: Rondo) -> Words:
     tree = model.unit_model_.tree
     advised = tree.kept_at(tree.best)
     return Words(
-        {id: "" if kept == id else f"u{kept}" for id, kept in advised.items()},
+        {id: "" if advised[id] == id else f"u{advised[id]}" for id in model.unit_model_.ids},
         {id: model.motif_model_.composition(id) for id in model.motif_model_.ids},
         {**model.unit_model_.curves, **{f"motifs.{name}": curve for name, curve in model.motif_model_.curves.items()}},
         [asdict(step) | {"advised": number < tree.best} for number, step in enumerate(tree.steps)],
+        model.evidence_,
     )
 
 
-def _findings(models: Sequence[Rondo]) -> list[str]:
-    """What the whole run says about composition and comparability, honestly."""
-    found = []
+def _findings(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
+    """What the whole run says about recurrence, composition and comparability, honestly."""
+    n_surrogates = models[0].config_.evidence.surrogates
+    found = [recurrence_sentence([model.evidence_ for model in models], n_surrogates, is_foreign)]
     if models[0].config_.motifs.method == "none":
         found.append(_NOT_ASKED)
     elif not any(model.motif_model_.composed for model in models):
@@ -245,8 +252,10 @@ def announce(out: Path, summary: dict[str, Any], json: bool) -> None:
     if json:
         print(json_module.dumps(summary | {"out": str(out)}))
         return
-    n = len(summary["recordings"])
-    print(f"{len(summary['units'])} units, {len(summary['motifs'])} motifs in {n} recording{'s' if n > 1 else ''}")
+    print(found_sentence(summary))
+    for recording in summary["recordings"]:
+        if "fit" in recording:
+            print(fit_sentence(recording["id"], recording["fit"], summary["fitted"]))
     for finding in summary["findings"]:
         print(finding)
     print(f"report: {out / 'report.html'}")

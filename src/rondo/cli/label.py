@@ -13,8 +13,6 @@ from rondo.cli.discover import announce, read_all, run_of
 from rondo.cli.progress import progress
 from rondo.errors import ModelError
 
-_POOR_FIT = 0.5  # by construction about 95 % of the fitted windows lie within the radius of their unit
-
 
 def label(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or the run folder that holds it.")],
@@ -23,31 +21,42 @@ def label(
     refit_motifs: Annotated[
         bool, typer.Option("--refit-motifs", metavar="", help="Transfer: keep the units, learn the motifs anew.")
     ] = False,
+    resample: Annotated[
+        bool, typer.Option("--resample", metavar="", help="Read recordings of another rate at the rate of the model.")
+    ] = False,
     rate: options.Rate = None,
     key: options.Key = None,
     label_column: options.LabelColumns = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", help="For --refit-motifs; the seed of the model if not given.")
+    ] = None,
+    device: options.Device = None,
     json: options.Json = False,
 ) -> None:
     """Label recordings with a fitted model; its vocabulary stays as it is."""
     from rondo.model import Rondo
     from rondo.report.run import check_free, write_run
+    from rondo.units.fit_profile import FitProfile
 
     check_free(out)
     fitted = Rondo.load(model_folder(model))
+    profile = FitProfile.from_json(fitted.provenance_.get("fit_profile"), model)
+    chosen = {"seed": seed, "device": device}
+    fitted.set_params(**{name: value for name, value in chosen.items() if value is not None}).resolved_config()
     recordings, sources = read_all(paths, rate, key, label_column)
     with progress() as tell:
         tell("labelling", 0, len(recordings))
         if refit_motifs:
-            fitted.fit_motifs(recordings)
-        labellings = fitted.predict(recordings)
-        run = run_of([fitted], recordings, sources, labellings)
+            fitted.fit_motifs(recordings, resample=resample, progress=tell)
+        labellings = fitted.predict(recordings, resample=resample)
+        run = run_of([fitted], recordings, sources, labellings, is_foreign=not refit_motifs, fitted=profile)
         tell("writing", len(recordings), len(recordings))
         summary = write_run(out, run, fitted.save)
-    for labelling in labellings:
-        if labelling.share_accepted < _POOR_FIT:
-            share = f"{100 * labelling.share_accepted:.0f} %"
+    for recording in summary["recordings"]:
+        if recording["fit"]["verdict"] == "does not fit":
+            share = f"{100 * recording['share_accepted']:.0f} %"
             message = f"only {share} of its windows lie near any unit of the model; it may not fit this recording"
-            print(f"note: {labelling.recording_id}: {message}", file=sys.stderr)
+            print(f"note: {recording['id']}: {message}", file=sys.stderr)
     announce(out, summary, json)
 
 

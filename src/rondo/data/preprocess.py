@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rondo.config import PreprocessConfig
 from rondo.data.recording import Recording
+from rondo.data.resample import resample_signal
 from rondo.data.signal import Signal as Signal
 from rondo.data.signal import refuse_lacking, shortened
 from rondo.data.signal import regularise as regularise
@@ -40,8 +41,7 @@ class Preprocessor:
         """Learn scaling and PCA from recordings that have the same channels, with one signal in memory at a time."""
         channels = _chosen_channels(recordings[0], config)
         n_channels = len(channels)
-        for recording in recordings:
-            refuse_lacking(recording, channels)
+        recordings = [_fitting(recording, channels, config) for recording in recordings]
         if config.pca_components > n_channels:
             raise SettingError(
                 f"preprocess.pca_components = {config.pca_components}, but there are only {n_channels} channels; "
@@ -58,9 +58,11 @@ class Preprocessor:
             fitted = replace(fitted, components=_principal_axes(signals, n_channels, config.pca_components))
         return fitted
 
-    def apply(self, recording: Recording) -> Signal:
-        """The recording as the model sees it."""
-        signal = self._scaled(regularise(recording, self.channels, self.config))
+    def apply(self, recording: Recording, rate: float | None = None) -> Signal:
+        """The recording as the model sees it, at another rate (Hz) if one is given."""
+        fitting = _fitting(recording, self.channels, self.config)
+        signal = regularise(fitting, self.channels, self.config)
+        signal = self._scaled(signal if rate is None else resample_signal(signal, rate))
         if not self.components.size:
             return signal
         values = np.asarray(signal.values @ self.components.T.astype(np.float32), dtype=np.float32)
@@ -94,6 +96,34 @@ def _chosen_channels(recording: Recording, config: PreprocessConfig) -> tuple[st
         if config.channels.count(name) > 1:
             raise SettingError(f"preprocess.channels names '{name}' twice; name each channel once")
     return config.channels or recording.channels
+
+
+def _fitting(recording: Recording, channels: tuple[str, ...], config: PreprocessConfig) -> Recording:
+    """The recording if it has these channels, with a note on those left out.
+
+    Channels go by name. Columns without names go by position, and there must be as many as expected: which of them
+    is too many, nobody knows. Where preprocess.channels names columns, they are chosen by name.
+    """
+    if recording.is_unnamed and not config.channels and set(recording.channels) != set(channels):
+        if set(recording.channels) < set(channels):
+            refuse_lacking(recording, channels)
+        if recording.n_channels != len(channels):
+            raise RecordingError(
+                f"recording '{recording.id}' has {recording.n_channels} channels without names, expected "
+                f"{len(channels)}: {shortened(channels)}; give the same channels, or name them"
+            )
+        return _noted(recording, channels, f"channels without names taken by position as {shortened(channels)}")
+    refuse_lacking(recording, channels)
+    extra = [name for name in recording.channels if name not in channels]
+    if not extra or config.channels:
+        return recording
+    note = f"{len(extra)} channel(s) left out that the model does not know: {shortened(extra)}"
+    return _noted(recording, recording.channels, note)
+
+
+def _noted(recording: Recording, channels: Sequence[str], note: str) -> Recording:
+    notes = (*recording.notes, note)
+    return Recording(recording.values, recording.rate, channels, recording.id, recording.timestamps_s, notes)
 
 
 def _mean_and_scale(

@@ -86,9 +86,25 @@ class Recording:
             return self.timestamps_s
         return None if self.rate is None else np.arange(self.n_frames) / self.rate
 
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether its channels have only the names that are given to columns without one."""
+        return self.channels == _names_by_position(self.n_channels)
+
     def renamed(self, id: str) -> Recording:
         """The same recording under another id; values are shared, not copied."""
         return Recording(self.values, self.rate, self.channels, id, self.timestamps_s, self.notes)
+
+    def resampled(self, rate: float) -> Recording:
+        """The same recording at another rate (Hz), filtered against aliasing; see `rondo.data.resample`.
+
+        >>> wave = Recording(np.sin(np.arange(400) / 20), rate=100)
+        >>> wave.resampled(25)
+        Recording('recording', 100 frames x 1 channels, 25 Hz)
+        """
+        from rondo.data.resample import resample_recording
+
+        return resample_recording(self, rate)
 
     def __repr__(self) -> str:
         clock = "unknown rate" if self.rate is None else f"{self.rate:g} Hz"
@@ -158,13 +174,17 @@ def _checked_values(values: ArrayLike) -> Values:
 def _checked_names(channels: Sequence[str] | None, n_channels: int) -> tuple[str, ...]:
     names = () if channels is None else tuple(str(name) for name in channels)
     if not names:
-        return tuple(f"ch{i}" for i in range(n_channels))
+        return _names_by_position(n_channels)
     if len(names) != n_channels:
         raise RecordingError(f"{len(names)} channel names for {n_channels} channels; give one name per column")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise RecordingError(f"the channel name '{twice}' stands twice; names must differ")
     return names
+
+
+def _names_by_position(n_channels: int) -> tuple[str, ...]:
+    return tuple(f"ch{i}" for i in range(n_channels))
 
 
 def _refuse_values_nobody_can_use(values: Values, names: Sequence[str], block: int = 1 << 16) -> None:

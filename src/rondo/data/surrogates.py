@@ -1,10 +1,11 @@
 """Surrogate streams: what a recording might have been if nothing in it recurred.
 
-A figure that is as high on surrogates as on the recording itself is no finding (Theiler et al. 1992). Both kinds keep
+A figure that is as high on surrogates as on the recording itself is no finding (Theiler et al. 1992). All kinds keep
 what is easy to have by chance:
 
 - `phase_randomised` keeps the values of every channel, how slow it is (its spectrum) and how channels move together
   (their cross-spectra, Prichard & Theiler 1994): what a linear Gaussian process, seen through a bent scale, would make;
+- `LoudnessRandomiser` keeps spectra, and how the loudness of each channel wanders;
 - `block_shuffled` keeps whole blocks, hence values, shapes and what lies inside a block, and loses their order.
 
 Nothing crosses the end of a span, and frames outside of spans stay as they are.
@@ -13,39 +14,94 @@ Nothing crosses the end of a span, and frames outside of spans stay as they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.fft import irfft, rfft
+from scipy.ndimage import uniform_filter1d
 from scipy.special import ndtri
 
 from rondo.data.windows import Span
 
+_SILENCE = 1e-12  # power that nothing is told from
 _LARGEST_SEAM = 0.05  # of the power of all steps from frame to frame
 
 
-def phase_randomised(
-    values: NDArray[np.float32], spans: Sequence[Span], rng: np.random.Generator
-) -> NDArray[np.float32]:
-    """Values (n_frames, n_channels) in a new order that has about the same spectra, span by span.
+@dataclass(frozen=True, eq=False)
+class PhaseRandomiser:
+    """Draws values (n_frames, n_channels) in new orders that have about the same spectra, span by span.
 
     Each channel is laid on a normal distribution by its ranks, every frequency is turned by a random phase, the same
     for all channels, X_c(f) <- X_c(f) exp(i phi(f)), and the channel's own values are put back by rank (amplitude
     adjusted, AAFT). Without the adjustment noise with heavy tails would pass for structure. Values are kept exactly;
     spectra nearly, less so in a random walk, whose surrogates are rougher. The iterated variant (IAAFT) was tried: no
-    better there, and worse on skewed noise. Memory beyond the result is that of one channel of a span.
+    better there, and worse on skewed noise. What does not change from draw to draw is computed once.
     """
-    surrogate = values.copy()
-    for start, stop in spans:
-        n_frames = stop - start
-        turns = np.exp(2j * np.pi * rng.random(n_frames // 2 + 1))
-        for channel in range(values.shape[1]):
-            column = values[start:stop, channel]
-            bell = _normal_scores(column)
-            ramp = _ramp(bell)
-            turned = irfft(rfft(bell - ramp) * turns, n_frames) + ramp
-            surrogate[start + np.argsort(turned, kind="stable"), channel] = np.sort(column)
-    return surrogate
+
+    values: NDArray[np.float32]
+    spans: tuple[Span, ...]
+    sorted: tuple[NDArray[np.float32], ...]  # of each span, (n_channels, n_frames)
+    spectra: tuple[NDArray[np.complex64], ...]  # (n_channels, n_frames // 2 + 1)
+    ramps: tuple[NDArray[np.float32], ...]  # (n_channels, n_frames)
+
+    @classmethod
+    def of(cls, values: NDArray[np.float32], spans: Sequence[Span]) -> PhaseRandomiser:
+        """Of the values inside spans; frames outside stay as they are."""
+        columns = [np.ascontiguousarray(values[start:stop].T) for start, stop in spans if stop > start]
+        bells = [np.stack([_normal_scores(column) for column in own]) for own in columns]
+        ramps = [np.stack([_ramp(bell) for bell in own]).astype(np.float32) for own in bells]
+        spectra = [rfft((own - ramp).astype(np.float32)) for own, ramp in zip(bells, ramps, strict=True)]
+        filled = tuple(span for span in spans if span[1] > span[0])
+        return cls(values, filled, tuple(np.sort(own) for own in columns), tuple(spectra), tuple(ramps))
+
+    def draw(self, rng: np.random.Generator) -> NDArray[np.float32]:
+        """One surrogate."""
+        surrogate = self.values.copy()
+        for (start, stop), ordered, spectrum, ramp in zip(
+            self.spans, self.sorted, self.spectra, self.ramps, strict=True
+        ):
+            turns = np.exp(2j * np.pi * rng.random(spectrum.shape[1])).astype(np.complex64)
+            turned = irfft(spectrum * turns, stop - start) + ramp
+            np.put_along_axis(surrogate[start:stop].T, np.argsort(turned), ordered, axis=1)
+        return surrogate
+
+
+@dataclass(frozen=True, eq=False)
+class LoudnessRandomiser:
+    """Draws surrogates that also keep how loudness wanders, x(t) = mean + loudness(t) carrier(t).
+
+    Loudness is the root mean square of a channel over `width` frames around t. It and the carrier are phase-randomised
+    apart from each other, each with all channels alike. Without this, noise whose loudness wanders passes for
+    structure: its quiet stretches are all alike.
+    """
+
+    mean: NDArray[np.float32]  # (n_frames, n_channels), that of the span
+    loudness: PhaseRandomiser
+    carrier: PhaseRandomiser
+
+    @classmethod
+    def of(cls, values: NDArray[np.float32], spans: Sequence[Span], width: int) -> LoudnessRandomiser:
+        """Of the values inside spans; frames outside stay as they are."""
+        mean, loudness, carrier = values.copy(), np.ones_like(values), np.zeros_like(values)
+        for start, stop in spans:
+            own = values[start:stop].astype(np.float64)
+            centre = own.mean(axis=0)
+            power = uniform_filter1d(np.square(own - centre), min(width, max(1, stop - start)), axis=0, mode="reflect")
+            root = np.sqrt(np.maximum(power, 0) + _SILENCE)
+            mean[start:stop], loudness[start:stop], carrier[start:stop] = centre, root, (own - centre) / root
+        return cls(mean, PhaseRandomiser.of(loudness, spans), PhaseRandomiser.of(carrier, spans))
+
+    def draw(self, rng: np.random.Generator) -> NDArray[np.float32]:
+        """One surrogate."""
+        return self.mean + self.loudness.draw(rng) * self.carrier.draw(rng)
+
+
+def phase_randomised(
+    values: NDArray[np.float32], spans: Sequence[Span], rng: np.random.Generator
+) -> NDArray[np.float32]:
+    """One draw of `PhaseRandomiser`."""
+    return PhaseRandomiser.of(values, spans).draw(rng)
 
 
 def block_shuffled(

@@ -10,10 +10,12 @@ phrase that stands alone recurs nowhere: it is read as its units.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rondo.motifs.composition import composition as composition
 
 Phrase = tuple[int, ...]
 Content = tuple[int, tuple[int, ...]]
@@ -110,18 +112,3 @@ def _linked(distances: NDArray[np.float64], cuts: Sequence[float]) -> list[list[
 
     tree = linkage(squareform(distances, checks=False), "average")
     return [fcluster(tree, cut, "distance").tolist() for cut in cuts]
-
-
-def composition(counts: Mapping[Phrase, int]) -> str:
-    """A motif's phrases in one line: the commonest phrase, with units that are often missing in brackets.
-
-    >>> composition({(6, 4, 3, 1): 5, (6, 4, 1): 3})
-    'u6 u4 [u3] u1'
-    """
-    backbone = max(counts, key=lambda phrase: (counts[phrase], len(phrase), phrase))
-    total = sum(counts.values())
-    words = []
-    for unit in backbone:
-        share = sum(n for phrase, n in counts.items() if unit in phrase) / total if total else 1.0
-        words.append(f"u{unit}" if share >= 0.9 else f"[u{unit}]")
-    return " ".join(words)

@@ -13,11 +13,16 @@ p { margin: .3rem 0; max-width: 100ch; }
 p.lead { font-size: 1.15rem; max-width: none; }
 .quiet { color: #666; font-size: .88rem; overflow-wrap: anywhere; }
 table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .8rem; text-align: right; border-bottom: 1px solid #eee; }
+th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #eee; }
+td:not(.word), td.id, td .nowrap { white-space: nowrap; }
 th { font-weight: 600; border-bottom-color: #bbb; vertical-align: bottom; }
 th.word, td.word { text-align: left; }
 td.word { overflow-wrap: anywhere; }
 tr.control td { color: #666; border-bottom-color: #bbb; }
+tr.unproven td { color: #888; }
+tr.unproven .swatch { opacity: .45; }
+button.exemplar { font: inherit; color: inherit; border: 0; padding: 0; background: none; cursor: pointer;
+  text-decoration: underline dotted; }
 th.claim, td.claim { background: #f4f7fa; }
 .swatch { display: inline-block; width: 1.1em; height: 1.1em; margin-right: .5em; vertical-align: -.18em;
   border-radius: 3px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
@@ -68,6 +73,21 @@ data: it cuts each recording into as many equal pieces as the row above it has s
 Edit reward any method that chops finely enough, and so they reward the clock; whether something was
 discovered shows in the shaded columns, and in how far they stand above the clock's.</p>
 {% endif %}
+{% if fit %}
+<h2>Does the model fit?</h2>
+<div class="scroll"><table>
+<thead><tr><th class="word">Recording</th><th class="word">Verdict</th><th>Windows accepted</th><th>Units used</th>
+{%- for q in (5, 25, 50, 75, 95) %}<th>{{ q }} %</th>{% endfor %}</tr></thead>
+<tbody>
+{% for row in fit %}
+<tr{% if loop.first %} class="control"{% endif %}><td class="word">{{ row.recording }}</td>
+<td class="word">{{ row.verdict }}</td><td>{{ row.share_accepted }}</td><td>{{ row.units }}</td>
+{%- for r in row.distances %}<td>{{ r }}</td>{% endfor %}</tr>
+{% endfor %}
+</tbody></table></div>
+<p class="quiet">The distance of a window to its unit is counted in radii: up to 1 it is accepted. The last five
+columns are quantiles of that distance. {{ fit_rule }}</p>
+{% endif %}
 {% if notes %}
 <h2>Notes on the data</h2>
 <ul>
@@ -101,22 +121,40 @@ of them.</p>
 {% endfor %}
 <noscript><p class="failed">The timelines are drawn by the script inside this file; let it run.</p></noscript>
 <h2>Vocabulary</h2>
+<p class="quiet">Beside the median duration stand the 10 % and 90 % quantiles. Exemplars are the occurrences
+with the highest scores, the longest first among equals; press one to see it in the timeline.
+{%- if has_evidence %} Whether an entry recurs is asked of surrogates, which are as slow and as loud but in which
+nothing recurs: p is the share of them that do as well. What occurs once or recurs no more than chance would have it
+is greyed.{% endif %}</p>
 <div class="columns">
 {% for level, heading in (("unit", "Units"), ("motif", "Motifs")) %}
 <section>
 <h3>{{ heading }}</h3>
 {% if entries[level] %}
+{% if n_entries[level] > entries[level] | length %}
+<p class="quiet">The {{ entries[level] | length }} of {{ n_entries[level] }} that take up most of the time;
+summary.json holds all.</p>
+{% endif %}
 <table>
 {% set own = entries[level][0].recording %}
 <thead><tr>{% if own %}<th class="word">Recording</th>{% endif %}
-<th class="word">Id</th><th>Occurrences</th><th>Share of time</th><th>Mean duration</th>
-<th class="word">{{ "Composition" if level == "motif" else "Often taken for" }}</th></tr></thead>
+<th class="word">Id</th>{% if has_evidence %}<th class="word">Recurs?</th>{% endif %}<th>Occurrences</th>
+<th>Share of time</th><th>Mean duration</th><th>Median (10–90 %)</th>
+<th class="word">{{ "Composition" if level == "motif" else "Often taken for" }}</th>
+<th class="word">Exemplars (score)</th></tr></thead>
 <tbody>
 {% for entry in entries[level] %}
-<tr>{% if own %}<td class="word">{{ entry.recording }}</td>{% endif %}
-<td class="word"><span class="swatch" style="background:{{ entry.colour }}"></span>{{ entry.name }}</td>
-<td>{{ entry.n_occurrences }}</td><td>{{ entry.share }}</td><td>{{ entry.mean_duration }}</td>
-<td class="word">{{ entry.composition if level == "motif" else entry.taken_for }}</td></tr>
+<tr{% if entry.unproven %} class="unproven"{% endif %}>
+{% if own %}<td class="word">{{ entry.recording }}</td>{% endif %}
+<td class="word id"><span class="swatch" style="background:{{ entry.colour }}"></span>{{ entry.name }}</td>
+{% if has_evidence %}<td class="word id">{{ entry.evidence }}</td>
+{% endif %}<td>{{ entry.n_occurrences }}</td><td>{{ entry.share }}</td><td>{{ entry.mean_duration }}</td>
+<td>{{ entry.median_duration }}</td>
+<td class="word">{{ entry.composition if level == "motif" else entry.taken_for }}</td>
+<td class="word">{% for one in entry.exemplars %}<span class="nowrap">
+{%- if one.timeline is none %}{{ one.text }}{% else -%}
+<button class="exemplar" data-timeline="{{ one.timeline }}" data-from="{{ one.from }}" data-to="{{ one.to }}">
+{{- one.text }}</button>{% endif %} ({{ one.score }})</span>{% if not loop.last %}, {% endif %}{% endfor %}</td></tr>
 {% endfor %}
 </tbody></table>
 {% else %}<p class="quiet">None found.</p>{% endif %}
@@ -131,6 +169,14 @@ for (const data of document.querySelectorAll("script.timeline-data")) {
     const place = document.getElementById(item.target_id)
     place.className = "failed"
     place.textContent = "This timeline could not be drawn: " + error
+  })
+}
+for (const button of document.querySelectorAll("button.exemplar")) {
+  button.addEventListener("click", () => {
+    const {timeline, from, to} = button.dataset
+    const figure = Bokeh.documents.flatMap((it) => it.roots()).find((it) => it.name === `timeline-${timeline}`)
+    figure?.x_range.setv({start: Number(from), end: Number(to)})
+    document.getElementById(`timeline-${timeline}`).scrollIntoView({behavior: "smooth", block: "center"})
   })
 }
 </script>

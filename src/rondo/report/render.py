@@ -12,6 +12,7 @@ from rondo.errors import OutputError
 from rondo.report.page import PAGE, STYLE
 from rondo.report.summarize import summarize
 from rondo.report.timeline import timeline
+from rondo.units.fit_profile import RULE
 
 _CLAIM_COLUMNS = {"ari": "ARI", "ami": "AMI", "one_to_one": "One-to-one"}
 """A claim that something was discovered rests on these, so they come first."""
@@ -38,6 +39,8 @@ def render(summary: dict[str, Any]) -> str:
             "claims": _CLAIM_COLUMNS,
             "paper": _PAPER_COLUMNS,
             "has_truth": any(len(recording["lanes"]) > 2 for recording in recordings),
+            "has_evidence": any(entry["evidence"] for rows in summary["entries"].values() for entry in rows),
+            "fit_rule": RULE,
             "style": Markup(STYLE),
             "bokeh": Markup(Resources(mode="inline", components=["bokeh"]).render()),
         }
@@ -62,7 +65,9 @@ def _figure_json(recording: dict[str, Any], target: str) -> str:
     from bokeh.core.types import ID
     from bokeh.embed import json_item
 
-    item = json.dumps(json_item(timeline(recording), ID(target)), separators=(",", ":"))
+    plot = timeline(recording)
+    plot.name = target  # by which exemplars find it
+    item = json.dumps(json_item(plot, ID(target)), separators=(",", ":"))
     figure = _renumbered(item, target)
     # only "<" could end the script element early; in JSON it occurs in strings alone, where this is the same
     return figure.replace("<", "\\u003c")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,10 @@ from rondo.data.recording import Recording
 from rondo.errors import OutputError
 from rondo.labelling import Labelling
 from rondo.provenance import rondo_version
+from rondo.report.entries import Words as Words
+from rondo.report.entries import entry_rows, evidence_row
 from rondo.report.overview import overview_path, write_overview
+from rondo.units.fit_profile import QUANTILES, FitProfile, fit_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,16 +30,6 @@ if TYPE_CHECKING:
 
 Truth = Mapping[str, tuple[Labels, Labels]]
 """Known unit and motif truth of each recording, for planted streams."""
-
-
-@dataclass(frozen=True)
-class Words:
-    """What there is to say, to people, about the entries of one vocabulary of each level."""
-
-    units: Mapping[int, str] = field(default_factory=dict)  # which other unit each is taken for
-    motifs: Mapping[int, str] = field(default_factory=dict)  # what each is made of
-    curves: Mapping[str, Sequence[float]] = field(default_factory=dict)  # what training reached, step by step
-    merges: Sequence[Mapping[str, Any]] = ()  # of units, in order; see `rondo.vocabulary.confusion`
 
 
 @dataclass(frozen=True)
@@ -55,6 +49,7 @@ class Run:
     scores: Mapping[str, Any] | None = None
     truth: Truth | None = None
     per_recording: bool = False  # every recording has a vocabulary of its own: the same id twice means nothing
+    fitted: FitProfile | None = None  # of the recordings that the model was fitted on, where it reads others
 
 
 def check_free(out: Path) -> None:
@@ -142,8 +137,9 @@ def summary_of(run: Run, segments: pl.DataFrame) -> dict[str, Any]:
         "window_length_frames": run.window_length_frames,
         "step_frames": run.step_frames,
         "findings": list(run.findings),
+        "evidence": None if run.per_recording else evidence_row(run.words[0].evidence),
         "recordings": [
-            _recording_summary(recording, labelling, run.sources.get(recording.id, ""))
+            _recording_summary(recording, labelling, run)
             for recording, labelling in zip(run.recordings, run.labellings, strict=True)
         ],
         "units": _entries("unit", run, segments),
@@ -151,16 +147,21 @@ def summary_of(run: Run, segments: pl.DataFrame) -> dict[str, Any]:
         "motifs": _entries("motif", run, segments),
         "config": dict(run.config),
     }
+    if run.per_recording:
+        for recording, words in zip(summary["recordings"], run.words, strict=True):
+            recording["evidence"] = evidence_row(words.evidence)
+    if run.fitted is not None:
+        summary["fitted"] = _profile(run.fitted)
     if run.scores is not None:
         summary["scores"] = dict(run.scores)
     return summary
 
 
-def _recording_summary(recording: Recording, labelling: Labelling, source: str) -> dict[str, Any]:
+def _recording_summary(recording: Recording, labelling: Labelling, run: Run) -> dict[str, Any]:
     times = recording.times_s
-    return {
+    summary = {
         "id": recording.id,
-        "source": source,
+        "source": run.sources.get(recording.id, ""),
         "n_frames": recording.n_frames,
         "channels": list(recording.channels),
         "rate": recording.rate,
@@ -170,6 +171,21 @@ def _recording_summary(recording: Recording, labelling: Labelling, source: str) 
         "share_accepted": labelling.share_accepted,
         "n_gaps": int(labelling.breaks.size),
     }
+    if run.fitted is not None:
+        own = labelling.fit_profile
+        n_units = np.unique(labelling.units[labelling.units != OTHER]).size
+        counts = {"n_units": int(n_units), "n_units_of_model": len(run.words[0].units)}
+        summary["fit"] = {"verdict": fit_of(own, run.fitted), **counts, **_profile(own)}
+    return summary
+
+
+def _profile(profile: FitProfile) -> dict[str, Any]:
+    """Share accepted, and the normalised distance of windows at each quantile."""
+    named = zip(QUANTILES, profile.distances, strict=False)
+    return {
+        "share_accepted": profile.share_accepted,
+        "distance_quantiles": {f"{q:g}": r if math.isfinite(r) else None for q, r in named},
+    }
 
 
 def _entries(level: str, run: Run, segments: pl.DataFrame) -> list[dict[str, Any]]:
@@ -178,11 +194,11 @@ def _entries(level: str, run: Run, segments: pl.DataFrame) -> list[dict[str, Any
 
     if not run.per_recording:
         n_frames = sum(recording.n_frames for recording in run.recordings)
-        return _vocabulary_entries(level, segments, n_frames, run.words[0])
+        return entry_rows(level, segments, n_frames, run.words[0])
     rows = []
     for recording, words in zip(run.recordings, run.words, strict=True):
         own = segments.filter(pl.col("recording") == recording.id)
-        entries = _vocabulary_entries(level, own, recording.n_frames, words)
+        entries = entry_rows(level, own, recording.n_frames, words)
         rows += [{"recording": recording.id} | entry for entry in entries]
     return rows
 
@@ -196,33 +212,6 @@ def _merges(run: Run) -> list[dict[str, Any]]:
         for recording, words in zip(run.recordings, run.words, strict=True)
         for merge in words.merges
     ]
-
-
-def _vocabulary_entries(level: str, segments: pl.DataFrame, n_frames: int, words: Words) -> list[dict[str, Any]]:
-    import polars as pl
-
-    frames = pl.col("end_frame") - pl.col("start_frame")
-    table = (
-        segments.filter(pl.col("level") == level)
-        .group_by("id")
-        .agg(
-            pl.len().alias("n_occurrences"),
-            frames.sum().alias("frames"),
-            frames.mean().alias("mean_duration_frames"),
-            (pl.col("end_s") - pl.col("start_s")).mean().alias("mean_duration_s"),
-        )
-        .sort("id")
-    )
-    rows = []
-    for row in table.iter_rows(named=True):
-        entry = {name: row[name] for name in ("id", "n_occurrences", "mean_duration_frames", "mean_duration_s")}
-        entry["share"] = row["frames"] / n_frames
-        if level == "motif":
-            entry["composition"] = words.motifs.get(row["id"], "")
-        else:
-            entry["taken_for"] = words.units.get(row["id"], "")
-        rows.append(entry)
-    return rows
 
 
 def _curve_table(run: Run) -> pl.DataFrame:

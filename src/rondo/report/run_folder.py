@@ -20,6 +20,28 @@ class _Stored(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
 
 
+class EvidenceSummary(_Stored):
+    """What speaks for a whole vocabulary, or (`verdict`) for one entry."""
+
+    p: Share | None
+    verdict: str = ""
+
+
+class Profile(_Stored):
+    """Share of windows accepted, and their normalised distance at each quantile."""
+
+    share_accepted: Share
+    distance_quantiles: dict[str, float | None]
+
+
+class FitSummary(Profile):
+    """How well the model fits a recording that it was not fitted on."""
+
+    verdict: str
+    n_units: Count
+    n_units_of_model: Count
+
+
 class RecordingSummary(_Stored):
     """One recording of the run; `rate` in Hz, None where it is unknown."""
 
@@ -32,6 +54,17 @@ class RecordingSummary(_Stored):
     notes: tuple[str, ...]
     share_other: Share
     n_gaps: Count
+    fit: FitSummary | None = None
+
+
+class Exemplar(_Stored):
+    """One of the best occurrences of an entry."""
+
+    recording: str
+    start_frame: Count
+    end_frame: Count
+    start_s: float | None
+    score: float
 
 
 class EntrySummary(_Stored):
@@ -43,6 +76,14 @@ class EntrySummary(_Stored):
     share: Share
     mean_duration_frames: float
     mean_duration_s: float | None
+    p10_duration_frames: float
+    p10_duration_s: float | None
+    median_duration_frames: float
+    median_duration_s: float | None
+    p90_duration_frames: float
+    p90_duration_s: float | None
+    exemplars: tuple[Exemplar, ...]
+    evidence: EvidenceSummary | None = None
     composition: str = ""
     taken_for: str = ""
 
@@ -83,6 +124,7 @@ class RunSummary(_Stored):
     window_length_frames: int
     step_frames: int
     findings: tuple[str, ...] = ()
+    fitted: Profile | None = None
     recordings: Annotated[tuple[RecordingSummary, ...], Field(min_length=1)]
     units: tuple[EntrySummary, ...]
     motifs: tuple[EntrySummary, ...]
@@ -105,7 +147,7 @@ def read_run_summary(run_dir: Path) -> RunSummary:
 
 
 def read_segments(path: Path, run: RunSummary) -> pl.DataFrame:
-    """A segment table as recording, level, id, start_frame, end_frame, score (null where there is none)."""
+    """A segment table as recording, level, id, start_frame, end_frame, score, units (null where there are none)."""
     import polars as pl
 
     wanted = {
@@ -120,8 +162,10 @@ def read_segments(path: Path, run: RunSummary) -> pl.DataFrame:
         missing = [name for name in wanted if name not in table.columns]
         if missing:
             raise OutputError(f"{path}: the column '{missing[0]}' is missing; run `rondo discover` again")
-        score = pl.col("score").cast(pl.Float64) if "score" in table.columns else pl.lit(None, pl.Float64)
-        table = table.select(*(pl.col(name).cast(kind) for name, kind in wanted.items()), score.alias("score"))
+        present = {"score": pl.Float64, "units": pl.String}  # the truth has neither
+        extra = [pl.lit(None, kind).alias(name) for name, kind in present.items() if name not in table.columns]
+        table = table.with_columns(extra)
+        table = table.select(pl.col(name).cast(kind) for name, kind in (wanted | present).items())
     # a damaged file can also panic inside polars' native code, which is no Exception
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rondo.data.labels import OTHER
 from rondo.errors import OutputError
 from rondo.report.colours import colour_of
 from rondo.report.overview import MAX_BUCKETS, Overview, overview_path, read_overview
+from rondo.report.tables import counted, entry_name, entry_table, fit_rows, percent
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rondo.report.run_folder import EntrySummary, RecordingSummary, RunSummary, Scores
+    from rondo.report.run_folder import RecordingSummary, RunSummary, Scores
 
 MAX_RECORDINGS_DRAWN = 12
 MAX_CHANNELS_DRAWN = 12
@@ -28,8 +28,8 @@ _BUCKETS_IN_ALL = 4 * MAX_BUCKETS
 def summarize(run_dir: Path) -> dict[str, Any]:
     """What the report of a run folder says, as a dict that `json.dumps(..., allow_nan=False)` takes.
 
-    Keys: title, overview, findings, provenance, scores (rows), notes, n_recordings, recordings (those drawn, each with
-    its signal and lanes), entries (unit and motif rows).
+    Keys: title, overview, findings, provenance, scores (rows), fit (rows), notes, n_recordings, recordings (those
+    drawn, each with its signal and lanes), entries (unit and motif rows), n_entries.
     """
     from rondo.report.run_folder import read_run_summary, read_segments
 
@@ -38,6 +38,7 @@ def summarize(run_dir: Path) -> dict[str, Any]:
     truth_path = run_dir / "truth.parquet"
     truth = read_segments(truth_path, run) if truth_path.exists() else None
     drawn = run.recordings[:MAX_RECORDINGS_DRAWN]
+    levels = {"unit": run.units, "motif": run.motifs}
     max_buckets = min(MAX_BUCKETS, _BUCKETS_IN_ALL // len(drawn))
     return {
         "title": "Rondo report",
@@ -48,23 +49,13 @@ def summarize(run_dir: Path) -> dict[str, Any]:
             f"{run.step_frames}; Rondo {run.rondo_version}."
         ),
         "scores": _score_rows(run),
+        "fit": fit_rows(run),
         "notes": _notes(run.recordings),
         "n_recordings": len(run.recordings),
         "recordings": [_recording(run_dir, r, segments, truth, max_buckets) for r in drawn],
-        "entries": {
-            "unit": [_entry("unit", entry) for entry in run.units],
-            "motif": [_entry("motif", entry) for entry in run.motifs],
-        },
+        "entries": {level: entry_table(level, entries, drawn) for level, entries in levels.items()},
+        "n_entries": {level: len(entries) for level, entries in levels.items()},
     }
-
-
-def entry_name(level: str, entry_id: int) -> str:
-    """How an id is written: u3, m1, OTHER.
-
-    >>> entry_name("unit", 3), entry_name("motif", 1), entry_name("unit", -1)
-    ('u3', 'm1', 'OTHER')
-    """
-    return "OTHER" if entry_id == OTHER else f"{level[0]}{entry_id}"
 
 
 def _overview_sentence(run: RunSummary) -> str:
@@ -78,9 +69,9 @@ def _overview_sentence(run: RunSummary) -> str:
     clock = f" at {_extent(known_rates, '.4g')} Hz" if len(known_rates) == len(rates) else ""
     share_other = sum(r.share_other * r.n_frames for r in run.recordings) / n_frames
     return (
-        f"{finder} found {_counted(len(run.units), 'unit')} and {_counted(len(run.motifs), 'motif')} in "
-        f"{_counted(len(run.recordings), 'recording')} ({length}, {n_channels} "
-        f"channel{'' if n_channels == '1' else 's'}{clock}). {_percent(share_other)} of the time is OTHER."
+        f"{finder} found {counted(len(run.units), 'unit')} and {counted(len(run.motifs), 'motif')} in "
+        f"{counted(len(run.recordings), 'recording')} ({length}, {n_channels} "
+        f"channel{'' if n_channels == '1' else 's'}{clock}). {percent(share_other)} of the time is OTHER."
     )
 
 
@@ -104,7 +95,7 @@ def _notes(recordings: Sequence[RecordingSummary]) -> list[dict[str, Any]]:
     for recording in recordings:
         own = list(recording.notes)
         if recording.n_gaps:
-            own.append(f"{_counted(recording.n_gaps, 'gap')} that no window crosses.")
+            own.append(f"{counted(recording.n_gaps, 'gap')} that no window crosses.")
         if _time_jumps(recording):
             own.append("The timestamps jump: the time axis below counts frames at the nominal rate.")
         for note in own:
@@ -136,12 +127,12 @@ def _recording(
         )
     about = [
         f"{recording.n_frames:,} frames" if recording.duration_s is None else _duration(recording.duration_s),
-        _counted(len(recording.channels), "channel"),
+        counted(len(recording.channels), "channel"),
         "rate unknown" if recording.rate is None else f"{recording.rate:.4g} Hz",
-        f"{_percent(recording.share_other)} OTHER",
+        f"{percent(recording.share_other)} OTHER",
     ]
     if recording.n_gaps:
-        about.append(_counted(recording.n_gaps, "gap"))
+        about.append(counted(recording.n_gaps, "gap"))
     return {
         "id": recording.id,
         "source": recording.source,
@@ -195,32 +186,8 @@ def _lane(recording_id: str, level: str, kind: str, table: pl.DataFrame) -> dict
         "start_frames": own["start_frame"].to_list(),
         "end_frames": own["end_frame"].to_list(),
         "scores": own["score"].fill_nan(None).to_list(),
+        "units": own["units"].fill_null("").to_list(),
     }
-
-
-def _entry(level: str, entry: EntrySummary) -> dict[str, Any]:
-    return {
-        "recording": entry.recording,
-        "name": entry_name(level, entry.id),
-        "colour": colour_of(level, entry.id),
-        "n_occurrences": entry.n_occurrences,
-        "share": _percent(entry.share),
-        "mean_duration": (
-            f"{entry.mean_duration_frames:.1f} frames"
-            if entry.mean_duration_s is None
-            else f"{entry.mean_duration_s:.2f} s"
-        ),
-        "composition": entry.composition,
-        "taken_for": entry.taken_for,
-    }
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %" if share >= 0.0995 or share == 0 else f"{100 * share:.1f} %"
 
 
 def _duration(seconds: float) -> str:

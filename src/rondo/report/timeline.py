@@ -24,6 +24,7 @@ _LANE_PX = 34
 _BAR_PX = 26
 _BREAK_PX = 12
 _LONGEST_NAME = 20
+_LONGEST_SEQUENCE = 60
 _FONT = "system-ui, sans-serif"
 _LANE_TITLES = {"unit": "units", "motif": "motifs", "true unit": "true units", "true motif": "true motifs"}
 
@@ -218,7 +219,13 @@ def _segment_columns(lanes: list[dict[str, Any]], lane_y: Axis, frame_s: float) 
         "colour": colours,
         "ink": [inks[colour] for colour in colours],
         "score": ["–" if score is None else f"{score:.3g}" for score in scores],
+        "units": [_cut_short(units) or "–" for lane in lanes for units in lane["units"]],
     }
+
+
+def _cut_short(units: str) -> str:
+    """A unit sequence that fits a tooltip; segments.csv holds it whole."""
+    return units if len(units) <= _LONGEST_SEQUENCE else f"{units[:_LONGEST_SEQUENCE].rsplit(' ', 1)[0]} …"
 
 
 def _tooltips(in_seconds: bool) -> list[tuple[str, str]]:
@@ -230,6 +237,7 @@ def _tooltips(in_seconds: bool) -> list[tuple[str, str]]:
         ("end" if in_seconds else "end frame", f"@right{form}{axis}"),
         ("duration", f"@duration{form}{axis or ' frames'}"),
         ("score", "@score"),
+        ("units", "@units"),
     ]
 
 

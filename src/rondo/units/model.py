@@ -15,6 +15,7 @@ from rondo.encoders import Curves, FittedEncoder, Representations, build_encoder
 from rondo.errors import ModelError
 from rondo.tensors import owned, owned_by
 from rondo.training.progress import Progress, silent
+from rondo.units.boundaries import Boundaries, fit_boundaries
 from rondo.units.discover import UnitRules, discover_units
 from rondo.units.slow import SlowProjection, fit_slow, fit_slow_enough
 from rondo.units.standardised import refuse_non_finite
@@ -49,6 +50,7 @@ class UnitModel:
     penalty: float
     tree: MergeTree  # which units are confused with each other
     n_merges: int  # of the tree, that timelines show: 0 for the fine units
+    boundaries: Boundaries  # where in the signal the units of a timeline meet
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -84,6 +86,7 @@ class UnitModel:
             "projection": self.projection.tensors(),
             "vocabulary": self.vocabulary.tensors(),
             "merges": self.tree.tensors(),
+            "boundaries": self.boundaries.tensors(),
         }
         named: dict[str, NDArray[np.generic]] = {"penalty": np.array([self.penalty])}
         for part, own in parts.items():
@@ -102,7 +105,8 @@ class UnitModel:
         if tree.ids != vocabulary.ids:
             raise ModelError(f"the merge tree is about units {tree.ids}, there are {vocabulary.ids}")
         n_merges = tree.best if config.merge else 0
-        return cls(fitted, projection, vocabulary, float(tensors["penalty"][0]), tree, n_merges)
+        boundaries = Boundaries.restore(owned_by("boundaries", tensors))
+        return cls(fitted, projection, vocabulary, float(tensors["penalty"][0]), tree, n_merges, boundaries)
 
 
 def fit_units(
@@ -126,7 +130,10 @@ def fit_units(
     vocabulary = discover_units(latents, projection.embed(representations), spans, rules, config.mixture, rng, device)
     fine = decode(latents, spans, vocabulary, penalty)
     tree = merge_tree(representations, fine.ids, spans, exclude=(grid.length_frames - 1) // grid.step_frames)
-    return UnitModel(encoder, projection, vocabulary, penalty, tree, tree.best if config.merge else 0)
+    n_merges = tree.best if config.merge else 0
+    shown = np.split(tree.coarsened(fine.ids, n_merges), np.cumsum([len(w) for w in windows])[:-1])
+    boundaries = fit_boundaries(windows, shown, sorted(set(tree.kept_at(n_merges).values())))
+    return UnitModel(encoder, projection, vocabulary, penalty, tree, n_merges, boundaries)
 
 
 def _rules(penalty: float, step_share: float, config: UnitsConfig) -> UnitRules:

@@ -1,0 +1,78 @@
+"""Sentences about a run: how much was found, whether it recurs, whether the model fits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rondo.motifs.evidence import Entries, Evidence
+
+_NOT_TESTED = "Whether anything recurs more than chance would have it was not tested."
+
+
+def found_sentence(summary: dict[str, Any]) -> str:
+    """How many entries of each level occur in how many recordings.
+
+    >>> found_sentence({"units": [{}] * 3, "motifs": [{}], "recordings": [{}]})
+    '3 units, 1 motif in 1 recording'
+    """
+    units, motifs, recordings = (len(summary[name]) for name in ("units", "motifs", "recordings"))
+    own = " (recording by recording)" if any("recording" in entry for entry in summary["units"]) else ""
+    return f"{_counted(units, 'unit')}, {_counted(motifs, 'motif')} in {_counted(recordings, 'recording')}{own}"
+
+
+def fit_sentence(recording: str, fit: dict[str, Any], fitted: dict[str, Any]) -> str:
+    """The verdict on one recording, with the figures it rests on beside those of the fitted recordings.
+
+    >>> own = {"verdict": "fits", "n_units": 7, "n_units_of_model": 9, "share_accepted": 0.9}
+    >>> fit_sentence("two", own | {"distance_quantiles": {"0.5": 0.6}},
+    ...              {"share_accepted": 0.95, "distance_quantiles": {"0.5": 0.5}})
+    'two: the model fits: 90 % of windows accepted (fitted: 95 %), median distance 0.60 (0.50), 7 of 9 units'
+    """
+    share, fitted_share = (f"{100 * each['share_accepted']:.0f} %" for each in (fit, fitted))
+    median, fitted_median = (_median(each) for each in (fit, fitted))
+    # noise can lie well within the unit that stands for rest
+    one = ": nothing in it is told apart" if fit["n_units"] == 1 < fit["n_units_of_model"] else ""
+    return (
+        f"{recording}: the model {fit['verdict']}: {share} of windows accepted (fitted: {fitted_share}), "
+        f"median distance {median} ({fitted_median}), {fit['n_units']} of {fit['n_units_of_model']} units{one}"
+    )
+
+
+def recurrence_sentence(each: Sequence[Evidence], n_surrogates: int, is_foreign: bool = False) -> str:
+    """Whether vocabularies recur more than chance would have it; `is_foreign`: in other recordings than these."""
+    tested = [evidence for evidence in each if not math.isnan(evidence.p)]
+    if not tested:
+        return _NOT_TESTED
+    where = " where the model was fitted" if is_foreign else ""
+    if len(each) > 1:
+        n_recurring = sum(evidence.recurs for evidence in tested)
+        return (
+            f"{n_recurring} of {len(tested)} recordings recur more than chance would have it "
+            f"(p <= 0.05 in each, {n_surrogates} surrogates); in the others the units describe slow change."
+        )
+    evidence = tested[0]
+    if not evidence.recurs:
+        return (
+            f"Nothing{where or ' here'} recurs more than chance would have it (p = {evidence.p:.2g}): "
+            "the units are a description of slow change, not a vocabulary."
+        )
+    return (
+        f"It recurs more than chance would have it{where} (p = {evidence.p:.2g}, {n_surrogates} surrogates): "
+        f"{_recurring(evidence.units)} units and {_recurring(evidence.motifs)} motifs pass on their own."
+    )
+
+
+def _recurring(entries: Entries) -> str:
+    return f"{sum(entry.verdict == 'recurs' for entry in entries.values())} of {len(entries)}"
+
+
+def _median(profile: dict[str, Any]) -> str:
+    median = profile["distance_quantiles"].get("0.5")
+    return "unknown" if median is None else f"{median:.2f}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

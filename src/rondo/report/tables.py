@@ -1,0 +1,118 @@
+"""The tables of the page: the entries of both levels with their exemplars, and whether the model fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from rondo.data.labels import OTHER
+from rondo.report.colours import colour_of
+
+if TYPE_CHECKING:
+    from rondo.report.run_folder import EntrySummary, EvidenceSummary, Exemplar, Profile, RecordingSummary, RunSummary
+
+MAX_ENTRIES_SHOWN = 200
+"""Rows per level; a page with thousands would be slow to open and read by nobody."""
+
+_UNPROVEN = ("no more than chance", "occurs once")
+
+
+def entry_name(level: str, entry_id: int) -> str:
+    """How an id is written: u3, m1, OTHER.
+
+    >>> entry_name("unit", 3), entry_name("motif", 1), entry_name("unit", -1)
+    ('u3', 'm1', 'OTHER')
+    """
+    return "OTHER" if entry_id == OTHER else f"{level[0]}{entry_id}"
+
+
+def entry_table(level: str, entries: Sequence[EntrySummary], drawn: Sequence[RecordingSummary]) -> list[dict[str, Any]]:
+    """Rows of the entries with the largest share of time, in their order; `drawn` are the recordings on the page."""
+    by_share = sorted(range(len(entries)), key=lambda place: -entries[place].share)
+    shown = [entries[place] for place in sorted(by_share[:MAX_ENTRIES_SHOWN])]
+    places = {recording.id: (place, recording) for place, recording in enumerate(drawn)}
+    several = len({exemplar.recording for entry in shown for exemplar in entry.exemplars}) > 1
+    return [
+        {
+            "recording": entry.recording,
+            "name": entry_name(level, entry.id),
+            "colour": colour_of(level, entry.id),
+            "n_occurrences": entry.n_occurrences,
+            "share": percent(entry.share),
+            **_durations(entry),
+            "evidence": _evidence(entry.evidence),
+            "unproven": entry.evidence is not None and entry.evidence.verdict in _UNPROVEN,
+            "exemplars": [_exemplar(one, places, several and not entry.recording) for one in entry.exemplars],
+            "composition": entry.composition,
+            "taken_for": entry.taken_for,
+        }
+        for entry in shown
+    ]
+
+
+def fit_rows(run: RunSummary) -> list[dict[str, Any]]:
+    """How near the windows of each recording lie to the model's units, below those it was fitted on; or nothing."""
+    if run.fitted is None:
+        return []
+    rows = [{"recording": "where it was fitted", "verdict": "", "units": "", **_profile(run.fitted)}]
+    for recording in run.recordings:
+        if recording.fit is not None:
+            units = f"{recording.fit.n_units} of {recording.fit.n_units_of_model}"
+            own = _profile(recording.fit)
+            rows.append({"recording": recording.id, "verdict": recording.fit.verdict, "units": units, **own})
+    return rows
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "unit"), counted(1200, "motif")
+    ('1 unit', '1,200 motifs')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def percent(share: float) -> str:
+    """A share in percent, with a decimal where it is small.
+
+    >>> percent(0.5), percent(0.012), percent(0.0)
+    ('50 %', '1.2 %', '0 %')
+    """
+    return f"{100 * share:.0f} %" if share >= 0.0995 or share == 0 else f"{100 * share:.1f} %"
+
+
+def _profile(profile: Profile) -> dict[str, Any]:
+    distances = ["–" if r is None else f"{r:.2f}" for r in profile.distance_quantiles.values()]
+    return {"share_accepted": percent(profile.share_accepted), "distances": distances or ["–"] * 5}
+
+
+def _durations(entry: EntrySummary) -> dict[str, str]:
+    if entry.mean_duration_s is None or entry.median_duration_s is None:
+        middle = f"{entry.median_duration_frames:.0f} ({entry.p10_duration_frames:.0f}–{entry.p90_duration_frames:.0f})"
+        return {"mean_duration": f"{entry.mean_duration_frames:.1f} frames", "median_duration": middle}
+    middle = f"{entry.median_duration_s:.2f} ({entry.p10_duration_s:.2f}–{entry.p90_duration_s:.2f})"
+    return {"mean_duration": f"{entry.mean_duration_s:.2f} s", "median_duration": middle}
+
+
+def _evidence(evidence: EvidenceSummary | None) -> str:
+    if evidence is None:
+        return ""
+    verdict = "yes" if evidence.verdict == "recurs" else evidence.verdict
+    return verdict if evidence.p is None else f"{verdict} (p = {evidence.p:.2g})"
+
+
+def _exemplar(exemplar: Exemplar, places: dict[str, tuple[int, RecordingSummary]], named: bool) -> dict[str, Any]:
+    """Where it lies in words and, if its recording is drawn, the stretch of the timeline to move to."""
+    at = f"frame {exemplar.start_frame}" if exemplar.start_s is None else f"{exemplar.start_s:.1f} s"
+    shown: dict[str, Any] = {
+        "text": f"{exemplar.recording} {at}" if named else at,
+        "score": f"{exemplar.score:.2f}",
+        "timeline": None,
+    }
+    if exemplar.recording in places:
+        place, recording = places[exemplar.recording]
+        frame_s = 1.0 if recording.rate is None else 1.0 / recording.rate
+        margin = exemplar.end_frame - exemplar.start_frame  # as much before and after as there is of it
+        first, last = max(0, exemplar.start_frame - margin), min(recording.n_frames, exemplar.end_frame + margin)
+        shown |= {"timeline": place, "from": round(first * frame_s, 3), "to": round(last * frame_s, 3)}
+    return shown

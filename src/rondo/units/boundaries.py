@@ -1,0 +1,227 @@
+"""Where one unit ends and the next begins, found in the signal itself instead of on the grid of windows.
+
+A window that straddles two units tells that they meet, not where: boundaries read off windows miss by a good part of a
+window, and lean to the louder unit. So every unit gets a second description at a finer scale, a Gaussian over the
+statistics of short *blocks* of frames (mean, deviation, change per channel), learned from its own runs. The boundary
+between a run of unit a and one of unit b is then put at the block edge e that maximises
+
+    sum over blocks j < e of log p_a(x_j)  +  sum over blocks j >= e of log p_b(x_j)
+
+between the middles of the two runs (in speech recognition: forced alignment). Which units follow each other stays as
+the windows had it, but a run that its own blocks do not support is squeezed to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.data.labels import Labels, Runs, runs_of
+from rondo.data.recording import Values
+from rondo.data.windows import Span, Windows
+from rondo.errors import ModelError
+from rondo.mixture import FittedMixture
+from rondo.tensors import owned, owned_by
+
+_BLOCKS_PER_WINDOW = 16
+_MOST_DIMS = 30
+_CLIP = 5.0  # deviations
+_LEAST_SPREAD = 1e-6  # of a statistic, relative to its size; float32 cannot tell less from a constant
+_PRIOR_BLOCKS = 10.0  # per dimension: how many blocks the covariance common to all units is worth
+_LEAST_VARIANCE = 1e-4  # of the mean variance, added to every direction
+_GAUSSIANS = ("weights", "means", "precision_roots", "log_constants")
+
+
+class BlockSpace(NamedTuple):
+    """Where blocks are compared: their statistics, standardised and turned to the principal axes."""
+
+    centre: NDArray[np.float64]  # (n_statistics,)
+    scale: NDArray[np.float64]  # (n_statistics,), 1 / deviation, 0 for a statistic that did not vary
+    axes: NDArray[np.float64]  # (n_statistics, n_dims)
+
+    def points(self, statistics: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Statistics (n_blocks, n_statistics) as points (n_blocks, n_dims)."""
+        return np.asarray(np.clip((statistics - self.centre) * self.scale, -_CLIP, _CLIP) @ self.axes)
+
+
+@dataclass(frozen=True, eq=False)
+class Boundaries:
+    """Every unit at the scale of blocks."""
+
+    unit_ids: tuple[int, ...]  # ascending
+    block_frames: int
+    space: BlockSpace
+    gaussians: FittedMixture  # a component for each unit
+
+    def windows_of_frames(self, windows: Windows, units: Labels) -> NDArray[np.int64]:
+        """The window that speaks for each frame, (n_frames,), from the unit of each window; OTHER where none does.
+
+        It is the window with the nearest centre among those of the run in which the frame lies.
+        """
+        nearest = windows.grid.project(np.arange(len(windows)), "centre").astype(np.int64)
+        codes = np.searchsorted(np.array(self.unit_ids), units)
+        for stretch in _stretches(windows, self.block_frames):
+            runs = _runs(stretch, codes)
+            cuts = _aligned(runs, self.gaussians.log_joint(self.space.points(stretch.statistics)), stretch)
+            start, stop = stretch.frame_span
+            frames = np.diff(np.concatenate([[start], stretch.frame_of_block[cuts], [stop]]))
+            nearest[start:stop] = np.clip(
+                nearest[start:stop], np.repeat(runs.starts, frames), np.repeat(runs.stops - 1, frames)
+            )
+        return nearest
+
+    def tensors(self) -> dict[str, NDArray[np.generic]]:
+        """Everything learned, as arrays, for the model folder."""
+        return {
+            "unit_ids": np.array(self.unit_ids, np.int64),
+            "block_frames": np.array([self.block_frames], np.int64),
+            **self.space._asdict(),
+            **owned("gaussians", {name: getattr(self.gaussians, name) for name in _GAUSSIANS}),
+        }
+
+    @classmethod
+    def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> Boundaries:
+        """The boundaries that wrote these tensors."""
+        try:
+            ids = tuple(np.asarray(tensors["unit_ids"], np.int64).tolist())
+            space = BlockSpace(*(np.asarray(tensors[name], np.float64) for name in BlockSpace._fields))
+            stored = owned_by("gaussians", tensors)
+            weights, means, roots, constants = (np.asarray(stored[name], np.float64) for name in _GAUSSIANS)
+            block_frames = int(tensors["block_frames"][0])
+        except KeyError as error:
+            raise ModelError(f"the boundaries' tensor {error} is missing; fit and save the model again") from None
+        if block_frames < 1 or len(means) != len(ids):
+            raise ModelError(f"{len(means)} descriptions of {len(ids)} units, in blocks of {block_frames} frames")
+        return cls(ids, block_frames, space, FittedMixture(weights, means, roots, constants))
+
+
+def fit_boundaries(windows: Sequence[Windows], units: Sequence[Labels], unit_ids: Sequence[int]) -> Boundaries:
+    """Describe units at the scale of blocks, from the unit of each window of one or more signals."""
+    block_frames = max(1, windows[0].grid.length_frames // _BLOCKS_PER_WINDOW)
+    stretches, runs = [], []
+    for own, labels in zip(windows, units, strict=True):
+        codes = np.searchsorted(np.array(unit_ids), labels)
+        parts = _stretches(own, block_frames)
+        stretches += parts
+        runs += [_runs(stretch, codes) for stretch in parts]
+    space = _space(np.concatenate([stretch.statistics for stretch in stretches]))
+    points = [space.points(stretch.statistics) for stretch in stretches]
+    stacked = np.concatenate(points)
+    first = np.concatenate([_owners(r, _first_cuts(r, s), s) for r, s in zip(runs, stretches, strict=True)])
+    rough = _gaussians(stacked, first, first, len(unit_ids))
+    each = zip(runs, points, stretches, strict=True)
+    owners = np.concatenate([_owners(r, _aligned(r, rough.log_joint(p), s), s) for r, p, s in each])
+    gaussians = _gaussians(stacked, owners, first, len(unit_ids))
+    return Boundaries(tuple(int(id) for id in unit_ids), block_frames, space, gaussians)
+
+
+# ---------------------------------------------------------------- blocks
+
+
+class _Stretch(NamedTuple):
+    """One unbroken span of frames that holds windows, cut into blocks; the last one speaks for what is left over."""
+
+    frame_span: Span
+    window_span: Span
+    length_frames: int
+    step_frames: int
+    frame_of_block: NDArray[np.int64]  # (n_blocks,), first frame
+    statistics: NDArray[np.float64]  # (n_blocks, 3 n_channels)
+
+
+def _stretches(windows: Windows, block_frames: int) -> list[_Stretch]:
+    grid = windows.grid
+    holding = [span for span in grid.spans if span[1] - span[0] >= grid.length_frames]
+    found = []
+    for (start, stop), window_span in zip(holding, grid.window_spans, strict=True):
+        statistics = block_statistics(windows.values[start:stop], block_frames)
+        firsts = start + np.arange(len(statistics)) * block_frames
+        found.append(_Stretch((start, stop), window_span, grid.length_frames, grid.step_frames, firsts, statistics))
+    return found
+
+
+def block_statistics(values: Values, block_frames: int) -> NDArray[np.float64]:
+    """Mean, deviation and mean change from frame to frame of each channel, (n_blocks, 3 n_channels).
+
+    `values` (n_frames, n_channels) are one stretch; frames after its last whole block are left out.
+    """
+    n_blocks = values.shape[0] // block_frames
+    shape = (n_blocks, block_frames, values.shape[1])
+    blocks = values[: n_blocks * block_frames].reshape(shape)
+    change = np.abs(np.diff(values[: n_blocks * block_frames], axis=0, prepend=values[:1])).reshape(shape)
+    mean = blocks.mean(axis=1, dtype=np.float64)  # of equal values exactly that value, so that their deviation is 0
+    around = blocks - mean.astype(np.float32)[:, None]
+    deviation = np.sqrt(np.square(around).mean(axis=1, dtype=np.float64))
+    return np.hstack([mean, deviation, change.mean(axis=1, dtype=np.float64)])
+
+
+# ---------------------------------------------------------------- alignment
+
+
+def _runs(stretch: _Stretch, codes: NDArray[np.int64]) -> Runs:
+    """Runs of unit codes in a stretch, their starts and stops counted in windows of the whole recording."""
+    first, last = stretch.window_span
+    runs = runs_of(codes[first:last])
+    return Runs(runs.starts + first, runs.stops + first, runs.ids)
+
+
+def _first_cuts(runs: Runs, stretch: _Stretch) -> NDArray[np.int64]:
+    """The first block of every run but the first, half way between the centres of the windows on both sides."""
+    windows = runs.starts[1:] - stretch.window_span[0]
+    frames = windows * stretch.step_frames + (stretch.length_frames - stretch.step_frames) / 2
+    return np.searchsorted(stretch.frame_of_block - stretch.frame_span[0], frames)  # windows reach far beyond blocks
+
+
+def _aligned(runs: Runs, log_density: NDArray[np.float64], stretch: _Stretch) -> NDArray[np.int64]:
+    """The first block of every run but the first, (n_runs - 1,), where the blocks of both runs are likeliest."""
+    n_blocks = log_density.shape[0]
+    cuts = _first_cuts(runs, stretch)
+    edges = np.concatenate([[0], cuts, [n_blocks]])
+    middles = (edges[1:] + edges[:-1]) // 2
+    summed = np.concatenate([np.zeros((1, log_density.shape[1])), np.cumsum(log_density, axis=0)])
+    for i, (before, after) in enumerate(pairwise(runs.ids)):
+        places = np.arange(middles[i], middles[i + 1] + 1)
+        gain = summed[places, before] - summed[places, after]
+        best = places[gain == gain.max()]
+        cuts[i] = best[np.abs(best - cuts[i]).argmin()]  # of equals the one nearest to where the windows had it
+    return cuts
+
+
+def _owners(runs: Runs, cuts: NDArray[np.int64], stretch: _Stretch) -> NDArray[np.int64]:
+    """The unit code of each block."""
+    return np.repeat(runs.ids, np.diff(cuts, prepend=0, append=stretch.statistics.shape[0]))
+
+
+# ---------------------------------------------------------------- units as Gaussians
+
+
+def _space(statistics: NDArray[np.float64]) -> BlockSpace:
+    centre, spread = statistics.mean(axis=0), statistics.std(axis=0)
+    scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > _LEAST_SPREAD * np.abs(centre))
+    scaled = np.clip((statistics - centre) * scale, -_CLIP, _CLIP)
+    axes = np.linalg.eigh(scaled.T @ scaled / len(scaled))[1][:, ::-1]
+    n_dims = min(_MOST_DIMS, max(1, int(np.count_nonzero(scale))))
+    return BlockSpace(centre, scale, np.ascontiguousarray(axes[:, :n_dims]))
+
+
+def _gaussians(
+    points: NDArray[np.float64], owners: NDArray[np.int64], first: NDArray[np.int64], n_units: int
+) -> FittedMixture:
+    """A Gaussian for each unit code; a unit left without blocks is described by those it had at `first`."""
+    members = [points[owners == k] if (owners == k).any() else points[first == k] for k in range(n_units)]
+    n_dims = points.shape[1]
+    means = np.stack([own.mean(axis=0) if len(own) else points.mean(axis=0) for own in members])
+    scatters = np.stack([(own - mean).T @ (own - mean) for own, mean in zip(members, means, strict=True)])
+    floor = _LEAST_VARIANCE * max(float(points.var(axis=0).mean()), np.finfo(float).tiny) * np.eye(n_dims)
+    common = scatters.sum(axis=0) / len(points)
+    counts = np.array([len(own) for own in members], dtype=np.float64)
+    worth = _PRIOR_BLOCKS * n_dims
+    covariances = (scatters + worth * common) / (counts + worth)[:, None, None] + floor
+    roots = np.linalg.inv(np.linalg.cholesky(covariances)).transpose(0, 2, 1)
+    constants = np.log(np.diagonal(roots, axis1=1, axis2=2)).sum(axis=1)
+    return FittedMixture(counts / len(points), means, np.ascontiguousarray(roots), constants)

@@ -1,0 +1,54 @@
+"""What a run says about itself in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from rondo.cli.findings import fit_sentence, found_sentence, recurrence_sentence
+from rondo.motifs.evidence import EntryEvidence, Evidence, Verdict
+
+
+def evidence(p: float, *verdicts: Verdict) -> Evidence:
+    entries = {id: EntryEvidence(p, 1.0, 2, verdict) for id, verdict in enumerate(verdicts)}
+    return replace(Evidence.not_tested({}, {}), p=p, units=entries, motifs={0: entries[0]})
+
+
+def test_what_recurs_is_counted() -> None:
+    told = recurrence_sentence([evidence(0.05, "recurs", "occurs once", "no more than chance")], 19)
+    assert told == (
+        "It recurs more than chance would have it (p = 0.05, 19 surrogates): "
+        "1 of 3 units and 1 of 1 motifs pass on their own."
+    )
+
+
+def test_what_does_not_recur_is_called_no_vocabulary() -> None:
+    told = recurrence_sentence([evidence(0.35, "no more than chance")], 19)
+    assert told.startswith("Nothing here recurs more than chance would have it (p = 0.35): ")
+    assert told.endswith("not a vocabulary.")
+
+
+def test_evidence_from_elsewhere_is_said_to_be() -> None:
+    for p in (0.05, 0.35):
+        told = recurrence_sentence([evidence(p, "recurs")], 19, is_foreign=True)
+        assert "where the model was fitted" in told
+        assert "here" not in told.split()
+
+
+def test_vocabularies_of_their_own_are_counted() -> None:
+    each = [evidence(0.05, "recurs"), evidence(0.5, "recurs"), evidence(np.nan, "not tested")]
+    assert recurrence_sentence(each, 19).startswith("1 of 2 recordings recur")
+    assert recurrence_sentence(each[2:], 0).endswith("was not tested.")
+
+
+def test_counts_and_fit() -> None:
+    own = {"units": [{"recording": "a"}], "motifs": [], "recordings": [{}, {}]}
+    assert found_sentence(own) == "1 unit, 0 motifs in 2 recordings (recording by recording)"
+    empty = {"verdict": "does not fit", "n_units": 0, "n_units_of_model": 9, "share_accepted": 0.0}
+    told = fit_sentence("a", empty | {"distance_quantiles": {}}, {"share_accepted": 0.95, "distance_quantiles": {}})
+    assert told.endswith("median distance unknown (unknown), 0 of 9 units")
+    for n_units, n_units_of_model, said in ((1, 9, True), (1, 1, False), (2, 9, False)):
+        counts = {"n_units": n_units, "n_units_of_model": n_units_of_model, "distance_quantiles": {}}
+        told = fit_sentence("a", empty | counts, {"share_accepted": 0.95, "distance_quantiles": {}})
+        assert told.endswith("nothing in it is told apart") == said
