@@ -3,10 +3,12 @@
     python benchmarks/evidence_quality.py noise [n_seeds] [n_frames]
     python benchmarks/evidence_quality.py planted [n_seeds] [n_frames]
     python benchmarks/evidence_quality.py recordings DATA SET...
+    python benchmarks/evidence_quality.py motifs [n_seeds] [n_frames]
 
 `claimed` is the share of streams with p <= 0.05, `units claimed` the share of streams with at least one unit that
 'recurs'. Gaussian noises are what the surrogates stand for; the noises after them are not, and show what happens then.
-DATA holds a folder of .npz recordings (`X`) per set; annotations are not read.
+DATA holds a folder of .npz recordings (`X`) per set; annotations are not read. `motifs` asks about motifs of several
+units: those found in planted streams, and every phrase that recurs in the same unit runs without their order.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before numpy and torch are loaded
@@ -28,7 +31,10 @@ from scipy.signal import butter, lfilter, sosfilt
 from rondo import Rondo
 from rondo.data.recording import Recording
 from rondo.data.synthetic import StreamPlan, plant
-from rondo.motifs.evidence import Evidence, recurrence_evidence, unit_labels
+from rondo.motifs.composition_evidence import _Sequences, composition_evidence, phrase_book
+from rondo.motifs.evidence import EntryEvidence, Evidence
+from rondo.motifs.model import UnitRuns
+from rondo.motifs.signal_evidence import signal_evidence, unit_labels
 
 N_SURROGATES, N_CHANNELS, RATE = 19, 6, 50.0
 WARM_UP = 3000  # frames that a filter needs to forget that it began at zero
@@ -117,19 +123,19 @@ PLANS |= {"planted, drift 1": StreamPlan(drift=1.0), "planted, 2 channels": Stre
 
 def evidence_of(recording: Recording, seed: int, **windows: int) -> tuple[Evidence, float]:
     """The evidence for the units of the default preset, and the CPU seconds it took."""
-    model = Rondo(seed=seed, settings={"motifs.method": "none"}, **windows).fit(recording)
+    model = Rondo(seed=seed, settings={"motifs.method": "none", "evidence.surrogates": 0}, **windows).fit(recording)
     _, own = model._windows_of(recording)
     labels = model.unit_model_.timeline(own).ids
     start = time.process_time()
     rng = np.random.default_rng(seed)
-    evidence = recurrence_evidence([own], [labels], unit_labels(model.config_), N_SURROGATES, rng)
+    evidence = signal_evidence([own], [labels], unit_labels(model.config_), N_SURROGATES, rng)
     return evidence, time.process_time() - start
 
 
 def row(name: str, results: list[tuple[Evidence, float]]) -> str:
     evidences = [evidence for evidence, _ in results]
-    verdicts = Counter(entry.verdict for evidence in evidences for entry in evidence.entries.values())
-    any_unit = [any(e.verdict == "recurs" for e in evidence.entries.values()) for evidence in evidences]
+    verdicts = Counter(entry.verdict for evidence in evidences for entry in evidence.units.values())
+    any_unit = [any(e.verdict == "recurs" for e in evidence.units.values()) for evidence in evidences]
     cells = [
         f"{np.mean([evidence.recurs for evidence in evidences]):.0%}",
         f"{np.mean([evidence.p for evidence in evidences]):.2f}",
@@ -140,11 +146,37 @@ def row(name: str, results: list[tuple[Evidence, float]]) -> str:
     return f"| {name} | " + " | ".join(cells) + " |"
 
 
+def motif_claims(n_seeds: int, n_frames: int) -> None:
+    """How many motifs of several units are claimed, where order was planted and where there is none."""
+    print("| seed | runs | motifs | claimed | without order: phrases | claimed | CPU-s |\n" + "|---" * 7 + "|")
+    for seed in range(n_seeds):
+        recording = plant(n_frames=n_frames, seed=seed).recording
+        model = Rondo(seed=seed, settings={"evidence.surrogates": 0}).fit(recording)
+        runs = UnitRuns.of([model.unit_model_.timeline(model._windows_of(recording)[1])])
+        ids = np.array(model.unit_model_.ids)
+        units = dict.fromkeys(ids.tolist(), EntryEvidence(0.05, 1.0, 2, "recurs"))
+        rng, start = np.random.default_rng(seed), time.process_time()
+        book = phrase_book(model.motif_model_)
+        own = composition_evidence(runs, book, units, 0.05, N_SURROGATES, rng)
+        seconds = time.process_time() - start
+        composed = [entry.verdict == "recurs" for entry in own.values() if np.isnan(entry.closeness)]
+        plain = _Sequences(np.searchsorted(ids, runs.units)[None], runs.first, ids.size).shuffled(1, rng).units[0]
+        phrases = Counter(tuple(ids[plain[i : i + n]].tolist()) for n in (2, 3, 4) for i in range(plain.size - n + 1))
+        recurring = {i: Counter({phrase: n}) for i, (phrase, n) in enumerate(phrases.items()) if n > 1}
+        chance = composition_evidence(replace(runs, units=ids[plain]), recurring, units, 0.05, N_SURROGATES, rng)
+        false = sum(entry.verdict == "recurs" for entry in chance.values())
+        cells = (seed, runs.units.size, len(composed), sum(composed), len(chance), false, f"{seconds:.2f}")
+        print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
 def main(what: str, *rest: str) -> None:
     import torch
 
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
+    if what == "motifs":
+        motif_claims(*(*map(int, rest), *(10, 30_000)[len(rest) :]))
+        return
     print(
         "| stream | claimed | mean p | units claimed | recurs | chance | once | not tested | CPU-s |\n"
         + "|---" * 9

@@ -31,6 +31,8 @@ from rondo.units.model import fit_units
 ONE: dict[str, Any] = {"units.window_weight": "one"}
 CHOICES: dict[str, dict[str, Any]] = {
     "**default**": {},
+    "labels by vote of the windows": {"windows.projection": "vote"},
+    "labels of the nearest window": {"windows.projection": "centre"},
     "every window counts one": ONE,
     **{f"{k} dimensions, every window counts one": {"units.dimension": k, **ONE} for k in (3, 4, 5, 6, 8)},
     **{f"{k} dimensions": {"units.dimension": k} for k in (3, 4, 5, 6, 8)},
@@ -67,11 +69,14 @@ def cases_of(data: Path, untouched: bool) -> dict[str, list[Case]]:
 
 def scores_of(cases: list[Case], overrides: dict[str, Any], seed: int) -> NDArray[np.float64]:
     """ARI, AMI, one-to-one and clusters."""
-    config = resolve(overrides={**overrides, "seed": seed}).units
+    config = resolve(overrides={**overrides, "seed": seed})
     pairs = {}
     for number, (windows, encoder, truth) in enumerate(cases):
-        units = fit_units([windows], encoder, config, generators(seed, STAGES)["units"], "cpu")
-        pairs[str(number)] = (truth, windows.grid.project(units.timeline(windows).ids))
+        units = fit_units([windows], encoder, config.units, generators(seed, STAGES)["units"], "cpu")
+        ids, rule = units.timeline(windows).ids, config.windows.projection
+        aligned = rule == "aligned"
+        labels = ids[units.boundaries.windows_of_frames(windows, ids)] if aligned else windows.grid.project(ids, rule)
+        pairs[str(number)] = (truth, labels)
     row = evaluate(pairs).as_dict()
     return np.array([row[name] for name in ("ari", "ami", "one_to_one", "n_clusters")])
 
