@@ -27,7 +27,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # one thread per worker, set befo
 
 import numpy as np
 from numpy.typing import NDArray
-from unit_tables import COLUMNS, RULES, STAGES, WINDOWS, Remembered, Task, _row, result_name, settings_of, windows_of
+from unit_tables import COLUMNS, RULES, STAGES, WINDOWS, Remembered, Task, row_of, result_name, settings_of, windows_of
 
 from rondo.config import GrammarMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig
 from rondo.data.labels import OTHER, Labels
@@ -164,7 +164,7 @@ def print_tables(results: Path, name: str, paths: Sequence[Path], seeds: int) ->
     classes = classes_of(paths, "y")
     for way in WAYS:
         for rule, words in rules_of(way).items():
-            row = _row(results, name, classes, way, WAYS[way].encoder, f"motifs.{rule}", seeds)
+            row = row_of(results, name, classes, way, WAYS[way].encoder, f"motifs.{rule}", seeds)
             cells = f"{row} | {counts(results, name, paths, way, rule, seeds)}" if row else "not run"
             print(f"| {way}{words} | {cells} |")
     fine = classes_of(paths, "y2")

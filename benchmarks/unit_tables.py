@@ -139,12 +139,12 @@ def print_table(data: Path, results: Path, sets: list[str], seeds: int) -> None:
         for units in UNITS:
             for encoder in ENCODERS:
                 for rule in RULES if units == "paper" else RULES[:1]:
-                    row = _row(results, name, truth, units, encoder, rule, seeds)
+                    row = row_of(results, name, truth, units, encoder, rule, seeds)
                     label = units + (", labels from window starts" if rule == "start" else "")
                     print(f"| {label} | {encoder} | {row} |" if row else f"| {label} | {encoder} | not run |")
 
 
-def _row(
+def row_of(
     results: Path, name: str, truth: dict[str, NDArray[Any]], units: str, encoder: str, rule: str, seeds: int
 ) -> str:
     from rondo.metrics import evaluate  # fitting, on a machine with little installed, does without

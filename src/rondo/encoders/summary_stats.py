@@ -32,6 +32,14 @@ class SummaryStats:
 
     def fit(self, windows: Sequence[Windows], progress: Progress = silent) -> FittedSummaryStats:
         """Learn the centre and spread of each statistic over all windows."""
+        return self._fit(windows)[0]
+
+    def fit_encode(self, windows: Sequence[Windows]) -> Representations:
+        """The representations of all windows by the encoder that is fitted to them, in one pass over the data."""
+        fitted, blocks = self._fit(windows)
+        return fitted._standardised(blocks)
+
+    def _fit(self, windows: Sequence[Windows]) -> tuple[FittedSummaryStats, list[NDArray[np.float32]]]:
         filled = [w for w in windows if len(w)]
         axes = _channel_axes(filled)
         each = zip(*(self._blocks(w, axes) for w in filled), strict=True)
@@ -39,7 +47,7 @@ class SummaryStats:
         centre = np.concatenate([block.mean(axis=0, dtype=np.float64) for block in blocks])
         spread = np.concatenate([block.std(axis=0, dtype=np.float64) for block in blocks])
         spread[spread <= _LEAST_VARIATION * np.abs(centre)] = 0.0
-        return FittedSummaryStats(self, axes, centre, spread)
+        return FittedSummaryStats(self, axes, centre, spread), blocks
 
     def restore(self, tensors: Tensors) -> FittedSummaryStats:
         """The fitted encoder that wrote these tensors."""
@@ -102,7 +110,9 @@ class FittedSummaryStats:
         """Representations (n_windows, n_dims); a statistic that did not vary when fitted stays 0."""
         if not len(windows):
             return np.zeros((0, self.centre.size), dtype=np.float32)
-        blocks = self.encoder._blocks(windows, self.axes)
+        return self._standardised(self.encoder._blocks(windows, self.axes))
+
+    def _standardised(self, blocks: Sequence[NDArray[np.float32]]) -> Representations:
         factor = np.divide(1.0, self.spread, out=np.zeros_like(self.spread), where=self.spread > 0)
         limit, at, parts = self.encoder.config.clip, 0, []
         for block in blocks:

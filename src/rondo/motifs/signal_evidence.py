@@ -46,7 +46,7 @@ _MOST_WINDOWS, _FEWEST_WINDOWS = 800, 300
 _MOST_STRETCHES, _SHORTEST_STRETCH = 4, 50  # of each signal; in a short one there is little to be put in another order
 _MOST_VALUES = 1_000_000  # in all windows asked about, unless these were too few
 _LOUDNESS_WINDOWS = 6  # window lengths over which loudness is taken; fewer claim less in noise, and find less
-_MIXTURE_ITERATIONS = 10  # on a surrogate: which unit is its best is clear long before the bound is flat
+_MIXTURE_ITERATIONS = 6  # on a surrogate: which unit is its best is clear long before the bound is flat
 
 
 def signal_evidence(
@@ -142,8 +142,7 @@ def _entry(
 
 def _statistics(windows: Sequence[Windows]) -> Representations:
     """Window statistics of all signals, standardised over them; trained encoders would have to be trained anew."""
-    encoder = SummaryStats(SummaryStatsConfig()).fit(windows)
-    return np.concatenate([encoder.encode(w) for w in windows])
+    return SummaryStats(SummaryStatsConfig()).fit_encode(windows)
 
 
 # ---------------------------------------------------------------- which windows
