@@ -27,7 +27,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # one thread per worker, set befo
 
 import numpy as np
 from numpy.typing import NDArray
-from unit_tables import COLUMNS, RULES, STAGES, WINDOWS, Remembered, Task, row_of, result_name, settings_of, windows_of
+from unit_tables import COLUMNS, RULES, STAGES, WINDOWS, Remembered, Task, result_name, row_of, settings_of, windows_of
 
 from rondo.config import GrammarMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig
 from rondo.data.labels import OTHER, Labels
