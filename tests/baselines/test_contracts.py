@@ -13,6 +13,9 @@ from tests.baselines.contracts import CONTRACTS, Contract
 
 TINY: dict[str, dict[str, Any]] = {
     "time2state": {"windows.length": 16, "windows.step": 4, "hidden_dim": 6, "depth": 3, "pooled_dim": 8, "n_steps": 2},
+    # Every point may found a cluster, so that nothing is noise, of which the contracts know nothing.
+    "denstream": {"windows.length": 16, "windows.step": 4, "core_weight": 1, "potential_share": 1},
+    "dbstream": {"windows.length": 16, "windows.step": 4, "minimum_weight": 1},
 }
 
 

@@ -56,7 +56,13 @@ class Baseline(Protocol):
         """One label for each frame of the signal; OTHER where the method cannot say."""
 
 
-BASELINES: Mapping[str, str] = MappingProxyType({"time2state": "rondo.baselines.time2state:Time2State"})
+BASELINES: Mapping[str, str] = MappingProxyType(
+    {
+        "time2state": "rondo.baselines.time2state:Time2State",
+        "denstream": "rondo.baselines.denstream:DenStream",
+        "dbstream": "rondo.baselines.dbstream:DBStream",
+    }
+)
 """Where each method lives, by name. It is imported when it is built: some bring libraries that take seconds."""
 
 

@@ -63,6 +63,12 @@ class Time2StateConfig(BaselineSettings):
     learning_rate: float = Field(3e-3, description="original: lr", gt=0)
     component_cap: int = Field(20, description="original: n_states when not told", ge=1)
     concentration: float = Field(1e3, description="original: alpha", gt=0)
+    fit_share: float = Field(
+        1.0,
+        description="ours: of the recording, from its start, that is learned from; 0.2 is RONDO's Time2State@20",
+        gt=0,
+        le=1,
+    )
 
 
 @dataclass(frozen=True)
@@ -77,11 +83,13 @@ class Time2State:
 
         config = self.config
         length, step = window_and_step([signal], WindowsConfig(**config.windows.model_dump()))
-        _refuse_short(signal, length, config.group_size)
+        _refuse_short(signal, length, config.group_size, config.fit_share)
         windows = Windows(standardised(signal), WindowGrid(length, step, signal.n_frames, signal.spans))
         network_seed, mixture_seed = rng.integers(2**31, size=2).tolist()
         embeddings = learned_embeddings(windows, config, network_seed, progress)
-        return voted(states_of(embeddings, config, mixture_seed), windows.grid)
+        ends = windows.grid.starts + length
+        n_learned = max(2, int((ends <= config.fit_share * signal.n_frames).sum()))
+        return voted(states_of(embeddings, config, mixture_seed, n_learned), windows.grid)
 
 
 def standardised(signal: Signal) -> Values:
@@ -95,8 +103,12 @@ def standardised(signal: Signal) -> Values:
     return np.asarray((signal.values - mean) / deviation, dtype=np.float32)
 
 
-def states_of(embeddings: NDArray[np.float64], config: Time2StateConfig, seed: int) -> Labels:
+def states_of(
+    embeddings: NDArray[np.float64], config: Time2StateConfig, seed: int, n_learned: int | None = None
+) -> Labels:
     """A state for each window, 0, 1, … in order of appearance: its component in a truncated Dirichlet-process mixture.
+
+    The mixture is fitted to the first `n_learned` windows, all unless given.
 
     The prior of the covariances is scikit-learn's own, the covariance of all embeddings, with the floor that it gives
     to variances added, so that few different windows do not make it singular.
@@ -107,17 +119,18 @@ def states_of(embeddings: NDArray[np.float64], config: Time2StateConfig, seed: i
     from sklearn.exceptions import ConvergenceWarning  # slow to import
     from sklearn.mixture import BayesianGaussianMixture
 
+    learned = embeddings[:n_learned]
     mixture = BayesianGaussianMixture(
-        n_components=min(config.component_cap, n_windows),
+        n_components=min(config.component_cap, len(learned)),
         weight_concentration_prior=config.concentration,
-        covariance_prior=np.atleast_2d(np.cov(embeddings.T)) + _VARIANCE_FLOOR * np.eye(n_dims),
+        covariance_prior=np.atleast_2d(np.cov(learned.T)) + _VARIANCE_FLOOR * np.eye(n_dims),
         reg_covar=_VARIANCE_FLOOR,
         max_iter=_MIXTURE_ITERATIONS,
         random_state=seed,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # said below, in one line
-        components = mixture.fit(embeddings).predict(embeddings)
+        components = mixture.fit(learned).predict(embeddings)
     if not mixture.converged_:
         warnings.warn(
             f"time2state: the mixture had not settled after {_MIXTURE_ITERATIONS} iterations; its states may be "
@@ -145,8 +158,9 @@ def voted(states: Labels, grid: WindowGrid) -> Labels:
     return track
 
 
-def _refuse_short(signal: Signal, length: int, group_size: int) -> None:
-    longest = max(stop - start for start, stop in signal.spans)
+def _refuse_short(signal: Signal, length: int, group_size: int, fit_share: float) -> None:
+    learned = fit_share * signal.n_frames
+    longest = max(int(min(stop, learned)) - start for start, stop in signal.spans)
     if longest < length + group_size - 1:
         raise RecordingError(
             f"recording '{signal.id}': time2state trains on {group_size} windows one frame apart, which takes "

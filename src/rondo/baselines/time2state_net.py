@@ -35,9 +35,9 @@ _WINDOWS_AT_ONCE = 32  # that are encoded together; more of them no longer fit t
 def learned_embeddings(
     windows: Windows, config: Time2StateConfig, seed: int, progress: Progress = silent
 ) -> NDArray[np.float64]:
-    """Train the encoder on the frames of one recording and embed its windows, (n_windows, output_dim).
+    """Train the encoder on the first `fit_share` of a recording and embed its windows, (n_windows, output_dim).
 
-    The recording must hold `group_size` windows that start one frame apart.
+    That share must hold `group_size` windows that start one frame apart.
     """
     generator = torch.Generator().manual_seed(seed)
     net = CausalNet(windows.n_channels, config, generator)
@@ -45,6 +45,7 @@ def learned_embeddings(
     grid = windows.grid
     length = grid.length_frames
     groups = WindowGrid(length + config.group_size - 1, 1, grid.n_frames, grid.spans).starts
+    groups = groups[groups + length + config.group_size - 1 <= config.fit_share * grid.n_frames]
 
     def loss_of_step(_: int) -> Tensor:
         drawn = torch.randint(groups.size, (config.n_groups,), generator=generator)

@@ -1,0 +1,227 @@
+"""What DenStream and DBSTREAM share: faded micro-clusters in tables of fixed size, and clusters with lasting ids.
+
+A point is the representation of one window, and time counts points. Micro-clusters that belong together are one
+cluster; which do is the method's own rule. After each point the clusters are found anew wherever that rule gives
+another answer than before, and a label is the id of the point's cluster at that moment: it never changes afterwards.
+
+Weights fade by 2^(−t / half_life). All fade alike, so the tables hold weights as of the last whole half-life, a point
+that comes `age` later counts 2^(age / half_life), and at each half-life everything is halved, which is exact.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.data.labels import OTHER, Labels
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Ids = NDArray[np.int64]
+
+
+class StreamClusters(ABC):
+    """Micro-clusters in rows, oldest first; only the first `n_rows` rows of each table are in use."""
+
+    def __init__(self, n_dims: int, radius: float, half_life: int, capacity: int) -> None:
+        self.radius = radius
+        self.half_life = half_life
+        self.time = 0
+        self.n_rows = 0
+        self.n_founded = 0  # micro-clusters so far
+        self.n_clusters = 0  # cluster ids given so far; none is given twice
+        self.centres = np.zeros((capacity, n_dims))
+        self.weights = np.zeros(capacity)
+        self.serials = np.zeros(capacity, dtype=np.int64)
+        self.clusters = np.full(capacity, OTHER, dtype=np.int64)
+        self.homes = np.full(capacity, OTHER, dtype=np.int64)  # the first cluster a row was in
+        self.strong = np.zeros(capacity, dtype=np.bool_)
+        self.links = np.zeros((capacity, capacity), dtype=np.bool_)
+        self._regroup = False
+
+    # ---------------------------------------------------------------- what a method is
+
+    @abstractmethod
+    def _absorb(self, point: Floats) -> int:
+        """Let a point in, and give the row that speaks for it."""
+
+    @abstractmethod
+    def _found(self, points: Floats) -> Ids:
+        """Begin with many points at one instant; for each the serial number of its micro-cluster."""
+
+    @abstractmethod
+    def _strong_rows(self) -> Mask:
+        """Rows that can found a cluster, of those in use."""
+
+    @abstractmethod
+    def _border_rows(self) -> Mask:
+        """Rows that belong to a cluster if they are linked to a strong one."""
+
+    @abstractmethod
+    def _end_step(self) -> None:
+        """Forget what is too weak, where it is time to, and let time go on."""
+
+    # ---------------------------------------------------------------- what a caller does
+
+    def initialise(self, points: Floats) -> Labels:
+        """The labels of points (n_points, n_dims) that are known together, before any other; none of them fades."""
+        serials = self._found(np.asarray(points, dtype=np.float64))
+        self._refresh()
+        self._tick()
+        cluster_of = dict(zip(self.serials[: self.n_rows].tolist(), self.clusters[: self.n_rows].tolist(), strict=True))
+        return np.array([cluster_of.get(serial, OTHER) for serial in serials.tolist()], dtype=np.int32)
+
+    def learn_one(self, point: Floats) -> int:
+        """The label of the next point: the id of its cluster, OTHER for noise."""
+        row = self._absorb(np.asarray(point, dtype=np.float64))
+        self._refresh()
+        label = int(self.clusters[row])
+        self._end_step()
+        return label
+
+    # ---------------------------------------------------------------- rows
+
+    @property
+    def unit(self) -> float:
+        """What a point counts now, on the scale of the tables."""
+        return float(2.0 ** (self.time % self.half_life / self.half_life))
+
+    @property
+    def faded_weights(self) -> Floats:
+        """The weight of each row now."""
+        return np.asarray(self.weights[: self.n_rows] / self.unit)
+
+    def _columns(self) -> tuple[NDArray[np.generic], ...]:
+        """Tables with one entry per row, which move when a row goes."""
+        return (self.centres, self.weights, self.serials, self.clusters, self.homes, self.strong)
+
+    def _squares(self) -> tuple[NDArray[np.generic], ...]:
+        """Tables with one entry per pair of rows."""
+        return (self.links,)
+
+    def _fading(self) -> tuple[Floats, ...]:
+        """Tables that fade."""
+        return (self.weights,)
+
+    def _squared_distances(self, point: Floats) -> Floats:
+        away = self.centres[: self.n_rows] - point
+        return np.asarray(np.einsum("ij,ij->i", away, away))
+
+    def _add(self, centre: Floats, weight: float) -> int:
+        """A new row, where need be in the place of the lightest."""
+        if self.n_rows == len(self.weights):
+            keep = np.ones(self.n_rows, dtype=np.bool_)
+            keep[self.weights.argmin()] = False
+            self._keep(keep)
+        row = self.n_rows
+        self.n_rows += 1
+        for square in self._squares():
+            square[row, :] = square[:, row] = 0
+        self.centres[row], self.weights[row], self.serials[row] = centre, weight, self.n_founded
+        self.clusters[row] = self.homes[row] = OTHER
+        self.strong[row] = False
+        self.n_founded += 1
+        return row
+
+    def _keep(self, keep: Mask) -> None:
+        """Drop the other rows."""
+        if keep.all():
+            return
+        rows = np.flatnonzero(keep)
+        for column in self._columns():
+            column[: rows.size] = column[rows]
+        for square in self._squares():
+            square[: rows.size, : rows.size] = square[np.ix_(rows, rows)]
+        self.n_rows = int(rows.size)
+        self._regroup = True
+
+    def _link(self, rows: Ids, linked: Mask) -> None:
+        """Set which rows in use each of `rows` is linked to, (n, n_rows)."""
+        if not np.array_equal(self.links[rows, : self.n_rows], linked):
+            self.links[rows, : self.n_rows] = linked
+            self.links[: self.n_rows, rows] = linked.T
+            self._regroup = True
+
+    def _tick(self) -> None:
+        self.time += 1
+        if self.time % self.half_life == 0:
+            for table in self._fading():
+                table[: self.n_rows] *= 0.5
+
+    # ---------------------------------------------------------------- clusters
+
+    def _refresh(self) -> None:
+        """Find the clusters anew if links or strong rows have changed."""
+        n, strong = self.n_rows, self._strong_rows()
+        if not self._regroup and np.array_equal(strong, self.strong[:n]):
+            return
+        self._regroup = False
+        self.strong[:n] = strong
+        groups = groups_of(self.links[:n, :n], strong, self._border_rows())
+        ids = lasting_ids(groups, self.weights[:n], self.clusters[:n], self.homes[:n], self.n_clusters)
+        self.n_clusters = max([self.n_clusters, *(ids + 1).tolist()])
+        self.clusters[:n] = np.append(ids, OTHER)[groups]  # OTHER = -1 finds the OTHER at the end
+        self.homes[:n] = np.where(self.homes[:n] == OTHER, self.clusters[:n], self.homes[:n])
+
+
+def groups_of(links: Mask, strong: Mask, border: Mask) -> Ids:
+    """A group 0, 1, … for each row, OTHER for none: strong rows that are linked, directly or through strong rows.
+
+    A border row joins the group of the first strong row that it is linked to.
+
+    >>> links = np.eye(5, k=1, dtype=bool) | np.eye(5, k=-1, dtype=bool)
+    >>> strong, border = np.array([1, 1, 0, 1, 0], dtype=bool), np.array([0, 0, 0, 0, 1], dtype=bool)
+    >>> groups_of(links, strong, border).tolist()
+    [0, 0, -1, 1, 1]
+    """
+    groups = np.full(strong.size, OTHER, dtype=np.int64)
+    seeds = np.flatnonzero(strong)
+    if not seeds.size:
+        return groups
+    inner = links[np.ix_(seeds, seeds)]
+    np.fill_diagonal(inner, True)
+    reached = np.arange(seeds.size)
+    while True:
+        further = np.where(inner, reached, seeds.size).min(axis=1)
+        further = further[further]
+        if np.array_equal(further, reached):
+            break
+        reached = further
+    groups[seeds] = np.unique(reached, return_inverse=True)[1]
+    edge = np.flatnonzero(border & ~strong)
+    touched = links[np.ix_(edge, seeds)]
+    near = touched.any(axis=1)
+    groups[edge[near]] = groups[seeds[touched[near].argmax(axis=1)]]
+    return groups
+
+
+def lasting_ids(groups: Ids, weights: Floats, current: Ids, homes: Ids, n_given: int) -> Ids:
+    """An id for each group, so that a cluster keeps its id while its micro-clusters come and go.
+
+    The group with the greatest weight in rows of a current cluster takes over its id. A group that is still without
+    one takes, likewise, the id that its rows had first, if nobody bears it: a cluster that was swallowed, or was weak
+    for a while, comes back under its own name. The others get ids that were never given.
+
+    >>> groups, weights = np.array([0, 0, 1, 1, 2]), np.array([1.0, 3.0, 2.0, 2.0, 9.0])
+    >>> lasting_ids(groups, weights, np.array([5, 4, 4, 4, -1]), np.array([5, 4, 4, 4, -1]), n_given=6).tolist()
+    [5, 4, 6]
+    """
+    ids: dict[int, int] = {}
+    for former in (current, homes):
+        borne = set(ids.values())
+        votes: dict[tuple[int, int], float] = {}
+        rows = np.flatnonzero((groups != OTHER) & (former != OTHER))
+        for pair in zip(groups[rows].tolist(), former[rows].tolist(), weights[rows].tolist(), strict=True):
+            group, cluster, weight = pair
+            votes[group, cluster] = votes.get((group, cluster), 0.0) + weight
+        for group, cluster in sorted(votes, key=lambda pair: (-votes[pair], pair)):
+            if group not in ids and cluster not in borne:
+                ids[group] = cluster
+                borne.add(cluster)
+    for group in range(int(groups.max(initial=OTHER)) + 1):
+        if group not in ids:
+            ids[group] = n_given
+            n_given += 1
+    return np.array([ids[group] for group in range(len(ids))], dtype=np.int64)
