@@ -60,7 +60,6 @@ PAPER_TABLE: dict[str, Any] = {  # Table "Key hyperparameters", in its order
     "continual.min_support": 8,
     "continual.support_quantile": 0.25,
     "continual.merge_radius_factor": 1.25,
-    "continual.micro_cluster_quantile": 0.95,
 }
 
 

@@ -353,8 +353,16 @@ class ContinualConfig(_Stage):
     min_support: int = _setting(8, "paper: Table Continual update, max(8, Q0.25)", ge=1)
     support_quantile: float = _setting(0.25, "paper: Table Continual update", ge=0, le=1)
     merge_radius_factor: float = _setting(1.25, "paper: Table Continual update", gt=0)
-    micro_cluster_quantile: float = _setting(
-        0.95, "paper: Table Continual update, bootstrap NN-distance P95", gt=0, le=1
+    min_regions: int = _setting(3, "ours: visits that lie apart; the paper says 'multiple temporal regions'", ge=1)
+    min_extent: int = _setting(
+        20, "ours: windows from first to last; the paper says 'sufficient temporal extent'", ge=1
+    )
+    apart: int = _setting(10, "ours: windows between two visits, the longest motif of the paper", ge=1)
+    half_life: float = _setting(
+        1.0, "ours: of the support of a micro-cluster, in lengths of what the model was fitted on", gt=0
+    )
+    transition_scale: float = _setting(
+        1.0, "ours: price of a change in typical steps; 0.5 and 2 are worse on ActRecTut and OpenPack", ge=0
     )
 
 

@@ -32,8 +32,8 @@ class Preprocessor:
 
     config: PreprocessConfig
     channels: tuple[str, ...]
-    mean: Vector  # (n_channels,); 0 and unused when statistics are per recording
-    scale: Vector  # (n_channels,); 1 and unused when statistics are per recording; 0 marks a constant channel
+    mean: Vector  # (n_channels,), over all recordings; for streams only when statistics are per recording
+    scale: Vector  # (n_channels,), likewise; 0 marks a constant channel
     components: Matrix  # (n_components, n_channels); empty without PCA
 
     @classmethod
@@ -48,7 +48,7 @@ class Preprocessor:
                 "choose fewer"
             )
         fitted = cls(config, channels, np.zeros(n_channels), np.ones(n_channels), np.zeros((0, n_channels)))
-        if config.statistics == "dataset" and config.scaling != "none":
+        if config.scaling != "none":
             signals = (regularise(recording, channels, config) for recording in recordings)
             of = f"recording '{recordings[0].id}'" if len(recordings) == 1 else f"all {len(recordings)} recordings"
             mean, scale = _mean_and_scale(signals, n_channels, config, of)

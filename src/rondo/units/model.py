@@ -17,6 +17,7 @@ from rondo.tensors import owned, owned_by
 from rondo.training.progress import Progress, silent
 from rondo.units.boundaries import Boundaries, fit_boundaries
 from rondo.units.discover import UnitRules, discover_units
+from rondo.units.exemplars import Exemplars, fit_exemplars
 from rondo.units.slow import SlowProjection, fit_slow, fit_slow_enough
 from rondo.units.standardised import refuse_non_finite
 from rondo.units.timeline import Timeline, decode, typical_step
@@ -51,6 +52,7 @@ class UnitModel:
     tree: MergeTree  # which units are confused with each other
     n_merges: int  # of the tree, that timelines show: 0 for the fine units
     boundaries: Boundaries  # where in the signal the units of a timeline meet
+    exemplars: Exemplars  # what a stream is compared with
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -87,6 +89,7 @@ class UnitModel:
             "vocabulary": self.vocabulary.tensors(),
             "merges": self.tree.tensors(),
             "boundaries": self.boundaries.tensors(),
+            "exemplars": self.exemplars.tensors(),
         }
         named: dict[str, NDArray[np.generic]] = {"penalty": np.array([self.penalty])}
         for part, own in parts.items():
@@ -106,7 +109,8 @@ class UnitModel:
             raise ModelError(f"the merge tree is about units {tree.ids}, there are {vocabulary.ids}")
         n_merges = tree.best if config.merge else 0
         boundaries = Boundaries.restore(owned_by("boundaries", tensors))
-        return cls(fitted, projection, vocabulary, float(tensors["penalty"][0]), tree, n_merges, boundaries)
+        exemplars = Exemplars.restore(owned_by("exemplars", tensors))
+        return cls(fitted, projection, vocabulary, float(tensors["penalty"][0]), tree, n_merges, boundaries, exemplars)
 
 
 def fit_units(
@@ -129,11 +133,14 @@ def fit_units(
     rules = _rules(penalty, step_share, config)
     vocabulary = discover_units(latents, projection.embed(representations), spans, rules, config.mixture, rng, device)
     fine = decode(latents, spans, vocabulary, penalty)
-    tree = merge_tree(representations, fine.ids, spans, exclude=(grid.length_frames - 1) // grid.step_frames)
+    sharing_frames = (grid.length_frames - 1) // grid.step_frames
+    tree = merge_tree(representations, fine.ids, spans, exclude=sharing_frames)
     n_merges = tree.best if config.merge else 0
-    shown = np.split(tree.coarsened(fine.ids, n_merges), np.cumsum([len(w) for w in windows])[:-1])
-    boundaries = fit_boundaries(windows, shown, sorted(set(tree.kept_at(n_merges).values())))
-    return UnitModel(encoder, projection, vocabulary, penalty, tree, n_merges, boundaries)
+    shown = tree.coarsened(fine.ids, n_merges)
+    each = np.split(shown, np.cumsum([len(w) for w in windows])[:-1])
+    boundaries = fit_boundaries(windows, each, sorted(set(tree.kept_at(n_merges).values())))
+    exemplars = fit_exemplars(representations, shown, spans, exclude=sharing_frames)
+    return UnitModel(encoder, projection, vocabulary, penalty, tree, n_merges, boundaries, exemplars)
 
 
 def _rules(penalty: float, step_share: float, config: UnitsConfig) -> UnitRules:
