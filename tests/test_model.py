@@ -70,7 +70,6 @@ def test_an_unfitted_model_says_so(call: str, stream: PlantedStream, tmp_path: P
     [
         ({"encoder": "mantis"}, "encoder.weights"),
         ({"settings": {"units.mixture.latent_dim": 32}}, "has no effect with units.method = 'slow'"),
-        ({"settings": {"continual.min_support": 9}}, "continual"),
         ({"settings": {"units.dimention": 3}}, "did you mean 'units.dimension'"),
         ({"window": "2 parsecs"}, "number of frames"),
     ],

@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo import artifact
-from rondo.config import ContinualConfig, MotifFormerConfig, MotifsConfig, RondoConfig, SlowUnitsConfig, resolve
+from rondo.config import MotifFormerConfig, MotifsConfig, RondoConfig, SlowUnitsConfig, resolve
+from rondo.continual.stream import Stream, StreamReport
+from rondo.continual.updater import Updater
 from rondo.data.labels import OTHER
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
+from rondo.data.signal import select
 from rondo.data.suggest import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
@@ -63,6 +66,7 @@ class Rondo:
     step_frames_: int
     rate_: float | None
     provenance_: dict[str, Any]
+    stream_: Stream  # since the first partial_fit
 
     def __init__(
         self,
@@ -144,6 +148,31 @@ class Rondo:
         refitted = {"motifs_refitted_on": provenance_of(recordings)["recordings"], "motifs_refit_seed": chosen.seed}
         self.provenance_ = self.provenance_ | refitted
         return self
+
+    # ------------------------------------------------------------ a stream that keeps coming
+
+    def stream(self) -> Stream:
+        """A stream that begins with these vocabularies; it grows its own, and the model stays as it is."""
+        self._check_fitted()
+        updater = Updater.begin(
+            self.unit_model_,
+            self.motif_model_,
+            self.config_.continual,
+            self.window_length_frames_,
+            self.step_frames_,
+        )
+        return Stream(self.preprocessor_, self.rate_, updater)
+
+    def partial_fit(self, chunk: Any) -> StreamReport:
+        """Continual: the next rows of the stream that this model follows; decisions that have become due, and events.
+
+        The first chunk begins the stream; `model.stream_` is where it stands. Labels that were issued never change.
+        """
+        if not hasattr(self, "stream_"):
+            self.stream_ = self.stream()
+        (recording,) = as_recordings(chunk if _are_several(chunk) else [chunk])
+        values = recording.values if recording.is_unnamed else select(recording, self.preprocessor_.channels)
+        return self.stream_.feed(values, recording.timestamps_s)
 
     # ------------------------------------------------------------ reading
 
@@ -398,10 +427,6 @@ def _refuse_unbuilt(config: RondoConfig) -> None:
         raise SettingError(
             "units.mixture.latent_dim has no effect with units.method = 'slow', which has no autoencoder; "
             "leave it at 0, or use units.method = 'unit_align'"
-        )
-    if config.continual != ContinualConfig():
-        raise SettingError(
-            "continual.* has no effect: continual mode is not in this version of Rondo; leave it as it is"
         )
 
 

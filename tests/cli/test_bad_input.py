@@ -106,7 +106,6 @@ SETTINGS: dict[str, tuple[list[str], str]] = {
     "setting of another kind": (["--set", "units.dimension=many"], "units.dimension"),
     "setting without a value": (["--set", "units.dimension"], "section.name=value"),
     "section as a setting": (["--set", "units=3"], "section"),
-    "continual settings": (["--set", "continual.min_support=3"], "continual"),
     "unknown preset": (["--preset", "papers"], "'paper'"),
     "unknown encoder": (["--encoder", "summary_stat"], "did you mean"),
     "encoder without its weights": (["--encoder", "mantis"], "encoder.weights"),

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from rondo.cli import config, datasets, demo, discover, evaluate, label, report
+from rondo.cli import config, datasets, demo, discover, evaluate, label, report, stream
 from rondo.cli.options import help_without_command
 from rondo.errors import RondoError, RondoWarning
 
@@ -35,6 +35,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.command("discover")(discover.discover)
 app.command("label")(label.label)
+app.command("stream")(stream.stream)
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(report.report)
 app.add_typer(config.app, name="config")

@@ -27,6 +27,10 @@ class Motifs(Protocol):
     """A vocabulary of motifs over a vocabulary of units."""
 
     @property
+    def unit_ids(self) -> tuple[int, ...]:
+        """The units they are made of, ascending."""
+
+    @property
     def ids(self) -> tuple[int, ...]:
         """The motifs there are."""
 

@@ -1,0 +1,86 @@
+"""Speed of the continual mode: windows per second, latency, and memory over an endless stream.
+
+    OMP_NUM_THREADS=1 python benchmarks/bench_stream.py [n_windows] [--encoder ts2vec]
+
+First the update path by itself: points that wander between known units, with something new now and then. Then whole
+streams of 9 channels at 100 Hz, windows of 2 s every second, fed in chunks of 100 rows. Wanted: 2,000 windows/s without
+encoding, p99 under 20 ms, memory flat over a million windows, 50 times real time with TS2Vec.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import time
+import warnings
+
+import numpy as np
+
+from rondo import Rondo
+from rondo.continual.updater import Updater
+from rondo.data.synthetic import StreamPlan, plant
+
+N_CHANNELS, RATE, LENGTH, STEP, CHUNK = 9, 100.0, 200, 100, 100
+N_FIRST = 60_000  # frames that the model is fitted on
+NEW_EVERY = 1_000  # windows
+
+
+def fitted(encoder: str) -> Rondo:
+    settings = {"evidence.surrogates": 0} | ({"encoder.iterations": 5} if encoder == "ts2vec" else {})
+    stream = plant(StreamPlan(rate=RATE, n_channels=N_CHANNELS), n_frames=N_FIRST, seed=0)
+    return Rondo(LENGTH, STEP, encoder, settings=settings).fit(stream.recording)
+
+
+def update_path(model: Rondo, n_windows: int) -> None:
+    """Points drawn at exemplars of the units, one unit after another, and every so often at a place that is new."""
+    exemplars = model.unit_model_.exemplars
+    updater = Updater.begin(model.unit_model_, model.motif_model_, model.config_.continual, LENGTH, STEP)
+    rng = np.random.default_rng(0)
+    spread = 0.1 * exemplars.radius / np.sqrt(exemplars.points.shape[1])
+    new = rng.normal(size=(3, exemplars.points.shape[1])) * 3 * exemplars.radius
+    lasting, each, memory = 0, np.zeros(n_windows), []
+    for number in range(n_windows):
+        if not lasting:
+            lasting = int(rng.integers(4, 20))
+            is_new = number % NEW_EVERY < 20
+            place = new[rng.integers(3)] if is_new else exemplars.points[rng.integers(len(exemplars.points))]
+        point = place + rng.normal(scale=spread, size=place.size)
+        lasting -= 1
+        start = time.perf_counter()
+        updater.push_point(point, number * STEP)
+        each[number] = time.perf_counter() - start
+        if number and number % (n_windows // 4) == 0:
+            memory.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    state, plain = updater.state()
+    size = sum(tensor.nbytes for tensor in state.values()) + len(json.dumps(plain))
+    print(f"update path: {n_windows:,} windows, {1 / each.mean():,.0f} windows/s, {updater.counters}")
+    print(f"  latency: median {1e3 * np.median(each):.2f} ms, p99 {1e3 * np.quantile(each, 0.99):.2f} ms")
+    print(f"  peak memory after each quarter: {', '.join(f'{mb:.0f}' for mb in memory)} MB; state {size / 1024:.0f} kB")
+
+
+def whole(model: Rondo, name: str, n_frames: int) -> None:
+    values = plant(StreamPlan(rate=RATE, n_channels=N_CHANNELS), n_frames=n_frames, seed=1).recording.values
+    stream, seconds = model.stream(), []
+    for start in range(0, n_frames, CHUNK):
+        begun = time.perf_counter()
+        stream.feed(values[start : start + CHUNK])
+        seconds.append(time.perf_counter() - begun)
+    each = np.array(seconds)
+    times, slow_ms = n_frames / RATE / each.sum(), 1e3 * np.quantile(each, 0.99)
+    print(f"whole, {name}: {times:,.0f} times real time, p99 of a chunk of {CHUNK} rows {slow_ms:.2f} ms")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("n_windows", type=int, nargs="?", default=1_000_000)
+    parser.add_argument("--encoder", default="summary_stats")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    model = fitted(given.encoder)
+    whole(model, given.encoder, 60_000 if given.encoder == "ts2vec" else 360_000)
+    update_path(model, given.n_windows)
+
+
+if __name__ == "__main__":
+    main()

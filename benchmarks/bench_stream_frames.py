@@ -1,0 +1,89 @@
+"""Speed and memory of the way from rows of a stream to windows, row by row and in chunks.
+
+    python benchmarks/bench_stream_frames.py
+
+Speed is by CPU time, the best of three. Memory is the peak that Python traces: it must not grow with the stream.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import tracemalloc
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.config import PreprocessConfig
+from rondo.continual.frames import Frames
+from rondo.continual.windower import Windower
+from rondo.data.preprocess import Preprocessor
+from rondo.data.recording import Recording
+
+RATE = 100.0
+
+
+def feed(
+    model: Preprocessor,
+    values: NDArray[np.float32],
+    times: NDArray[np.float64] | None,
+    rows_per_chunk: int,
+    n_rows: int,
+) -> int:
+    """Feed rows in chunks, the same ones over and over; gives the number of windows."""
+    frames, windower = Frames(model, RATE), Windower(256, 50, values.shape[1])
+    n_windows = 0
+    for start in range(0, n_rows, rows_per_chunk):
+        place = start % (len(values) - rows_per_chunk)
+        chunk = values[place : place + rows_per_chunk]
+        own = None if times is None else times[place : place + rows_per_chunk] + (start - place) / RATE
+        for prepared in frames.push(chunk, own):
+            n_windows += sum(1 for _ in windower.push(prepared))
+        frames.take_events()
+    return n_windows
+
+
+def traced_peak_kb(*arguments: object) -> float:
+    tracemalloc.start()
+    feed(*arguments)  # type: ignore[arg-type]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak / 1e3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--channels", type=int, default=9)
+    parser.add_argument("--rows", type=int, default=400_000, help="in chunks; a tenth of them row by row")
+    size = parser.parse_args()
+    rng = np.random.default_rng(0)
+    clean = rng.normal(size=(20_000, size.channels)).astype(np.float32)
+    holed = clean.copy()
+    for start in rng.integers(0, len(clean), 100):
+        holed[start : start + 10, rng.integers(size.channels)] = np.nan
+    regular = np.arange(len(clean)) / RATE
+    irregular = regular + rng.uniform(-0.008, 0.008, len(clean))
+    model = Preprocessor.fit([Recording(clean, rate=RATE)], PreprocessConfig(statistics="dataset"))
+    kinds = {
+        "no timestamps": (clean, None),
+        "timestamps": (clean, regular),
+        "bursts of NaN": (holed, regular),
+        "interpolated": (clean, np.sort(irregular)),
+    }
+    for name, (values, times) in kinds.items():
+        for rows_per_chunk, n_rows in ((100, size.rows), (1, size.rows // 10)):
+            seconds = []
+            for _ in range(3):
+                start = time.process_time()
+                n_windows = feed(model, values, times, rows_per_chunk, n_rows)
+                seconds.append(time.process_time() - start)
+            speed = n_rows / min(seconds)
+            peaks = [traced_peak_kb(model, values, times, rows_per_chunk, n) for n in (n_rows // 20, n_rows // 5)]
+            print(
+                f"{name:<14} {rows_per_chunk:>4} rows at a time: {speed:>12,.0f} rows/s, {n_windows} windows, "
+                f"peak {peaks[0]:.0f} kB, {peaks[1]:.0f} kB of a stream four times as long"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""`rondo stream`: rows labelled as they come; stopped or killed, it goes on where it was."""
+
+from __future__ import annotations
+
+import json as json_module
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rondo.cli.label import model_folder
+
+if TYPE_CHECKING:
+    from rondo.live.session import Session, Written
+
+_POLL_S = 0.1  # how long a row may lie in the source before it is seen
+_BETWEEN_STATUS_S = 2.0
+
+
+def stream(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or the run folder that holds it.")],
+    source: Annotated[
+        str, typer.Option("--source", metavar="PATH", help="A csv, tsv or JSON lines file, a folder of them, or -.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write, or to go on with.")],
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option("--checkpoint", metavar="DIR", help="Where to go on from; OUT/checkpoint if not given."),
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", metavar="", help="The source goes on: wait for more rows until stopped.")
+    ] = False,
+    every: Annotated[
+        int, typer.Option("--every", metavar="N", min=1, help="Windows between checkpoints; also every 60 s of data.")
+    ] = 1000,
+    json: Annotated[
+        bool, typer.Option("--json", metavar="", help="Print labels and events as JSON lines on stdout.")
+    ] = False,
+) -> None:
+    """Label a stream as it comes. Started again with the same command, it goes on exactly where it was."""
+    from rondo.continual.checkpoint import fingerprint, locked
+    from rondo.live.session import Place, Session
+    from rondo.model import Rondo
+
+    place = Place(source, out, checkpoint or out / "checkpoint", follow)
+    folder = model_folder(model)
+    fitted = Rondo.load(folder)
+    with locked(place.checkpoint), closing(Session(fitted, fingerprint(folder), place, every)) as session:
+        if session.finished:
+            print(f"{out}: finished already, {session.counters.n_rows} rows; nothing to do", file=sys.stderr)
+            return
+        if session.resumed:
+            print(f"going on after {session.counters.n_rows} rows", file=sys.stderr)
+        with _asked_to_stop() as stop:
+            _run(session, stop, follow, json)
+        _say_goodbye(session, out, json)
+
+
+def _run(session: Session, stop: list[int], follow: bool, json: bool) -> None:
+    """Until the source has ended, or someone asks to stop; then everything is on the disk."""
+    status = _Status(session)
+    while not stop:
+        written = session.step()
+        if written is not None:
+            _print(session, written, json)
+            if session.is_due:
+                session.save()
+        elif session.source.ended:
+            break
+        else:
+            session.source.wait(_POLL_S)
+        status.show()
+    if session.source.ended and not follow and not stop:
+        _print(session, session.finish(), json)
+    else:
+        session.save()
+    status.show(last=True)
+
+
+def _say_goodbye(session: Session, out: Path, json: bool) -> None:
+    rows = f"{session.counters.n_rows} rows"
+    if not session.finished:
+        print(f"stopped after {rows}; the same command goes on from there", file=sys.stderr)
+    elif json:
+        print(json_module.dumps({"type": "summary"} | session.summary()), flush=True)
+    else:
+        print(f"labels:  {out / 'labels' / session.id}.npy ({rows}, {session.counters.n_windows} windows)")
+        print(f"events:  {out / 'events.jsonl'} ({session.counters.n_events})")
+
+
+def _print(session: Session, written: Written, json: bool) -> None:
+    """One object per label and event; `n` counts from the beginning of the stream, so that what is printed twice
+    because the process was killed between printing and its checkpoint can be told."""
+    if not json:
+        return
+    first_label = session.counters.n_windows - len(written.labels)
+    first_event = session.counters.n_events - len(written.events)
+    for n, label in enumerate(written.labels, start=first_label):
+        print(json_module.dumps({"type": "label", "n": n, **label}))
+    for n, event in enumerate(written.events, start=first_event):
+        print(json_module.dumps({"type": "event", "n": n, **json_module.loads(event.to_json())}))
+    sys.stdout.flush()
+
+
+class _Status:
+    """A line on stderr now and then: where someone watches it is written over the one before."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._is_watched = sys.stderr.isatty()
+        self._since, self._shown = time.monotonic(), time.monotonic()
+        self._first = session.counters.n_windows
+
+    def show(self, *, last: bool = False) -> None:
+        now = time.monotonic()
+        if not last and now - self._shown < _BETWEEN_STATUS_S:
+            return
+        self._shown = now
+        counts = self._session.counters
+        per_s = (counts.n_windows - self._first) / max(now - self._since, 1e-9)
+        line = (
+            f"{counts.n_rows} rows, {counts.n_windows} windows ({per_s:.0f}/s), {counts.n_accepted} accepted, "
+            f"{counts.n_buffered} buffered, {counts.n_promoted} promoted, "
+            f"{self._session.source.backlog_bytes() / 1000:.0f} kB behind"
+        )
+        dropped = f", {counts.n_skipped_lines} lines skipped, {counts.n_unreadable_cells} cells unreadable"
+        line += dropped if counts.n_skipped_lines or counts.n_unreadable_cells else ""
+        start, end = ("\r\x1b[K", "\n" if last else "") if self._is_watched else ("", "\n")
+        print(start + line, end=end, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _asked_to_stop() -> Iterator[list[int]]:
+    """A list that gets the number of the first signal to stop; the second one stops at once, as everywhere else."""
+    numbers: list[int] = []
+    before: dict[signal.Signals, Any] = {}
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        numbers.append(number)
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+    if threading.current_thread() is threading.main_thread():  # only the main thread may listen to signals
+        before.update({each: signal.signal(each, ask) for each in (signal.SIGINT, signal.SIGTERM)})
+    try:
+        yield numbers
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,7 @@
+"""The stream keeps coming: labels as rows arrive, vocabularies that refine and grow, every change in a journal."""
+
+from __future__ import annotations
+
+from rondo.continual.events import Event
+
+__all__ = ["Event"]

@@ -1,0 +1,197 @@
+"""Checkpoints: everything a stream needs to go on exactly, as one folder that is whole or not there.
+
+    DIR/000041/manifest.json        schema, identity (model, settings, source), position, lengths, counters
+    DIR/000041/tensors.safetensors  arrays, to the bit
+
+A checkpoint is written under a draft name with `rondo.artifact`, brought to the disk, and then renamed to the next
+number; only then is the one before removed. So at any instant, and after a power cut, the highest number is a whole
+checkpoint. Floats are kept as their bits: a model folder refuses NaN, which rows that wait for a gap to end may hold.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo import artifact
+from rondo.errors import ModelError, OutputError
+from rondo.tensors import Tensors
+
+SCHEMA = 1
+_KIND = "rondo-checkpoint"
+_DRAFT = "draft"
+_NUMBERED = re.compile(r"\d{6,}")
+_BITS = {2: np.uint16, 4: np.uint32, 8: np.uint64}  # of a float of that many bytes
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """`identity` says what it belongs to, each part by its name; `plain` is any JSON; `tensors` are any arrays."""
+
+    identity: Mapping[str, str]
+    plain: Mapping[str, Any]
+    tensors: Tensors
+
+
+def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
+    """Add a checkpoint to the folder, and remove those before it once this one is on the disk."""
+    shapes = {name: [tensor.dtype.str, list(tensor.shape)] for name, tensor in checkpoint.tensors.items()}
+    provenance = {
+        "kind": _KIND,
+        "checkpoint_schema": SCHEMA,
+        "tensors": shapes,
+        "plain": dict(checkpoint.plain),
+    }
+    stored = artifact.Artifact(
+        dict(checkpoint.identity), provenance, {name: _as_bits(tensor) for name, tensor in checkpoint.tensors.items()}
+    )
+    with _written(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        before = _numbers(folder)
+        _remove_drafts(folder)
+        artifact.save(folder / _DRAFT, stored)
+        for path in (*(folder / _DRAFT).iterdir(), folder / _DRAFT):
+            _sync(path)
+        (folder / _DRAFT).rename(folder / f"{(before or [0])[-1] + 1:06d}")
+        _sync(folder)
+        for number in before:
+            shutil.rmtree(folder / f"{number:06d}")
+
+
+def load_checkpoint(folder: Path, identity: Mapping[str, str]) -> Checkpoint | None:
+    """The newest checkpoint in the folder, None where there is none; damaged and foreign ones are refused."""
+    try:
+        numbers = _numbers(folder)
+        strangers = [path.name for path in folder.iterdir()] if not numbers and folder.exists() else []
+    except OSError as error:
+        raise ModelError(f"{folder}: cannot be read ({error.strerror}); check --checkpoint") from None
+    if not numbers:
+        _refuse_strangers(folder, strangers)
+        return None
+    newest = folder / f"{numbers[-1]:06d}"
+    stored = artifact.load(newest)
+    about = stored.provenance
+    if about.get("kind") != _KIND or about.get("checkpoint_schema") != SCHEMA:
+        got = f"{about.get('kind')!r:.40}, schema {about.get('checkpoint_schema')!r:.20}"
+        raise ModelError(f"{newest}: expected a checkpoint of schema {SCHEMA}, got {got}; give another --checkpoint")
+    for part, expected in identity.items():
+        if stored.config.get(part) != expected:
+            raise ModelError(
+                f"{newest}: a checkpoint of another {part.removesuffix('_sha256')}, expected {expected!r:.60}, "
+                f"got {stored.config.get(part)!r:.60}; give the one it was made with, or another --checkpoint and --out"
+            )
+    return Checkpoint(stored.config, about["plain"], _restored(newest, about["tensors"], stored.tensors))
+
+
+def fingerprint(folder: Path) -> str:
+    """sha256 over the names and contents of the files directly in a folder: which model this is."""
+    digest = hashlib.sha256()
+    try:
+        for path in sorted(path for path in folder.iterdir() if path.is_file()):
+            content = path.read_bytes()
+            digest.update(f"{path.name}\0{len(content)}\0".encode() + content)
+    except OSError as error:
+        raise ModelError(f"{folder}: cannot be read ({error.strerror}); check the model folder") from None
+    return digest.hexdigest()
+
+
+def settings_hash(settings: Mapping[str, Any]) -> str:
+    """sha256 of settings, whatever their order."""
+    return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep the folder for this process alone: two that append to the same files would spoil both.
+
+    The system gives the lock back when the process ends, in whatever way.
+    """
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system
+        yield
+        return
+    with _written(folder):
+        new_folders = [path for path in (folder, *folder.parents) if not path.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(descriptor)
+        raise OutputError(f"{folder}: another process is writing this checkpoint; wait for it, or stop it") from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+        for path in new_folders:
+            with suppress(OSError):  # there is something in it by now, as there should be
+                path.rmdir()
+
+
+def _numbers(folder: Path) -> list[int]:
+    if not folder.exists():
+        return []
+    return sorted(int(path.name) for path in folder.iterdir() if _NUMBERED.fullmatch(path.name) and path.is_dir())
+
+
+def _refuse_strangers(folder: Path, names: list[str]) -> None:
+    """A folder with files of other people is not the place for checkpoints; drafts of ours do not count."""
+    others = [name for name in names if not _is_draft(name)]
+    if others:
+        raise OutputError(f"{folder}: expected checkpoints or an empty folder, got '{others[0]}'; choose another one")
+
+
+def _is_draft(name: str) -> bool:
+    return name == _DRAFT or name.startswith(f".{_DRAFT}-")
+
+
+def _remove_drafts(folder: Path) -> None:
+    """What a process that was killed while writing has left."""
+    for path in [path for path in folder.iterdir() if _is_draft(path.name)]:
+        shutil.rmtree(path)
+
+
+def _as_bits(tensor: NDArray[np.generic]) -> NDArray[np.generic]:
+    flat = np.ascontiguousarray(tensor)
+    return flat.view(_BITS[flat.dtype.itemsize]) if flat.dtype.kind == "f" else flat
+
+
+def _restored(folder: Path, shapes: Mapping[str, Any], tensors: Tensors) -> dict[str, NDArray[np.generic]]:
+    try:
+        return {name: tensors[name].view(np.dtype(kind)).reshape(shape) for name, (kind, shape) in shapes.items()}
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise ModelError(f"{folder}: its parts do not fit together ({error}); give another --checkpoint") from None
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _written(folder: Path) -> Iterator[None]:
+    """One line for whatever keeps a checkpoint from the disk; the one before is still there."""
+    try:
+        yield
+    except OutputError as error:
+        raise OutputError(f"{error}; the checkpoint before it is kept") from None
+    except OSError as error:
+        raise OutputError(
+            f"{folder}: the checkpoint cannot be written ({error.strerror or error}); make room or give permission, "
+            "then start the same command again"
+        ) from None

@@ -1,0 +1,309 @@
+"""Updater: window after window, it labels, refines, buffers and promotes. The only thing here that learns as it goes.
+
+A window is compared with the exemplars of every unit in the encoder's space (`units/exemplars.py` says why there):
+
+    q_k = distance to the nearest exemplar of unit k / (1.25 radius)
+
+- *Label.* Viterbi over q, with OTHER at a constant 1, decided one window length later (`smoother.py`); its motif two
+  units later (`motif_reader.py`); frozen then.
+- *Refine.* A window labelled k with q_k <= 1 is shown to unit k, which keeps a fair sample of all it has seen.
+- *Buffer.* Windows that straddle two known units may be rejected too, but never more in a row than share a frame with
+  the boundary. The middle of a longer row is novel, and gathers in micro-clusters.
+- *Promote.* A micro-cluster with support, extent and recurrence becomes a unit under a fresh id, or part of one within
+  1.25 times the radius.
+
+Feeding changes nothing but the state; what comes out depends on the windows alone, not on how they were handed over.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.config import ContinualConfig
+from rondo.continual.events import Event
+from rondo.continual.micro_cluster import MicroCluster
+from rondo.continual.motif_reader import Motif, MotifReader
+from rondo.continual.novelty_buffer import NoveltyBuffer, Scales
+from rondo.continual.point_sets import Floats, PointSets
+from rondo.continual.promotion import compatible_entry, is_eligible, least_support
+from rondo.continual.smoother import Smoother
+from rondo.data.labels import OTHER
+from rondo.data.windows import WindowGrid, Windows
+from rondo.tensors import owned, owned_by
+
+if TYPE_CHECKING:
+    from rondo.encoders import FittedEncoder
+    from rondo.motifs.base import Motifs
+    from rondo.units.model import UnitModel
+
+_KEPT = 128  # exemplars of a unit
+_YOUNG, _YOUNG_REACH = 64, 1.2  # a unit that has seen fewer windows holds them more thinly: it reaches further
+_TINY = float(np.finfo(float).tiny)
+_REFINED_PER_EVENT = 64  # windows that refine a unit before the journal says so
+
+
+class Decision(NamedTuple):
+    """The labels of one window, frozen when issued; [start_frame, stop_frame) are the frames it speaks for.
+
+    These are the frames nearest to its middle: decisions of a stretch follow on each other, from its first frame to its
+    last.
+    """
+
+    window: int
+    start_frame: int
+    stop_frame: int
+    unit: int
+    motif: int
+    unit_score: float
+    motif_score: float
+
+
+class _Open(NamedTuple):
+    """A window that awaits its label."""
+
+    window: int
+    start_frame: int
+    point: Floats
+    q: Floats  # (n_units,) as there were when it came
+    is_first: bool  # of its stretch: it speaks for the frames before its middle too
+
+
+class Counters(NamedTuple):
+    """How the stream went so far, for status lines."""
+
+    windows: int
+    accepted: int
+    promoted: int
+    merged: int
+    expired: int
+
+
+class Updater:
+    """Labels, refines, buffers and promotes."""
+
+    def __init__(
+        self,
+        encoder: FittedEncoder,
+        motifs: MotifReader,
+        units: PointSets,
+        buffer: NoveltyBuffer,
+        smoother: Smoother,
+        config: ContinualConfig,
+        grid: tuple[int, int],
+    ) -> None:
+        self.encoder, self.motifs, self.config = encoder, motifs, config
+        self.units, self.buffer, self.smoother = units, buffer, smoother
+        self.length_frames, self.step_frames = grid
+        straddling = -(-self.length_frames // self.step_frames) - 1  # the most windows that hold one boundary inside
+        self.beside = -(-straddling // 2)  # rejected windows on each side that make one novel
+        self.open: deque[_Open] = deque()
+        self.waiting: deque[Decision] = deque()  # for their motifs
+        self.at_start = True
+        self.rejected: deque[tuple[int, Floats]] = deque()  # the last ones in a row
+        self.refined = [0] * len(units)
+        self.n_fitted = len(units)  # those of the model; the others were promoted
+        self.counters = Counters(0, 0, 0, 0, 0)
+        self.next_id = max(units.ids, default=-1) + 1
+
+    @classmethod
+    def begin(
+        cls, units: UnitModel, motifs: Motifs, config: ContinualConfig, length_frames: int, step_frames: int
+    ) -> Updater:
+        """From what was fitted; the vocabularies of the model itself are left as they are."""
+        exemplars = units.exemplars
+        sets = PointSets(exemplars.points.shape[1], _KEPT)
+        for id, support in zip(np.unique(exemplars.units).tolist(), exemplars.supports.tolist(), strict=True):
+            sets.add(id, exemplars.points[exemplars.units == id].astype(np.float64), support)
+        half_life = config.half_life * float(exemplars.supports.sum())
+        buffer = NoveltyBuffer(exemplars.points.shape[1], Scales(exemplars.radius, half_life, config.apart))
+        lag = -(-length_frames // step_frames)
+        penalty = config.transition_scale * exemplars.step / max(buffer.scales.reach, _TINY)
+        smoother = Smoother(len(sets) + 1, penalty, lag)
+        grid = (length_frames, step_frames)
+        updater = cls(units.encoder, MotifReader(motifs), sets, buffer, smoother, config, grid)
+        updater.next_id = max(updater.next_id, units.vocabulary.next_id)
+        return updater
+
+    # ------------------------------------------------------------ keeping
+
+    def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
+        """Everything that changed since it began, exactly: tensors, and plain values for JSON."""
+        units, units_plain = self.units.state()
+        buffer, buffer_plain = self.buffer.state()
+        smoother, smoother_plain = self.smoother.state()
+        n_dims = self.units.points.shape[2]
+        rows = [opened.point for opened in self.open] + [point for _, point in self.rejected]
+        q = np.zeros((len(self.open), len(self.units)))
+        for row, opened in zip(q, self.open, strict=True):
+            row[: opened.q.size] = opened.q
+        tensors = owned("units", units) | owned("buffer", buffer) | owned("smoother", smoother)
+        tensors |= {"points": np.array(rows, np.float64).reshape(-1, n_dims), "q": q}
+        return tensors, {
+            "units": units_plain,
+            "buffer": buffer_plain,
+            "smoother": smoother_plain,
+            "motifs": self.motifs.state(),
+            "open": [(opened.window, opened.start_frame, int(opened.q.size), opened.is_first) for opened in self.open],
+            "at_start": self.at_start,
+            "rejected": [window for window, _ in self.rejected],
+            "waiting": [list(decision) for decision in self.waiting],
+            "refined": list(self.refined),
+            "counters": list(self.counters),
+            "next_id": self.next_id,
+        }
+
+    @classmethod
+    def restore(cls, begun: Updater, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> Updater:
+        """The updater that gave this state; `begun` is one that begins from the same model."""
+        units, buffer, smoother = (owned_by(part, tensors) for part in ("units", "buffer", "smoother"))
+        updater = cls(
+            begun.encoder,
+            MotifReader.restore(begun.motifs.model, plain["motifs"]),
+            PointSets.restore(units, plain["units"]),
+            NoveltyBuffer.restore(buffer, plain["buffer"]),
+            Smoother.restore(smoother, plain["smoother"]),
+            begun.config,
+            (begun.length_frames, begun.step_frames),
+        )
+        points, q = np.asarray(tensors["points"], np.float64), np.asarray(tensors["q"], np.float64)
+        updater.open.extend(
+            _Open(window, start, points[i], q[i, :size], first)
+            for i, (window, start, size, first) in enumerate(plain["open"])
+        )
+        updater.at_start = plain["at_start"]
+        updater.rejected.extend(zip(plain["rejected"], points[len(updater.open) :], strict=True))
+        updater.waiting.extend(Decision(*values) for values in plain["waiting"])
+        updater.refined, updater.next_id = list(plain["refined"]), plain["next_id"]
+        updater.counters, updater.n_fitted = Counters(*plain["counters"]), begun.n_fitted
+        return updater
+
+    # ------------------------------------------------------------ one window
+
+    def push(self, window: NDArray[np.float32], start_frame: int) -> tuple[list[Decision], list[Event]]:
+        """One window (n_channels, length); gives the decisions that have become due, and what happened."""
+        return self.push_point(self._encoded(window), start_frame)
+
+    def push_point(self, point: Floats, start_frame: int) -> tuple[list[Decision], list[Event]]:
+        """The same for a window that is encoded already."""
+        number = self.counters.windows
+        q = self.units.distances(point) / self._reaches()
+        accepted = bool(q.size) and float(q.min()) <= 1
+        self.counters = self.counters._replace(windows=number + 1, accepted=self.counters.accepted + accepted)
+        self.open.append(_Open(number, start_frame, point, q, self.at_start))
+        self.at_start = False
+        state = self.smoother.push(np.append(1.0, q))  # state 0 is OTHER
+        decisions: list[Decision] = []
+        events: list[Event] = []
+        if state is not None:
+            decisions, events = self._decide(state, start_frame)
+        return decisions, events + self._novelty(number, point, accepted, start_frame)
+
+    def boundary(self, frame: int) -> tuple[list[Decision], list[Event]]:
+        """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
+        decisions: list[Decision] = []
+        events: list[Event] = []
+        for state in self.smoother.flush():
+            decided, own = self._decide(state, frame)
+            decisions += decided
+            events += own
+        self.rejected.clear()
+        decisions += self._with_motifs(self.motifs.boundary())
+        if decisions:  # the last window speaks for the frames after its middle too
+            decisions[-1] = decisions[-1]._replace(stop_frame=max(decisions[-1].stop_frame, frame))
+        self.at_start = True
+        return decisions, events
+
+    finish = boundary
+
+    def _reaches(self) -> Floats:
+        """How far each unit reaches."""
+        young = np.array(self.units.seen) < _YOUNG
+        young[: self.n_fitted] = False
+        return np.asarray(np.where(young, _YOUNG_REACH, 1.0) * max(self.buffer.scales.reach, _TINY))
+
+    def _encoded(self, window: NDArray[np.float32]) -> Floats:
+        """One window at a time, always: what a batch would add up in another order stays the same."""
+        grid = WindowGrid(self.length_frames, self.length_frames, self.length_frames, ((0, self.length_frames),))
+        return np.asarray(self.encoder.encode(Windows(np.ascontiguousarray(window.T), grid))[0], np.float64)
+
+    # ------------------------------------------------------------ labels
+
+    def _decide(self, state: int, frame: int) -> tuple[list[Decision], list[Event]]:
+        """The unit of the oldest open window; gives the windows that thereby have a motif too."""
+        opened = self.open.popleft()
+        index = state - 1
+        known = 0 <= index < opened.q.size  # a unit promoted meanwhile did not know this window
+        unit = self.units.ids[index] if index >= 0 else OTHER
+        distance = float(opened.q[index]) if known else float("inf")
+        events = self._refine(index, opened.point, frame) if distance <= 1 else []
+        middle = opened.start_frame + (self.length_frames - self.step_frames + 1) // 2
+        start, stop = opened.start_frame if opened.is_first else middle, middle + self.step_frames
+        score = float(np.exp(-distance)) if unit != OTHER else 0.0
+        self.waiting.append(Decision(opened.window, start, stop, unit, OTHER, score, 0.0))
+        return self._with_motifs(self.motifs.push(unit)), events
+
+    def _with_motifs(self, motifs: list[Motif]) -> list[Decision]:
+        return [self.waiting.popleft()._replace(motif=motif, motif_score=score) for motif, score in motifs]
+
+    def _refine(self, index: int, point: Floats, frame: int) -> list[Event]:
+        self.units.see(index, point)
+        self.refined[index] += 1
+        if self.refined[index] % _REFINED_PER_EVENT:
+            return []
+        evidence = {"support": self.units.seen[index], "refined": self.refined[index]}
+        return [Event("refine", "unit", frame, None, (self.units.ids[index],), evidence)]
+
+    # ------------------------------------------------------------ what is new
+
+    def _novelty(self, number: int, point: Floats, accepted: bool, frame: int) -> list[Event]:
+        """The middle of a row of rejected windows that is too long for a passage goes to the buffer."""
+        if accepted:
+            self.rejected.clear()
+            return []
+        self.rejected.append((number, point))
+        if len(self.rejected) <= 2 * self.beside:
+            return []
+        window, novel = self.rejected[self.beside]
+        self.rejected.popleft()
+        cluster, expired = self.buffer.add(novel, window)
+        self.counters = self.counters._replace(expired=self.counters.expired + len(expired))
+        events = [_expired(gone, frame) for gone in expired]
+        supports = [own.support for own in self.buffer.clusters]
+        if is_eligible(cluster, cluster.support, least_support(supports, self.config), self.config):
+            events.append(self._promote(cluster, frame))
+        return events
+
+    def _promote(self, cluster: MicroCluster, frame: int) -> Event:
+        """Into an entry that is near enough, or as a new one."""
+        _, points, seen = self.buffer.take(cluster.id)
+        index, distance = compatible_entry(points, self.units, self.buffer.scales.radius, self.config)
+        evidence: dict[str, float | int | str] = {
+            "micro_cluster": cluster.id,
+            "support": cluster.support,
+            "regions": cluster.regions,
+            "extent_windows": cluster.extent,
+            "first_window": cluster.first,
+            "distance": distance / max(self.buffer.scales.reach, _TINY),
+        }
+        if index is not None:
+            for point in points:
+                self.units.see(index, point)
+            self.counters = self.counters._replace(merged=self.counters.merged + 1)
+            return Event("merge", "unit", frame, None, (self.units.ids[index],), evidence)
+        unit, self.next_id = self.next_id, self.next_id + 1
+        self.units.add(unit, points, seen)
+        self.refined.append(0)
+        self.smoother.add_state()
+        evidence["motif"] = self.motifs.add_unit(unit)
+        self.counters = self.counters._replace(promoted=self.counters.promoted + 1)
+        return Event("promote", "unit", frame, None, (unit,), evidence)
+
+
+def _expired(cluster: MicroCluster, frame: int) -> Event:
+    evidence: dict[str, float | int | str] = {"support": cluster.support, "regions": cluster.regions}
+    return Event("expire", "unit", frame, None, (cluster.id,), evidence)

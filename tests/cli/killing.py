@@ -1,0 +1,114 @@
+"""A process that has everything imported and starts the command in children of its own, which it kills where told.
+
+A fresh Python spends a second on imports; twenty kills would be spent before the first row is read.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+
+ROOT = Path(__file__).resolve().parents[2]
+
+_SERVER = """
+import json, os, shutil, signal, sys, time
+from pathlib import Path
+import rondo.cli.stream, rondo.continual.stream, rondo.live.session, rondo.model
+from rondo.cli.main import run
+
+if sys.argv[1] == "fake":
+    from tests.continual.fakes import FakeStream
+    rondo.live.session.stream_of = FakeStream.of
+
+rondo.live.session.CHUNK_ROWS = 50  # many chunks of few rows, many checkpoints
+
+STEPS = [(os, "write"), (os, "fsync"), (os, "ftruncate"), (Path, "write_bytes"), (Path, "write_text"),
+         (Path, "rename"), (Path, "replace"), (Path, "mkdir"), (shutil, "rmtree")]
+
+def die_at(call):
+    left = [call]
+    def dying(real):
+        def step(*arguments, **named):
+            if left[0] == 0:
+                if real is os_write:  # half of it is with the system already
+                    real(arguments[0], bytes(arguments[1])[: len(arguments[1]) // 2])
+                os.kill(os.getpid(), signal.SIGKILL)
+            left[0] -= 1
+            return real(*arguments, **named)
+        return step
+    os_write = os.write
+    for owner, name in STEPS:
+        setattr(owner, name, dying(getattr(owner, name)))
+
+def child(order):
+    for number, name in ((1, "out"), (2, "err")):
+        os.dup2(os.open(order[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), number)
+    if order["at_call"] is not None:
+        die_at(order["at_call"])
+    try:
+        run(order["arguments"])
+    except SystemExit as stopped:
+        sys.stdout.flush()
+        os._exit(stopped.code or 0)
+
+print("ready", flush=True)
+for line in sys.stdin:
+    order = json.loads(line)
+    pid = os.fork()
+    if pid == 0:
+        try:
+            child(order)
+        finally:
+            os._exit(99)
+    until, status = time.monotonic() + (order["after_s"] or 0), None
+    while order["after_s"] is not None and status is None and time.monotonic() < until:
+        time.sleep(min(0.01, max(0, until - time.monotonic())))
+        done, found = os.waitpid(pid, os.WNOHANG)
+        status = found if done else None
+    if order["after_s"] is not None and status is None:
+        os.kill(pid, order["signal"])  # until it is waited for, the number stays with the child
+    status = os.waitpid(pid, 0)[1] if status is None else status
+    print(os.waitstatus_to_exitcode(status), flush=True)
+"""
+
+
+class Killer:
+    """Runs `rondo` in children that are killed after a time, or at the n-th step that touches the disk."""
+
+    def __init__(self, folder: Path, stream: str) -> None:
+        self.out, self.err = folder / "stdout", folder / "stderr"
+        self._server = subprocess.Popen(
+            [sys.executable, "-c", _SERVER, stream],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+        assert self._server.stdout is not None
+        assert self._server.stdout.readline() == "ready\n"
+
+    def rondo(
+        self, *arguments: object, after_s: float | None = None, at_call: int | None = None, signal: int = 9
+    ) -> int:
+        """The exit code of the command, or minus the signal that ended it."""
+        order = {
+            "arguments": [str(argument) for argument in arguments],
+            "after_s": after_s,
+            "at_call": at_call,
+            "signal": signal,
+            "out": str(self.out),
+            "err": str(self.err),
+        }
+        assert self._server.stdin is not None and self._server.stdout is not None
+        print(json.dumps(order), file=self._server.stdin, flush=True)
+        return int(self._server.stdout.readline())
+
+    def __enter__(self) -> Killer:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._server.kill()
+        self._server.communicate()

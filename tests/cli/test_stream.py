@@ -1,0 +1,414 @@
+"""`rondo stream`: what it writes, how it stops and goes on, and what it refuses."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rondo import Recording, Rondo
+from rondo.continual import checkpoint as checkpoint_module
+from rondo.continual.journal import read_journal
+from rondo.live import file_tail, session
+from tests.cli.killing import Killer
+from tests.cli.running import Command, tree, waves, write_csv
+from tests.continual.fakes import STEP, FakeStream
+
+N_ROWS = 900
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model that knows the channels a and b."""
+    folder = tmp_path_factory.mktemp("stream") / "model"
+    settings = {"evidence": {"surrogates": 0}}
+    fitted = Rondo(window=40, step=20, settings=settings, device="cpu")
+    fitted.fit(Recording(waves(900), rate=50, channels=("a", "b"))).save(folder)
+    return folder
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "stream_of", FakeStream.of)
+
+
+@pytest.fixture
+def rows(here: Path) -> Path:
+    """Rows with everything that may be wrong with them."""
+    path = write_csv(here / "day.csv", waves(N_ROWS, seed=5))
+    lines = path.read_text().splitlines()
+    lines[10] = "1,2,3"
+    lines[200:200] = ["broken"] * 3
+    lines[300] = "1,inf"
+    lines[700] = "oops,1"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def written(out: Path) -> dict[str, bytes | None]:
+    """All that a run leaves, its checkpoint aside."""
+    return {name: content for name, content in tree(out).items() if not name.startswith("checkpoint")}
+
+
+# ------------------------------------------------------------ what it writes
+
+
+@pytest.mark.usefixtures("fake")
+def test_labels_events_arrays_and_summary(rondo: Command, here: Path, rows: Path, model: Path) -> None:
+    done = rondo("stream", model, "--source", rows, "--out", "out")
+    assert (done.code, done.out.splitlines()[0]) == (0, "labels:  out/labels/day.npy (899 rows, 223 windows)")
+    summary = json.loads((here / "out" / "summary.json").read_text())
+    assert {name: summary[name] for name in ("n_rows", "n_frames", "n_skipped_lines", "n_unreadable_cells")} == {
+        "n_rows": N_ROWS - 1,
+        "n_frames": N_ROWS - 1,
+        "n_skipped_lines": 4,
+        "n_unreadable_cells": 2,
+    }
+    header, *lines = (here / "out" / "labels.csv").read_text().splitlines()
+    assert header == "start_frame,end_frame,start_s,end_s,unit,motif,unit_score,motif_score"
+    units, motifs = (np.load(here / "out" / name / "day.npy") for name in ("units", "labels"))
+    assert (units.dtype, units.shape, motifs.shape) == (np.int32, (N_ROWS - 1,), (N_ROWS - 1,))
+    for line in lines:
+        start, stop, start_s, _, unit, motif, *_ = line.split(",")
+        assert float(start_s) == int(start) / 50
+        assert set(units[int(start) : int(stop)]) == {int(unit)}
+        assert set(motifs[int(start) : int(stop)]) == {int(motif)}
+    assert (units[len(lines) * STEP :] == -1).all()
+    skips = [event.evidence for event in read_journal(here / "out" / "events.jsonl") if event.kind == "skip"]
+    assert skips == [
+        {"row": 9, "line": 11, "n_lines": 1, "reason": "expected 2 cells, got 3"},
+        {"row": 198, "line": 201, "n_lines": 3, "reason": "expected 2 cells, got 1"},
+    ]
+
+
+@pytest.mark.usefixtures("fake")
+def test_json_lines_on_stdout_are_the_files(rondo: Command, here: Path, rows: Path, model: Path) -> None:
+    done = rondo("stream", model, "--source", rows, "--out", "out", "--json")
+    objects = [json.loads(line) for line in done.out.splitlines()]
+    labels, events = ([o for o in objects if o["type"] == kind] for kind in ("label", "event"))
+    assert [o["n"] for o in labels] == list(range(len(labels)))
+    assert [o["n"] for o in events] == list(range(len(events)))
+    lines = [",".join(str(value) for value in list(o.values())[2:]) for o in labels]
+    assert lines == (here / "out" / "labels.csv").read_text().splitlines()[1:]
+    kept = [json.loads(event.to_json()) for event in read_journal(here / "out" / "events.jsonl")]
+    assert [{k: v for k, v in o.items() if k not in ("type", "n")} for o in events] == kept
+    assert objects[-1]["type"] == "summary"
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize("chunk", [1, 7, 10_000])
+def test_chunks_do_not_matter(
+    rondo: Command, here: Path, rows: Path, model: Path, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rondo("stream", model, "--source", rows, "--out", "out")
+    monkeypatch.setattr(session, "CHUNK_ROWS", chunk)
+    assert rondo("stream", model, "--source", rows, "--out", "again").code == 0
+    assert written(here / "again") == written(here / "out")
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_finished_stream_says_so_and_stays(rondo: Command, here: Path, rows: Path, model: Path) -> None:
+    rondo("stream", model, "--source", rows, "--out", "out")
+    before = tree(here)
+    again = rondo("stream", model, "--source", rows, "--out", "out")
+    assert (again.code, again.err) == (0, "out: finished already, 899 rows; nothing to do\n")
+    assert tree(here) == before
+
+
+def test_the_real_stream_labels_as_the_batch_does(rondo: Command, here: Path, model: Path) -> None:
+    values = waves(2000, seed=6)
+    write_csv(here / "x.csv", values)
+    assert rondo("stream", model, "--source", "x.csv", "--out", "out").code == 0
+    units = np.load(here / "out" / "units" / "x.npy")
+    batch = Rondo.load(model).predict(Recording(values, rate=50, channels=("a", "b"))).units
+    assert units.shape == batch.shape
+    assert (units == batch).mean() > 0.7  # smoothed with a delay, scaled by the model: near, not equal
+
+
+# ------------------------------------------------------------ killed at any instant
+
+
+@pytest.fixture
+def killer(here: Path, request: pytest.FixtureRequest) -> Iterator[Killer]:
+    with Killer(here, request.param) as killer:
+        yield killer
+
+
+def uninterrupted(killer: Killer, here: Path, *arguments: object) -> tuple[dict[str, bytes | None], float]:
+    begun = time.monotonic()
+    assert killer.rondo(*arguments, "--out", here / "whole") == 0, killer.err.read_text()
+    return written(here / "whole"), time.monotonic() - begun
+
+
+def kill_until_done(killer: Killer, arguments: list[object], rng: np.random.Generator, longest_s: float) -> int:
+    """Kill at random, start again, until one run comes to its end; how many were killed."""
+    n_kills = 0
+    while (code := killer.rondo(*arguments, after_s=rng.uniform(0, longest_s))) == -signal.SIGKILL:
+        n_kills += 1
+        longest_s *= 1.02  # a run that never gets to its first checkpoint would go on for ever
+    assert code == 0, killer.err.read_text()
+    return n_kills
+
+
+@pytest.mark.parametrize("killer", [pytest.param("fake", marks=pytest.mark.slow), "real"], indirect=True)
+def test_killed_at_random_and_started_again(killer: Killer, here: Path, rows: Path, model: Path) -> None:
+    arguments: list[object] = ["stream", model, "--source", rows, "--every", 3]
+    whole, needed_s = uninterrupted(killer, here, *arguments)
+    rng, n_kills = np.random.default_rng(0), 0
+    for i in range(20):
+        n_kills += kill_until_done(killer, [*arguments, "--out", here / f"out{i}"], rng, needed_s)
+        assert written(here / f"out{i}") == whole
+        if n_kills >= 10:
+            return
+    pytest.fail(f"only {n_kills} of 20 runs were killed before their end")
+
+
+def run_to_its_end_with_a_death_at_every_step(
+    killer: Killer, here: Path, arguments: list[object], whole: dict[str, bytes | None], steps: range
+) -> int:
+    """One run for each step that touches the disk: killed there, started again; how many were killed."""
+    n_kills = 0
+    for step in steps:
+        out = here / f"out{step}"
+        code = killer.rondo(*arguments, "--out", out, at_call=step)
+        n_kills += code == -signal.SIGKILL
+        assert code == 0 or killer.rondo(*arguments, "--out", out) == 0, killer.err.read_text()
+        assert written(out) == whole, f"killed at step {step}"
+        if code == 0:
+            break
+    return n_kills
+
+
+@pytest.mark.parametrize("killer", ["fake"], indirect=True)
+def test_killed_at_the_steps_that_touch_the_disk(killer: Killer, here: Path, model: Path) -> None:
+    write_csv(here / "x.csv", waves(60))
+    arguments: list[object] = ["stream", model, "--source", here / "x.csv", "--every", 100]
+    whole, _ = uninterrupted(killer, here, *arguments)
+    assert run_to_its_end_with_a_death_at_every_step(killer, here, arguments, whole, range(0, 200, 5)) >= 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("killer", ["fake", "real"], indirect=True)
+def test_killed_at_every_step_that_touches_the_disk(killer: Killer, here: Path, model: Path) -> None:
+    write_csv(here / "x.csv", waves(160))
+    arguments: list[object] = ["stream", model, "--source", here / "x.csv", "--every", 4]
+    whole, _ = uninterrupted(killer, here, *arguments)
+    assert run_to_its_end_with_a_death_at_every_step(killer, here, arguments, whole, range(1000)) >= 40
+
+
+@pytest.mark.parametrize("killer", ["fake"], indirect=True)
+def test_killed_while_it_follows_a_file_that_grows(killer: Killer, here: Path, rows: Path, model: Path) -> None:
+    arguments: list[object] = ["stream", model, "--every", 3]
+    whole, _ = uninterrupted(killer, here, *arguments, "--source", rows)
+    text, growing = rows.read_bytes(), here / "live" / rows.name
+    growing.parent.mkdir()
+    growing.write_bytes(b"")
+    rng, done = np.random.default_rng(1), 0
+    for _ in range(6):
+        stop = min(len(text), done + int(rng.integers(0, len(text) // 3)))
+        with growing.open("ab") as file:
+            file.write(text[done:stop])
+        done = stop
+        order = [*arguments, "--source", growing, "--out", here / "out", "--follow"]
+        assert killer.rondo(*order, after_s=rng.uniform(0.1, 0.5)) == -signal.SIGKILL
+    growing.write_bytes(text)
+    assert killer.rondo(*arguments, "--source", growing, "--out", here / "out") == 0
+    assert written(here / "out") == whole
+
+
+@pytest.mark.usefixtures("fake")
+def test_labels_and_events_are_on_the_disk_before_the_checkpoint_that_counts_them(
+    rondo: Command, here: Path, rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    fsync, rename = os.fsync, Path.rename
+
+    def noted_fsync(descriptor: int) -> None:
+        steps.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        fsync(descriptor)
+
+    def noted_rename(path: Path, target: Path) -> Path:
+        steps.append("-> number" if Path(target).name.isdigit() else "")
+        return rename(path, target)
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(Path, "rename", noted_rename)
+    monkeypatch.setattr(session, "CHUNK_ROWS", 300)
+    assert rondo("stream", model, "--source", rows, "--out", "out", "--every", 50).code == 0
+    first, *later, last = " ".join(steps).split("-> number")[:-1]
+    assert "labels.csv" not in first  # there is a checkpoint before there is anything else
+    assert len(later) >= 2
+    assert all("labels.csv" in before and "events.jsonl" in before for before in [*later, last])
+    assert all(f".{name}.draft" in last for name in ("day.npy", "summary.json"))
+
+
+# ------------------------------------------------------------ asked to stop
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("killer", ["fake"], indirect=True)
+def test_asked_to_stop(killer: Killer, here: Path, rows: Path, model: Path, number: int) -> None:
+    arguments: list[object] = ["stream", model, "--source", rows]
+    whole, needed_s = uninterrupted(killer, here, *arguments)
+    order = [*arguments, "--out", here / "out"]
+    assert killer.rondo(*order, "--follow", after_s=2 * needed_s + 0.3, signal=number) == 0
+    assert killer.err.read_text().splitlines()[-1] == "stopped after 899 rows; the same command goes on from there"
+    assert not (here / "out" / "summary.json").exists()
+    assert killer.rondo(*order) == 0
+    assert "going on after 899 rows" in killer.err.read_text()
+    assert written(here / "out") == whole
+
+
+def test_a_live_pipe_that_is_closed_is_stopped_and_finished_without_follow(here: Path, rows: Path, model: Path) -> None:
+    command = [sys.executable, "-m", "rondo", "stream", str(model), "--source", "-", "--out", "out"]
+    with rows.open("rb") as text:
+        live = subprocess.run([*command, "--follow"], stdin=text, capture_output=True, check=False, timeout=60)
+    assert live.returncode == 0, live.stderr
+    assert live.stderr.splitlines()[-1] == b"stopped after 899 rows; the same command goes on from there"
+    assert not (here / "out" / "summary.json").exists()
+    last = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60)
+    assert last.returncode == 0, last.stderr
+    assert np.load(here / "out" / "units" / "stdin.npy").shape == (N_ROWS - 1,)
+
+
+# ------------------------------------------------------------ what goes wrong
+
+
+def refused(outcome: tuple[int, str, str], message: str) -> None:
+    code, out, err = outcome
+    said = [line for line in err.splitlines() if line.startswith("error: ")]
+    assert (code, out, len(said)) == (2, "", 1)
+    assert message in said[0]
+    assert err.splitlines()[-1] == said[0]
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_checkpoint_of_another_model(rondo: Command, here: Path, rows: Path, model: Path) -> None:
+    rondo("stream", model, "--source", rows, "--out", "out")
+    before = tree(here / "out")
+    other = Rondo(window=40, step=20, settings={"evidence": {"surrogates": 0}}, seed=9, device="cpu")
+    other.fit(Recording(waves(1200, seed=3), rate=50, channels=("a", "b"))).save(here / "other")
+    refused(rondo("stream", "other", "--source", rows, "--out", "out"), "a checkpoint of another model")
+    assert tree(here / "out") == before
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_checkpoint_of_another_source(rondo: Command, here: Path, rows: Path, model: Path) -> None:
+    rondo("stream", model, "--source", rows, "--out", "out")
+    write_csv(here / "night.csv", waves(100))
+    refused(rondo("stream", model, "--source", "night.csv", "--out", "out"), "a checkpoint of another source")
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_damaged_checkpoint(rondo: Command, here: Path, rows: Path, model: Path) -> None:
+    rondo("stream", model, "--source", rows, "--out", "out")
+    manifest = next((here / "out" / "checkpoint").glob("*/manifest.json"))
+    manifest.write_text(manifest.read_text().replace('"n_rows": 899', '"n_rows": 898'))
+    refused(rondo("stream", model, "--source", rows, "--out", "out"), "edited since it was saved")
+
+
+@pytest.mark.usefixtures("fake")
+def test_files_that_are_not_those_of_the_checkpoint(rondo: Command, here: Path, rows: Path, model: Path) -> None:
+    rondo("stream", model, "--source", rows, "--out", "out")
+    (here / "out" / "labels.csv").write_text("mine\n")
+    refused(rondo("stream", model, "--source", rows, "--out", "out"), "bytes that the checkpoint counts")
+    assert (here / "out" / "labels.csv").read_text() == "mine\n"
+
+
+@pytest.mark.usefixtures("fake")
+def test_an_output_folder_with_something_else(rondo: Command, here: Path, rows: Path, model: Path) -> None:
+    (here / "out").mkdir()
+    (here / "out" / "notes.txt").write_text("mine")
+    before = tree(here)
+    refused(rondo("stream", model, "--source", rows, "--out", "out"), "it holds 'notes.txt' already")
+    assert tree(here) == before
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize("source", ["no.csv", "lacking.csv", "empty"])
+def test_a_source_that_cannot_be_read_leaves_nothing(rondo: Command, here: Path, model: Path, source: str) -> None:
+    (here / "lacking.csv").write_text("a,c\n1,2\n")
+    (here / "empty").mkdir()
+    expected = {"no.csv": "there is no such file", "lacking.csv": "lacks the channel(s) 'b'", "empty": "no files"}
+    before = tree(here)
+    refused(rondo("stream", model, "--source", source, "--out", "out"), expected[source])
+    assert tree(here) == before
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_checkpoint_folder_that_cannot_be_written(rondo: Command, here: Path, rows: Path, model: Path) -> None:
+    (here / "file").write_text("")
+    before = tree(here)
+    place = ("--checkpoint", "file/checkpoint")
+    refused(rondo("stream", model, "--source", rows, "--out", "out", *place), "checkpoint cannot be written")
+    assert tree(here) == before
+
+
+@pytest.mark.usefixtures("fake")
+def test_two_at_once(rondo: Command, here: Path, rows: Path, model: Path) -> None:
+    with checkpoint_module.locked(here / "out" / "checkpoint"):
+        refused(rondo("stream", model, "--source", rows, "--out", "out"), "another process is writing")
+
+
+@pytest.mark.usefixtures("fake")
+@pytest.mark.parametrize("step", ["write", "fsync"])
+@pytest.mark.parametrize("n_good", [0, 1, 2, 3, 5, 8, 13, 21, 34])
+def test_a_full_disk_loses_nothing(
+    rondo: Command, here: Path, rows: Path, model: Path, step: str, n_good: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("stream", model, "--source", rows, "--every", 30)
+    monkeypatch.setattr(session, "CHUNK_ROWS", 100)
+    assert rondo(*arguments, "--out", "whole").code == 0
+    left, real = [n_good], getattr(os, step)
+
+    def full(*given: object) -> object:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(*given)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, step, full)
+        outcome = rondo(*arguments, "--out", "out")
+    if outcome.code:
+        refused(outcome, "No space left on device")
+    assert rondo(*arguments, "--out", "out").code == 0
+    assert written(here / "out") == written(here / "whole")
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_source_that_disappears_loses_nothing(
+    rondo: Command, here: Path, rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert rondo("stream", model, "--source", rows, "--out", "whole").code == 0
+    text = rows.read_bytes()
+    rows.write_bytes(text[: len(text) // 2])
+    real = file_tail.TableFile.is_at
+
+    def gone(self: file_tail.TableFile, path: Path) -> bool:
+        path.unlink(missing_ok=True)
+        return real(self, path)
+
+    monkeypatch.setattr(file_tail.Patience.__init__, "__defaults__", (0.2,))
+    with monkeypatch.context() as patched:
+        patched.setattr(file_tail.TableFile, "is_at", gone)
+        refused(rondo("stream", model, "--source", rows, "--out", "out", "--follow"), "it has disappeared")
+    rows.write_bytes(text)
+    again = rondo("stream", model, "--source", rows, "--out", "out")
+    assert (again.code, again.err.splitlines()[0][:15]) == (0, "going on after ")
+    assert written(here / "out") == written(here / "whole")
+
+
+def test_help_is_there(rondo: Command) -> None:
+    shown = rondo("stream", "--help")
+    assert shown.code == 0
+    assert all(name in shown.out for name in ("--source", "--out", "--checkpoint", "--follow", "--json"))

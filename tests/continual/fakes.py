@@ -1,0 +1,84 @@
+"""A stream that learns nothing, with the interface of the real one: quick, exact, and with every kind of state.
+
+Rows are cut into windows of 8 every 4; a window is labelled by the rounded mean of its numbers, two windows later.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.continual.checkpoint import Checkpoint
+from rondo.continual.events import Event
+
+LENGTH, STEP, DELAY = 8, 4, 2
+
+
+class FakeDecision(NamedTuple):
+    window: int
+    start_frame: int
+    stop_frame: int
+    unit: int
+    motif: int
+    unit_score: float
+    motif_score: float
+
+
+class FakeReport(NamedTuple):
+    decisions: list[FakeDecision]
+    events: list[Event]
+
+
+class FakeStream:
+    """Row after row; what comes out does not depend on how the rows are cut into chunks."""
+
+    def __init__(self, n_channels: int) -> None:
+        self.rows = np.zeros((0, n_channels), np.float32)  # of the window that is not whole yet, NaN and all
+        self.means: list[float] = []  # of windows that await their label
+        self.n_windows = 0
+        self.seen: list[int] = []
+
+    @classmethod
+    def of(cls, model: Any, found: Checkpoint | None) -> FakeStream:
+        """Stands for `rondo.live.session.stream_of`."""
+        stream = cls(len(model.preprocessor_.channels))
+        if found is not None:
+            plain = found.plain["stream"]
+            stream.rows = np.asarray(found.tensors["rows"], np.float32)
+            stream.means = np.asarray(found.tensors["means"], np.float64).tolist()
+            stream.n_windows, stream.seen = plain["n_windows"], list(plain["seen"])
+        return stream
+
+    def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
+        tensors = {"rows": self.rows, "means": np.array(self.means, np.float64)}
+        return tensors, {"n_windows": self.n_windows, "seen": self.seen}
+
+    def feed(self, values: NDArray[np.float32], times_s: NDArray[np.float64] | None = None) -> FakeReport:
+        report = FakeReport([], [])
+        for row in values:
+            self.rows = np.concatenate([self.rows, row[None]])
+            if len(self.rows) == LENGTH:
+                self.means.append(float(np.nan_to_num(self.rows.astype(np.float64)).mean()))
+                self.rows = self.rows[STEP:]
+                self._decide(report, DELAY)
+        return report
+
+    def finish(self) -> FakeReport:
+        report = FakeReport([], [])
+        self._decide(report, 0)
+        return report
+
+    def _decide(self, report: FakeReport, delay: int) -> None:
+        while len(self.means) > delay:
+            mean, number = self.means.pop(0), self.n_windows
+            unit = -1 if mean > 1 else round(4 * mean) % 7
+            start = number * STEP
+            report.decisions.append(FakeDecision(number, start, start + STEP, unit, unit // 2, mean, mean / 3))
+            if unit not in self.seen:
+                self.seen.append(unit)
+                report.events.append(Event("promote", "unit", start, None, (unit,), {"mean": mean}))
+            if number % 16 == 0:
+                report.events.append(Event("refine", "unit", start, number / 10, (unit,), {"n": number, "mean": mean}))
+            self.n_windows += 1

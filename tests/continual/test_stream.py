@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rondo import Rondo
+from rondo.continual.events import Event
+from rondo.continual.stream import Stream
+from rondo.continual.updater import Decision
+from rondo.data.labels import OTHER
+from rondo.data.planted_plan import Novelty
+from rondo.data.recording import Recording
+from rondo.data.synthetic import PlantedStream, StreamPlan, plant
+
+QUICK = {"evidence.surrogates": 0}
+PLAN = StreamPlan(n_units=9, n_motifs=6, novelty=(Novelty(at=0.4, n_motifs=1, n_units=1),))
+NEW_UNIT = 8
+Output = tuple[list[Decision], list[Event]]
+
+
+@pytest.fixture(scope="module")
+def planted() -> PlantedStream:
+    return plant(PLAN, n_frames=40_000, seed=1)
+
+
+@pytest.fixture(scope="module")
+def model(planted: PlantedStream) -> Rondo:
+    return Rondo(window=75, step=18, settings=QUICK).fit(Recording(planted.recording.values[:8_000], rate=50))
+
+
+@pytest.fixture(scope="module")
+def rest(planted: PlantedStream) -> np.ndarray:
+    return planted.recording.values[8_000:]
+
+
+def fed(stream: Stream, values: np.ndarray, cuts: Sequence[int]) -> Output:
+    decisions: list[Decision] = []
+    events: list[Event] = []
+    for start, stop in pairwise([0, *cuts, len(values)]):
+        report = stream.feed(values[start:stop])
+        decisions += report.decisions
+        events += report.events
+    report = stream.finish()
+    return decisions + report.decisions, events + report.events
+
+
+def stopped(model: Rondo, stream: Stream) -> Stream:
+    """Written down, and read by another process."""
+    tensors, plain = stream.state()
+    copied: dict[str, Any] = {name: tensor.copy() for name, tensor in tensors.items()}
+    return Stream.restore(model.stream(), copied, json.loads(json.dumps(plain)))
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.data())
+def test_any_chunks_give_the_same_labels_events_and_state(model: Rondo, rest: np.ndarray, data: st.DataObject) -> None:
+    values = rest[:9_000].copy()
+    values[500::700, 2] = np.nan  # bridged, again and again, also while units are refined
+    values[3_000:3_200] = np.nan  # a boundary
+    whole, parts = model.stream(), model.stream()
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(values)), max_size=12)))
+    assert fed(whole, values, []) == fed(parts, values, cuts)
+    for own, other in zip(whole.state()[0].values(), parts.state()[0].values(), strict=True):
+        npt.assert_array_equal(own, other)
+    assert whole.state()[1] == parts.state()[1]
+
+
+def test_one_frame_at_a_time_is_the_same(model: Rondo, rest: np.ndarray) -> None:
+    values = rest[:800]
+    assert fed(model.stream(), values, range(1, 800)) == fed(model.stream(), values, [])
+
+
+def test_a_suffix_changes_no_label_before_it(model: Rondo, rest: np.ndarray) -> None:
+    short, long = model.stream(), model.stream()
+    early = short.feed(rest[:4_000]).decisions
+    assert long.feed(rest[:9_000]).decisions[: len(early)] == early
+
+
+@pytest.mark.parametrize("at", [0, 10, 75, 1_001, 3_100, 5_999])
+def test_stopped_and_restored_it_goes_on_as_if_nothing_had_been(model: Rondo, rest: np.ndarray, at: int) -> None:
+    values = rest[:6_000].copy()
+    values[3_000:3_200] = np.nan
+    plain = model.stream()
+    expected = [plain.feed(values[:at]), plain.feed(values[at:]), plain.finish()]
+    first = model.stream()
+    found = [first.feed(values[:at])]
+    second = stopped(model, first)
+    found += [second.feed(values[at:])]
+    found += [stopped(model, second).finish()]
+    assert found == expected
+
+
+def test_a_unit_that_recurs_is_promoted_and_one_that_does_not_is_not(
+    model: Rondo, planted: PlantedStream, rest: np.ndarray
+) -> None:
+    decisions, events = fed(model.stream(), rest, [])
+    promoted = [event for event in events if (event.kind, event.level) == ("promote", "unit")]
+    assert len(promoted) == 1
+    (unit,) = promoted[0].ids
+    assert unit not in model.unit_model_.ids and unit >= model.unit_model_.vocabulary.next_id
+    own = [decision for decision in decisions if decision.unit == unit]
+    assert own and min(decision.window for decision in own) >= promoted[0].evidence["first_window"]
+    truth = planted.unit_truth[8_000:]
+    centres = [min(decision.start_frame + 9, truth.size - 1) for decision in own]
+    assert np.mean(truth[centres] == NEW_UNIT) > 0.7
+    assert all(decision.motif not in model.motif_model_.ids for decision in own if decision.unit_score)
+
+
+def test_a_burst_is_never_promoted(model: Rondo, rest: np.ndarray) -> None:
+    values = rest[:6_000].copy()
+    noise = np.random.default_rng(0).normal(scale=2, size=(1_500, values.shape[1]))
+    values[2_000:3_500] += noise.astype(np.float32)
+    stream = model.stream()
+    decisions, events = fed(stream, values, [])
+    assert not [event for event in events if event.kind in ("promote", "merge")]
+    inside = [decision.unit for decision in decisions if 2_200 < decision.start_frame < 3_300]
+    assert np.mean(np.array(inside) == OTHER) > 0.9
+    assert stream.updater.buffer.clusters
+
+
+def test_known_windows_keep_their_units(model: Rondo, planted: PlantedStream) -> None:
+    """On what the model was fitted on, the stream says what predict says, but for windows at a boundary."""
+    values = planted.recording.values[:8_000]
+    decisions, _ = fed(model.stream(), values, [])
+    predicted = model.predict(Recording(values, rate=50)).units
+    middles = np.array([(decision.start_frame + decision.stop_frame) // 2 for decision in decisions])
+    agree = np.array([decision.unit for decision in decisions]) == predicted[middles]
+    assert agree.mean() > 0.85
+
+
+def test_decisions_cover_the_stream_in_order(model: Rondo, rest: np.ndarray) -> None:
+    decisions, _ = fed(model.stream(), rest[:3_000], [700])
+    assert [decision.window for decision in decisions] == list(range(len(decisions)))
+    for before, after in pairwise(decisions):
+        assert before.stop_frame == after.start_frame
+    assert decisions[0].start_frame == 0 and decisions[-1].stop_frame == 3_000
+    assert all(0 <= decision.unit_score <= 1 for decision in decisions)
+
+
+def test_decisions_cover_every_stretch_that_holds_a_window(model: Rondo, rest: np.ndarray) -> None:
+    values = rest[:3_000].copy()
+    values[1_000:1_100] = np.nan
+    values[1_150:1_250] = np.nan  # between the gaps there is room for no window
+    decisions, _ = fed(model.stream(), values, [])
+    covered = np.zeros(3_000, dtype=int)
+    for decision in decisions:
+        covered[decision.start_frame : decision.stop_frame] += 1
+    expected = np.ones(3_000, dtype=int)
+    expected[1_000:1_250] = 0
+    npt.assert_array_equal(covered, expected)
+
+
+def test_memory_does_not_grow(model: Rondo, rest: np.ndarray) -> None:
+    stream = model.stream()
+    sizes = []
+    for _ in range(4):
+        stream.feed(rest[:6_000])
+        tensors, plain = stream.state()
+        sizes.append((sum(tensor.nbytes for tensor in tensors.values()), len(json.dumps(plain))))
+    most = max(nbytes for nbytes, _ in sizes[1:])
+    assert most < 1.2 * sizes[1][0] + 200_000
+    assert max(length for _, length in sizes) < 20_000
+
+
+def test_partial_fit_is_the_stream_and_leaves_the_model(model: Rondo, rest: np.ndarray) -> None:
+    expected = model.stream()
+    before = {name: tensor.copy() for name, tensor in model.unit_model_.tensors().items()}
+    for part in np.split(rest[:4_000], 4):
+        assert model.partial_fit(Recording(part, rate=50)) == expected.feed(part)
+    for name, tensor in model.unit_model_.tensors().items():
+        npt.assert_array_equal(tensor, before[name])
+    del model.stream_

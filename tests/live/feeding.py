@@ -1,0 +1,77 @@
+"""How the tests read a source: to its end, in chunks of any size, perhaps over many restarts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.live.base import Bookmark, Rows, Skip, Source
+
+
+class Taken(NamedTuple):
+    """All that a source gave."""
+
+    values: NDArray[np.float32]
+    times_s: NDArray[np.float64] | None
+    skipped: list[tuple[int, Skip]]  # with the number of the row that follows
+    n_unreadable: int
+
+
+def taken(chunks: list[Rows]) -> Taken:
+    """Chunks joined: what must not depend on how they were cut."""
+    n_rows, skipped = 0, []
+    for rows in chunks:
+        skipped += [(n_rows, skip) for skip in rows.skipped]
+        n_rows += len(rows.values)
+    full = [rows for rows in chunks if len(rows.values)]
+    values = np.concatenate([rows.values for rows in full]) if full else np.zeros((0, 0), np.float32)
+    times = [rows.times_s for rows in full if rows.times_s is not None]
+    return Taken(values, np.concatenate(times) if times else None, skipped, sum(rows.n_unreadable for rows in chunks))
+
+
+def read_now(source: Source, at_most: int = 1000) -> list[Rows]:
+    """All that is there now."""
+    chunks = []
+    while (rows := source.read(at_most)) is not None:
+        assert len(rows.values) <= at_most
+        chunks.append(rows)
+    return chunks
+
+
+def read_to_end(source: Source, at_most: int = 1000) -> Taken:
+    with closing(source):
+        chunks = read_now(source, at_most)
+        assert source.ended
+    return taken(chunks)
+
+
+def read_with_restarts(open_at: Callable[[Bookmark | None], Source], at_most: int) -> Taken:
+    """Open, read once, close, open at the bookmark, and so on: a process that is killed after every chunk."""
+    chunks, bookmark = [], None
+    while True:
+        with closing(open_at(bookmark)) as source:
+            rows = source.read(at_most)
+            bookmark = json.loads(json.dumps(source.bookmark()))
+            ended = source.ended
+        if rows is not None:
+            chunks.append(rows)
+        if ended:
+            return taken(chunks)
+
+
+def assert_same(some: Taken, other: Taken) -> None:
+    assert some.values.tobytes() == other.values.tobytes()
+    assert (some.times_s is None) == (other.times_s is None)
+    if some.times_s is not None and other.times_s is not None:
+        assert some.times_s.tobytes() == other.times_s.tobytes()
+    assert some.skipped == other.skipped
+    assert some.n_unreadable == other.n_unreadable
+
+
+def as_json_lines(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> bytes:
+    return "".join(json.dumps(dict(zip(header, row, strict=True))) + "\n" for row in rows).encode()

@@ -1,0 +1,111 @@
+"""Standard input: read as it comes, passed over when it comes again, live when it is followed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from rondo.errors import ModelError
+from rondo.live.base import Bookmark, Skip
+from rondo.live.stdin import StandardInput
+from tests.live.feeding import assert_same, read_now, read_to_end, taken
+
+CHANNELS = ("a", "b")
+TEXT = b"a,b\n1,2\n3,4\nbad\n5,6\n7,8"
+
+
+@contextmanager
+def pipe() -> Iterator[tuple[int, int]]:
+    ends = os.pipe()
+    try:
+        yield ends
+    finally:
+        for end in ends:
+            try:
+                os.close(end)
+            except OSError:  # the test has closed it
+                continue
+
+
+def opened(text: bytes, bookmark: Bookmark | None = None, *, follow: bool = False) -> StandardInput:
+    """A pipe that holds the text and is closed; what it leaves open is little, and ends with the process."""
+    out, into = os.pipe()
+    os.write(into, text)
+    os.close(into)
+    return StandardInput(CHANNELS, follow=follow, bookmark=bookmark, descriptor=out)
+
+
+@pytest.mark.parametrize("at_most", [1, 2, 100])
+def test_chunks_do_not_matter(at_most: int) -> None:
+    assert_same(read_to_end(opened(TEXT), at_most), read_to_end(opened(TEXT), 1000))
+    assert read_to_end(opened(TEXT)).values[:, 0].tolist() == [1, 3, 5, 7]
+
+
+def test_json_lines() -> None:
+    assert read_to_end(opened(b'{"a":1,"b":2}\n{"b":4,"a":3}\n')).values.tolist() == [[1, 2], [3, 4]]
+
+
+def test_nothing_waits_for_bytes_that_have_not_come() -> None:
+    with pipe() as (out, into):
+        source = StandardInput(CHANNELS, follow=False, descriptor=out)
+        assert source.read(10) is None
+        os.write(into, TEXT[:9])
+        assert len(taken(read_now(source)).values) == 1
+        begun = time.monotonic()
+        source.wait(0.05)
+        assert time.monotonic() - begun >= 0.04
+        os.write(into, TEXT[9:])
+        source.wait(60)
+        assert [rows.values[:, 0].tolist() for rows in read_now(source)] == [[3], [5]]
+        assert not source.ended
+        os.close(into)
+        assert [rows.values[:, 0].tolist() for rows in read_now(source)] == [[7]]
+        assert source.ended
+
+
+@pytest.mark.parametrize("n_chunks", range(5))
+def test_piped_in_again_it_goes_on(n_chunks: int) -> None:
+    first = opened(TEXT)
+    before = [rows for _ in range(n_chunks) if (rows := first.read(1)) is not None]
+    after = read_now(opened(TEXT, first.bookmark()))
+    assert_same(taken(before + after), read_to_end(opened(TEXT)))
+
+
+def test_stopped_while_passing_over_nothing_is_forgotten() -> None:
+    first = opened(TEXT)
+    read_now(first, 3)
+    with pipe() as (out, into):
+        os.write(into, TEXT[:9])
+        second = StandardInput(CHANNELS, follow=False, bookmark=first.bookmark(), descriptor=out)
+        assert second.read(10) is None
+        assert second.bookmark() == first.bookmark()
+
+
+@pytest.mark.parametrize(("text", "why"), [(b"a,b\n1,2\n9,4\n5,6\n", "they differ"), (b"a,b\n1,2\n", "only 8 of 12")])
+def test_something_else_piped_in_is_refused(text: bytes, why: str) -> None:
+    first = opened(TEXT)
+    first.read(2)
+    with pytest.raises(ModelError, match=why):
+        read_now(opened(text, first.bookmark()))
+
+
+def test_a_live_pipe_goes_on_with_new_rows_and_says_so() -> None:
+    first = opened(TEXT, follow=True)
+    first.read(2)
+    second = opened(b"b,a\n10,9\n", first.bookmark(), follow=True)
+    found = taken(read_now(second))
+    assert found.values.tolist() == [[9, 10]]
+    assert found.skipped == [(0, Skip(1, 0, "begun anew after a restart; rows sent meanwhile are lost"))]
+    assert second.bookmark()["position"] == first.bookmark()["position"] + 9
+
+
+def test_a_live_pipe_can_be_finished_with_nothing() -> None:
+    first = opened(TEXT, follow=True)
+    first.read(2)
+    last = opened(b"", first.bookmark(), follow=False)
+    assert taken(read_now(last)).values.size == 0
+    assert last.ended
