@@ -24,6 +24,7 @@ class FakeDecision(NamedTuple):
     motif: int
     unit_score: float
     motif_score: float
+    start_s: float | None = None
 
 
 class FakeReport(NamedTuple):

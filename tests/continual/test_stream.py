@@ -158,6 +158,19 @@ def test_decisions_cover_every_stretch_that_holds_a_window(model: Rondo, rest: n
     npt.assert_array_equal(covered, expected)
 
 
+def test_decisions_and_events_have_the_time_of_the_data(model: Rondo, rest: np.ndarray) -> None:
+    times = 1e9 + np.arange(4_000) / 50
+    times[2_000:] += 3_600  # an hour later
+    stream = model.stream()
+    reports = [stream.feed(rest[:4_000], times), stream.finish()]
+    decisions = [decision for report in reports for decision in report.decisions]
+    starts = np.array([decision.start_frame for decision in decisions])
+    offset_s = [decision.start_s - 1e9 - decision.start_frame / 50 for decision in decisions]  # type: ignore[operator]
+    npt.assert_allclose(offset_s, np.where(starts < 2_000, 0, 3_600), atol=1e-3)
+    gaps = [event for report in reports for event in report.events if event.kind == "gap"]
+    assert gaps and all(event.time_s is not None for event in gaps)
+
+
 def test_memory_does_not_grow(model: Rondo, rest: np.ndarray) -> None:
     stream = model.stream()
     sizes = []

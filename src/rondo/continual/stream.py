@@ -73,11 +73,11 @@ class Stream:
         self._next_frame = prepared.first_frame + len(prepared.values)
 
     def _add(self, report: StreamReport, found: tuple[list[Decision], list[Event]]) -> None:
-        report.decisions.extend(found[0])
+        report.decisions.extend(own._replace(start_s=self.time_of(own.start_frame)) for own in found[0])
         report.events.extend(replace(event, time_s=self.time_of(event.frame)) for event in found[1])
 
     def time_of(self, frame: int) -> float | None:
-        """Seconds of a frame of the present stretch, as the data have them; None without a clock."""
+        """Seconds of a frame of the present stretch, counted from its first one by the clock; None without a clock."""
         first, time_s = self._origin
         return None if time_s is None or not self.rate else float(time_s + (frame - first) / self.rate)
 

@@ -61,6 +61,7 @@ class Decision(NamedTuple):
     motif: int
     unit_score: float
     motif_score: float
+    start_s: float | None = None  # by the clock of the data, where they have one
 
 
 class _Open(NamedTuple):

@@ -44,6 +44,8 @@ class Decision(Protocol):
     def unit_score(self) -> float: ...
     @property
     def motif_score(self) -> float: ...
+    @property
+    def start_s(self) -> float | None: ...
 
 
 Label = Mapping[str, float | int | None]
@@ -51,9 +53,12 @@ Label = Mapping[str, float | int | None]
 
 
 def label_of(decision: Decision, rate: float | None) -> Label:
-    """A decision as it is written; seconds are frames over the rate of the model, None where it has none."""
+    """A decision as it is written; seconds by the clock of the data, else frames over the rate, if there is one."""
     start, stop = int(decision.start_frame), int(decision.stop_frame)
-    start_s, stop_s = (None if rate is None else round(frame / rate, 6) for frame in (start, stop))
+    start_s = stop_s = None
+    if rate is not None:
+        begun = start / rate if decision.start_s is None else decision.start_s
+        start_s, stop_s = round(begun, 6), round(begun + (stop - start) / rate, 6)
     scores = (float(f"{score:.6g}") for score in (decision.unit_score, decision.motif_score))
     row = (start, stop, start_s, stop_s, int(decision.unit), int(decision.motif), *scores)
     return dict(zip(COLUMNS, row, strict=True))
