@@ -12,23 +12,13 @@ from numpy.typing import NDArray
 
 from rondo.continual.checkpoint import Checkpoint
 from rondo.continual.events import Event
+from rondo.continual.updater import Decision
 
 LENGTH, STEP, DELAY = 8, 4, 2
 
 
-class FakeDecision(NamedTuple):
-    window: int
-    start_frame: int
-    stop_frame: int
-    unit: int
-    motif: int
-    unit_score: float
-    motif_score: float
-    start_s: float | None = None
-
-
 class FakeReport(NamedTuple):
-    decisions: list[FakeDecision]
+    decisions: list[Decision]
     events: list[Event]
 
 
@@ -76,7 +66,7 @@ class FakeStream:
             mean, number = self.means.pop(0), self.n_windows
             unit = -1 if mean > 1 else round(4 * mean) % 7
             start = number * STEP
-            report.decisions.append(FakeDecision(number, start, start + STEP, unit, unit // 2, mean, mean / 3))
+            report.decisions.append(Decision(number, start, start + STEP, unit, unit // 2, mean, mean / 3))
             if unit not in self.seen:
                 self.seen.append(unit)
                 report.events.append(Event("promote", "unit", start, None, (unit,), {"mean": mean}))
