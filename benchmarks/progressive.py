@@ -6,7 +6,7 @@ DATA holds a folder of .npz recordings (`X`, and `y` for scoring) per set. Every
 window statistics for Rondo, DenStream and DBSTREAM, its own network for Time2State@20. H and forgetting (M_f) are those
 of class recall; H is a mean over the recordings in which a class appears after the first 20 %. `planted` are 8 streams
 of 33 minutes in which two units appear at 40 % and 60 %: `found` counts the new units that a promoted one stands for,
-`false` the promoted ones that stand for nothing new.
+`false` the promoted ones that stand for nothing new, `delay` is how often a new unit had come when it was promoted.
 """
 
 from __future__ import annotations
@@ -91,11 +91,30 @@ METHODS: dict[str, Callable[[Case], tuple[NDArray[np.int32], list[Event]]]] = {
 }
 
 
-def novelty(labels: NDArray[np.int32], classes: NDArray[Any], events: list[Event]) -> tuple[int, int]:
-    """New units that a promoted one stands for, and promoted ones that stand for nothing new."""
-    promoted = [event.ids[0] for event in events if (event.kind, event.level) == ("promote", "unit")]
-    stands_for = [int(np.bincount(classes[labels == id] + 1).argmax()) - 1 for id in promoted if (labels == id).any()]
-    return len(set(stands_for) & set(NEW_UNITS)), sum(own not in NEW_UNITS for own in stands_for)
+class Found(NamedTuple):
+    """New units that a promoted one stands for, promoted ones that stand for nothing new, visits before promotion."""
+
+    new: set[int]
+    n_false: int
+    delays: list[int]
+
+
+def novelty(case: Case, labels: NDArray[np.int32], events: list[Event]) -> Found:
+    offset = int(SHARE * case.recording.n_frames) - case.window
+    new: set[int] = set()
+    n_false, delays = 0, []
+    for event in events:
+        own = case.classes[labels == event.ids[0]] if (event.kind, event.level) == ("promote", "unit") else None
+        if own is None or not own.size:
+            continue
+        stands_for = int(np.bincount(own + 1).argmax()) - 1
+        if stands_for in NEW_UNITS:
+            new.add(stands_for)
+            before = case.classes[: event.frame + offset] == stands_for
+            delays.append(int((before[1:] & ~before[:-1]).sum()))
+        else:
+            n_false += 1
+    return Found(new, n_false, delays)
 
 
 def main() -> None:
@@ -107,7 +126,7 @@ def main() -> None:
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     stages = ("h_40", "h_60", "h_80", "h_100", "forgetting")
-    names = (*COLUMNS, *stages, "promoted", "found", "false", "CPU-s")
+    names = (*COLUMNS, *stages, "promoted", "found", "false", "delay", "CPU-s")
     print("| set | method | " + " | ".join(names) + " |\n" + "|---" * (len(names) + 2) + "|", flush=True)
     for name in given.sets:
         cases = cases_of(name, given.data, given.limit)
@@ -119,16 +138,18 @@ def main() -> None:
                 case.recording.id: (case.classes, labels) for case, (labels, _) in zip(cases, results, strict=True)
             }
             scores, continual = evaluate(pairs).as_dict(), evaluate_continual(pairs).as_dict()["recall"]
-            found = [
-                novelty(labels, case.classes, events) for case, (labels, events) in zip(cases, results, strict=True)
-            ]
+            found = [novelty(case, *result) for case, result in zip(cases, results, strict=True)]
             promoted = sum(
                 (event.kind, event.level) == ("promote", "unit") for _, events in results for event in events
             )
             cells = [f"{scores[key]:.2f}" if key == "seg_ratio" else f"{scores[key]:.1f}" for key in COLUMNS]
             cells += ["-" if continual[key] is None else f"{continual[key]:.1f}" for key in stages]
-            n_found, n_false = (sum(column) for column in zip(*found, strict=True))
-            of_planted = [f"{n_found} of {2 * len(cases)}", str(n_false)] if name == "planted" else ["", ""]
+            of_planted = [""] * 3
+            if name == "planted":
+                delays = [delay for own in found for delay in own.delays]
+                n_new = sum(len(own.new) for own in found)
+                of_planted = [f"{n_new} of {2 * len(cases)}", str(sum(own.n_false for own in found))]
+                of_planted.append(f"{np.mean(delays):.1f}" if delays else "")
             print(
                 f"| {name} | {method} | " + " | ".join([*cells, str(promoted), *of_planted, f"{seconds:.1f}"]) + " |",
                 flush=True,
