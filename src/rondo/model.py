@@ -123,6 +123,7 @@ class Rondo:
         self.window_length_frames_, self.step_frames_, self.rate_ = length, step, rate
         fit_profile = FitProfile.of(np.concatenate([timeline.distances for timeline in timelines]))
         self.provenance_ = provenance_of(recordings) | {"fit_profile": fit_profile.as_json()}
+        self._forget_stream()
         return self
 
     def fit_motifs(self, recordings: Any, *, resample: bool = False, progress: Progress | None = None) -> Rondo:
@@ -147,6 +148,7 @@ class Rondo:
         self.motif_model_, self.evidence_ = motifs, evidence
         refitted = {"motifs_refitted_on": provenance_of(recordings)["recordings"], "motifs_refit_seed": chosen.seed}
         self.provenance_ = self.provenance_ | refitted
+        self._forget_stream()
         return self
 
     # ------------------------------------------------------------ a stream that keeps coming
@@ -170,9 +172,21 @@ class Rondo:
         """
         if not hasattr(self, "stream_"):
             self.stream_ = self.stream()
+        if isinstance(chunk, np.ndarray):  # as it is: a chunk may well be missing throughout
+            return self.stream_.feed(chunk)
         (recording,) = as_recordings(chunk if _are_several(chunk) else [chunk])
-        values = recording.values if recording.is_unnamed else select(recording, self.preprocessor_.channels)
-        return self.stream_.feed(values, recording.timestamps_s)
+        if self.rate_ is not None and recording.rate is not None:
+            _common_rate([recording], self.rate_, "a stream cannot be resampled; fit a model at its rate")
+        channels = self.preprocessor_.channels
+        by_position = recording.is_unnamed and set(recording.channels) != set(channels)
+        return self.stream_.feed(
+            recording.values if by_position else select(recording, channels), recording.timestamps_s
+        )
+
+    def _forget_stream(self) -> None:
+        """What a stream learned, it learned about the vocabularies before."""
+        if hasattr(self, "stream_"):
+            del self.stream_
 
     # ------------------------------------------------------------ reading
 

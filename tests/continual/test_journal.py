@@ -58,7 +58,7 @@ def test_a_journal_that_ends_well_gives_no_note(path: Path) -> None:
     path.write_text(some_events(1)[0].to_json() + "\n", encoding="utf-8")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        read_journal(path)
+        assert read_journal(path) == some_events(1)
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"\xff", b'{"kind": "promote"}'])

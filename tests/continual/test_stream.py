@@ -19,6 +19,7 @@ from rondo.data.labels import OTHER
 from rondo.data.planted_plan import Novelty
 from rondo.data.recording import Recording
 from rondo.data.synthetic import PlantedStream, StreamPlan, plant
+from rondo.errors import RecordingError
 
 QUICK = {"evidence.surrogates": 0}
 PLAN = StreamPlan(n_units=9, n_motifs=6, novelty=(Novelty(at=0.4, n_motifs=1, n_units=1),))
@@ -190,4 +191,24 @@ def test_partial_fit_is_the_stream_and_leaves_the_model(model: Rondo, rest: np.n
         assert model.partial_fit(Recording(part, rate=50)) == expected.feed(part)
     for name, tensor in model.unit_model_.tensors().items():
         npt.assert_array_equal(tensor, before[name])
+    del model.stream_
+
+
+def test_a_new_fit_begins_a_new_stream(planted: PlantedStream, rest: np.ndarray) -> None:
+    first = Recording(planted.recording.values[:4_000], rate=50)
+    fitted = Rondo(window=75, step=18, settings=QUICK).fit(first)
+    fitted.partial_fit(rest[:500])
+    assert fitted.fit(first).partial_fit(rest[:500]) == fitted.stream().feed(rest[:500])
+    assert fitted.fit_motifs(first).partial_fit(rest[:500]) == fitted.stream().feed(rest[:500])
+
+
+def test_chunks_go_by_name_may_be_missing_throughout_and_keep_the_rate(model: Rondo, rest: np.ndarray) -> None:
+    names = model.preprocessor_.channels
+    turned = Recording(rest[:500, ::-1], rate=50, channels=names[::-1])
+    expected = model.stream()
+    assert model.partial_fit(turned) == expected.feed(rest[:500])
+    nothing = np.full((100, len(names)), np.nan, np.float32)
+    assert model.partial_fit(nothing) == expected.feed(nothing)
+    with pytest.raises(RecordingError, match="50 Hz"):
+        model.partial_fit(Recording(rest[:100], rate=20))
     del model.stream_

@@ -35,7 +35,7 @@ from rondo.continual.gridding import Gridding, Laid
 from rondo.continual.input_log import InputLog
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Values
-from rondo.data.signal import _GAP_FRAMES, _GAP_SECONDS
+from rondo.data.signal import GAP_FRAMES, GAP_SECONDS
 from rondo.errors import RecordingError
 from rondo.tensors import Tensors, owned, owned_by
 
@@ -307,4 +307,4 @@ def _max_gap_frames(rate: float | None, config: PreprocessConfig) -> int:
     """As the batch path has it."""
     if config.max_gap != "auto":
         return to_frames(config.max_gap, rate, "preprocess.max_gap")
-    return _GAP_FRAMES if rate is None else max(1, round(_GAP_SECONDS * rate))
+    return GAP_FRAMES if rate is None else max(1, round(GAP_SECONDS * rate))

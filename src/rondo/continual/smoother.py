@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from rondo.continual.point_sets import Floats
 
 
 class Smoother:
@@ -25,9 +25,8 @@ class Smoother:
         self.has_begun = False
         self.lag = lag
         self.totals: Floats = np.zeros(n_states)
-        self.origins: deque[NDArray[np.int64]] = (
-            deque()
-        )  # of each of the last windows: the state before, for every state
+        # Of each of the last windows: the state before, for every state.
+        self.origins: deque[NDArray[np.int64]] = deque()
 
     def add_state(self) -> None:
         """One state more, the last; no path so far has been in it."""

@@ -35,11 +35,6 @@ class Stream:
         self._origin: tuple[int, float | None] = (0, None)  # first frame of the stretch, and its time
         self._next_frame = 0  # the one that follows on the last frame so far
 
-    @property
-    def delay_windows(self) -> int:
-        """How many windows after its own a decision comes."""
-        return self.updater.smoother.lag
-
     def feed(self, values: ArrayLike, times_s: NDArray[np.float64] | None = None) -> StreamReport:
         """Rows (n_rows, n_channels) in the model's channels, NaN where missing, with their times if they have any."""
         report = StreamReport([], [])

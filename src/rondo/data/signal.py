@@ -26,7 +26,7 @@ from rondo.data.recording import Recording, Values
 from rondo.data.windows import Span
 from rondo.errors import RecordingError
 
-_GAP_SECONDS, _GAP_FRAMES = 0.5, 25  # what max_gap = "auto" means with and without a known rate
+GAP_SECONDS, GAP_FRAMES = 0.5, 25  # what max_gap = "auto" means with and without a known rate
 _BLOCK = 1 << 13  # frames per block where a temporary as large as the recording would hurt
 _MOST_FRAMES_PER_ROW = 20  # rows so sparse that a regular grid would be nearly all interpolation are refused
 
@@ -136,7 +136,7 @@ def _timing(recording: Recording, config: PreprocessConfig) -> _Timing:
 def _max_gap_frames(recording: Recording, config: PreprocessConfig) -> int:
     if config.max_gap != "auto":
         return to_frames(config.max_gap, recording.rate, "preprocess.max_gap")
-    return _GAP_FRAMES if recording.rate is None else max(1, round(_GAP_SECONDS * recording.rate))
+    return GAP_FRAMES if recording.rate is None else max(1, round(GAP_SECONDS * recording.rate))
 
 
 def _rows_are_frames(timing: _Timing) -> bool:
