@@ -35,7 +35,9 @@ def fitted(encoder: str) -> Rondo:
 def update_path(model: Rondo, n_windows: int) -> None:
     """Points drawn at exemplars of the units, one unit after another, and every so often at a place that is new."""
     exemplars = model.unit_model_.exemplars
-    updater = Updater.begin(model.unit_model_, model.motif_model_, model.config_.continual, LENGTH, STEP)
+    grid = (LENGTH, STEP)
+    updater = Updater.begin(model.unit_model_, model.motif_model_, model.config_.continual, grid, aligned=True)
+    blocks = updater.cuts.blocks(np.zeros((N_CHANNELS, LENGTH), np.float32))
     rng = np.random.default_rng(0)
     spread = 0.1 * exemplars.radius / np.sqrt(exemplars.points.shape[1])
     new = rng.normal(size=(3, exemplars.points.shape[1])) * 3 * exemplars.radius
@@ -48,7 +50,7 @@ def update_path(model: Rondo, n_windows: int) -> None:
         point = place + rng.normal(scale=spread, size=place.size)
         lasting -= 1
         start = time.perf_counter()
-        updater.push_point(point, number * STEP)
+        updater.push_point(point, number * STEP, blocks)
         each[number] = time.perf_counter() - start
         if number and number % (n_windows // 4) == 0:
             memory.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)

@@ -1,9 +1,13 @@
 """The progressive experiment: the first 20 % of each stream initialise, the rest is revealed, labels freeze at arrival.
 
     OMP_NUM_THREADS=1 python benchmarks/progressive.py DATA [--sets planted ActRecTut …] [--methods rondo denstream …]
+                                                           [--encoder ts2vec] [--weights FOLDER]
 
-DATA holds a folder of .npz recordings (`X`, and `y` for scoring) per set. Every encoder has seen the first 20 % only:
-window statistics for Rondo, DenStream and DBSTREAM, its own network for Time2State@20. H and forgetting (M_f) are those
+DATA holds a folder of .npz recordings (`X`, and `y` for scoring) per set; PAMAP2 and OPPORTUNITY may also lie there as
+they are published. No encoder has seen more than the first 20 %: for Rondo the one of --encoder, which is fitted on
+them (MantisV2 is frozen and has seen nothing), window statistics for DenStream and DBSTREAM, its own network for
+Time2State@20. Values are scaled, and projected on 54 axes for OPPORTUNITY, by the first 20 % for Rondo, by the whole
+recording for the others. H and forgetting (M_f) are those
 of class recall; H is a mean over the recordings in which a class appears after the first 20 %. `planted` are 8 streams
 of 33 minutes in which two units appear at 40 % and 60 %: `found` counts the new units that a promoted one stands for,
 `false` the promoted ones that stand for nothing new, `delay` is how often a new unit had come when it was promoted.
@@ -14,8 +18,10 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +32,8 @@ from rondo import Recording, Rondo
 from rondo.baselines.base import build_baseline, label_recording
 from rondo.continual.events import Event
 from rondo.data.planted_plan import Novelty
+from rondo.data.sources import opportunity, pamap2
+from rondo.data.sources.catalogue import find_data_set
 from rondo.data.synthetic import StreamPlan, plant
 from rondo.metrics import evaluate, evaluate_continual
 
@@ -37,12 +45,13 @@ COLUMNS = ("ari", "ami", "one_to_one", "mof", "recall", "f1_50", "edit", "seg_ra
 
 
 class Case(NamedTuple):
-    """One stream, its classes, and its windows."""
+    """One stream, its classes, its windows, and how it is prepared."""
 
     recording: Recording
     classes: NDArray[Any]
     window: int
     step: int
+    settings: Mapping[str, Any] = MappingProxyType({})
 
 
 def cases_of(name: str, data: Path, limit: int) -> list[Case]:
@@ -52,16 +61,57 @@ def cases_of(name: str, data: Path, limit: int) -> list[Case]:
             Case(stream.recording.renamed(f"planted{i}"), stream.unit_truth, 75, 18) for i, stream in enumerate(streams)
         ]
     files = sorted((data / name).glob("*.npz"))[: limit or None]
+    if not files and name in PUBLISHED:
+        return published_cases(name, data / name, limit)
+    if not files:
+        raise SystemExit(f"error: {data / name}: no recordings; expected one .npz each, with X and y")
     stored = [(path.stem, np.load(path)) for path in files]
-    return [Case(Recording(own["X"], id=stem), own["y"], *WINDOWS[name]) for stem, own in stored]
+    settings = PUBLISHED[name].settings if name in PUBLISHED else {}
+    return [Case(Recording(own["X"], id=stem), own["y"], *windows_of(name), settings) for stem, own in stored]
 
 
-def rondo(case: Case) -> tuple[NDArray[np.int32], list[Event]]:
+class Published(NamedTuple):
+    """A data set in its published files: the channels and the preparation of the paper."""
+
+    source: ModuleType
+    channels: tuple[str, ...]
+    settings: Mapping[str, Any]
+
+
+PUBLISHED = {
+    "PAMAP2": Published(pamap2, pamap2.ACCELERATION, {}),
+    "OPPORTUNITY": Published(opportunity, opportunity.CHANNELS, {"preprocess.pca_components": 54}),
+}
+
+
+def published_cases(name: str, folder: Path, limit: int) -> list[Case]:
+    """Every row is a frame, as in the paper; what a gap in time leaves out does not count."""
+    source, channels, settings = PUBLISHED[name]
+    files = source.find_files(folder)[: limit or None]
+    if not files:
+        raise SystemExit(f"error: {folder}: no recordings; expected one .npz each, or the files of {name} as published")
+    cases = []
+    for path in files:
+        read = source.read_recording(path, channels)
+        recording = Recording(read.values, read.rate, channels, read.id)
+        cases.append(Case(recording, source.read_annotation(path).classes, *windows_of(name), settings))
+    return cases
+
+
+def windows_of(name: str) -> tuple[int, int]:
+    if name in WINDOWS:
+        return WINDOWS[name]
+    known = find_data_set(name)
+    return known.window, known.step
+
+
+def rondo(case: Case, encoder: Mapping[str, Any]) -> tuple[NDArray[np.int32], list[Event]]:
     """Labels of the units, and what happened to the vocabulary."""
     recording = case.recording
     n_first = int(SHARE * recording.n_frames)
-    first = Recording(recording.values[:n_first], rate=recording.rate, id=recording.id)
-    model = Rondo(case.window, case.step, settings={"evidence.surrogates": 0}).fit(first)
+    first = Recording(recording.values[:n_first], recording.rate, recording.channels, recording.id)
+    settings = {"evidence.surrogates": 0, **case.settings, **encoder}
+    model = Rondo(case.window, case.step, settings=settings, device="cpu").fit(first)
     labels = np.full(recording.n_frames, -1, dtype=np.int32)
     labels[:n_first] = model.predict(first).units
     stream = model.stream()
@@ -77,17 +127,27 @@ def rondo(case: Case) -> tuple[NDArray[np.int32], list[Event]]:
 
 def baseline(name: str, **settings: Any) -> Callable[[Case], tuple[NDArray[np.int32], list[Event]]]:
     def run(case: Case) -> tuple[NDArray[np.int32], list[Event]]:
-        own = {"windows.length": case.window, "windows.step": case.step, **settings}
+        own = {"windows.length": case.window, "windows.step": case.step, **case.settings, **settings}
         return label_recording(case.recording, build_baseline(name, own), np.random.default_rng(0)), []
 
     return run
 
 
-METHODS: dict[str, Callable[[Case], tuple[NDArray[np.int32], list[Event]]]] = {
-    "rondo": rondo,
+BASELINES: dict[str, Callable[[Case], tuple[NDArray[np.int32], list[Event]]]] = {
     "denstream": baseline("denstream"),
     "dbstream": baseline("dbstream"),
     "time2state@20": baseline("time2state", fit_share=SHARE),
+}
+ENCODERS = {  # what each has seen
+    "summary_stats": "window statistics, 20 %",
+    "ts2vec": "TS2Vec, 20 %",
+    "time_mae": "Time-MAE, 20 %",
+    "mantis": "MantisV2, none of it",
+}
+OF_BASELINES = {
+    "denstream": ENCODERS["summary_stats"],
+    "dbstream": ENCODERS["summary_stats"],
+    "time2state@20": "its own, 20 %",
 }
 
 
@@ -121,18 +181,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--sets", nargs="+", default=["planted", "ActRecTut", "OpenPack", "USC-HAD"])
-    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=METHODS)
+    parser.add_argument("--methods", nargs="+", default=["rondo", *BASELINES], choices=["rondo", *BASELINES])
+    parser.add_argument("--encoder", default="summary_stats", choices=ENCODERS, help="of rondo")
+    parser.add_argument("--weights", default="", help="folder of the published MantisV2, for --encoder mantis")
     parser.add_argument("--limit", type=int, default=0, help="recordings of each set; 0 for all")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     stages = ("h_40", "h_60", "h_80", "h_100", "forgetting")
     names = (*COLUMNS, *stages, "promoted", "found", "false", "delay", "CPU-s")
-    print("| set | method | " + " | ".join(names) + " |\n" + "|---" * (len(names) + 2) + "|", flush=True)
+    print(
+        "| set | method | encoder, seen | " + " | ".join(names) + " |\n" + "|---" * (len(names) + 3) + "|", flush=True
+    )
+    encoder = {"encoder.name": given.encoder} | ({"encoder.weights": given.weights} if given.weights else {})
+    methods = {"rondo": partial(rondo, encoder=encoder), **BASELINES}
+    seen = {"rondo": ENCODERS[given.encoder], **OF_BASELINES}
     for name in given.sets:
         cases = cases_of(name, given.data, given.limit)
         for method in given.methods:
             start = time.process_time()
-            results = [METHODS[method](case) for case in cases]
+            results = [methods[method](case) for case in cases]
             seconds = (time.process_time() - start) / len(cases)
             pairs = {
                 case.recording.id: (case.classes, labels) for case, (labels, _) in zip(cases, results, strict=True)
@@ -151,7 +218,9 @@ def main() -> None:
                 of_planted = [f"{n_new} of {2 * len(cases)}", str(sum(own.n_false for own in found))]
                 of_planted.append(f"{np.mean(delays):.1f}" if delays else "")
             print(
-                f"| {name} | {method} | " + " | ".join([*cells, str(promoted), *of_planted, f"{seconds:.1f}"]) + " |",
+                f"| {name} | {method} | {seen[method]} | "
+                + " | ".join([*cells, str(promoted), *of_planted, f"{seconds:.1f}"])
+                + " |",
                 flush=True,
             )
 

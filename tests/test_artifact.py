@@ -409,4 +409,4 @@ def test_exchanged_tensors_under_a_fitting_checksum(whole: Path, copy: Path, dat
 
 
 def test_the_schema_is_the_one_that_is_written(small: Path) -> None:
-    assert manifest_of(small)["schema"] == artifact.SCHEMA
+    assert manifest_of(small)["schema"] == artifact.MODEL.schema

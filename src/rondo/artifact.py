@@ -21,33 +21,48 @@ from numpy.typing import NDArray
 
 from rondo.errors import ModelError, OutputError
 
-SCHEMA = 1
-_FORMAT = "rondo-model"
 _MANIFEST, _TENSORS = "manifest.json", "tensors.safetensors"
 
 Tensors = Mapping[str, NDArray[np.generic]]
 
 
+@dataclass(frozen=True)
+class Format:
+    """What kind of folder it is: the manifest says so, and one is never taken for the other."""
+
+    name: str
+    schema: int
+    noun: str  # for people
+    written_by: str
+    place: str  # where such a folder is found
+
+
+MODEL = Format("rondo-model", 1, "model", "`rondo discover` or Rondo.save", "give the model/ folder of a run")
+CHECKPOINT = Format("rondo-checkpoint", 1, "checkpoint", "`rondo stream`", "give the --checkpoint of a stream")
+_FORMATS = {format.name: format for format in (MODEL, CHECKPOINT)}
+
+
 @dataclass(frozen=True, eq=False)
 class Artifact:
-    """What a model folder holds."""
+    """What a model folder, or a checkpoint, holds."""
 
     config: dict[str, Any]
     provenance: dict[str, Any]
     tensors: Tensors
 
 
-def save(folder: Path, artifact: Artifact) -> None:
-    """Write a model folder; an existing model is replaced, any other non-empty folder is refused."""
+def save(folder: Path, artifact: Artifact, format: Format = MODEL) -> None:
+    """Write a folder; an existing one of the same format is replaced, any other that is not empty is refused."""
     from safetensors.numpy import save as to_bytes
 
     target = _resolved(folder)
-    if target.exists() and not _replaceable(target):
-        raise OutputError(f"{folder}: exists and is not a model folder; choose another place to save the model")
+    if target.exists() and not _replaceable(target, format):
+        noun = format.noun
+        raise OutputError(f"{folder}: exists and is not a {noun} folder; choose another place to save the {noun}")
     blob = to_bytes({name: np.ascontiguousarray(tensor) for name, tensor in artifact.tensors.items()})
     manifest: dict[str, Any] = {
-        "format": _FORMAT,
-        "schema": SCHEMA,
+        "format": format.name,
+        "schema": format.schema,
         "config": artifact.config,
         "provenance": artifact.provenance,
         "tensors_sha256": hashlib.sha256(blob).hexdigest(),
@@ -87,50 +102,63 @@ def _put_in_place(draft: Path, target: Path, aside: Path) -> None:
         raise
 
 
-def load(folder: Path) -> Artifact:
-    """Read and check a model folder; every fault is a ModelError that says what is wrong."""
-    manifest = _read_manifest(folder)
-    blob = _read_bytes(folder, _TENSORS)
+def load(folder: Path, format: Format = MODEL) -> Artifact:
+    """Read and check a folder of that format; every fault is a ModelError that says what is wrong."""
+    manifest = _read_manifest(folder, format)
+    blob = _read_bytes(folder, _TENSORS, format)
     if hashlib.sha256(blob).hexdigest() != manifest["tensors_sha256"]:
-        raise ModelError(f"{folder / _TENSORS}: truncated or changed since it was saved; copy the model folder anew")
+        raise ModelError(
+            f"{folder / _TENSORS}: truncated or changed since it was saved; copy the {format.noun} folder anew"
+        )
     return Artifact(manifest["config"], manifest["provenance"], _read_tensors(folder, blob))
 
 
-def _read_bytes(folder: Path, name: str) -> bytes:
-    path = folder / name
+def _read_bytes(folder: Path, name: str, format: Format) -> bytes:
+    path, noun = folder / name, format.noun
     try:
         if not folder.is_dir():
-            raise ModelError(f"{folder}: no such model folder; expected one that `rondo discover` or Rondo.save wrote")
+            raise ModelError(f"{folder}: no such {noun} folder; expected one that {format.written_by} wrote")
         if not path.exists():
-            raise ModelError(f"{folder}: not a whole model folder, it has no {name}; give the model/ folder of a run")
+            raise ModelError(f"{folder}: not a whole {noun} folder, it has no {name}; {format.place}")
         if not path.is_file():  # a pipe or a device could keep the reader waiting for ever
-            raise ModelError(f"{path}: not a regular file; copy the model folder anew")
+            raise ModelError(f"{path}: not a regular file; copy the {noun} folder anew")
         return path.read_bytes()
     except OSError as error:
         raise ModelError(f"{path}: cannot be read ({error.strerror}); check the folder and its permissions") from None
     except MemoryError:
-        raise ModelError(f"{path}: does not fit into memory; it is no model that Rondo saved") from None
+        raise ModelError(f"{path}: does not fit into memory; it is no {noun} that Rondo saved") from None
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+def _read_manifest(folder: Path, format: Format) -> dict[str, Any]:
     path = folder / _MANIFEST
     try:
-        manifest = json.loads(_read_bytes(folder, _MANIFEST).decode("utf-8"))
+        found = json.loads(_read_bytes(folder, _MANIFEST, format).decode("utf-8"))
     except (ValueError, RecursionError):
         raise ModelError(
-            f"{path}: not JSON, truncated or changed since it was saved; copy the model folder anew"
+            f"{path}: not JSON, truncated or changed since it was saved; copy the {format.noun} folder anew"
         ) from None
-    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
-        raise ModelError(f"{path}: not a Rondo model (no format '{_FORMAT}'); give the model/ folder of a run")
-    if manifest.get("schema") != SCHEMA:
-        raise ModelError(
-            f"{path}: model schema {reprlib.repr(manifest.get('schema'))}, this version of Rondo reads {SCHEMA}; "
-            "use the version of Rondo that wrote it"
-        )
+    manifest = _of_format(path, found, format)
     stated = manifest.pop("manifest_sha256", None)
     expected = {"config": dict, "provenance": dict, "tensors_sha256": str}
     if stated != _checksum(manifest) or not all(isinstance(manifest.get(k), t) for k, t in expected.items()):
-        raise ModelError(f"{path}: edited since it was saved (its checksum differs); copy the model folder anew")
+        raise ModelError(
+            f"{path}: edited since it was saved (its checksum differs); copy the {format.noun} folder anew"
+        )
+    return manifest
+
+
+def _of_format(path: Path, manifest: Any, format: Format) -> dict[str, Any]:
+    """The manifest, if it is one of this format and its present schema."""
+    stated = manifest.get("format") if isinstance(manifest, dict) else None
+    if not isinstance(manifest, dict) or stated != format.name:
+        other = _FORMATS.get(stated) if isinstance(stated, str) else None
+        got = f"no format '{format.name}'" if other is None else f"it is a {other.noun}"
+        raise ModelError(f"{path}: not a Rondo {format.noun} ({got}); {format.place}")
+    if manifest.get("schema") != format.schema:
+        raise ModelError(
+            f"{path}: {format.noun} schema {reprlib.repr(manifest.get('schema'))}, this version of Rondo reads "
+            f"{format.schema}; use the version of Rondo that wrote it"
+        )
     return manifest
 
 
@@ -152,14 +180,14 @@ def _checksum(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 
-def _replaceable(folder: Path) -> bool:
-    """Whether saving may do away with the folder: it is empty, or a model and nothing else."""
+def _replaceable(folder: Path, format: Format) -> bool:
+    """Whether saving may do away with the folder: it is empty, or of this format and nothing else."""
     if not folder.is_dir():
         return False
     names = {path.name for path in folder.iterdir()}
     if not names:
         return True
     try:
-        return names <= {_MANIFEST, _TENSORS} and bool(_read_manifest(folder))
+        return names <= {_MANIFEST, _TENSORS} and bool(_read_manifest(folder, format))
     except ModelError:
         return False

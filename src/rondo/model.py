@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +24,14 @@ from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
 from rondo.errors import InputError, ModelError, NotFittedError, RecordingError, SettingError
 from rondo.labelling import Labelling, repeat_starts
-from rondo.motifs.base import Motifs
+from rondo.motifs.base import Motifs, MotifTimeline
 from rondo.motifs.discover import fit_motifs
 from rondo.motifs.evidence import Evidence
 from rondo.motifs.model import MotifModel
 from rondo.motifs.subsequences import lengths_in_windows
 from rondo.motifs.surrogate_test import find_evidence
 from rondo.provenance import provenance_of
-from rondo.tensors import owned
+from rondo.tensors import Tensors, as_bits, from_bits, owned
 from rondo.training.device import resolve_device
 from rondo.training.progress import Progress, silent
 from rondo.training.seeding import generators
@@ -160,8 +161,8 @@ class Rondo:
             self.unit_model_,
             self.motif_model_,
             self.config_.continual,
-            self.window_length_frames_,
-            self.step_frames_,
+            (self.window_length_frames_, self.step_frames_),
+            aligned=self.config_.windows.projection == "aligned",
         )
         return Stream(self.preprocessor_, self.rate_, updater)
 
@@ -200,11 +201,40 @@ class Rondo:
         labellings = [self._label(recording, resample) for recording in as_recordings(recordings)]
         return labellings if _are_several(recordings) else labellings[0]
 
+    def relabel(self, recordings: Any, *, resample: bool = False) -> Any:
+        """Label recordings anew with the vocabularies as the stream of `partial_fit` has grown them, as `predict` does.
+
+        What the stream has issued stays issued, and the stream goes on as if this had not been asked. Values are scaled
+        as the stream scales them, by the model; frames take the label of the window with the nearest middle.
+        """
+        self._check_fitted()
+        if not hasattr(self, "stream_"):
+            raise NotFittedError("this Rondo follows no stream yet; call partial_fit(chunk) first, or use predict")
+        labellings = [self._label_anew(recording, resample) for recording in as_recordings(recordings)]
+        return labellings if _are_several(recordings) else labellings[0]
+
     def _label(self, recording: Recording, resample: bool = False) -> Labelling:
         signal, windows = self._windows_of(recording, resample)
         units = self.unit_model_.timeline(windows)
         motifs = self.motif_model_.timeline(units)
-        window_of = np.asarray(signal.to_rows(self._windows_of_frames(windows, units)), np.int64)
+        return self._labelling(recording, signal, windows, units, motifs, self._windows_of_frames(windows, units))
+
+    def _label_anew(self, recording: Recording, resample: bool) -> Labelling:
+        signal, windows = self._windows_of(recording, resample, by_model=True)
+        units, motifs = self.stream_.timelines(windows)
+        nearest = windows.grid.project(np.arange(len(windows)), "centre").astype(np.int64)
+        return self._labelling(recording, signal, windows, units, motifs, nearest)
+
+    def _labelling(
+        self,
+        recording: Recording,
+        signal: Signal,
+        windows: Windows,
+        units: Timeline,
+        motifs: MotifTimeline,
+        window_of_frame: NDArray[np.int64],
+    ) -> Labelling:
+        window_of = np.asarray(signal.to_rows(window_of_frame), np.int64)
 
         def rows(per_window: NDArray[Any], none: float) -> NDArray[Any]:  # OTHER = -1 finds `none` at the end
             return np.asarray(np.append(per_window, per_window.dtype.type(none))[window_of])
@@ -219,7 +249,7 @@ class Rondo:
             recording.id,
             unit_rows,
             motif_rows,
-            rows(units.scores.astype(np.float32), 0),
+            rows(np.where(units.ids == OTHER, 0, units.scores).astype(np.float32), 0),
             rows(motifs.scores.astype(np.float32), 0),
             recording.times_s,
             recording.rate,
@@ -238,19 +268,26 @@ class Rondo:
         numbers = np.arange(len(windows))
         return windows.grid.project(numbers, "centre" if rule == "vote" else rule).astype(np.int64)
 
-    def _windows_of(self, recording: Recording, resample: bool = False) -> tuple[Signal, Windows]:
+    def _windows_of(
+        self, recording: Recording, resample: bool = False, *, by_model: bool = False
+    ) -> tuple[Signal, Windows]:
+        """`by_model`: scaled as a stream is, by the statistics of the model and never by its own."""
         self._check_fitted()
+        preprocessor = self.preprocessor_
+        if by_model:
+            own = preprocessor.config.model_copy(update={"statistics": "dataset"})
+            preprocessor = replace(preprocessor, config=own)
         rates_known = self.rate_ is not None and recording.rate is not None
         resample = resample and rates_known and not _same_rate(recording.rate, self.rate_)
         if rates_known and not resample:
             _common_rate([recording], self.rate_, "read it at the rate of the model (--resample, resample=True)")
-        signal = self.preprocessor_.apply(recording, self.rate_ if resample else None)
+        signal = preprocessor.apply(recording, self.rate_ if resample else None)
         return signal, _windows(signal, self.window_length_frames_, self.step_frames_)
 
     # ------------------------------------------------------------ keeping
 
     def save(self, folder: str | Path) -> None:
-        """Write the fitted model as a folder: manifest.json + tensors.safetensors."""
+        """Write the fitted model, and the stream if it follows one, as a folder: manifest.json, tensors.safetensors."""
         self._check_fitted()
         preprocessor = self.preprocessor_
         tensors: dict[str, NDArray[np.generic]] = {
@@ -266,6 +303,11 @@ class Rondo:
             "window_length_frames": self.window_length_frames_,
             "step_frames": self.step_frames_,
         }
+        if hasattr(self, "stream_"):
+            state, plain = self.stream_.state()
+            bits, kinds = as_bits(state)
+            tensors |= owned("stream", bits)
+            provenance["stream"] = {"tensors": kinds, "plain": plain}
         config = self.config_.model_dump(mode="json")
         artifact.save(Path(folder), artifact.Artifact(config, provenance, tensors))
 
@@ -284,7 +326,8 @@ class Rondo:
     def _restore(cls, stored: artifact.Artifact) -> Rondo:
         model = cls.from_config(resolve(overrides=stored.config))
         config = model.resolved_config()
-        parts: dict[str, dict[str, NDArray[np.generic]]] = {"preprocess": {}, "units": {}, "motifs": {}, "evidence": {}}
+        names = ("preprocess", "units", "motifs", "evidence", "stream")
+        parts: dict[str, dict[str, NDArray[np.generic]]] = {name: {} for name in names}
         for name, tensor in stored.tensors.items():
             part, _, inner = name.partition(".")
             parts[part][inner] = tensor
@@ -306,10 +349,18 @@ class Rondo:
         motifs = lengths_in_windows(config.motifs, model.step_frames_, model.rate_)
         model.motif_model_ = _restored_motifs(parts["motifs"], motifs)
         model.evidence_ = Evidence.restore(parts["evidence"], model.unit_model_.ids, model.motif_model_.ids)
+        followed = provenance.pop("stream", None)
         model.config_, model.provenance_ = config, provenance
         probe = np.random.default_rng(0).normal(size=(model.window_length_frames_ + model.step_frames_, len(channels)))
         model.predict(Recording(probe, rate=model.rate_, channels=channels))  # shapes that do not fit fail here
+        if followed is not None:
+            model.stream_ = model._restored_stream(from_bits(parts["stream"], followed["tensors"]), followed["plain"])
         return model
+
+    def _restored_stream(self, tensors: Tensors, plain: Mapping[str, Any]) -> Stream:
+        """Where `partial_fit` stood; a copy is tried first, so that parts that do not fit fail here."""
+        Stream.restore(self.stream(), tensors, plain).spend()
+        return Stream.restore(self.stream(), tensors, plain)
 
     # ------------------------------------------------------------ settings, with scikit-learn's manners
 

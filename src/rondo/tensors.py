@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 Tensors = Mapping[str, NDArray[np.generic]]
+_BITS = {2: np.uint16, 4: np.uint32, 8: np.uint64}  # of a float of that many bytes
 
 
 def owned(owner: str, tensors: Tensors) -> dict[str, NDArray[np.generic]]:
@@ -27,3 +29,25 @@ def owned_by(owner: str, tensors: Tensors) -> dict[str, NDArray[np.generic]]:
     """
     prefix = f"{owner}."
     return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def as_bits(tensors: Tensors) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
+    """Floats as whole numbers of the same bits, and what they were: a folder refuses NaN, which a stream may hold.
+
+    >>> bits, kinds = as_bits({"x": np.array([1.0, np.nan], np.float32)})
+    >>> bits["x"].tolist(), kinds
+    ([1065353216, 2143289344], {'x': ['<f4', [2]]})
+    >>> from_bits(bits, kinds)["x"].tolist()
+    [1.0, nan]
+    """
+    kinds = {name: [tensor.dtype.str, list(tensor.shape)] for name, tensor in tensors.items()}
+    return {name: _bits_of(np.ascontiguousarray(tensor)) for name, tensor in tensors.items()}, kinds
+
+
+def from_bits(bits: Tensors, kinds: Mapping[str, Any]) -> dict[str, NDArray[np.generic]]:
+    """The tensors that `as_bits` was given; raises LookupError, TypeError or ValueError where both do not fit."""
+    return {name: bits[name].view(np.dtype(kind)).reshape(shape) for name, (kind, shape) in kinds.items()}
+
+
+def _bits_of(flat: NDArray[np.generic]) -> NDArray[np.generic]:
+    return flat.view(_BITS[flat.dtype.itemsize]) if flat.dtype.kind == "f" else flat

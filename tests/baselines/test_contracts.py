@@ -7,22 +7,44 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from rondo.baselines import BASELINES, build_baseline
+from rondo.baselines import BASELINES, ReadingBaseline, build_baseline
 from rondo.errors import SettingError
-from tests.baselines.contracts import CONTRACTS, Contract
+from tests.baselines.contracts import CONTRACTS, READING_CONTRACTS, Contract, ReadingContract
 
 TINY: dict[str, dict[str, Any]] = {
     "time2state": {"windows.length": 16, "windows.step": 4, "hidden_dim": 6, "depth": 3, "pooled_dim": 8, "n_steps": 2},
+    "e2usd": {"windows.length": 16, "windows.step": 4, "pooled_dim": 8, "n_groups": 4, "n_steps": 2},
+    "compile": {"sequence_length": 50, "hidden_dim": 8, "latent_dim": 4, "n_steps": 2},
+    "autoplait": {"float_bits": 2, "max_states": 3},
     # Every point may found a cluster, so that nothing is noise, of which the contracts know nothing.
     "denstream": {"windows.length": 16, "windows.step": 4, "core_weight": 1, "potential_share": 1},
     "dbstream": {"windows.length": 16, "windows.step": 4, "minimum_weight": 1},
+    # Every split is a change point: the planted streams are too short for the test of them.
+    "clap": {"window": 10, "significance": 1.0, "n_kernels": 100},
+    "ticc": {"n_states": 4, "switch_cost": 20, "n_iterations": 8, "sparsity": 1.0},
+    "kmeans": {"windows.length": 16, "windows.step": 4, "n_states": 4, "n_starts": 2},
+    "hdbscan": {"windows.length": 16, "windows.step": 4, "min_cluster_size": 2, "noise": "nearest"},
 }
+
+READERS = ("time2state", "e2usd", "compile", "ticc", "kmeans")
 
 
 @pytest.mark.parametrize("name", BASELINES)
 @pytest.mark.parametrize("contract", CONTRACTS, ids=lambda contract: contract.__name__)
 def test_contract(name: str, contract: Contract) -> None:
     contract(build_baseline(name, TINY[name]))  # asserts
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("contract", READING_CONTRACTS, ids=lambda contract: contract.__name__)
+def test_reading_contract(name: str, contract: ReadingContract) -> None:
+    baseline = build_baseline(name, TINY[name])
+    assert isinstance(baseline, ReadingBaseline)
+    contract(baseline)  # asserts
+
+
+def test_every_method_that_can_read_keeps_the_contracts() -> None:
+    assert {name for name in BASELINES if isinstance(build_baseline(name), ReadingBaseline)} == set(READERS)
 
 
 @pytest.mark.parametrize("name", BASELINES)

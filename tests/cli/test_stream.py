@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import numpy.testing as npt
 import pytest
 
 from rondo import Recording, Rondo
@@ -132,6 +133,42 @@ def test_the_real_stream_labels_as_the_batch_does(rondo: Command, here: Path, mo
     batch = Rondo.load(model).predict(Recording(values, rate=50, channels=("a", "b"))).units
     assert units.shape == batch.shape
     assert (units == batch).mean() > 0.7  # smoothed with a delay, scaled by the model: near, not equal
+
+
+def test_a_recording_is_labelled_anew_with_what_the_stream_has_learned(rondo: Command, here: Path, model: Path) -> None:
+    values = waves(2000, seed=6)
+    x = write_csv(here / "x.csv", values)
+    assert rondo("stream", model, "--source", x, "--out", "live").code == 0
+    before = tree(here / "live")
+    done = rondo("label", model, x, "--rate", 50, "--out", "anew", "--stream", "live")
+    assert done.code == 0, done.err
+    assert "Read anew with what the stream in live has learned, which has added no unit" in done.out
+    units, issued = (np.load(here / folder / "units" / "x.npy") for folder in ("anew", "live"))
+    assert units.shape == issued.shape
+    assert (units == issued).mean() > 0.7  # the same vocabulary, but no window waits for its label
+    assert tree(here / "live") == before
+    kept = Rondo.load(here / "anew" / "model")  # with the stream, so that it can be asked and fed again
+    npt.assert_array_equal(kept.relabel(Recording(values, rate=50, channels=("a", "b"))).units, units)
+    from_checkpoint = rondo("label", model, x, "--rate", 50, "--out", "again", "--stream", "live/checkpoint")
+    assert from_checkpoint.code == 0, from_checkpoint.err
+    npt.assert_array_equal(np.load(here / "again" / "units" / "x.npy"), units)
+
+
+@pytest.mark.usefixtures("fake")
+def test_what_cannot_be_labelled_anew(rondo: Command, here: Path, rows: Path, model: Path) -> None:
+    rondo("stream", model, "--source", rows, "--out", "live")
+    (here / "empty").mkdir()
+    (here / "x.csv").write_text("a,b\n1,2\n3,4\n")
+    refused(rondo("label", "live", "x.csv", "--out", "o"), "what `rondo stream` wrote, which is no model")
+    for place in ("empty", "nowhere"):
+        refused(rondo("label", model, "x.csv", "--out", "o", "--stream", place), "it holds no checkpoint")
+    refused(rondo("label", model, "x.csv", "--out", "o", "--stream", "live"), "its parts do not fit together")
+    refused(rondo("label", model, "x.csv", "--out", "o", "--stream", "live", "--refit-motifs"), "give one")
+    assert rondo("label", "live/checkpoint", "x.csv", "--out", "o").code == 2
+    Rondo.load(model).save(here / "copy")
+    manifest = json.loads((here / "copy" / "manifest.json").read_text())
+    (here / "copy" / "manifest.json").write_text(json.dumps(manifest))  # the same model, other bytes
+    refused(rondo("label", "copy", "x.csv", "--out", "o", "--stream", "live"), "a checkpoint of another model")
 
 
 # ------------------------------------------------------------ killed at any instant
@@ -278,6 +315,24 @@ def test_a_live_pipe_that_is_closed_is_stopped_and_finished_without_follow(here:
     last = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60)
     assert last.returncode == 0, last.stderr
     assert np.load(here / "out" / "units" / "stdin.npy").shape == (N_ROWS - 1,)
+
+
+@pytest.mark.parametrize("has_clock", [False, True])
+def test_a_live_pipe_that_is_started_again_is_a_boundary(here: Path, model: Path, has_clock: bool) -> None:
+    command = [sys.executable, "-m", "rondo", "stream", str(model), "--source", "-", "--out", "out"]
+    times = np.arange(1_000) / 50 if has_clock else None
+    for part in (slice(0, 500), slice(500, 1_000)):
+        text = write_csv(here / "part.csv", waves(1_000)[part], None if times is None else times[part])
+        run = [*command, "--follow"]
+        done = subprocess.run(run, input=text.read_bytes(), capture_output=True, check=False, timeout=60)
+        assert done.returncode == 0, done.stderr
+    cuts = [event for event in read_journal(here / "out" / "events.jsonl") if event.kind == "gap"]
+    assert [(event.frame, event.evidence["rule"], event.evidence["cause"]) for event in cuts] == [
+        (500, "boundary", "begun anew after a restart; rows sent meanwhile are lost")
+    ]
+    starts = [int(line.split(",")[0]) for line in (here / "out" / "labels.csv").read_text().splitlines()[1:]]
+    assert 500 in starts  # without a boundary windows begin at multiples of 20 after the first
+    assert not any(500 < start < 520 for start in starts)
 
 
 # ------------------------------------------------------------ what goes wrong

@@ -56,6 +56,18 @@ class FakeStream:
                 self._decide(report, DELAY)
         return report
 
+    def cut(self, cause: str) -> FakeReport:
+        report = self.finish()
+        self.rows = self.rows[:0]
+        report.events.append(
+            Event("gap", "input", self.n_windows * STEP, None, (), {"rule": "boundary", "cause": cause})
+        )
+        return report
+
+    @property
+    def n_buffered(self) -> int:
+        return len(self.seen)
+
     def finish(self) -> FakeReport:
         report = FakeReport([], [])
         self._decide(report, 0)

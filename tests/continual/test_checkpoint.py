@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from rondo import artifact
+from rondo import Rondo, artifact
 from rondo.continual.checkpoint import (
     Checkpoint,
     fingerprint,
@@ -188,10 +188,45 @@ def test_a_checkpoint_of_something_else_is_refused_by_name(tmp_path: Path, part:
         load_checkpoint(tmp_path, IDENTITY | {part: "another"})
 
 
+def test_read_while_a_stream_goes_on_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between looking and reading the next one has taken its place."""
+    save_checkpoint(tmp_path, some(1))
+    load, n_calls = artifact.load, 0
+
+    def overtaken(folder: Path, format: artifact.Format) -> artifact.Artifact:
+        nonlocal n_calls
+        n_calls += 1
+        if n_calls == 1:
+            save_checkpoint(tmp_path, some(2))
+        return load(folder, format)
+
+    monkeypatch.setattr(artifact, "load", overtaken)
+    assert (loaded(tmp_path).plain["n"], n_calls) == (2, 2)
+
+
 def test_a_model_is_no_checkpoint(tmp_path: Path) -> None:
     artifact.save(tmp_path / "000001", artifact.Artifact({}, {}, {}))
-    with pytest.raises(ModelError, match="expected a checkpoint of schema 1"):
+    with pytest.raises(
+        ModelError, match=r"not a Rondo checkpoint \(it is a model\); give the --checkpoint of a stream"
+    ):
         load_checkpoint(tmp_path, IDENTITY)
+
+
+def test_a_checkpoint_is_no_model(tmp_path: Path) -> None:
+    save_checkpoint(tmp_path, some())
+    with pytest.raises(ModelError, match=r"not a Rondo model \(it is a checkpoint\); give the model/ folder of a run"):
+        Rondo.load(tmp_path / "000001")
+    with pytest.raises(OutputError, match="exists and is not a model folder"):
+        artifact.save(tmp_path / "000001", artifact.Artifact({}, {}, {}))
+
+
+def test_a_checkpoint_whose_parts_do_not_fit_is_refused(tmp_path: Path) -> None:
+    about = {"plain": {}, "tensors": {"x": ["<f4", [3]]}}
+    for tensors in ({}, {"x": np.zeros(2, np.uint32)}):
+        stored = artifact.Artifact(dict(IDENTITY), about, tensors)
+        artifact.save(tmp_path / "000001", stored, artifact.CHECKPOINT)
+        with pytest.raises(ModelError, match="its parts do not fit together"):
+            load_checkpoint(tmp_path, IDENTITY)
 
 
 def test_a_folder_with_files_of_others_is_refused(tmp_path: Path) -> None:
@@ -242,5 +277,5 @@ def test_a_lock_leaves_no_empty_folder(tmp_path: Path) -> None:
 def test_the_manifest_can_be_read_by_a_person(tmp_path: Path) -> None:
     save_checkpoint(tmp_path, some(4))
     manifest = json.loads((tmp_path / "000001" / "manifest.json").read_text("utf-8"))
-    assert manifest["config"] == IDENTITY
+    assert (manifest["format"], manifest["config"]) == ("rondo-checkpoint", IDENTITY)
     assert manifest["provenance"]["plain"]["position"] == 120

@@ -97,7 +97,7 @@ def test_least_support_is_eight_or_the_quartile() -> None:
 )
 def test_a_burst_is_not_promoted_and_recurrence_is(support: float, regions: int, last: int, eligible: bool) -> None:
     cluster = MicroCluster(0, support, 0, last, regions)
-    assert is_eligible(cluster, support, 8.0, ContinualConfig()) == eligible
+    assert is_eligible(cluster, [support, 3.0], ContinualConfig()) == eligible
 
 
 def test_an_entry_within_a_quarter_more_than_the_radius_of_most_points_is_compatible() -> None:

@@ -56,6 +56,26 @@ def test_removing_a_set_leaves_the_others() -> None:
     npt.assert_allclose(sets.prototype(0), each[0].mean(axis=0))
 
 
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.sets(st.integers(0, 5), max_size=3), max_size=12))
+def test_sets_that_came_and_went_leave_nothing_behind(gone: list[set[int]]) -> None:
+    sets, rng = PointSets(2, 3), np.random.default_rng(0)
+    left: list[tuple[int, np.ndarray]] = []
+    for id, indices in enumerate(gone):
+        points = rng.normal(size=(1 + id % 3, 2))
+        sets.add(id, points)
+        left.append((id, points))
+        within = [index for index in indices if index < len(left)]
+        sets.remove(*within)
+        left = [own for index, own in enumerate(left) if index not in within]
+    anew = PointSets(2, 3)
+    for id, points in left:
+        anew.add(id, points)
+    assert (sets.ids, sets.seen) == (anew.ids, anew.seen)
+    npt.assert_array_equal(sets.points, anew.points)
+    npt.assert_array_equal(sets.squares, anew.squares)
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 3), st.integers(1, 12), st.integers(1, 6))
 def test_restored_sets_are_the_same_and_go_on_alike(n_sets: int, n_points: int, capacity: int) -> None:

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,15 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo import Rondo
+from rondo import Rondo, artifact
 from rondo.continual.events import Event
+from rondo.continual.smoother import Smoother
 from rondo.continual.stream import Stream
 from rondo.continual.updater import Decision
 from rondo.data.labels import OTHER
 from rondo.data.planted_plan import Novelty
 from rondo.data.recording import Recording
 from rondo.data.synthetic import PlantedStream, StreamPlan, plant
-from rondo.errors import RecordingError
+from rondo.errors import ModelError, NotFittedError, RecordingError
 
 QUICK = {"evidence.surrogates": 0}
 PLAN = StreamPlan(n_units=9, n_motifs=6, novelty=(Novelty(at=0.4, n_motifs=1, n_units=1),))
@@ -115,6 +118,180 @@ def test_a_unit_that_recurs_is_promoted_and_one_that_does_not_is_not(
     assert all(decision.motif not in model.motif_model_.ids for decision in own if decision.unit_score)
 
 
+@settings(max_examples=8, deadline=None)
+@given(at=st.integers(0, 6_000), again=st.integers(0, 6_000))
+def test_saved_and_loaded_the_model_follows_its_stream_as_if_never_saved(
+    model: Rondo, rest: np.ndarray, tmp_path_factory: pytest.TempPathFactory, at: int, again: int
+) -> None:
+    values = rest[:6_000].copy()
+    values[2_990:3_200] = np.nan  # rows that wait, and a boundary
+    values[500::700, 2] = np.nan
+    cuts = [0, *sorted([at, again]), len(values)]
+    plain = model.stream()
+    expected = [plain.feed(values[start:stop]) for start, stop in pairwise(cuts)]
+    follower, folder, found = unstreamed(model), tmp_path_factory.mktemp("model") / "model", []
+    for start, stop in pairwise(cuts):
+        found.append(follower.partial_fit(values[start:stop]))
+        follower.save(folder)
+        follower = Rondo.load(folder)
+    assert found == expected
+    assert follower.stream_.finish() == plain.finish()
+    assert_same_state(follower.stream_, plain)
+
+
+def unstreamed(model: Rondo) -> Rondo:
+    """A model of its own that follows no stream."""
+    own = copy.copy(model)
+    own._forget_stream()
+    return own
+
+
+def assert_same_state(some: Stream, other: Stream) -> None:
+    for own, another in zip(some.state()[0].values(), other.state()[0].values(), strict=True):
+        npt.assert_array_equal(own, another)
+    assert json.dumps(some.state()[1]) == json.dumps(other.state()[1])
+
+
+def test_a_model_that_follows_no_stream_is_saved_as_before(model: Rondo, tmp_path: Path) -> None:
+    unstreamed(model).save(tmp_path / "model")
+    stored = artifact.load(tmp_path / "model")
+    assert "stream" not in stored.provenance and not [name for name in stored.tensors if name.startswith("stream")]
+    assert not hasattr(Rondo.load(tmp_path / "model"), "stream_")
+
+
+@pytest.mark.parametrize("damage", ["tensor", "kind", "plain", "window", "units", "encoder", "not a mapping"])
+def test_a_stream_in_a_model_folder_that_does_not_fit_is_refused_in_one_line(
+    model: Rondo, rest: np.ndarray, tmp_path: Path, damage: str
+) -> None:
+    follower = unstreamed(model)
+    follower.partial_fit(rest[:1_000])
+    follower.save(tmp_path / "model")
+    stored = artifact.load(tmp_path / "model")
+    tensors, stream = dict(stored.tensors), stored.provenance["stream"]
+    match damage:
+        case "tensor":
+            del tensors["stream.updater.units.points"]
+        case "kind":
+            stream["tensors"]["windower.kept"][1][0] += 1
+        case "plain":
+            del stream["plain"]["frames"]["origin_s"]
+        case "window":
+            tensors["stream.windower.kept"] = np.zeros((200, 3), np.uint32)
+        case "units":
+            stream["plain"]["updater"]["units"]["n_dims"] += 1
+        case "encoder":  # as of another encoder, and otherwise whole
+            points = tensors["stream.updater.units.points"]
+            tensors["stream.updater.units.points"] = np.ascontiguousarray(points[:, :-1])
+            stream["tensors"]["updater.units.points"][1][1] -= 1
+            stream["plain"]["updater"]["units"]["n_dims"] -= 1
+        case _:
+            stored.provenance["stream"] = "here"
+    artifact.save(tmp_path / "model", artifact.Artifact(stored.config, stored.provenance, tensors))
+    with pytest.raises(ModelError, match="its parts do not fit together") as refused:
+        Rondo.load(tmp_path / "model")
+    assert "\n" not in str(refused.value)
+
+
+# ------------------------------------------------------------ read anew
+
+
+@pytest.fixture(scope="module")
+def grown(model: Rondo, rest: np.ndarray) -> tuple[Rondo, Output]:
+    """A model whose stream has promoted a unit, and what the stream has issued."""
+    follower = unstreamed(model)
+    report = follower.partial_fit(rest)
+    return follower, (report.decisions, report.events)
+
+
+def test_read_anew_a_unit_is_known_from_the_start(
+    grown: tuple[Rondo, Output], planted: PlantedStream, rest: np.ndarray
+) -> None:
+    follower, (decisions, events) = grown
+    (unit,) = next(event.ids for event in events if (event.kind, event.level) == ("promote", "unit"))
+    issued = np.full(len(rest), OTHER)
+    for decision in decisions:
+        issued[decision.start_frame : decision.stop_frame] = decision.unit
+    anew = follower.relabel(Recording(rest, rate=50, id="rest"))
+    truth = planted.unit_truth[8_000:] == NEW_UNIT
+    first = int(np.flatnonzero(truth)[0])
+    before = slice(first, int(np.flatnonzero(issued == unit)[0]))  # it had come, and was not known yet
+    recall = [(labels[before] == unit)[truth[before]].mean() for labels in (issued, anew.units)]
+    assert recall[0] == 0 and recall[1] > 0.5
+    assert np.mean(truth[anew.units == unit]) > 0.7
+    assert (anew.recording_id, anew.units.shape) == ("rest", (len(rest),))
+    assert set(anew.units.tolist()) <= {OTHER, *follower.stream_.updater.units.ids}
+    assert (anew.unit_scores[anew.units == OTHER] == 0).all()
+    own = anew.motifs[anew.units == unit]
+    assert np.mean(np.isin(own, follower.motif_model_.ids)) < 0.1
+
+
+def test_reading_anew_changes_neither_stream_nor_model(
+    grown: tuple[Rondo, Output], model: Rondo, rest: np.ndarray
+) -> None:
+    follower, _ = grown
+    before, twin = follower.predict(rest[:3_000]), stopped(model, follower.stream_)
+    some, other = follower.relabel([rest[:3_000], rest[5_000:8_000]])
+    npt.assert_array_equal(follower.relabel(rest[:3_000]).units, some.units)
+    assert other.recording_id == "recording1"
+    assert_same_state(follower.stream_, twin)
+    npt.assert_array_equal(follower.predict(rest[:3_000]).units, before.units)
+
+
+def test_units_read_anew_are_those_of_a_stream_that_waits_for_the_end(
+    grown: tuple[Rondo, Output], rest: np.ndarray
+) -> None:
+    """A slow twin: the smoother of the stream with a lag longer than the recording."""
+    values, updater = rest[:4_000].copy(), grown[0].stream_.updater
+    values[1_500:2_300] += np.random.default_rng(0).normal(scale=2, size=(800, values.shape[1]))
+    signal, windows = grown[0]._windows_of(Recording(values), by_model=True)
+    smoother = Smoother(len(updater.units) + 1, updater.smoother.penalty, lag=len(windows))
+    for number in range(len(windows)):
+        point = updater._encoded(signal.values[number * 18 : number * 18 + 75].T)
+        smoother.push(np.append(1.0, updater.units.distances(point) / updater._reaches()))
+    expected = np.array([OTHER, *updater.units.ids])[smoother.flush()]
+    units, motifs = grown[0].stream_.timelines(windows)
+    npt.assert_array_equal(units.ids, expected)
+    assert 20 < (expected == OTHER).sum() < 80
+    labelling = grown[0].relabel(values)
+    assert (labelling.units[1_600:2_200] == OTHER).all() and not labelling.unit_scores[1_600:2_200].any()
+    assert motifs.ids.shape == expected.shape == motifs.begins.shape
+
+
+def test_gaps_bounds_and_too_few_rows_read_anew(grown: tuple[Rondo, Output], rest: np.ndarray) -> None:
+    follower, _ = grown
+    values = rest[:3_000].copy()
+    values[1_000:1_200] = np.nan
+    parts = [follower.relabel(values[:1_000]), follower.relabel(values[1_200:])]
+    anew = follower.relabel(values)
+    npt.assert_array_equal(anew.units[:1_000], parts[0].units)
+    npt.assert_array_equal(anew.units[1_200:], parts[1].units)
+    npt.assert_array_equal(anew.motifs[1_200:], parts[1].motifs)
+    assert (anew.units[1_000:1_200] == OTHER).all()
+    assert (follower.relabel(rest[:30]).units == OTHER).all()
+
+
+def test_nothing_is_read_anew_without_a_stream(model: Rondo, rest: np.ndarray) -> None:
+    with pytest.raises(NotFittedError, match="follows no stream yet"):
+        unstreamed(model).relabel(rest)
+
+
+# ------------------------------------------------------------ an input that begins anew
+
+
+@pytest.mark.parametrize("has_clock", [False, True])
+def test_an_input_that_begins_anew_is_a_boundary(model: Rondo, rest: np.ndarray, has_clock: bool) -> None:
+    times = [np.arange(2_000) / 50 if has_clock else None, np.arange(2_000, 4_000) / 50 if has_clock else None]
+    stream = model.stream()
+    first, cut = stream.feed(rest[:2_000], times[0]), stream.cut("begun anew")
+    second, last = stream.feed(rest[2_000:4_000], times[1]), stream.finish()
+    alone = [fed(model.stream(), part, [])[0] for part in (rest[:2_000], rest[2_000:4_000])]
+    before, after = first.decisions + cut.decisions, second.decisions + last.decisions
+    assert [own._replace(start_s=None) for own in before] == [own._replace(start_s=None) for own in alone[0]]
+    assert (len(after), after[0].start_frame, after[-1].stop_frame) == (len(alone[1]), 2_000, 4_000)
+    gaps = [event for report in (first, cut, second, last) for event in report.events if event.kind == "gap"]
+    assert [(event.frame, event.evidence) for event in gaps] == [(2_000, {"rule": "boundary", "cause": "begun anew"})]
+
+
 def test_a_burst_is_never_promoted(model: Rondo, rest: np.ndarray) -> None:
     values = rest[:6_000].copy()
     noise = np.random.default_rng(0).normal(scale=2, size=(1_500, values.shape[1]))
@@ -125,6 +302,8 @@ def test_a_burst_is_never_promoted(model: Rondo, rest: np.ndarray) -> None:
     inside = [decision.unit for decision in decisions if 2_200 < decision.start_frame < 3_300]
     assert np.mean(np.array(inside) == OTHER) > 0.9
     assert stream.updater.buffer.clusters
+    assert 0 < stream.n_buffered == sum(stream.updater.buffer.sets.seen) <= 1_500 // 18 + 5
+    assert model.stream().n_buffered == 0
 
 
 def test_known_windows_keep_their_units(model: Rondo, planted: PlantedStream) -> None:

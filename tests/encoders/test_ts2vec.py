@@ -141,6 +141,17 @@ def test_network_is_full_dilated_convolutions(
         npt.assert_allclose(a, b, rtol=1e-4, atol=1e-5 * max(1.0, float(np.abs(b).max())), err_msg=name)
 
 
+@settings(max_examples=25, deadline=None)
+@given(n_frames=st.integers(1, 40), n_windows=st.integers(1, 5), n_channels=st.integers(1, 3))
+def test_what_encodes_is_the_maximum_over_full_dilated_convolutions(
+    n_frames: int, n_windows: int, n_channels: int
+) -> None:
+    net = net_of(TINY, n_channels)
+    x = drawn(n_windows, n_frames, n_channels).detach()
+    twin = naive.representations(net.state_dict(), x)
+    npt.assert_allclose(net.pooled(x), twin, rtol=1e-5, atol=1e-5)
+
+
 def test_weights_start_uniform_within_the_root_of_their_fan_in() -> None:
     net = net_of(TS2VecConfig(), 4)
     for name, weight in net.named_parameters():
@@ -328,6 +339,17 @@ def test_a_window_has_one_representation_wherever_it_stands(length: int) -> None
     whole = fitted.encode(windows)
     for first in range(0, 40, 3):
         npt.assert_array_equal(fitted.encode(windows_of(values[first:], length=length, step=1)), whole[first:])
+        alone = windows_of(values[first : first + length], length=length, step=1)
+        npt.assert_array_equal(fitted.encode(alone), whole[first : first + 1])
+
+
+def test_a_window_that_comes_alone_is_encoded_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Filled up with copies of itself, it would take thirty times as long: streams encode one window at a time."""
+    fitted, shapes = fitted_on(), []
+    monkeypatch.setattr(TS2VecNet, "pooled", lambda _, x: shapes.append(x.shape) or torch.zeros(len(x), 8))
+    for n_frames in (16, 16 + 4 * 32):
+        fitted.encode(windows_of(planted(n_frames)))
+    assert shapes == [(1, 16, 3), (32, 16, 3), (1, 16, 3)]
 
 
 def test_no_steps_leave_the_weights_as_drawn() -> None:

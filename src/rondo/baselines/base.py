@@ -1,8 +1,8 @@
 """What every baseline is: settings, and one function from the signal of one recording to one label per frame.
 
 A baseline sees one recording at a time, as in the paper: labels are states of that recording, 0, 1, … in order of
-appearance, and mean nothing beside those of another. Whatever a method must be told (a window, a number of states) is a
-setting of it, with its source. No baseline can import annotations or metrics.
+appearance, and mean nothing beside those of another, unless the method joins recordings. Whatever a method must be
+told (a window, a number of states) is a setting of it, with its source. No baseline can import annotations or metrics.
 
 >>> from rondo.data.synthetic import plant
 >>> settings = {"windows.length": 60, "windows.step": 30, "n_steps": 1, "depth": 2}
@@ -13,15 +13,15 @@ setting of it, with its source. No baseline can import annotations or metrics.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from pydantic import BaseModel, ConfigDict
 
 from rondo.config import PreprocessConfig
@@ -56,11 +56,59 @@ class Baseline(Protocol):
         """One label for each frame of the signal; OTHER where the method cannot say."""
 
 
+class FittedBaseline(Protocol):
+    """What a method learned from one recording, where it can read another with it."""
+
+    def predict(self, signal: Signal) -> Labels:
+        """One label for each frame; the states are those learned, under the same ids in every recording."""
+
+    def tensors(self) -> dict[str, NDArray[np.generic]]:
+        """All that was learned, as arrays from which `restore` makes it again."""
+
+
+@runtime_checkable
+class ReadingBaseline(Baseline, Protocol):
+    """A baseline that can read another recording with what it learned from the first."""
+
+    def fit(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> FittedBaseline:
+        """What is learned from this signal; `fit_predict` equals its `predict` on the same signal."""
+
+    def restore(self, tensors: Mapping[str, NDArray[np.generic]]) -> FittedBaseline:
+        """What was learned, from its tensors; it predicts the same to the bit."""
+
+
+@runtime_checkable
+class JoiningBaseline(Baseline, Protocol):
+    """A baseline whose states mean the same in all recordings that it is given together."""
+
+    def fit_predict_many(
+        self, signals: Sequence[Signal], rng: np.random.Generator, progress: Progress = silent
+    ) -> list[Labels]:
+        """One label for each frame of each signal, from one set of states."""
+
+
+@runtime_checkable
+class JoiningReader(ReadingBaseline, JoiningBaseline, Protocol):
+    """A baseline that can read another recording with what it learned from several."""
+
+    def fit_many(
+        self, signals: Sequence[Signal], rng: np.random.Generator, progress: Progress = silent
+    ) -> FittedBaseline:
+        """What is learned from these signals; `fit_predict_many` equals its `predict` on each."""
+
+
 BASELINES: Mapping[str, str] = MappingProxyType(
     {
         "time2state": "rondo.baselines.time2state:Time2State",
+        "autoplait": "rondo.baselines.autoplait:AutoPlait",
+        "e2usd": "rondo.baselines.e2usd:E2USD",
+        "compile": "rondo.baselines.compile:Compile",
         "denstream": "rondo.baselines.denstream:DenStream",
         "dbstream": "rondo.baselines.dbstream:DBStream",
+        "clap": "rondo.baselines.clap:CLaP",
+        "ticc": "rondo.baselines.ticc:TICC",
+        "kmeans": "rondo.baselines.window_clusters:WindowKMeans",
+        "hdbscan": "rondo.baselines.window_clusters:WindowHDBSCAN",
     }
 )
 """Where each method lives, by name. It is imported when it is built: some bring libraries that take seconds."""

@@ -19,43 +19,37 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from rondo.data.windows import WindowGrid, Windows
+from rondo.data.recording import Values
+from rondo.data.windows import Windows
+from rondo.tensors import Tensors
 from rondo.training.loop import minimise
-from rondo.training.networks import seeded_linear
+from rondo.training.networks import load_weights, seeded_linear, weights_of
 from rondo.training.progress import Progress, silent
 
 if TYPE_CHECKING:
     from rondo.baselines.time2state import Time2StateConfig
+    from rondo.baselines.window_states import Groups
 
 _TAPS = 3
 _SLOPE = 0.01  # of LeakyReLU below zero, torch's default
 _WINDOWS_AT_ONCE = 32  # that are encoded together; more of them no longer fit the cache
 
 
-def learned_embeddings(
-    windows: Windows, config: Time2StateConfig, seed: int, progress: Progress = silent
-) -> NDArray[np.float64]:
-    """Train the encoder on the first `fit_share` of a recording and embed its windows, (n_windows, output_dim).
-
-    That share must hold `group_size` windows that start one frame apart.
-    """
+def trained(
+    values: Values, groups: Groups, config: Time2StateConfig, seed: int, progress: Progress = silent
+) -> CausalNet:
+    """The encoder, trained on groups of windows of these values (n_frames, n_channels)."""
     generator = torch.Generator().manual_seed(seed)
-    net = CausalNet(windows.n_channels, config, generator)
-    stream = torch.from_numpy(windows.values)
-    grid = windows.grid
-    length = grid.length_frames
-    groups = WindowGrid(length + config.group_size - 1, 1, grid.n_frames, grid.spans).starts
-    groups = groups[groups + length + config.group_size - 1 <= config.fit_share * grid.n_frames]
+    net = CausalNet(values.shape[1], config, generator)
+    stream = torch.from_numpy(values)
 
     def loss_of_step(_: int) -> Tensor:
-        drawn = torch.randint(groups.size, (config.n_groups,), generator=generator)
-        firsts = torch.from_numpy(groups[drawn.numpy()])[:, None] + torch.arange(config.group_size)
-        return lse_loss(net(stream, firsts.flatten(), length).unflatten(0, firsts.shape))
+        drawn = torch.randint(groups.starts.size, (config.n_groups,), generator=generator)
+        firsts = torch.from_numpy(groups.starts[drawn.numpy()])[:, None] + torch.arange(config.group_size)
+        return lse_loss(net(stream, firsts.flatten(), groups.length).unflatten(0, firsts.shape))
 
     minimise(loss_of_step, torch.optim.Adam(net.parameters(), lr=config.learning_rate), config.n_steps, None, progress)
-    with torch.no_grad():
-        starts = torch.from_numpy(grid.starts).split(_WINDOWS_AT_ONCE)
-        return np.asarray(torch.cat([net(stream, batch, length) for batch in starts]).double().numpy())
+    return net
 
 
 def lse_loss(embeddings: Tensor) -> Tensor:
@@ -94,6 +88,28 @@ class CausalNet(nn.Module):
             rows = block(rows, n_windows)  # (length · n_windows, hidden_dim), the last one: pooled_dim
         pooled = rows.view(length, n_windows, -1).max(dim=0).values
         return cast(Tensor, self.readout(pooled))
+
+    @torch.no_grad()
+    def embed(self, windows: Windows, progress: Progress = silent) -> NDArray[np.float64]:
+        """One embedding for each window, (n_windows, output_dim)."""
+        stream, grid = torch.from_numpy(windows.values), windows.grid
+        embeddings = np.empty((grid.n_windows, self.readout.out_features))
+        for first in range(0, grid.n_windows, _WINDOWS_AT_ONCE):
+            batch = slice(first, first + _WINDOWS_AT_ONCE)
+            embeddings[batch] = self(stream, torch.from_numpy(grid.starts[batch]), grid.length_frames).numpy()
+            progress("embedding", min(batch.stop, grid.n_windows), grid.n_windows)
+        return embeddings
+
+    def tensors(self) -> dict[str, NDArray[np.generic]]:
+        """Its weights."""
+        return {**weights_of(self)}
+
+    @classmethod
+    def from_tensors(cls, n_channels: int, config: Time2StateConfig, tensors: Tensors) -> CausalNet:
+        """The network that these weights were those of."""
+        net = cls(n_channels, config, torch.Generator())
+        load_weights(net, tensors, "time2state network")
+        return net
 
 
 class Block(nn.Module):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json as json_module
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,25 +14,30 @@ import typer
 
 from rondo.cli import options
 from rondo.cli.findings import fit_sentence, found_sentence, recurrence_sentence
+from rondo.cli.methods import OWN_VOCABULARIES, Given, check_method, finder, refuse_idle
 from rondo.cli.progress import progress
-from rondo.errors import SettingError
 
 if TYPE_CHECKING:
+    from rondo.cli.methods import Find, WriteModels
     from rondo.config import RondoConfig
     from rondo.data.recording import Recording
     from rondo.labelling import Labelling
     from rondo.model import Rondo
     from rondo.report.run import Run, Words
-
-METHODS = ("rondo", "clock")
-_CLOCK_PIECES = 20  # as in the control that scores above the paper's own row on MoCap
+    from rondo.training.progress import Progress
 
 
 def discover(
     paths: options.Recordings,
     out: options.Out,
     method: Annotated[
-        str, typer.Option("--method", metavar="NAME", help="rondo, or clock (the data-blind control).")
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="rondo (default); a baseline: autoplait, ticc, time2state, e2usd, compile, clap, denstream, dbstream, "
+            "hmm, kmeans, hdbscan; or clock (the data-blind control).",
+        ),
     ] = "rondo",
     window: Annotated[
         str | None,
@@ -47,7 +53,7 @@ def discover(
     ] = False,
     states: Annotated[
         int | None,
-        typer.Option("--states", metavar="N", help="Pieces per recording, for --method clock; 20 if not given."),
+        typer.Option("--states", metavar="N", help="Number of states, for methods that must be told it; see docs."),
     ] = None,
     encoder: Annotated[
         str | None,
@@ -64,37 +70,26 @@ def discover(
     json: options.Json = False,
 ) -> None:
     """Find units and motifs in recordings and write a run folder: labels, segments, model and report."""
-    if method not in METHODS:
-        raise SettingError(f"--method must be one of {', '.join(METHODS)}, got '{method}'")
-    for_rondo: dict[str, object] = {"--window": window, "--step": step, "--encoder": encoder, "--config": config}
-    for_rondo |= {"--set": set_, "--preset": preset != "default", "--per-recording": per_recording}
-    _refuse_idle(method, for_rondo, states)
-    settings = options.resolve_settings(
-        preset, config, set_, window=window, step=step, encoder=encoder, seed=seed, device=device
-    )
+    check_method(method)
+    if method == "rondo":
+        refuse_idle({"--states": states}, "--method rondo")
+        settings = options.resolve_settings(
+            preset, config, set_, window=window, step=step, encoder=encoder, seed=seed, device=device
+        )
+        find: Find = partial(_rondo_run, settings, per_recording)
+    else:
+        for_rondo = {"--encoder": encoder, "--preset": preset != "default", "--per-recording": per_recording}
+        refuse_idle(for_rondo | {"--device": device}, f"--method {method}")
+        find = finder(method, Given(window, step, states, set_, config, seed))
     from rondo.report.run import check_free, write_run
 
     check_free(out)
     recordings, sources = read_all(paths, rate, key, label_column)
     with progress() as tell:
-        if method == "clock":
-            run, write_models = _clock_run(recordings, sources, states or _CLOCK_PIECES), None
-        else:
-            run, write_models = _rondo_run(recordings, sources, settings, per_recording, tell)
+        run, write_models = find(recordings, sources, tell)
         tell("writing", len(recordings), len(recordings))
         summary = write_run(out, run, write_models)
     announce(out, summary, json)
-
-
-def _refuse_idle(method: str, for_rondo: dict[str, object], states: int | None) -> None:
-    """A setting that silently does nothing is a wrong experiment."""
-    idle = [name for name, value in for_rondo.items() if value] if method == "clock" else []
-    if method != "clock" and states is not None:
-        idle = ["--states"]
-    if idle:
-        raise SettingError(f"{idle[0]} has no effect with --method {method}; leave it out or choose another --method")
-    if states is not None and states < 1:
-        raise SettingError(f"--states must be at least 1, got {states}")
 
 
 def read_all(
@@ -109,12 +104,12 @@ def read_all(
 
 
 def _rondo_run(
-    recordings: list[Recording],
-    sources: dict[str, str],
     settings: RondoConfig,
     per_recording: bool,
-    tell: Callable[[str, int, int], None],
-) -> tuple[Run, Callable[[Path], None]]:
+    recordings: list[Recording],
+    sources: dict[str, str],
+    tell: Progress,
+) -> tuple[Run, WriteModels]:
     from rondo.model import Rondo
 
     groups = [[recording] for recording in recordings] if per_recording else [recordings]
@@ -189,7 +184,7 @@ def _findings(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
     elif not any(model.motif_model_.composed for model in models):
         found.append(_FLAT)
     if len(models) > 1:
-        found.append(_OWN_VOCABULARIES)
+        found.append(OWN_VOCABULARIES)
         lengths = sorted({model.window_length_frames_ for model in models})
         if len(lengths) > 1:
             found.append(f"Windows are {lengths[0]} to {lengths[-1]} frames long, as suits each recording.")
@@ -198,49 +193,9 @@ def _findings(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
 
 _FLAT = "No composition of units into longer motifs recurs here: every unit is its own motif."
 _NOT_ASKED = "Motifs were not looked for (motifs.method = 'none'): every unit is its own motif."
-_OWN_VOCABULARIES = "Every recording has a vocabulary of its own: the same id in two recordings means nothing."
 
 
-def _clock_run(recordings: list[Recording], sources: dict[str, str], states: int) -> Run:
-    import numpy as np
-
-    from rondo.labelling import Labelling
-    from rondo.metrics import clock_labels
-    from rondo.report.run import Run, Words
-
-    shortest = min(recordings, key=lambda recording: recording.n_frames)
-    if states > shortest.n_frames:
-        raise SettingError(
-            f"--states is {states}, but {sources[shortest.id]} has only {shortest.n_frames} frames; choose fewer"
-        )
-    labellings = []
-    for recording in recordings:
-        labels = clock_labels(recording.n_frames, states)
-        ones = np.ones(recording.n_frames, dtype=np.float32)
-        none = np.zeros(0, dtype=np.int64)
-        labellings.append(
-            Labelling(recording.id, labels, labels, ones, ones, recording.times_s, recording.rate, none, 1.0)
-        )
-    piece = shortest.n_frames // states
-    findings = ["The clock looks at no data: it cuts every recording into equal pieces, each its own entry."]
-    if len(recordings) > 1:
-        findings.append(_OWN_VOCABULARIES)
-    return Run(
-        "clock",
-        0,
-        {"states": states},
-        piece,
-        piece,
-        recordings,
-        sources,
-        labellings,
-        [Words()] * len(recordings),
-        findings,
-        per_recording=True,
-    )
-
-
-def _named(tell: Callable[[str, int, int], None], recording: Recording) -> Callable[[str, int, int], None]:
+def _named(tell: Progress, recording: Recording) -> Progress:
     return lambda what, done, total: tell(f"{recording.id}: {what}", done, total)
 
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rondo.cli import options
 from rondo.cli.discover import announce, read_all, run_of
+from rondo.cli.methods import reading_run, refuse_idle
 from rondo.cli.progress import progress
-from rondo.errors import ModelError
+from rondo.errors import ModelError, SettingError
+
+if TYPE_CHECKING:
+    from rondo.data.recording import Recording
+    from rondo.model import Rondo
 
 
 def label(
@@ -21,6 +28,10 @@ def label(
     refit_motifs: Annotated[
         bool, typer.Option("--refit-motifs", metavar="", help="Transfer: keep the units, learn the motifs anew.")
     ] = False,
+    stream: Annotated[
+        Path | None,
+        typer.Option("--stream", metavar="DIR", help="Units and motifs as they have grown in this --out of `stream`."),
+    ] = None,
     resample: Annotated[
         bool, typer.Option("--resample", metavar="", help="Read recordings of another rate at the rate of the model.")
     ] = False,
@@ -33,13 +44,30 @@ def label(
     device: options.Device = None,
     json: options.Json = False,
 ) -> None:
-    """Label recordings with a fitted model; its vocabulary stays as it is."""
+    """Label recordings with a fitted model; its vocabulary stays as it is.
+
+    With --stream, recordings are read anew with what a stream that began with this model has learned since. The labels
+    that it has issued stay issued.
+    """
+    from rondo.artifact import load
+    from rondo.baselines.keeping import is_baseline
+    from rondo.continual.checkpoint import fingerprint
+    from rondo.live.session import grown_stream
     from rondo.model import Rondo
     from rondo.report.run import check_free, write_run
     from rondo.units.fit_profile import FitProfile
 
+    if stream is not None and refit_motifs:
+        raise SettingError("--stream reads motifs that a stream has learned, --refit-motifs learns them anew; give one")
     check_free(out)
-    fitted = Rondo.load(model_folder(model))
+    folder = model_folder(model)
+    if is_baseline(load(folder)):
+        idle = {"--refit-motifs": refit_motifs, "--stream": stream, "--seed": seed, "--device": device}
+        summary = _label_with_baseline(folder, idle, resample, read_all(paths, rate, key, label_column), out)
+        return announce(out, summary, json)
+    fitted = Rondo.load(folder)
+    if stream is not None:
+        fitted.stream_ = grown_stream(fitted, fingerprint(folder), stream)
     profile = FitProfile.from_json(fitted.provenance_.get("fit_profile"), model)
     chosen = {"seed": seed, "device": device}
     fitted.set_params(**{name: value for name, value in chosen.items() if value is not None}).resolved_config()
@@ -48,22 +76,79 @@ def label(
         tell("labelling", 0, len(recordings))
         if refit_motifs:
             fitted.fit_motifs(recordings, resample=resample, progress=tell)
-        labellings = fitted.predict(recordings, resample=resample)
-        run = run_of([fitted], recordings, sources, labellings, is_foreign=not refit_motifs, fitted=profile)
+        if stream is None:
+            labellings = fitted.predict(recordings, resample=resample)
+            run = run_of([fitted], recordings, sources, labellings, is_foreign=not refit_motifs, fitted=profile)
+        else:  # distances to exemplars are none to centres: the profile of the fit says nothing about them
+            labellings = fitted.relabel(recordings, resample=resample)
+            run = run_of([fitted], recordings, sources, labellings, is_foreign=True)
+            run = replace(run, findings=[*run.findings, _grown_sentence(fitted, stream)])
         tell("writing", len(recordings), len(recordings))
         summary = write_run(out, run, fitted.save)
     for recording in summary["recordings"]:
-        if recording["fit"]["verdict"] == "does not fit":
+        if stream is None and recording["fit"]["verdict"] == "does not fit":
             share = f"{100 * recording['share_accepted']:.0f} %"
             message = f"only {share} of its windows lie near any unit of the model; it may not fit this recording"
             print(f"note: {recording['id']}: {message}", file=sys.stderr)
-    announce(out, summary, json)
+    return announce(out, summary, json)
+
+
+def _label_with_baseline(
+    folder: Path,
+    idle: Mapping[str, object],
+    resample: bool,
+    given: tuple[list[Recording], dict[str, str]],
+    out: Path,
+) -> dict[str, Any]:
+    """The same with what a baseline learned: states only, and no word on how well they fit."""
+    from rondo.baselines.keeping import KeptBaseline
+    from rondo.report.run import write_run
+
+    kept = KeptBaseline.load(folder)
+    refuse_idle(idle, f"a model of {kept.name}")
+    with progress() as tell:
+        run = reading_run(kept, *given, resample, tell)
+        return write_run(out, run, kept.save)
+
+
+def _grown_sentence(model: Rondo, stream: Path) -> str:
+    known = set(model.unit_model_.ids)
+    new = [f"u{unit}" for unit in model.stream_.updater.units.ids if unit not in known]
+    added = f"added {', '.join(new)}" if new else "added no unit"
+    return f"Read anew with what the stream in {stream} has learned, which has {added}; what is new was not tested."
 
 
 def model_folder(given: Path) -> Path:
-    """The model folder that was meant: the one given, or the one inside a run folder."""
+    """The model folder that was meant: the one given, or the only one inside a run folder."""
     folder = given / "model" if (given / "model").is_dir() and not (given / "manifest.json").exists() else given
+    if (given / "events.jsonl").is_file() and not (folder / "manifest.json").exists():
+        raise ModelError(
+            f"{given}: what `rondo stream` wrote, which is no model; give the model that the stream began with "
+            f"(rondo label MODEL … --stream {given} reads with what it has learned since)"
+        )
+    if (folder / "manifest.json").exists():
+        return folder
+    if (folder / "summary.json").is_file():
+        _refuse_unreadable(folder)
     each = [path.parent for path in sorted(folder.glob("*/manifest.json"))]
-    if each and not (folder / "manifest.json").exists():
+    if len(each) > 1:
         raise ModelError(f"{given}: it holds {len(each)} models, one per recording; name one, as {each[0]}")
-    return folder
+    return each[0] if each else folder
+
+
+def _refuse_unreadable(run: Path) -> None:
+    """A run of a method that keeps nothing which another recording could be read with."""
+    from rondo.baselines import BASELINES, ReadingBaseline, build_baseline
+    from rondo.report.run_folder import read_run_summary
+
+    method = read_run_summary(run).method
+    if method == "clock" or (method in BASELINES and not isinstance(build_baseline(method), ReadingBaseline)):
+        raise ModelError(
+            f"{run}: {method} cannot read another recording, it labels only those it learns from; "
+            f"use `rondo discover --method {method}` on this one too"
+        )
+    if method in BASELINES:
+        raise ModelError(
+            f"{run}: {method} kept no model here (run as released, or the folder was emptied), so it cannot read "
+            f"another recording; use `rondo discover --method {method}` anew"
+        )

@@ -1,6 +1,6 @@
 """Checkpoints: everything a stream needs to go on exactly, as one folder that is whole or not there.
 
-    DIR/000041/manifest.json        schema, identity (model, settings, source), position, lengths, counters
+    DIR/000041/manifest.json        format, identity (model, settings, source), position, lengths, counters
     DIR/000041/tensors.safetensors  arrays, to the bit
 
 A checkpoint is written under a draft name with `rondo.artifact`, brought to the disk, and then renamed to the next
@@ -21,18 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rondo import artifact
 from rondo.errors import ModelError, OutputError
-from rondo.tensors import Tensors
+from rondo.tensors import Tensors, as_bits, from_bits
 
-SCHEMA = 1
-_KIND = "rondo-checkpoint"
 _DRAFT = "draft"
 _NUMBERED = re.compile(r"\d{6,}")
-_BITS = {2: np.uint16, 4: np.uint32, 8: np.uint64}  # of a float of that many bytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,21 +40,14 @@ class Checkpoint:
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """Add a checkpoint to the folder, and remove those before it once this one is on the disk."""
-    shapes = {name: [tensor.dtype.str, list(tensor.shape)] for name, tensor in checkpoint.tensors.items()}
-    provenance = {
-        "kind": _KIND,
-        "checkpoint_schema": SCHEMA,
-        "tensors": shapes,
-        "plain": dict(checkpoint.plain),
-    }
-    stored = artifact.Artifact(
-        dict(checkpoint.identity), provenance, {name: _as_bits(tensor) for name, tensor in checkpoint.tensors.items()}
-    )
+    bits, kinds = as_bits(checkpoint.tensors)
+    provenance = {"tensors": kinds, "plain": dict(checkpoint.plain)}
+    stored = artifact.Artifact(dict(checkpoint.identity), provenance, bits)
     with _written(folder):
         folder.mkdir(parents=True, exist_ok=True)
         before = _numbers(folder)
         _remove_drafts(folder)
-        artifact.save(folder / _DRAFT, stored)
+        artifact.save(folder / _DRAFT, stored, artifact.CHECKPOINT)
         for path in (*(folder / _DRAFT).iterdir(), folder / _DRAFT):
             _sync(path)
         (folder / _DRAFT).rename(folder / f"{(before or [0])[-1] + 1:06d}")
@@ -80,18 +67,19 @@ def load_checkpoint(folder: Path, identity: Mapping[str, str]) -> Checkpoint | N
         _refuse_strangers(folder, strangers)
         return None
     newest = folder / f"{numbers[-1]:06d}"
-    stored = artifact.load(newest)
-    about = stored.provenance
-    if about.get("kind") != _KIND or about.get("checkpoint_schema") != SCHEMA:
-        got = f"{about.get('kind')!r:.40}, schema {about.get('checkpoint_schema')!r:.20}"
-        raise ModelError(f"{newest}: expected a checkpoint of schema {SCHEMA}, got {got}; give another --checkpoint")
+    try:
+        stored = artifact.load(newest, artifact.CHECKPOINT)
+    except ModelError:
+        if _numbers(folder)[-1:] != numbers[-1:]:  # a stream that goes on has put the next one in its place
+            return load_checkpoint(folder, identity)
+        raise
     for part, expected in identity.items():
         if stored.config.get(part) != expected:
             raise ModelError(
                 f"{newest}: a checkpoint of another {part.removesuffix('_sha256')}, expected {expected!r:.60}, "
                 f"got {stored.config.get(part)!r:.60}; give the one it was made with, or another --checkpoint and --out"
             )
-    return Checkpoint(stored.config, about["plain"], _restored(newest, about["tensors"], stored.tensors))
+    return _restored(newest, stored)
 
 
 def fingerprint(folder: Path) -> str:
@@ -163,14 +151,10 @@ def _remove_drafts(folder: Path) -> None:
         shutil.rmtree(path)
 
 
-def _as_bits(tensor: NDArray[np.generic]) -> NDArray[np.generic]:
-    flat = np.ascontiguousarray(tensor)
-    return flat.view(_BITS[flat.dtype.itemsize]) if flat.dtype.kind == "f" else flat
-
-
-def _restored(folder: Path, shapes: Mapping[str, Any], tensors: Tensors) -> dict[str, NDArray[np.generic]]:
+def _restored(folder: Path, stored: artifact.Artifact) -> Checkpoint:
+    about = stored.provenance
     try:
-        return {name: tensors[name].view(np.dtype(kind)).reshape(shape) for name, (kind, shape) in shapes.items()}
+        return Checkpoint(stored.config, about["plain"], from_bits(stored.tensors, about["tensors"]))
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise ModelError(f"{folder}: its parts do not fit together ({error}); give another --checkpoint") from None
 

@@ -8,6 +8,7 @@ What happens to rows, each time with an event of the level "input":
   longer: nothing is carried across, the next frame begins a new stretch;
 - gap, bridged: missing values and missing rows up to `max_gap` frames are interpolated in time once they end. Rows are
   held back until then, at most `max_gap` frames of them (one more where there are timestamps);
+- gap, boundary, too, where the input began anew (`cut`): nobody knows how many rows are missing;
 - gap, gridded: from the first row whose timestamp shows that rows do not fit the rate, they are interpolated onto it;
 - refused (RecordingError): another number of channels, timestamps that come and go.
 
@@ -103,6 +104,12 @@ class Frames:
         """The stream ends: give out what is held back. Rows that come later begin a new stretch."""
         prepared = self._end_piece()
         self._log.finish(self._gridding.next_frame, self._n_rows)
+        return prepared
+
+    def cut(self, cause: str) -> list[Prepared]:
+        """The rows to come do not follow on those so far, whatever their times: give out what is held back."""
+        prepared = self.finish()
+        self._log.cut(self._gridding.next_frame, cause)
         return prepared
 
     def take_events(self, before_frame: int | None = None) -> list[Event]:

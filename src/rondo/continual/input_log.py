@@ -128,6 +128,10 @@ class InputLog:
         else:
             self._tell("gap", frame, clock, rule="boundary", cause="time jumps", seconds=seconds)
 
+    def cut(self, frame: int, cause: str) -> None:
+        """The rows to come do not follow on those so far."""
+        self._tell("gap", frame, self._last_clock, rule="boundary", cause=cause)
+
     def end_stretch(self, frame: int) -> None:
         """A stretch ends before this frame, and what was going on with it."""
         self._end_spell(frame, self._last_clock)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class MicroCluster:
-    """Times are window numbers. Support decays by half every `half_life` windows and grows by one per window.
+    """Times are window numbers. Support counts windows and decays by half every `half_life` of them.
 
     A region is a visit: windows that follow one another with less than `apart` windows between them.
     """
@@ -19,17 +19,17 @@ class MicroCluster:
     regions: int
 
     @classmethod
-    def opened(cls, id: int, window: int) -> MicroCluster:
-        return cls(id, 1.0, window, window, 1)
+    def opened(cls, id: int, window: int, n_windows: int = 1) -> MicroCluster:
+        return cls(id, float(n_windows), window, window, 1)
 
     def support_at(self, window: int, half_life: float) -> float:
         """The support, decayed to that window."""
         return float(self.support * 0.5 ** ((window - self.last) / half_life))
 
-    def visited(self, window: int, half_life: float, apart: int) -> MicroCluster:
-        """After one more window of its kind."""
+    def visited(self, window: int, half_life: float, apart: int, n_windows: int = 1) -> MicroCluster:
+        """After one more window of its kind, which stands for `n_windows`."""
         new_region = window - self.last > apart
-        support = self.support_at(window, half_life) + 1.0
+        support = self.support_at(window, half_life) + n_windows
         return replace(self, support=support, last=window, regions=self.regions + new_region)
 
     def joined(self, other: MicroCluster, half_life: float) -> MicroCluster:

@@ -1,60 +1,113 @@
-"""Motifs while the stream goes on: read from the units so far, and final two units later.
+"""Motifs while the stream goes on: read from the units so far, phrase by phrase; and phrases that are new.
 
-What a unit belongs to shows in what follows it, so a window waits for its motif until two more units have begun, or
-ninety-six more windows have come, or a gap; then it is final (planted streams, motif AMI 79.5; 60.7 without waiting). A
-unit that was promoted after the motifs were learned stands for itself, under a motif id of its own. Learning the
-grammar anew from the labels of the stream, ids kept, was tried and is worse, for they are noisier than those it was
-learned from: 77.4 after every hundred runs, 77.1 only when a unit was new.
+*Where some units stand for themselves* (rest between gestures, waiting between jobs), what lies between two of them is
+a phrase. It is read when it has ended: by the motif model; or, where the model does not explain all of it (a unit it
+does not know, a combination it has never seen), by the motifs that have grown; else it goes to the phrase buffer and
+may be promoted like a unit, with support, extent and recurrence. Passages that were no unit are left out of a phrase.
+
+*Elsewhere* a window waits until two more units have begun: what a unit belongs to shows in what follows it. Nothing
+grows there, for nothing says where a phrase ends; a promoted unit stands for itself, under a motif id of its own.
+
+No window waits for more than ninety-six others; what was said is never changed. Learning the grammar anew from the
+labels of the stream was tried and is worse: they are noisier than those it was learned from.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rondo.config import ContinualConfig
+from rondo.continual.events import Evidence
+from rondo.continual.micro_cluster import MicroCluster
+from rondo.continual.phrase_buffer import Occurrence, PhraseBuffer, Wordings, unit_distance
+from rondo.continual.promotion import is_eligible
 from rondo.data.labels import OTHER, runs_of
 from rondo.motifs.base import Motifs
+from rondo.motifs.composition import composition
+from rondo.motifs.phrases import Phrase
 from rondo.units.timeline import Timeline
 
 _MOST_WAITING = 96  # windows
 _CONTEXT = 96  # windows before those that wait, which are read with them
 _UNITS_LATER = 2
+_REACH = 0.5  # between phrases of one motif: motifs.phrase_distance
+_MERGE_REACH = 0.25  # between a new kind and a known motif; 0.4 costs 1.3 points of motif AMI on planted streams
 
 Motif = tuple[int, float]
 """An id and its score."""
 
 
-class MotifReader:
-    """The units of the last windows, the motifs there are, and those of units that the motif model does not know."""
+class Change(NamedTuple):
+    """Something that happened to the motifs: the id is a motif's, of "expire" a micro-cluster's."""
 
-    def __init__(self, motifs: Motifs) -> None:
-        self.model = motifs
+    kind: Literal["refine", "merge", "promote", "expire"]
+    id: int
+    evidence: Evidence
+
+
+class _Run(NamedTuple):
+    """Windows [start, stop) of a phrase that are one unit."""
+
+    start: int
+    stop: int
+    unit: int
+
+
+class MotifReader:
+    """The units of the last windows, the motifs there are, and those that have grown."""
+
+    def __init__(self, motifs: Motifs, config: ContinualConfig, half_life: float, passage: int) -> None:
+        self.model, self.config, self.passage = motifs, config, passage
+        self.standing = frozenset(motifs.standing_units)
         self.past: deque[int] = deque(maxlen=_CONTEXT + _MOST_WAITING + 1)  # the last `n_waiting` of them wait
-        self.n_waiting = 0
+        self.n_waiting = self.n_windows = 0
         self.own: dict[int, int] = {}  # promoted unit -> its motif
+        self.grown: list[tuple[int, Wordings]] = []
+        self.buffer = PhraseBuffer(_REACH, half_life, config.apart)
         self.next_id = max(motifs.ids, default=-1) + 1
+        self._changes: list[Change] = []
 
     def add_unit(self, unit: int) -> int:
         """A motif for a unit that was promoted; gives its id."""
-        self.own[unit] = self.next_id
-        self.next_id += 1
+        self.own[unit] = self._fresh_id()
         return self.own[unit]
+
+    def take_changes(self) -> list[Change]:
+        """What has happened to the motifs since it was last asked."""
+        changes, self._changes = self._changes, []
+        return changes
+
+    # ------------------------------------------------------------ window by window
 
     def push(self, unit: int) -> list[Motif]:
         """One more window; gives the motifs that have become final, of the windows that have waited longest."""
-        before = self.past[-1] if self.past else OTHER
+        before = self.past[-1] if self.past else None
+        final: list[Motif] = []
+        if self.standing and before is not None and before != unit and {before, unit} & self.standing:
+            final = self.boundary()
         self.past.append(unit)
         self.n_waiting += 1
-        n_final = self._n_final() if unit != before else 0
-        return self._final(max(n_final, self.n_waiting - _MOST_WAITING))
+        self.n_windows += 1
+        n_final = self._n_final() if not self.standing and unit != before else 0
+        return final + self._final(max(n_final, self.n_waiting - _MOST_WAITING))
 
     def boundary(self) -> list[Motif]:
-        """A gap: all that wait are read, and nothing is carried over."""
-        final = self._final(self.n_waiting)
+        """A phrase or a stretch has ended: all that wait are read, and nothing is carried over."""
+        if not self.n_waiting:
+            self.past.clear()
+            return []
+        is_whole = self.n_waiting == len(self.past)
+        units = np.array(self.past, dtype=np.int32)
+        read = self._read_phrase(units) if self.standing and is_whole else self._read(units)
+        final = read[-self.n_waiting :]
         self.past.clear()
+        self.n_waiting = 0
         return final
 
     def _n_final(self) -> int:
@@ -66,33 +119,150 @@ class MotifReader:
     def _final(self, n: int) -> list[Motif]:
         if n <= 0:
             return []
-        read = self._read()[len(self.past) - self.n_waiting :][:n]
+        read = self._read(np.array(self.past, dtype=np.int32))[len(self.past) - self.n_waiting :][:n]
         self.n_waiting -= n
         return read
 
-    def _read(self) -> list[Motif]:
-        """The motif of each remembered window; units that the model does not know are bounds of what it reads."""
-        units = np.array(self.past, dtype=np.int32)
-        known = np.isin(units, self.model.unit_ids)
+    # ------------------------------------------------------------ reading
+
+    def read(self, units: NDArray[np.int32]) -> list[Motif]:
+        """The motif of each window of a whole stretch, by the motifs there are now; nothing is learned."""
+        if not self.standing:
+            return self._read(units)
+        alone = np.isin(units, list(self.standing))
+        ends = np.flatnonzero((np.diff(units) != 0) & (alone[1:] | alone[:-1])) + 1
+        return [motif for part in np.split(units, ends) if part.size for motif in self._read_phrase(part, learns=False)]
+
+    def _read(self, units: NDArray[np.int32]) -> list[Motif]:
+        """The motif of each window by the model; units that it does not know are bounds of what it reads.
+
+        Where some units stand for themselves, passages within a motif belong to it.
+        """
         motifs = [(self.own.get(unit, OTHER), 1.0 if unit in self.own else 0.0) for unit in units.tolist()]
-        stretches = runs_of(known)
+        runs = self._spoken(units)
+        if not self.standing:
+            self._read_known([_Run(i, i + 1, unit) for i, unit in enumerate(units.tolist())], motifs)
+            return motifs
+        self._read_known(runs, motifs)
+        for before, after in pairwise(runs):
+            is_passage = before.stop < after.start and after.start - before.stop <= self.passage
+            if is_passage and motifs[before.stop - 1][0] == motifs[after.start][0]:
+                motifs[before.stop : after.start] = [motifs[after.start]] * (after.start - before.stop)
+        return motifs
+
+    def _read_known(self, runs: list[_Run], motifs: list[Motif]) -> None:
+        """Fill in the motifs of all stretches of units that the model knows."""
+        stretches = runs_of(np.array([run.unit in self.model.unit_ids for run in runs], dtype=np.int32))
         for start, stop, is_known in zip(stretches.starts, stretches.stops, stretches.ids, strict=True):
             if is_known:
-                part = Timeline(units[start:stop], np.zeros(stop - start), ((0, int(stop - start)),))
-                read = self.model.timeline(part)
-                motifs[start:stop] = zip(read.ids.tolist(), read.scores.tolist(), strict=True)
-        return motifs
+                for run, motif in zip(runs[start:stop], self._by_model(runs[start:stop]), strict=True):
+                    motifs[run.start : run.stop] = [motif] * (run.stop - run.start)
+
+    def _by_model(self, runs: list[_Run]) -> list[Motif]:
+        units = np.array([run.unit for run in runs], dtype=np.int32)
+        read = self.model.timeline(Timeline(units, np.zeros(units.size), ((0, units.size),)))
+        return list(zip(read.ids.tolist(), read.scores.tolist(), strict=True))
+
+    def _spoken(self, units: NDArray[np.int32]) -> list[_Run]:
+        """The runs of units; what is OTHER is left out, and a unit that goes on after it is one run."""
+        runs: list[_Run] = []
+        found = runs_of(units)
+        for start, stop, unit in zip(found.starts.tolist(), found.stops.tolist(), found.ids.tolist(), strict=True):
+            if runs and runs[-1].unit == unit:
+                runs[-1] = runs[-1]._replace(stop=stop)
+            elif unit != OTHER:
+                runs.append(_Run(start, stop, unit))
+        return runs
+
+    # ------------------------------------------------------------ phrases that are new
+
+    def _read_phrase(self, units: NDArray[np.int32], learns: bool = True) -> list[Motif]:
+        """A whole phrase: as the model has it where it explains all of it, else by what has grown."""
+        read = self._read(units)
+        phrase = tuple(run.unit for run in self._spoken(units))
+        if len(set(phrase)) < 2 or self._is_explained(units, read):
+            return read
+        distance, nearest = min(((own.distance(phrase), i) for i, (_, own) in enumerate(self.grown)), default=(1.0, -1))
+        motif = self.grown[nearest][0] if distance <= _REACH else None
+        if learns and motif is not None:
+            self._refine(nearest, phrase)
+        elif learns:
+            motif, distance = self._filed(phrase, units.size)
+        return read if motif is None else [(motif, 1.0 - distance)] * units.size
+
+    def _is_explained(self, units: NDArray[np.int32], read: list[Motif]) -> bool:
+        others = runs_of(units == OTHER)
+        if (others.lengths[others.ids == 1] > self.passage).any():
+            return False
+        return all(motif in self.model.ids for unit, (motif, _) in zip(units, read, strict=True) if unit != OTHER)
+
+    def _refine(self, index: int, phrase: Phrase) -> None:
+        """A grown motif is one occurrence richer."""
+        motif, wordings = self.grown[index]
+        before = wordings.typical
+        wordings.add(phrase)
+        if wordings.typical != before:
+            occurrences = wordings.counts.total()
+            evidence: Evidence = {"units": composition(wordings.counts), "occurrences": occurrences}
+            self._changes.append(Change("refine", motif, evidence))
+
+    def _filed(self, phrase: Phrase, n_windows: int) -> tuple[int | None, float]:
+        """Into the buffer; gives its motif, and how near, if that was the occurrence that was still missing."""
+        last = self.n_windows - 1
+        index, expired = self.buffer.add(Occurrence(phrase, last - n_windows + 1, last))
+        self._changes += [Change("expire", gone.id, {"support": gone.support}) for gone in expired]
+        cluster, wordings = self.buffer.kinds[index]
+        if not is_eligible(cluster, self.buffer.supports(last), self.config):
+            return None, 1.0
+        self.buffer.take(index)
+        return self._promoted(cluster, wordings), wordings.distance(phrase)
+
+    def _promoted(self, cluster: MicroCluster, wordings: Wordings) -> int:
+        """As another wording of a motif that is near enough, or as a new one."""
+        near = [(unit_distance(wordings.typical, phrase), motif) for phrase, motif in self._known_phrases()]
+        distance, motif = min(near, default=(1.0, OTHER))
+        kind: Literal["merge", "promote"] = "merge" if distance <= _MERGE_REACH else "promote"
+        if kind == "promote":
+            motif = self._fresh_id()
+        self.grown.append((motif, wordings))
+        evidence: Evidence = {
+            "units": composition(wordings.counts),
+            "micro_cluster": cluster.id,
+            "support": cluster.support,
+            "regions": cluster.regions,
+            "extent_windows": cluster.extent,
+            "first_window": cluster.first,
+            "distance": distance,
+        }
+        self._changes.append(Change(kind, motif, evidence))
+        return motif
+
+    def _known_phrases(self) -> list[tuple[Phrase, int]]:
+        return [*self.model.known_phrases, *((wordings.typical, motif) for motif, wordings in self.grown)]
+
+    def _fresh_id(self) -> int:
+        id, self.next_id = self.next_id, self.next_id + 1
+        return id
+
+    # ------------------------------------------------------------ keeping
 
     def state(self) -> dict[str, Any]:
         """Everything that changed since it began, exactly, as plain values."""
-        own = sorted(self.own.items())
-        return {"past": list(self.past), "n_waiting": self.n_waiting, "own": own, "next_id": self.next_id}
+        return {
+            "past": list(self.past),
+            "n_waiting": self.n_waiting,
+            "n_windows": self.n_windows,
+            "own": [list(pair) for pair in sorted(self.own.items())],
+            "grown": [[motif, wordings.state()] for motif, wordings in self.grown],
+            "buffer": self.buffer.state(),
+            "next_id": self.next_id,
+        }
 
-    @classmethod
-    def restore(cls, motifs: Motifs, plain: Mapping[str, Any]) -> MotifReader:
-        """The reader that gave this state, with the motifs it had."""
-        reader = cls(motifs)
-        reader.past.extend(plain["past"])
-        reader.own = {int(unit): int(motif) for unit, motif in plain["own"]}
-        reader.n_waiting, reader.next_id = plain["n_waiting"], plain["next_id"]
-        return reader
+    def restored(self, plain: Mapping[str, Any]) -> MotifReader:
+        """This reader, which has only begun, as it was when it gave that state."""
+        self.past.extend(plain["past"])
+        self.own = {int(unit): int(motif) for unit, motif in plain["own"]}
+        self.grown = [(motif, Wordings.restore(words)) for motif, words in plain["grown"]]
+        self.buffer = self.buffer.restored(plain["buffer"])
+        self.n_waiting, self.n_windows, self.next_id = plain["n_waiting"], plain["n_windows"], plain["next_id"]
+        return self

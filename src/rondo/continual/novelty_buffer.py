@@ -39,21 +39,25 @@ class NoveltyBuffer:
         self.sets = PointSets(n_dims, _KEPT)
         self.next_id = 0
 
-    def add(self, point: Floats, window: int) -> tuple[MicroCluster, list[MicroCluster]]:
-        """Absorb a rejected window or open a micro-cluster for it; gives it, and those that expired."""
+    def add(self, point: Floats, window: int, n_windows: int = 1) -> tuple[MicroCluster, list[MicroCluster]]:
+        """Absorb a rejected window or open a micro-cluster for it; gives it, and those that expired.
+
+        It counts for `n_windows`: those beside it, which hold a boundary too, are not filed themselves.
+        """
         expired = self._expire(window)
         near = np.flatnonzero(self.sets.distances(point) <= self.scales.reach).tolist()
         for other in near[:0:-1]:  # a window within reach of several shows that they are one
             self._join(near[0], other)
         if near:
             index = near[0]
-            self.clusters[index] = self.clusters[index].visited(window, self.scales.half_life, self.scales.apart)
+            half_life, apart = self.scales.half_life, self.scales.apart
+            self.clusters[index] = self.clusters[index].visited(window, half_life, apart, n_windows)
             self.sets.see(index, point)
         else:
             if len(self.clusters) == _MOST_CLUSTERS:
                 expired.append(self._remove(int(np.argmin(self._supports(window)))))
             index = len(self.clusters)
-            self.clusters.append(MicroCluster.opened(self.next_id, window))
+            self.clusters.append(MicroCluster.opened(self.next_id, window, n_windows))
             self.sets.add(self.next_id, [point])
             self.next_id += 1
         return self.clusters[index], expired
@@ -69,7 +73,9 @@ class NoveltyBuffer:
 
     def _expire(self, window: int) -> list[MicroCluster]:
         weak = [i for i, support in enumerate(self._supports(window)) if support < _FORGOTTEN]
-        return [self._remove(index) for index in weak[::-1]][::-1]
+        if weak:
+            self.sets.remove(*weak)
+        return [self.clusters.pop(index) for index in weak[::-1]][::-1]
 
     def _remove(self, index: int) -> MicroCluster:
         self.sets.remove(index)

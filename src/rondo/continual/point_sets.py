@@ -25,6 +25,7 @@ class PointSets:
         self.seen: list[int] = []  # points that each set has seen, kept or not
         self.points: Floats = np.zeros((0, capacity, n_dims))
         self.squares: Floats = np.zeros((0, capacity))  # squared norms; infinite where no point is
+        self._room = self.points, self.squares  # which both are the beginning of: a set more is seldom a copy of all
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -33,17 +34,17 @@ class PointSets:
         """From each set's nearest point, (n_sets,)."""
         if not self.ids:
             return np.zeros(0)
-        products = self.points.reshape(-1, point.size) @ point
-        squares = self.squares - 2 * products.reshape(self.squares.shape)
+        squares = (self.points.reshape(-1, point.size) @ point).reshape(self.squares.shape)
+        squares *= -2
+        squares += self.squares
         return np.asarray(np.sqrt(np.maximum(squares.min(axis=1) + point @ point, 0.0)))
 
     def add(self, id: int, points: Sequence[Floats] | Floats, seen: int | None = None) -> None:
         """A new set of points; `seen` where it stands for more than are kept."""
-        n_dims = self.points.shape[2]
         self.ids.append(id)
         self.seen.append(0)
-        self.points = np.concatenate([self.points, np.zeros((1, self.capacity, n_dims))])
-        self.squares = np.concatenate([self.squares, np.full((1, self.capacity), np.inf)])
+        self._resize(len(self.ids))
+        self.points[-1], self.squares[-1] = 0.0, np.inf
         for point in points:
             self.see(len(self.ids) - 1, np.asarray(point, np.float64))
         if seen is not None:
@@ -58,10 +59,24 @@ class PointSets:
             self.points[index, place] = point
             self.squares[index, place] = point @ point
 
-    def remove(self, index: int) -> None:
-        """Forget a set."""
-        del self.ids[index], self.seen[index]
-        self.points, self.squares = np.delete(self.points, index, axis=0), np.delete(self.squares, index, axis=0)
+    def remove(self, *indices: int) -> None:
+        """Forget sets; those that stay close up, in their order."""
+        kept = [index for index in range(len(self.ids)) if index not in indices]
+        for place, index in enumerate(kept):
+            if place < index:
+                self.points[place], self.squares[place] = self.points[index], self.squares[index]
+        self.ids, self.seen = [self.ids[index] for index in kept], [self.seen[index] for index in kept]
+        self._resize(len(kept))
+
+    def _resize(self, n_sets: int) -> None:
+        """Room for that many sets; twice as much as there was, where it does not suffice."""
+        points, squares = self._room
+        if n_sets > len(points):
+            room = max(n_sets, 2 * len(points))
+            points, squares = np.zeros((room, *points.shape[1:])), np.zeros((room, self.capacity))
+            points[: len(self.points)], squares[: len(self.squares)] = self.points, self.squares
+            self._room = points, squares
+        self.points, self.squares = points[:n_sets], squares[:n_sets]
 
     def kept(self, index: int) -> Floats:
         """The points of a set, (n, n_dims)."""
@@ -85,9 +100,9 @@ class PointSets:
         sets = cls(plain["n_dims"], plain["capacity"])
         filled = np.asarray(tensors["filled"], np.bool_)
         sets.ids, sets.seen = list(plain["ids"]), list(plain["seen"])
-        sets.points = np.zeros((*filled.shape, plain["n_dims"]))
+        sets._resize(len(filled))
         sets.points[filled] = np.asarray(tensors["points"], np.float64)
-        sets.squares = np.full(filled.shape, np.inf)
+        sets.squares[:] = np.inf
         for place in np.argwhere(filled):
             own = sets.points[tuple(place)]
             sets.squares[tuple(place)] = own @ own

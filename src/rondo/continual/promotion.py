@@ -18,9 +18,11 @@ def least_support(supports: Sequence[float], config: ContinualConfig) -> float:
     return max(float(config.min_support), quantile)
 
 
-def is_eligible(cluster: MicroCluster, support: float, least: float, config: ContinualConfig) -> bool:
-    """It has support, it came back often enough, and its visits lie far enough apart: no burst."""
-    return support >= least and cluster.regions >= config.min_regions and cluster.extent >= config.min_extent
+def is_eligible(cluster: MicroCluster, supports: Sequence[float], config: ContinualConfig) -> bool:
+    """It came back often enough, its visits lie far enough apart, and it has support beside the others: no burst."""
+    if cluster.regions < config.min_regions or cluster.extent < config.min_extent:
+        return False  # nearly always: the quantile is not asked for then
+    return cluster.support >= least_support(supports, config)
 
 
 def compatible_entry(

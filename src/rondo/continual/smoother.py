@@ -9,6 +9,7 @@ States may be added at any time. Only the last `lag` windows are kept.
 from __future__ import annotations
 
 from collections import deque
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -25,22 +26,23 @@ class Smoother:
         self.has_begun = False
         self.lag = lag
         self.totals: Floats = np.zeros(n_states)
+        self._states = np.arange(n_states)
         # Of each of the last windows: the state before, for every state.
         self.origins: deque[NDArray[np.int64]] = deque()
 
     def add_state(self) -> None:
         """One state more, the last; no path so far has been in it."""
         self.totals = np.append(self.totals, np.inf)
+        self._states = np.arange(self.totals.size)
 
     def push(self, costs: Floats) -> int | None:
         """The costs of one window, one per state; gives the state of the window `lag` windows ago, if there is one."""
         cheapest = int(self.totals.argmin())
         changed = self.totals[cheapest] + (self.penalty if self.has_begun else 0.0)
-        stays = self.totals <= changed
-        origin = np.where(stays, np.arange(self.totals.size), cheapest)
-        self.totals = np.where(stays, self.totals, changed) + costs
+        self.origins.append(np.where(self.totals <= changed, self._states, cheapest))
+        self.totals = np.minimum(self.totals, changed)
+        self.totals += costs
         self.totals -= self.totals.min()
-        self.origins.append(origin)
         self.has_begun = True
         if len(self.origins) <= self.lag:
             return None
@@ -59,7 +61,7 @@ class Smoother:
     def _state_before(self, back: int) -> int:
         """The state `back` windows before the last one on the best path now."""
         state = int(self.totals.argmin())
-        for origin in list(self.origins)[::-1][:back]:
+        for origin in islice(reversed(self.origins), back):
             state = int(origin[state])
         return state
 

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.continual.events import Event
 from rondo.continual.frames import Frames, Prepared
+from rondo.continual.relabelling import read_anew
 from rondo.continual.updater import Decision, Updater
 from rondo.continual.windower import Boundary, Windower
 from rondo.data.preprocess import Preprocessor
 from rondo.tensors import owned, owned_by
+
+if TYPE_CHECKING:
+    from rondo.data.windows import Windows
+    from rondo.motifs.base import MotifTimeline
+    from rondo.units.timeline import Timeline
 
 
 class StreamReport(NamedTuple):
@@ -43,10 +49,32 @@ class Stream:
         report.events.extend(self.frames.take_events())
         return report
 
+    def cut(self, cause: str) -> StreamReport:
+        """The input begins anew: everything held back is decided, and nothing is carried over to the rows to come."""
+        return self._ended(self.frames.cut(cause))
+
     def finish(self) -> StreamReport:
         """No more rows: everything held back is read and decided."""
+        return self._ended(self.frames.finish())
+
+    def timelines(self, windows: Windows) -> tuple[Timeline, MotifTimeline]:
+        """Units and motifs of a recording read anew with the vocabularies as they are now; nothing here changes."""
+        return read_anew(self.updater, windows)
+
+    def spend(self) -> None:
+        """Read one more window and end: a restored state whose parts do not fit fails here. Use a copy."""
+        updater, n_dims = self.updater, len(self.preprocessor.components) or len(self.preprocessor.channels)
+        updater.push(np.zeros((n_dims, updater.length_frames), np.float32), self._next_frame)
+        self.finish()
+
+    @property
+    def n_buffered(self) -> int:
+        """Windows that the micro-clusters hold now, as candidates for a new unit."""
+        return sum(self.updater.buffer.sets.seen)
+
+    def _ended(self, last: list[Prepared]) -> StreamReport:
         report = StreamReport([], [])
-        for prepared in self.frames.finish():
+        for prepared in last:
             self._take(prepared, report)
         report.events.extend(self.frames.take_events())
         self._add(report, self.updater.finish(self._next_frame))

@@ -4,8 +4,9 @@ A window is compared with the exemplars of every unit in the encoder's space (`u
 
     q_k = distance to the nearest exemplar of unit k / (1.25 radius)
 
-- *Label.* Viterbi over q, with OTHER at a constant 1, decided one window length later (`smoother.py`); its motif two
-  units later (`motif_reader.py`); frozen then.
+- *Label.* Viterbi over q, with OTHER at a constant 1, decided one window length later (`smoother.py`); the frame at
+  which units change is found in the signal (`cuts.py`); the motif when the phrase has ended (`motif_reader.py`);
+  frozen then.
 - *Refine.* A window labelled k with q_k <= 1 is shown to unit k, which keeps a fair sample of all it has seen.
 - *Buffer.* Windows that straddle two known units may be rejected too, but never more in a row than share a frame with
   the boundary. The middle of a longer row is novel, and gathers in micro-clusters.
@@ -25,12 +26,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.config import ContinualConfig
+from rondo.continual.cuts import Cuts
 from rondo.continual.events import Event
 from rondo.continual.micro_cluster import MicroCluster
 from rondo.continual.motif_reader import Motif, MotifReader
 from rondo.continual.novelty_buffer import NoveltyBuffer, Scales
 from rondo.continual.point_sets import Floats, PointSets
-from rondo.continual.promotion import compatible_entry, is_eligible, least_support
+from rondo.continual.promotion import compatible_entry, is_eligible
 from rondo.continual.smoother import Smoother
 from rondo.data.labels import OTHER
 from rondo.data.windows import WindowGrid, Windows
@@ -50,8 +52,8 @@ _REFINED_PER_EVENT = 64  # windows that refine a unit before the journal says so
 class Decision(NamedTuple):
     """The labels of one window, frozen when issued; [start_frame, stop_frame) are the frames it speaks for.
 
-    These are the frames nearest to its middle: decisions of a stretch follow on each other, from its first frame to its
-    last.
+    These are the frames nearest to its middle within the run of its unit, which may be none: decisions of a stretch
+    follow on each other, from its first frame to its last.
     """
 
     window: int
@@ -70,6 +72,7 @@ class _Open(NamedTuple):
     window: int
     start_frame: int
     point: Floats
+    blocks: Floats  # (n_blocks, n_dims), from which a boundary is found
     q: Floats  # (n_units,) as there were when it came
     is_first: bool  # of its stretch: it speaks for the frames before its middle too
 
@@ -84,6 +87,11 @@ class Counters(NamedTuple):
     expired: int
 
 
+def straddling_windows(length_frames: int, step_frames: int) -> int:
+    """The most windows that hold one boundary inside."""
+    return -(-length_frames // step_frames) - 1
+
+
 class Updater:
     """Labels, refines, buffers and promotes."""
 
@@ -94,18 +102,19 @@ class Updater:
         units: PointSets,
         buffer: NoveltyBuffer,
         smoother: Smoother,
+        cuts: Cuts,
         config: ContinualConfig,
         grid: tuple[int, int],
     ) -> None:
-        self.encoder, self.motifs, self.config = encoder, motifs, config
+        self.encoder, self.motifs, self.cuts, self.config = encoder, motifs, cuts, config
         self.units, self.buffer, self.smoother = units, buffer, smoother
         self.length_frames, self.step_frames = grid
-        straddling = -(-self.length_frames // self.step_frames) - 1  # the most windows that hold one boundary inside
-        self.beside = -(-straddling // 2)  # rejected windows on each side that make one novel
+        self.beside = -(-straddling_windows(*grid) // 2)  # rejected windows on each side that make one novel
         self.open: deque[_Open] = deque()
         self.waiting: deque[Decision] = deque()  # for their motifs
         self.at_start = True
         self.rejected: deque[tuple[int, Floats]] = deque()  # the last ones in a row
+        self.is_filed = False  # whether that row has reached the buffer
         self.refined = [0] * len(units)
         self.n_fitted = len(units)  # those of the model; the others were promoted
         self.counters = Counters(0, 0, 0, 0, 0)
@@ -113,20 +122,24 @@ class Updater:
 
     @classmethod
     def begin(
-        cls, units: UnitModel, motifs: Motifs, config: ContinualConfig, length_frames: int, step_frames: int
+        cls, units: UnitModel, motifs: Motifs, config: ContinualConfig, grid: tuple[int, int], aligned: bool
     ) -> Updater:
-        """From what was fitted; the vocabularies of the model itself are left as they are."""
+        """From what was fitted; the vocabularies of the model itself are left as they are.
+
+        `grid` is length and step of windows in frames; `aligned`: boundaries are found in the signal.
+        """
         exemplars = units.exemplars
         sets = PointSets(exemplars.points.shape[1], _KEPT)
         for id, support in zip(np.unique(exemplars.units).tolist(), exemplars.supports.tolist(), strict=True):
             sets.add(id, exemplars.points[exemplars.units == id].astype(np.float64), support)
         half_life = config.half_life * float(exemplars.supports.sum())
         buffer = NoveltyBuffer(exemplars.points.shape[1], Scales(exemplars.radius, half_life, config.apart))
-        lag = -(-length_frames // step_frames)
+        lag = -(-grid[0] // grid[1])
         penalty = config.transition_scale * exemplars.step / max(buffer.scales.reach, _TINY)
         smoother = Smoother(len(sets) + 1, penalty, lag)
-        grid = (length_frames, step_frames)
-        updater = cls(units.encoder, MotifReader(motifs), sets, buffer, smoother, config, grid)
+        reader = MotifReader(motifs, config, half_life, straddling_windows(*grid))
+        cuts = Cuts(units.boundaries if aligned else None, *grid)
+        updater = cls(units.encoder, reader, sets, buffer, smoother, cuts, config, grid)
         updater.next_id = max(updater.next_id, units.vocabulary.next_id)
         return updater
 
@@ -144,6 +157,7 @@ class Updater:
             row[: opened.q.size] = opened.q
         tensors = owned("units", units) | owned("buffer", buffer) | owned("smoother", smoother)
         tensors |= {"points": np.array(rows, np.float64).reshape(-1, n_dims), "q": q}
+        tensors |= {"blocks": np.array([opened.blocks for opened in self.open], np.float64)}
         return tensors, {
             "units": units_plain,
             "buffer": buffer_plain,
@@ -152,7 +166,9 @@ class Updater:
             "open": [(opened.window, opened.start_frame, int(opened.q.size), opened.is_first) for opened in self.open],
             "at_start": self.at_start,
             "rejected": [window for window, _ in self.rejected],
+            "is_filed": self.is_filed,
             "waiting": [list(decision) for decision in self.waiting],
+            "last_cut": self.cuts.last,
             "refined": list(self.refined),
             "counters": list(self.counters),
             "next_id": self.next_id,
@@ -164,19 +180,21 @@ class Updater:
         units, buffer, smoother = (owned_by(part, tensors) for part in ("units", "buffer", "smoother"))
         updater = cls(
             begun.encoder,
-            MotifReader.restore(begun.motifs.model, plain["motifs"]),
+            begun.motifs.restored(plain["motifs"]),
             PointSets.restore(units, plain["units"]),
             NoveltyBuffer.restore(buffer, plain["buffer"]),
             Smoother.restore(smoother, plain["smoother"]),
+            begun.cuts,
             begun.config,
             (begun.length_frames, begun.step_frames),
         )
-        points, q = np.asarray(tensors["points"], np.float64), np.asarray(tensors["q"], np.float64)
+        updater.cuts.last = plain["last_cut"]
+        points, q, blocks = (np.asarray(tensors[name], np.float64) for name in ("points", "q", "blocks"))
         updater.open.extend(
-            _Open(window, start, points[i], q[i, :size], first)
+            _Open(window, start, points[i], blocks[i], q[i, :size], first)
             for i, (window, start, size, first) in enumerate(plain["open"])
         )
-        updater.at_start = plain["at_start"]
+        updater.at_start, updater.is_filed = plain["at_start"], plain["is_filed"]
         updater.rejected.extend(zip(plain["rejected"], points[len(updater.open) :], strict=True))
         updater.waiting.extend(Decision(*values) for values in plain["waiting"])
         updater.refined, updater.next_id = list(plain["refined"]), plain["next_id"]
@@ -187,15 +205,15 @@ class Updater:
 
     def push(self, window: NDArray[np.float32], start_frame: int) -> tuple[list[Decision], list[Event]]:
         """One window (n_channels, length); gives the decisions that have become due, and what happened."""
-        return self.push_point(self._encoded(window), start_frame)
+        return self.push_point(self._encoded(window), start_frame, self.cuts.blocks(window))
 
-    def push_point(self, point: Floats, start_frame: int) -> tuple[list[Decision], list[Event]]:
-        """The same for a window that is encoded already."""
+    def push_point(self, point: Floats, start_frame: int, blocks: Floats) -> tuple[list[Decision], list[Event]]:
+        """The same for a window that is encoded already; without `blocks` (0, 0) boundaries lie between windows."""
         number = self.counters.windows
         q = self.units.distances(point) / self._reaches()
         accepted = bool(q.size) and float(q.min()) <= 1
         self.counters = self.counters._replace(windows=number + 1, accepted=self.counters.accepted + accepted)
-        self.open.append(_Open(number, start_frame, point, q, self.at_start))
+        self.open.append(_Open(number, start_frame, point, blocks, q, self.at_start))
         self.at_start = False
         state = self.smoother.push(np.append(1.0, q))  # state 0 is OTHER
         decisions: list[Decision] = []
@@ -213,7 +231,9 @@ class Updater:
             decisions += decided
             events += own
         self.rejected.clear()
+        self.is_filed = False
         decisions += self._with_motifs(self.motifs.boundary())
+        events += self._motif_events(frame)
         if decisions:  # the last window speaks for the frames after its middle too
             decisions[-1] = decisions[-1]._replace(stop_frame=max(decisions[-1].stop_frame, frame))
         self.at_start = True
@@ -223,9 +243,11 @@ class Updater:
 
     def _reaches(self) -> Floats:
         """How far each unit reaches."""
-        young = np.array(self.units.seen) < _YOUNG
-        young[: self.n_fitted] = False
-        return np.asarray(np.where(young, _YOUNG_REACH, 1.0) * max(self.buffer.scales.reach, _TINY))
+        reaches = np.full(len(self.units), max(self.buffer.scales.reach, _TINY))
+        for index in range(self.n_fitted, len(self.units)):
+            if self.units.seen[index] < _YOUNG:
+                reaches[index] *= _YOUNG_REACH
+        return reaches
 
     def _encoded(self, window: NDArray[np.float32]) -> Floats:
         """One window at a time, always: what a batch would add up in another order stays the same."""
@@ -242,11 +264,30 @@ class Updater:
         unit = self.units.ids[index] if index >= 0 else OTHER
         distance = float(opened.q[index]) if known else float("inf")
         events = self._refine(index, opened.point, frame) if distance <= 1 else []
-        middle = opened.start_frame + (self.length_frames - self.step_frames + 1) // 2
-        start, stop = opened.start_frame if opened.is_first else middle, middle + self.step_frames
+        start, stop = self._frames(opened, unit)
         score = float(np.exp(-distance)) if unit != OTHER else 0.0
         self.waiting.append(Decision(opened.window, start, stop, unit, OTHER, score, 0.0))
-        return self._with_motifs(self.motifs.push(unit)), events
+        decisions = self._with_motifs(self.motifs.push(unit))
+        return decisions, events + self._motif_events(frame)
+
+    def _frames(self, opened: _Open, unit: int) -> tuple[int, int]:
+        """Where a window speaks; where its unit is new, those that wait give way or reach up to the cut."""
+        if opened.is_first:
+            self.cuts.last = opened.start_frame
+            return opened.start_frame, self.cuts.middle(opened.start_frame + self.step_frames)
+        start = self.cuts.middle(opened.start_frame)
+        before = self.waiting[-1]  # it always waits: for what follows it
+        if before.unit != unit:
+            start = self.cuts.between(before.unit, unit, opened.start_frame, opened.blocks)
+            for i, own in enumerate(self.waiting):
+                if own.stop_frame > start:
+                    self.waiting[i] = own._replace(start_frame=min(own.start_frame, start), stop_frame=start)
+            self.waiting[-1] = self.waiting[-1]._replace(stop_frame=start)
+        return start, self.cuts.middle(opened.start_frame + self.step_frames)
+
+    def _motif_events(self, frame: int) -> list[Event]:
+        changes = self.motifs.take_changes()
+        return [Event(change.kind, "motif", frame, None, (change.id,), change.evidence) for change in changes]
 
     def _with_motifs(self, motifs: list[Motif]) -> list[Decision]:
         return [self.waiting.popleft()._replace(motif=motif, motif_score=score) for motif, score in motifs]
@@ -265,17 +306,19 @@ class Updater:
         """The middle of a row of rejected windows that is too long for a passage goes to the buffer."""
         if accepted:
             self.rejected.clear()
+            self.is_filed = False
             return []
         self.rejected.append((number, point))
         if len(self.rejected) <= 2 * self.beside:
             return []
         window, novel = self.rejected[self.beside]
         self.rejected.popleft()
-        cluster, expired = self.buffer.add(novel, window)
+        # The first stands for the windows before it too: half of those that hold a boundary, as if cut in the middle.
+        cluster, expired = self.buffer.add(novel, window, 1 if self.is_filed else 1 + self.beside)
+        self.is_filed = True
         self.counters = self.counters._replace(expired=self.counters.expired + len(expired))
         events = [_expired(gone, frame) for gone in expired]
-        supports = [own.support for own in self.buffer.clusters]
-        if is_eligible(cluster, cluster.support, least_support(supports, self.config), self.config):
+        if is_eligible(cluster, [own.support for own in self.buffer.clusters], self.config):
             events.append(self._promote(cluster, frame))
         return events
 

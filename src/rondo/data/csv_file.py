@@ -25,8 +25,8 @@ from rondo.errors import RecordingError
 BLOCK_BYTES = 2 << 20
 _LONGEST_LINE = 16 << 20  # a "line" beyond this is no row of a table, and must not be gathered in memory
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_WHITESPACE = " "  # stands for any run of blanks; such runs are turned into one tab before parsing
-_SEPARATORS = ("\t", ";", ",", _WHITESPACE)  # ";" before ",": with decimal commas both occur
+WHITESPACE = " "  # a separator that stands for any run of blanks; such runs are turned into one tab before parsing
+_SEPARATORS = ("\t", ";", ",", WHITESPACE)  # ";" before ",": with decimal commas both occur
 _MISSING = frozenset({"", "na", "nan", "null"})
 _MISSING_IN_POLARS = [
     "NA",
@@ -34,7 +34,7 @@ _MISSING_IN_POLARS = [
     "null",
     "NULL",
 ]  # it knows nan; odder spellings are left to the second reading
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf(inity)?|nan)", re.IGNORECASE | re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf(inity)?|nan)", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Layout:
 
     @property
     def delimiter(self) -> str:
-        return "\t" if self.separator == _WHITESPACE else self.separator
+        return "\t" if self.separator == WHITESPACE else self.separator
 
 
 class Line(NamedTuple):
@@ -103,15 +103,15 @@ def _layout_of(file: BinaryIO) -> Layout:
     if first is None:
         raise RecordingError("it has no rows; expected a header line and one row per frame")
     second = _next_line(file, first.number + 1)
-    separator = _separator_of(first.text, second.text if second else first.text)
-    cells = _cells_of(first.text, separator)
-    if all(_is_missing(cell) or _NUMBER.fullmatch(cell) for cell in cells) and not all(map(_is_missing, cells)):
+    separator = separator_of(first.text, second.text if second else first.text)
+    cells = cells_of(first.text, separator)
+    if all(is_missing(cell) or NUMBER.fullmatch(cell) for cell in cells) and not all(map(is_missing, cells)):
         names = tuple(f"ch{i}" for i in range(len(cells)))
         note = f"no header line: the channels are named {names[0]}" + (f" to {names[-1]}" if names[1:] else "")
         return Layout(separator, names, cells, first.start, stop, first.number, (note,))
     if second is None:
         raise RecordingError(f"it has a header ({len(cells)} columns) but no rows; expected one row per frame")
-    return Layout(separator, cells, _cells_of(second.text, separator), first.stop, stop, first.number + 1)
+    return Layout(separator, cells, cells_of(second.text, separator), first.stop, stop, first.number + 1)
 
 
 def _end_of_text(file: BinaryIO, block_bytes: int = 1 << 16) -> int:
@@ -153,22 +153,24 @@ def _decoded(line: bytes, number: int) -> str:
         ) from error
 
 
-def _separator_of(header: str, row: str) -> str:
+def separator_of(header: str, row: str) -> str:
     """The one that cuts header and row into equally many cells, more than one; else one that cuts the row."""
-    counts = [(s, len(_cells_of(header, s)), len(_cells_of(row, s))) for s in _SEPARATORS]
+    counts = [(s, len(cells_of(header, s)), len(cells_of(row, s))) for s in _SEPARATORS]
     fitting = [s for s, in_header, in_row in counts if in_header == in_row > 1]
     cutting = [s for s, _, in_row in counts if in_row > 1]
     return (fitting + cutting + [","])[0]
 
 
-def _cells_of(line: str, separator: str) -> tuple[str, ...]:
-    if separator == _WHITESPACE:
+def cells_of(line: str, separator: str) -> tuple[str, ...]:
+    """The cells of one line, without the blanks around them; one empty cell where there is none."""
+    if separator == WHITESPACE:
         line, separator = _with_tabs(line.encode() + b"\n").decode()[:-1], "\t"
     cells = next(csv.reader([line], delimiter=separator), [])
     return tuple(cell.strip() for cell in cells) or ("",)
 
 
-def _is_missing(cell: str) -> bool:
+def is_missing(cell: str) -> bool:
+    """Whether a cell says that there is no value: empty, NA, NaN or null in any case."""
     return cell.casefold() in _MISSING
 
 
@@ -209,7 +211,7 @@ def _blocks(file: BinaryIO, layout: Layout, block_bytes: int) -> Iterator[tuple[
 
 
 def _frames_of(text: bytes, first_line: int, layout: Layout, columns: Columns) -> Frames:
-    if layout.separator == _WHITESPACE:
+    if layout.separator == WHITESPACE:
         text = _with_tabs(text)
     frames = _parsed_by_polars(text, layout, columns) if _is_rectangular(text, layout) else None
     return _parsed_by_cell(text, first_line, layout, columns) if frames is None else frames
@@ -280,7 +282,7 @@ def _parsed_by_polars(text: bytes, layout: Layout, columns: Columns) -> Frames |
 
 def _has_dates(layout: Layout, clock: int) -> bool:
     cell = layout.first_row[clock] if clock < len(layout.first_row) else ""
-    return not (_is_missing(cell) or _NUMBER.fullmatch(cell))
+    return not (is_missing(cell) or NUMBER.fullmatch(cell))
 
 
 def _parsed_by_cell(text: bytes, first_line: int, layout: Layout, columns: Columns) -> Frames:
@@ -320,10 +322,10 @@ def _cells_of_row(line: bytes, number: int, layout: Layout) -> tuple[str, ...]:
 
 
 def _number(cell: str, line: int, column: str) -> float:
-    if _is_missing(cell):
+    if is_missing(cell):
         return float("nan")
-    if not _NUMBER.fullmatch(cell):
-        comma = " (a decimal comma? write a point)" if _NUMBER.fullmatch(cell.replace(",", ".", 1)) else ""
+    if not NUMBER.fullmatch(cell):
+        comma = " (a decimal comma? write a point)" if NUMBER.fullmatch(cell.replace(",", ".", 1)) else ""
         raise RecordingError(
             f"line {line}, column '{column}': {_shown(cell)} is not a number{comma}; "
             f"correct it, or leave the column out with label_columns=['{column}'] (--label-column {column})"
@@ -333,7 +335,7 @@ def _number(cell: str, line: int, column: str) -> float:
 
 def _date(cell: str, line: int, column: str) -> float:
     seconds = iso_seconds(cell)
-    if seconds != seconds and not _is_missing(cell):
+    if seconds != seconds and not is_missing(cell):
         raise RecordingError(
             f"line {line}, column '{column}': {_shown(cell)} is not an ISO date like 2024-05-01T12:00:00.25; correct it"
         )

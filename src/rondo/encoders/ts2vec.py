@@ -34,9 +34,7 @@ _MASKED_SHARE = 0.5  # of a view's frames, TS2Vec section 3.2
 _DROPPED_SHARE = 0.1  # of the outputs, official implementation
 _LOG = "training_log"
 
-# Windows encoded together, a short last batch being filled up: products of one shape add in one order, so that a
-# window's representation is the same to the last bit in whatever company it comes.
-_WINDOWS_AT_ONCE = 32
+_WINDOWS_AT_ONCE = 32  # encoded together
 
 
 @dataclass(frozen=True)
@@ -106,13 +104,14 @@ class FittedTS2Vec:
     def encode(self, windows: Windows) -> Representations:
         """Representations (n_windows, output_dim): the maximum over the frames of each window."""
         out = np.zeros((len(windows), self.encoder.config.output_dim), dtype=np.float32)
-        within = np.arange(windows.grid.length_frames)[:, None]
+        within = np.arange(windows.grid.length_frames)
         for first in range(0, len(windows), _WINDOWS_AT_ONCE):
             starts = windows.grid.starts[first : first + _WINDOWS_AT_ONCE]
-            filled = np.resize(starts, _WINDOWS_AT_ONCE)
-            frames = torch.from_numpy(windows.values[filled + within])  # (length, _WINDOWS_AT_ONCE, n_channels)
-            with torch.no_grad():
-                pooled = self.net(frames.to(self.encoder.device)).amax(dim=0)
+            # A GPU chooses how to add by the number of products too: there a short batch is filled up, so that a
+            # window's representation is the same to the last bit in whatever company it comes.
+            filled = starts if self.encoder.device == "cpu" else np.resize(starts, _WINDOWS_AT_ONCE)
+            frames = torch.from_numpy(windows.values[filled[:, None] + within])  # (n_filled, length, n_channels)
+            pooled = self.net.pooled(frames.to(self.encoder.device))
             out[first : first + len(starts)] = pooled[: len(starts)].cpu().numpy()
         return out
 

@@ -3,6 +3,9 @@
 Tensors are time-major, (n_frames, n_windows, n_dims). A tap of a dilated convolution then is one product of two
 contiguous matrices, and it touches only the frames that have a neighbour at that distance: the padding that the
 published network multiplies by zero is never made. A dilation longer than the view leaves the centre tap alone.
+
+Encoding is window-major instead, (n_windows, n_frames, n_dims), each window by products of its own. What a window
+gets then depends neither on the others nor on how many they are, and one that comes alone needs no company.
 """
 
 from __future__ import annotations
@@ -36,6 +39,14 @@ class TS2VecNet(nn.Module):
             z = block(z)  # the last one: (…, n_windows, output_dim)
         return z[kept]
 
+    @torch.inference_mode()
+    def pooled(self, windows: Tensor) -> Tensor:
+        """The largest outputs over the frames of each window (n_windows, n_frames, n_channels)."""
+        z = _convolved_each(windows, self.entry)  # (n_windows, n_frames, hidden_dim)
+        for block in self.blocks:
+            z = cast(Block, block).of_each(z)  # the last one: (n_windows, n_frames, output_dim)
+        return z.amax(dim=1)
+
     @torch.no_grad()
     def fill(self, generator: torch.Generator) -> None:
         """Draw all weights: uniform within 1/√(fan in), as torch does by default, but from a given generator."""
@@ -61,6 +72,12 @@ class Block(nn.Module):
         first, second = self.first, self.second
         inner = _TwoConvolutions.apply(z, first.weight, first.bias, second.weight, second.bias, self.dilation)
         return cast(Tensor, inner + self.skip(z))
+
+    def of_each(self, z: Tensor) -> Tensor:
+        """The same for windows (n_windows, n_frames, n_in), without a way back."""
+        hidden = _convolved_each(functional.gelu(z), self.first, self.dilation)  # (n_windows, n_frames, n_out)
+        y = _convolved_each(functional.gelu(hidden), self.second, self.dilation)
+        return y.add_(_convolved_each(z, self.skip) if isinstance(self.skip, Taps) else z)
 
 
 class Taps(nn.Module):
@@ -137,3 +154,21 @@ def _weight_gradient(x: Tensor, grad_y: Tensor, shift: int) -> Tensor:
 def _through_gelu(grad: Tensor, x: Tensor) -> Tensor:
     """The gradient before gelu(x), written over the one after it."""
     return cast(Tensor, torch.ops.aten.gelu_backward.grad_input(grad, x, grad_input=grad))
+
+
+# ---------------------------------------------------------------- encoding
+
+
+def _convolved_each(x: Tensor, layer: Taps, dilation: int = 0) -> Tensor:
+    """`_convolved` of windows (n_windows, n_frames, n_in): one product per tap and window, of one shape for all.
+
+    Those of the outer taps are added afterwards: straight into a part of y, torch would take them one by one, on
+    however many threads.
+    """
+    n_windows, n_frames, _ = x.shape
+    taps = layer.weight[:, None].expand(-1, n_windows, -1, -1).unbind()  # each (n_windows, n_in, n_out), not copied
+    y = torch.bmm(x, taps[len(taps) // 2]).add_(layer.bias)  # (n_windows, n_frames, n_out)
+    if 0 < dilation < n_frames:
+        y[:, dilation:].add_(torch.bmm(x[:, :-dilation], taps[0]))
+        y[:, :-dilation].add_(torch.bmm(x[:, dilation:], taps[2]))
+    return y

@@ -21,7 +21,10 @@ STANDARD_INPUT = "-"
 
 
 class Skip(NamedTuple):
-    """Something in the input that gave no row: `n_lines` lines from `line` on, or 0 where none could be counted."""
+    """Something in the input that gave no row: `n_lines` lines from `line` on.
+
+    With 0 lines the input itself began anew: what came before and what comes after do not follow on each other.
+    """
 
     line: int
     n_lines: int

@@ -4,10 +4,10 @@ Rules with `follow`:
 
 - a last line without its end is not read until its end is there; without `follow` it is a row like the others;
 - *rotated* (another file has the name): the old one is read to its end, then the new one from its header on;
-- *truncated* (shorter than what was read): it is read again from its header on, and the journal says so. A file that
+- *truncated* (shorter than what was read): it is read again from its header on: a boundary, in the journal. A file that
   was truncated and has outgrown its former length by the next look (0.1 s) cannot be told from one that grew;
 - *gone*: it is waited for, `PATIENCE_S` long; then the run ends with an error, and can be started again;
-- *replaced while nobody read*: the one that is there is read from its header on, and the journal says so.
+- *replaced while nobody read*: the one that is there is read from its header on: a boundary, in the journal.
 
 Without `follow` a file that is not the one of the bookmark is refused.
 """
@@ -96,7 +96,7 @@ class FileTail:
 
     def _begin_anew(self, reason: str, divisor: float | None) -> None:
         self._file = TableFile(self._path, self._channels, divisor=divisor)
-        self._file.reader.skip_nothing(reason)
+        self._file.reader.begin_anew(reason)
 
     def wait(self, seconds: float) -> None:
         time.sleep(seconds)

@@ -90,8 +90,8 @@ class RowReader:
         """Nothing will follow: what has come of the last line is all of it."""
         self._lines.end()
 
-    def skip_nothing(self, reason: str) -> None:
-        """Note that the input began anew, for a reason of which no line can be shown."""
+    def begin_anew(self, reason: str) -> None:
+        """Note that the input began anew, for a reason of which no line can be shown: a boundary."""
         self._skipped.append(Skip(1, 0, reason))
 
     def _skip(self, reason: str) -> None:

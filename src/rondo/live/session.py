@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 from rondo.continual.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, settings_hash
 from rondo.continual.events import Event
 from rondo.data.labels import OTHER
-from rondo.errors import OutputError, RecordingError
+from rondo.errors import ModelError, OutputError, RecordingError
 from rondo.live.base import Rows, Skip, Source, open_source, source_kind
 from rondo.live.outputs import Decision, Label, Outputs, label_of
 from rondo.tensors import Tensors
 
 if TYPE_CHECKING:
+    from rondo.continual import stream as stream_module
     from rondo.model import Rondo
 
 CHUNK_ROWS = 1000  # the most rows that are held between the source and the stream
@@ -43,7 +44,10 @@ class Stream(Protocol):
     """Rows in, decisions and events out; its state is everything it knows."""
 
     def feed(self, values: NDArray[np.float32], times_s: NDArray[np.float64] | None = None, /) -> Report: ...
+    def cut(self, cause: str, /) -> Report: ...
     def finish(self) -> Report: ...
+    @property
+    def n_buffered(self) -> int: ...
     def state(self) -> tuple[Tensors, Mapping[str, Any]]: ...
 
 
@@ -55,6 +59,24 @@ def stream_of(model: Rondo, found: Checkpoint | None) -> Stream:
     return begun if found is None else stream.Stream.restore(begun, found.tensors, found.plain["stream"])
 
 
+def grown_stream(model: Rondo, model_sha256: str, where: Path) -> stream_module.Stream:
+    """The stream as it stands in the last checkpoint of a session that began with this model.
+
+    `where` is the --out of the session, or its --checkpoint; the session may be running.
+    """
+    from rondo.continual import stream
+
+    folder = where / "checkpoint" if (where / "checkpoint").is_dir() else where
+    is_there = folder.is_dir() and any(path.name.isdigit() for path in folder.iterdir())
+    found = load_checkpoint(folder, {"model_sha256": model_sha256}) if is_there else None
+    if found is None:
+        raise ModelError(f"{where}: it holds no checkpoint; give the --out, or the --checkpoint, of `rondo stream`")
+    try:
+        return stream.Stream.restore(model.stream(), found.tensors, found.plain["stream"])
+    except (LookupError, ValueError, TypeError, AttributeError) as error:
+        raise ModelError(f"{folder}: its parts do not fit together ({error}); give another --stream") from None
+
+
 @dataclass(frozen=True)
 class Counters:
     """How far a stream is, counted from its very beginning."""
@@ -63,21 +85,22 @@ class Counters:
     n_frames: int = 0  # up to the end of the last decision
     n_windows: int = 0
     n_accepted: int = 0  # windows that a unit accepted
-    n_buffered: int = 0  # windows that none did
+    n_buffered: int = 0  # windows that micro-clusters hold now, not counted from the beginning
     n_promoted: int = 0
     n_events: int = 0
     n_skipped_lines: int = 0
     n_unreadable_cells: int = 0
     has_clock: bool = False
 
-    def after(self, rows: Rows | None, decisions: Sequence[Decision], events: Sequence[Event]) -> Counters:
-        n_accepted = sum(decision.unit != OTHER for decision in decisions)
+    def after(
+        self, rows: Rows | None, decisions: Sequence[Decision], events: Sequence[Event], n_buffered: int
+    ) -> Counters:
         return Counters(
             self.n_rows + (0 if rows is None else len(rows.values)),
             max([self.n_frames, *(int(decision.stop_frame) for decision in decisions)]),
             self.n_windows + len(decisions),
-            self.n_accepted + n_accepted,
-            self.n_buffered + len(decisions) - n_accepted,
+            self.n_accepted + sum(decision.unit != OTHER for decision in decisions),
+            n_buffered,
             self.n_promoted + sum(event.kind == "promote" for event in events),
             self.n_events + len(events),
             self.n_skipped_lines + (0 if rows is None else sum(skip.n_lines for skip in rows.skipped)),
@@ -150,17 +173,23 @@ class Session:
             raise
         if rows is None:
             return None
-        events = [_skip_event(skip, rows, self.counters) for skip in rows.skipped]
-        decisions: Sequence[Decision] = ()
+        decisions: list[Decision] = []
+        events: list[Event] = []
+        for skip in rows.skipped:
+            if skip.n_lines:
+                events.append(_skip_event(skip, rows, self.counters))
+            else:  # the input began anew, and nobody knows what is missing between
+                report = self._stream.cut(skip.reason)
+                decisions, events = [*decisions, *report.decisions], [*events, *report.events]
         if len(rows.values):
             report = self._stream.feed(rows.values, rows.times_s)
-            decisions, events = report.decisions, [*events, *report.events]
+            decisions, events = [*decisions, *report.decisions], [*events, *report.events]
         return self._written(rows, decisions, events)
 
     def _written(self, rows: Rows | None, decisions: Sequence[Decision], events: list[Event]) -> Written:
         labels = [label_of(decision, self._rate) for decision in decisions]
         self._outputs.add(labels, events)
-        self.counters = self.counters.after(rows, decisions, events)
+        self.counters = self.counters.after(rows, decisions, events, self._stream.n_buffered)
         return Written(labels, events)
 
     @property

@@ -5,8 +5,8 @@ A pipe cannot be read twice, so there are two rules for a run that is started ag
 - without `follow` the same bytes must be piped in again from the beginning: those already labelled are passed over,
   and refused if they are not the same (sha256);
 - with `follow` the pipe is live: it goes on with new rows, after a header of its own. Rows that were sent between the
-  last checkpoint and the new start are lost, and the journal says where. Without a clock the rows before and after are
-  joined.
+  last checkpoint and the new start are lost. So every new start is a boundary, with or without a clock: no window, unit
+  or motif reaches across it, and the journal says where.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class StandardInput:
         if bookmark is not None and bookmark["position"] > 0:
             if self._live:
                 self._before = bookmark["position"]
-                self._reader.skip_nothing("begun anew after a restart; rows sent meanwhile are lost")
+                self._reader.begin_anew("begun anew after a restart; rows sent meanwhile are lost")
             else:
                 self._to_pass_over = bookmark
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rondo.data.columns import choose_columns, in_seconds, iso_seconds
-from rondo.data.csv_file import _NUMBER, _WHITESPACE, _cells_of, _is_missing, _separator_of
+from rondo.data.csv_file import NUMBER, WHITESPACE, cells_of, is_missing, separator_of
 from rondo.data.recording import Recording
 from rondo.data.signal import refuse_lacking, shortened
 from rondo.errors import RecordingError
@@ -69,13 +69,13 @@ class Table:
     @cached_property
     def delimiter(self) -> bytes | None:
         """What cuts a line into cells; None: any run of blanks."""
-        return None if self.separator is None or self.separator == _WHITESPACE else self.separator.encode()
+        return None if self.separator is None or self.separator == WHITESPACE else self.separator.encode()
 
     def _careful_row(self, line: bytes) -> Row | str:
         """Cell by cell: quotes, missing cells, dates, and cells that are no numbers."""
         assert self.separator is not None
         try:
-            cells = _cells_of(line.decode("utf-8").rstrip("\r"), self.separator)
+            cells = cells_of(line.decode("utf-8").rstrip("\r"), self.separator)
         except UnicodeDecodeError:
             return "not UTF-8 text"
         except csv.Error as error:
@@ -121,9 +121,9 @@ def table_of(first: bytes, second: bytes | None, channels: Sequence[str]) -> Tab
         if found is None:
             raise RecordingError("its first line is not a whole JSON object; expected one object per line")
         return _fitted(tuple(found), channels, separator=None, has_header=False)
-    separator = _separator_of(text, row or text)
-    cells = _cells_of(text, separator)
-    has_header = not all(_is_missing(cell) or _NUMBER.fullmatch(cell) for cell in cells)
+    separator = separator_of(text, row or text)
+    cells = cells_of(text, separator)
+    has_header = not all(is_missing(cell) or NUMBER.fullmatch(cell) for cell in cells)
     names = cells if has_header else tuple(f"ch{i}" for i in range(len(cells)))
     return _fitted(names, channels, separator=separator, has_header=has_header)
 
@@ -165,9 +165,9 @@ def _json_object(line: bytes) -> dict[str, Any] | None:
 
 def _number_in_text(cell: str) -> float | None:
     """NaN for a missing value, None for one that is no number."""
-    if _is_missing(cell):
+    if is_missing(cell):
         return _NAN
-    return float(cell) if _NUMBER.fullmatch(cell) else None
+    return float(cell) if NUMBER.fullmatch(cell) else None
 
 
 def _number_in_json(value: object) -> float | None:
@@ -180,7 +180,7 @@ def _number_in_json(value: object) -> float | None:
 
 
 def _time_in_text(cell: str) -> float:
-    return float(cell) if _NUMBER.fullmatch(cell) else iso_seconds(cell)
+    return float(cell) if NUMBER.fullmatch(cell) else iso_seconds(cell)
 
 
 def _time_in_json(value: object) -> float:

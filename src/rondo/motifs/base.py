@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,6 +37,14 @@ class Motifs(Protocol):
     @property
     def composed(self) -> bool:
         """False where every unit is its own motif: the two levels coincide."""
+
+    @property
+    def standing_units(self) -> tuple[int, ...]:
+        """Units that mostly stand for themselves, between the motifs; none where the levels coincide or none does."""
+
+    @property
+    def known_phrases(self) -> Sequence[tuple[tuple[int, ...], int]]:
+        """Phrases of several units, as runs, with the motif of each; none where motifs are not made of such."""
 
     @property
     def curves(self) -> Curves:

@@ -53,6 +53,14 @@ class FormerMotifs:
         return True
 
     @property
+    def standing_units(self) -> tuple[int, ...]:
+        return ()  # candidates overlap, and cover any window
+
+    @property
+    def known_phrases(self) -> Sequence[tuple[tuple[int, ...], int]]:
+        return ()  # its motifs are regions of a latent space
+
+    @property
     def curves(self) -> Curves:
         names = [name for name in Epoch._fields if name != "number"]
         return {name: [float(getattr(epoch, name)) for epoch in self.former.log] for name in names}

@@ -7,6 +7,7 @@ Rondo says so instead of inventing a hierarchy.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -54,6 +55,23 @@ class MotifModel:
     @property
     def composed(self) -> bool:
         return self.grammar is not None
+
+    @property
+    def standing_units(self) -> tuple[int, ...]:
+        """Units that more often than not are a motif by themselves, beside motifs of several units."""
+        if self.grammar is None:
+            return ()
+        alone, all_told = Counter[int](), Counter[int]()
+        for usage in self.usages:
+            for unit in usage.phrase:
+                all_told[unit] += usage.count
+            if len(usage.phrase) == 1:
+                alone[usage.phrase[0]] += usage.count
+        return tuple(sorted(unit for unit in alone if alone[unit] >= 2 and all_told[unit] <= 2 * alone[unit]))
+
+    @property
+    def known_phrases(self) -> Sequence[tuple[Phrase, int]]:
+        return [(usage.phrase, usage.motif) for usage in self.usages if len(usage.phrase) > 1]
 
     @property
     def curves(self) -> Curves:

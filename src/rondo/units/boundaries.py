@@ -58,6 +58,10 @@ class Boundaries:
     space: BlockSpace
     gaussians: FittedMixture  # a component for each unit
 
+    def points(self, values: Values) -> NDArray[np.float64]:
+        """The blocks of one stretch (n_frames, n_channels), where they are compared: (n_blocks, n_dims)."""
+        return self.space.points(block_statistics(values, self.block_frames))
+
     def windows_of_frames(self, windows: Windows, units: Labels) -> NDArray[np.int64]:
         """The window that speaks for each frame, (n_frames,), from the unit of each window; OTHER where none does.
 

@@ -1,0 +1,392 @@
+"""`rondo discover --method` and `rondo label`, for methods other than Rondo: settings, findings, models, and cost."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+from numpy.typing import NDArray
+
+from rondo.baselines import (
+    BASELINES,
+    BaselineSettings,
+    JoiningBaseline,
+    JoiningReader,
+    ReadingBaseline,
+    build_baseline,
+    label_recording,
+    window_clusters,
+)
+from rondo.baselines.discovery import joined
+from rondo.baselines.keeping import KeptBaseline
+from rondo.data.labels import OTHER, Labels
+from rondo.data.preprocess import Signal
+from rondo.data.recording import Recording
+from rondo.errors import ModelError
+from rondo.training.progress import Progress, silent
+from tests.baselines.test_contracts import TINY
+from tests.cli.running import Command, tree, waves, write_csv
+
+KMEANS = ("--method", "kmeans", "--window", "50", "--states", "3")
+HDBSCAN = ("--method", "hdbscan", "--window", "50")
+
+
+def labels_in(run: Path, recording: str) -> Any:
+    return np.load(run / "labels" / f"{recording}.npy")
+
+
+def settings(overrides: dict[str, Any]) -> list[str]:
+    return [word for name, value in overrides.items() for word in ("--set", f"{name}={value}")]
+
+
+# ---------------------------------------------------------------- discover
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_every_method_writes_a_run_folder(rondo: Command, here: Path, name: str) -> None:
+    values = waves(600)
+    write_csv(here / "x.csv", values)
+    outcome = rondo(
+        "discover", "x.csv", "--out", "run", "--json", "--method", name, "--seed", "1", *settings(TINY[name])
+    )
+    assert outcome.code == 0, outcome.err
+    summary = json.loads(outcome.out)
+    assert (summary["method"], summary["seed"]) == (name, 1)
+    baseline = build_baseline(name, TINY[name])
+    assert summary["config"] == baseline.config.model_dump(mode="json")
+    expected = label_recording(Recording(values, channels=["a", "b"]), baseline, np.random.default_rng(1))
+    npt.assert_array_equal(labels_in(here / "run", "x"), expected)
+    npt.assert_array_equal(np.load(here / "run" / "units" / "x.npy"), expected)
+    assert (here / "run" / "report.html").is_file()
+    if isinstance(baseline, JoiningBaseline):
+        assert (here / "run" / "model" / "manifest.json").is_file() == isinstance(baseline, JoiningReader)
+    else:
+        assert (here / "run" / "model" / "x").is_dir() == isinstance(baseline, ReadingBaseline)
+    assert {entry["id"] for entry in summary["units"]} == set(expected.tolist()) - {OTHER}
+
+
+def test_help_names_every_method(rondo: Command) -> None:
+    words = " ".join(rondo("discover", "--help").out.replace("│", " ").split())
+    assert {"rondo", "clock", *BASELINES} <= set(re.findall(r"\w+", words))
+
+
+def test_docs_name_every_method_and_say_truly_whether_it_reads() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "baselines.md").read_text(encoding="utf-8")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| `")]
+    said = {name: cells[3] for cells in rows for name in re.findall(r"`(\w+)`", cells[0])}
+    for name in BASELINES:
+        assert said[name] == ("yes" if isinstance(build_baseline(name), ReadingBaseline) else "no"), name
+        has_states = "n_states" in type(build_baseline(name).config).model_fields
+        told = next(cells[2] for cells in rows if f"`{name}`" in cells[0])
+        assert ("number of states" in told) == has_states, name
+
+
+def test_settings_come_from_every_place_that_was_given(rondo: Command, here: Path) -> None:
+    write_csv(here / "x.csv", waves())
+    (here / "mine.toml").write_text("n_states = 5\nn_starts = 3\n[windows]\nlength = 60\nstep = 30\n")
+    given = ["--config", "mine.toml", "--set", "n_starts=2", "--states", "4", "--step", "20"]
+    summary = json.loads(rondo("discover", "x.csv", "--out", "out", "--json", "--method", "kmeans", *given).out)
+    assert (summary["window_length_frames"], summary["step_frames"]) == (60, 20)
+    assert (summary["config"]["n_states"], summary["config"]["n_starts"]) == (4, 2)
+    assert len(summary["units"]) == 4
+
+
+IDLE = {
+    "states that are found": ([*HDBSCAN, "--states", "3"], "--states has no effect with --method hdbscan"),
+    "an encoder": ([*KMEANS, "--encoder", "ts2vec"], "--encoder has no effect with --method kmeans"),
+    "a preset": ([*KMEANS, "--preset", "paper"], "--preset has no effect with --method kmeans"),
+    "a device": ([*KMEANS, "--device", "cpu"], "--device has no effect with --method kmeans"),
+    "per recording": ([*KMEANS, "--per-recording"], "--per-recording has no effect with --method kmeans"),
+    "a setting of another method": ([*KMEANS, "--set", "min_cluster_size=3"], "unknown setting 'min_cluster_size'"),
+    "a setting of Rondo": ([*KMEANS, "--set", "units.dimension=3"], "unknown setting 'units'"),
+    "no states at all": (["--method", "kmeans", "--states", "0"], "n_states"),
+    "more states than windows": (["--method", "kmeans", "--window", "50", "--states", "900"], "n_states is 900"),
+    "a seed below 0": ([*KMEANS, "--seed", "-1"], "seed"),
+    "a misspelt method": (["--method", "kmean"], "did you mean 'kmeans'?"),
+}
+
+
+@pytest.mark.parametrize("case", IDLE)
+def test_what_has_no_effect_is_refused(rondo: Command, here: Path, case: str) -> None:
+    write_csv(here / "x.csv", waves())
+    before = tree(here)
+    arguments, words = IDLE[case]
+    outcome = rondo("discover", "x.csv", "--out", "out", *arguments)
+    *progress, last = outcome.err.splitlines()
+    assert (outcome.code, outcome.out) == (2, "")
+    assert last.startswith("error: ") and words in last
+    assert all(line.startswith("[") for line in progress)
+    assert tree(here) == before
+
+
+def test_a_method_without_windows_takes_none(rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_csv(here / "x.csv", waves())
+    monkeypatch.setattr("rondo.baselines.base.BASELINES", {"framewise": "tests.cli.test_methods:Framewise"})
+    monkeypatch.setattr("rondo.baselines.BASELINES", {"framewise": "tests.cli.test_methods:Framewise"})
+    for option in ("--window", "--step"):
+        outcome = rondo("discover", "x.csv", "--out", "out", "--method", "framewise", option, "50")
+        assert (outcome.code, f"{option} has no effect with --method framewise" in outcome.err) == (2, True)
+    summary = json.loads(rondo("discover", "x.csv", "--out", "out", "--json", "--method", "framewise").out)
+    assert (summary["window_length_frames"], summary["step_frames"]) == (1, 1)
+
+
+def test_findings_say_what_was_not_done(rondo: Command, here: Path) -> None:
+    for name in ("p", "q"):
+        write_csv(here / f"{name}.csv", waves(seed=ord(name)))
+    given = json.loads(rondo("discover", "p.csv", "q.csv", "--out", "k", "--json", *KMEANS).out)
+    assert given["findings"] == [
+        "Whether anything recurs more than chance would have it was not tested: kmeans has no such test.",
+        "kmeans knows one level: every unit is its own motif.",
+        "The number of states was given, not found: 3, as asked for.",
+        "Every recording has a vocabulary of its own: the same id in two recordings means nothing.",
+    ]
+    assert given["evidence"] is None
+    assert {entry["recording"] for entry in given["units"]} == {"p", "q"}
+    default = json.loads(rondo("discover", "p.csv", "--out", "d", "--json", "--method", "kmeans").out)
+    assert "The number of states was given, not found: 20, the default of kmeans." in default["findings"]
+    found = json.loads(rondo("discover", "p.csv", "--out", "h", "--json", *HDBSCAN).out)
+    assert not any("number of states" in finding for finding in found["findings"])
+
+
+def test_a_recording_does_not_depend_on_those_beside_it(rondo: Command, here: Path) -> None:
+    write_csv(here / "p.csv", waves(seed=1))
+    write_csv(here / "q.csv", waves(n_channels=3, seed=2))  # other channels are no matter: nothing is shared
+    assert rondo("discover", "q.csv", "p.csv", "--out", "both", *KMEANS).code == 0
+    assert rondo("discover", "p.csv", "--out", "one", *KMEANS).code == 0
+    npt.assert_array_equal(labels_in(here / "both", "p"), labels_in(here / "one", "p"))
+
+
+def test_principal_axes_are_those_of_all_recordings(rondo: Command, here: Path) -> None:
+    """The variance of the first recording lies across that of both, so that its own axis would be another."""
+    rng = np.random.default_rng(0)
+    common, own = rng.normal(size=(2, 1200))
+    write_csv(here / "p.csv", np.stack([common, common + 0.1 * own, own], axis=1)[:600])
+    write_csv(here / "q.csv", np.stack([common, own, -common], axis=1)[600:])
+    one_axis = ("--set", "preprocess.pca_components=1")
+    axes = []
+    for run, files in (("both", ["p.csv", "q.csv"]), ("alone", ["p.csv"])):
+        assert rondo("discover", *files, "--out", run, *KMEANS, *one_axis).code == 0
+        axes.append(KeptBaseline.load(here / run / "model" / "p").preprocessor.components)
+    npt.assert_array_equal(axes[0], KeptBaseline.load(here / "both" / "model" / "q").preprocessor.components)
+    assert np.abs(axes[0] - axes[1]).max() > 0.1
+
+
+def test_states_that_recordings_share_are_numbered_over_all_of_them() -> None:
+    signals = [Signal(id, np.zeros((3, 1), np.float32), None, ("a",), ((0, 3),), 3) for id in ("p", "q")]
+    tracks = joined(signals, [np.int32([7, 7, 2]), np.int32([2, OTHER, 5])])
+    assert [track.tolist() for track in tracks] == [[0, 0, 1], [1, OTHER, 2]]
+
+
+def test_a_method_that_joins_recordings_gets_them_all(
+    rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("p", "q"):
+        write_csv(here / f"{name}.csv", waves(seed=ord(name)))
+    monkeypatch.setattr("rondo.baselines.base.BASELINES", {"joining": "tests.cli.test_methods:Joining"})
+    monkeypatch.setattr("rondo.baselines.BASELINES", {"joining": "tests.cli.test_methods:Joining"})
+    summary = json.loads(rondo("discover", "p.csv", "q.csv", "--out", "out", "--json", "--method", "joining").out)
+    assert [(entry["id"], entry["n_occurrences"]) for entry in summary["units"]] == [(0, 1), (1, 1)]
+    assert "recording" not in summary["units"][0]
+    assert "The states are the same in all recordings." in summary["findings"]
+    assert not (here / "out" / "model").exists()
+
+
+def test_a_method_that_joins_and_reads_has_one_model(
+    rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("p", "q"):
+        write_csv(here / f"{name}.csv", waves(seed=ord(name)))
+    monkeypatch.setattr("rondo.baselines.base.BASELINES", {"joining": "tests.cli.test_methods:JoiningReading"})
+    monkeypatch.setattr("rondo.baselines.BASELINES", {"joining": "tests.cli.test_methods:JoiningReading"})
+    assert rondo("discover", "p.csv", "q.csv", "--out", "run", "--method", "joining").code == 0
+    outcome = rondo("label", "run", "q.csv", "--out", "read", "--json")
+    assert outcome.code == 0, outcome.err
+    npt.assert_array_equal(labels_in(here / "read", "q"), labels_in(here / "run", "q"))
+    assert "States are those that joining learned from 2 recordings, under the same ids." in outcome.out
+
+
+# ---------------------------------------------------------------- label
+
+
+def test_a_kept_model_reads_another_recording(rondo: Command, here: Path) -> None:
+    write_csv(here / "x.csv", waves())
+    write_csv(here / "y.csv", waves(700, seed=5))
+    assert rondo("discover", "x.csv", "--out", "run", *KMEANS).code == 0
+    outcome = rondo("label", "run", "x.csv", "y.csv", "--out", "read", "--json")
+    assert outcome.code == 0, outcome.err
+    summary = json.loads(outcome.out)
+    npt.assert_array_equal(labels_in(here / "read", "x"), labels_in(here / "run", "x"))
+    kinds = waves_kinds(700)
+    for kind in range(3):  # the same waves have the same id in both recordings
+        assert mode(labels_in(here / "read", "y")[kinds == kind]) == mode(
+            labels_in(here / "run", "x")[waves_kinds(1500) == kind]
+        )
+    assert summary["method"] == "kmeans"
+    assert "States are those that kmeans learned from 'x', under the same ids." in summary["findings"]
+    assert "fit" not in summary["recordings"][0]
+    again = rondo("label", "read", "y.csv", "--out", "again")  # what was read with stays with what was read
+    assert again.code == 0
+    npt.assert_array_equal(labels_in(here / "again", "y"), labels_in(here / "read", "y"))
+
+
+def test_states_unknown_where_it_was_learned_come_last(rondo: Command, here: Path) -> None:
+    write_csv(here / "x.csv", waves())
+    assert rondo("discover", "x.csv", "--out", "run", *KMEANS).code == 0
+    kept = KeptBaseline.load(here / "run" / "model" / "x")
+    assert sorted(kept.order.tolist()) == [0, 1, 2]
+    assert kept.named(np.array([kept.order[1], 4, 7, OTHER, kept.order[0]])).tolist() == [1, 7, 10, OTHER, 0]
+
+
+def test_of_several_models_one_must_be_named(rondo: Command, here: Path) -> None:
+    for name in ("p", "q"):
+        write_csv(here / f"{name}.csv", waves(seed=ord(name)))
+    assert rondo("discover", "p.csv", "q.csv", "--out", "run", *KMEANS).code == 0
+    refused = rondo("label", "run", "p.csv", "--out", "read")
+    assert (refused.code, "it holds 2 models, one per recording; name one, as run/model/p" in refused.err) == (2, True)
+    assert rondo("label", "run/model/q", "q.csv", "--out", "read").code == 0
+    npt.assert_array_equal(labels_in(here / "read", "q"), labels_in(here / "run", "q"))
+
+
+@pytest.mark.parametrize("method", ["hdbscan", "clock"])
+def test_a_method_that_cannot_read_says_so(rondo: Command, here: Path, method: str) -> None:
+    write_csv(here / "x.csv", waves())
+    assert rondo("discover", "x.csv", "--out", "run", "--method", method).code == 0
+    outcome = rondo("label", "run", "x.csv", "--out", "read")
+    assert (outcome.code, outcome.out) == (2, "")
+    (line,) = outcome.err.splitlines()
+    assert line.startswith(f"error: run: {method} cannot read another recording")
+
+
+def test_a_run_as_released_keeps_no_model(rondo: Command, here: Path) -> None:
+    """TICC's released code paints over what it learned: its labels are written, and cannot be read back."""
+    values = waves(600)
+    write_csv(here / "x.csv", values)
+    settings_of = {"n_states": 5, "as_released": "true", "n_iterations": 3}
+    assert rondo("discover", "x.csv", "--out", "run", "--method", "ticc", *settings(settings_of)).code == 0
+    baseline = build_baseline("ticc", {"n_states": 5, "as_released": True, "n_iterations": 3})
+    expected = label_recording(Recording(values, channels=["a", "b"]), baseline, np.random.default_rng(0))
+    npt.assert_array_equal(labels_in(here / "run", "x"), expected)
+    outcome = rondo("label", "run", "x.csv", "--out", "read")
+    assert (outcome.code, "error: run: ticc kept no model here (run as released" in outcome.err) == (2, True)
+
+
+def test_reading_needs_the_rate_and_the_channels_of_the_model(rondo: Command, here: Path) -> None:
+    write_csv(here / "x.csv", waves(), np.arange(1500) / 50)
+    write_csv(here / "fast.csv", np.repeat(waves(), 2, axis=0), np.arange(3000) / 100)
+    write_csv(here / "one.csv", waves(n_channels=1), np.arange(1500) / 50)
+    assert rondo("discover", "x.csv", "--out", "run", *KMEANS).code == 0
+    refused = rondo("label", "run", "fast.csv", "--out", "read")
+    assert (refused.code, "has 100 Hz, expected 50 Hz" in refused.err, "--resample" in refused.err) == (2, True, True)
+    assert rondo("label", "run", "fast.csv", "--out", "read", "--resample").code == 0
+    agreement = (labels_in(here / "read", "fast")[::2] == labels_in(here / "run", "x")).mean()
+    assert agreement > 0.9
+    lacking = rondo("label", "run", "one.csv", "--out", "other")
+    assert (lacking.code, "'b'" in lacking.err) == (2, True)
+
+
+@pytest.mark.parametrize("option", [["--refit-motifs"], ["--seed", "3"], ["--device", "cpu"]])
+def test_what_has_no_effect_with_a_kept_model_is_refused(rondo: Command, here: Path, option: list[str]) -> None:
+    write_csv(here / "x.csv", waves())
+    assert rondo("discover", "x.csv", "--out", "run", *KMEANS).code == 0
+    outcome = rondo("label", "run", "x.csv", "--out", "read", *option)
+    assert (outcome.code, f"{option[0]} has no effect with a model of kmeans" in outcome.err) == (2, True)
+
+
+def test_a_damaged_model_is_refused(rondo: Command, here: Path) -> None:
+    from rondo import artifact
+
+    write_csv(here / "x.csv", waves())
+    assert rondo("discover", "x.csv", "--out", "run", *KMEANS).code == 0
+    folder = here / "run" / "model" / "x"
+    stored = artifact.load(folder)
+    for name in stored.tensors:
+        rest = {other: tensor for other, tensor in stored.tensors.items() if other != name}
+        artifact.save(folder, artifact.Artifact(stored.config, stored.provenance, rest))
+        with pytest.raises(ModelError, match="fit together"):
+            KeptBaseline.load(folder)
+    artifact.save(folder, artifact.Artifact(stored.config | {"baseline": "hdbscan"}, stored.provenance, stored.tensors))
+    with pytest.raises(ModelError, match="fit together"):
+        KeptBaseline.load(folder)
+
+
+# ---------------------------------------------------------------- cost
+
+
+def test_a_long_run_is_announced(rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("p", "q"):
+        write_csv(here / f"{name}.csv", waves(seed=ord(name)))
+    command = ("discover", "p.csv", "q.csv", *KMEANS, "--out")
+    monkeypatch.setattr(window_clusters, "estimated_seconds", lambda n_frames, n_channels, config: n_frames / 50)
+    assert "note:" not in rondo(*command, "short").err  # 2 x 30 s
+    monkeypatch.setattr(window_clusters, "estimated_seconds", lambda n_frames, n_channels, config: n_frames / 10)
+    first, *_ = rondo(*command, "long").err.splitlines()
+    assert first == "note: kmeans will take about 5 min on one core"
+    monkeypatch.setattr(window_clusters, "estimated_seconds", lambda n_frames, n_channels, config: n_frames**2 / 50)
+    first, second, *_ = rondo(*command, "too-long").err.splitlines()
+    assert first == "note: kmeans will take about 25 hours on one core"
+    assert second == (
+        "note: kmeans is practical up to about 420 frames of 2 channels (an hour each); recording 'p' has 1,500"
+    )
+
+
+# ---------------------------------------------------------------- stand-ins
+
+
+@dataclass(frozen=True)
+class Framewise:
+    """States by the sign of the first channel."""
+
+    config: BaselineSettings = field(default_factory=BaselineSettings)
+
+    def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
+        return np.asarray(signal.values[:, 0] > 0, dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class Joining(Framewise):
+    """Each recording a state, the second before the first."""
+
+    def fit_predict_many(
+        self, signals: Sequence[Signal], rng: np.random.Generator, progress: Progress = silent
+    ) -> list[Labels]:
+        return [np.full(signal.n_frames, 9 - number, dtype=np.int32) for number, signal in enumerate(signals)]
+
+
+def waves_kinds(n_frames: int) -> Any:
+    return np.arange(n_frames) // 150 % 3
+
+
+def mode(labels: Any) -> int:
+    return int(np.bincount(labels[labels != OTHER]).argmax())
+
+
+@dataclass(frozen=True)
+class JoiningReading(Joining):
+    """Frames above the mean of all recordings, and those below."""
+
+    def fit(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> AboveMean:
+        return self.fit_many([signal], rng, progress)
+
+    def fit_many(self, signals: Sequence[Signal], rng: np.random.Generator, progress: Progress = silent) -> AboveMean:
+        return AboveMean(np.concatenate([signal.values for signal in signals]).mean(axis=0))
+
+    def restore(self, tensors: Mapping[str, NDArray[np.generic]]) -> AboveMean:
+        return AboveMean(np.asarray(tensors["mean"], np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class AboveMean:
+    mean: NDArray[np.float64]
+
+    def predict(self, signal: Signal) -> Labels:
+        return np.asarray(signal.values[:, 0] > self.mean[0], dtype=np.int32)
+
+    def tensors(self) -> dict[str, NDArray[np.generic]]:
+        return {"mean": self.mean}
