@@ -7,10 +7,11 @@ DATA holds a folder of .npz recordings (`X`, and `y` for scoring) per set; PAMAP
 they are published. No encoder has seen more than the first 20 %: for Rondo the one of --encoder, which is fitted on
 them (MantisV2 is frozen and has seen nothing), window statistics for DenStream and DBSTREAM, its own network for
 Time2State@20. Values are scaled, and projected on 54 axes for OPPORTUNITY, by the first 20 % for Rondo, by the whole
-recording for the others. H and forgetting (M_f) are those
-of class recall; H is a mean over the recordings in which a class appears after the first 20 %. `planted` are 8 streams
-of 33 minutes in which two units appear at 40 % and 60 %: `found` counts the new units that a promoted one stands for,
-`false` the promoted ones that stand for nothing new, `delay` is how often a new unit had come when it was promoted.
+recording for the others. H, the recall of the classes known at 20 % (old) then and at the end, and how much it falls
+(forgetting, M_f) are those of class recall; H is a mean over the recordings in which a class appears after the first
+20 %. `planted` are 8 streams of 33 minutes in which two units appear at 40 % and 60 %, each in a motif that is new too
+(`planted-motifs`): `found` counts the new ones that a promoted one stands for, `false` the promoted ones that stand for
+nothing new, `delay` is how often a new one had come when it was promoted.
 """
 
 from __future__ import annotations
@@ -40,8 +41,11 @@ from rondo.metrics import evaluate, evaluate_continual
 SHARE = 0.2
 SEEDS = range(20, 28)
 PLAN = StreamPlan(n_units=10, n_motifs=7, novelty=(Novelty(at=0.4), Novelty(at=0.6)))
-NEW_UNITS = (8, 9)
+NEW = {"unit": (8, 9), "motif": (5, 6)}  # those that appear later
 COLUMNS = ("ari", "ami", "one_to_one", "mof", "recall", "f1_50", "edit", "seg_ratio", "n_clusters")
+
+
+PLANTED = {"planted": "unit", "planted-motifs": "motif"}
 
 
 class Case(NamedTuple):
@@ -52,13 +56,17 @@ class Case(NamedTuple):
     window: int
     step: int
     settings: Mapping[str, Any] = MappingProxyType({})
+    level: str = "unit"
 
 
 def cases_of(name: str, data: Path, limit: int) -> list[Case]:
-    if name == "planted":
+    if name in PLANTED:
         streams = [plant(PLAN, n_frames=100_000, seed=seed) for seed in SEEDS]
+        level = PLANTED[name]
+        truths = [stream.unit_truth if level == "unit" else stream.motif_truth for stream in streams]
         return [
-            Case(stream.recording.renamed(f"planted{i}"), stream.unit_truth, 75, 18) for i, stream in enumerate(streams)
+            Case(stream.recording.renamed(f"planted{i}"), truth, 75, 18, level=level)
+            for i, (stream, truth) in enumerate(zip(streams, truths, strict=True))
         ]
     files = sorted((data / name).glob("*.npz"))[: limit or None]
     if not files and name in PUBLISHED:
@@ -106,21 +114,23 @@ def windows_of(name: str) -> tuple[int, int]:
 
 
 def rondo(case: Case, encoder: Mapping[str, Any]) -> tuple[NDArray[np.int32], list[Event]]:
-    """Labels of the units, and what happened to the vocabulary."""
+    """Labels of the level that is asked for, and what happened to the vocabularies."""
     recording = case.recording
     n_first = int(SHARE * recording.n_frames)
     first = Recording(recording.values[:n_first], recording.rate, recording.channels, recording.id)
     settings = {"evidence.surrogates": 0, **case.settings, **encoder}
     model = Rondo(case.window, case.step, settings=settings, device="cpu").fit(first)
     labels = np.full(recording.n_frames, -1, dtype=np.int32)
-    labels[:n_first] = model.predict(first).units
+    known = model.predict(first)
+    labels[:n_first] = known.units if case.level == "unit" else known.motifs
     stream = model.stream()
     offset = n_first - case.window  # so that the first window to be labelled ends where the first part does
     reports = [stream.feed(recording.values[offset:]), stream.finish()]
     for decision in (decision for report in reports for decision in report.decisions):
         start, stop = max(n_first, decision.start_frame + offset), decision.stop_frame + offset
-        labels[start:stop] = decision.unit
-        last = stop, decision.unit
+        own = decision.unit if case.level == "unit" else decision.motif
+        labels[start:stop] = own
+        last = stop, own
     labels[last[0] :] = last[1]
     return labels, [event for report in reports for event in report.events]
 
@@ -164,11 +174,11 @@ def novelty(case: Case, labels: NDArray[np.int32], events: list[Event]) -> Found
     new: set[int] = set()
     n_false, delays = 0, []
     for event in events:
-        own = case.classes[labels == event.ids[0]] if (event.kind, event.level) == ("promote", "unit") else None
+        own = case.classes[labels == event.ids[0]] if (event.kind, event.level) == ("promote", case.level) else None
         if own is None or not own.size:
             continue
         stands_for = int(np.bincount(own + 1).argmax()) - 1
-        if stands_for in NEW_UNITS:
+        if stands_for in NEW[case.level]:
             new.add(stands_for)
             before = case.classes[: event.frame + offset] == stands_for
             delays.append(int((before[1:] & ~before[:-1]).sum()))
@@ -180,14 +190,14 @@ def novelty(case: Case, labels: NDArray[np.int32], events: list[Event]) -> Found
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--sets", nargs="+", default=["planted", "ActRecTut", "OpenPack", "USC-HAD"])
+    parser.add_argument("--sets", nargs="+", default=[*PLANTED, "ActRecTut", "OpenPack", "USC-HAD"])
     parser.add_argument("--methods", nargs="+", default=["rondo", *BASELINES], choices=["rondo", *BASELINES])
     parser.add_argument("--encoder", default="summary_stats", choices=ENCODERS, help="of rondo")
     parser.add_argument("--weights", default="", help="folder of the published MantisV2, for --encoder mantis")
     parser.add_argument("--limit", type=int, default=0, help="recordings of each set; 0 for all")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    stages = ("h_40", "h_60", "h_80", "h_100", "forgetting")
+    stages = ("h_40", "h_60", "h_80", "h_100", "old_20", "old_100", "forgetting")
     names = (*COLUMNS, *stages, "promoted", "found", "false", "delay", "CPU-s")
     print(
         "| set | method | encoder, seen | " + " | ".join(names) + " |\n" + "|---" * (len(names) + 3) + "|", flush=True
@@ -207,12 +217,12 @@ def main() -> None:
             scores, continual = evaluate(pairs).as_dict(), evaluate_continual(pairs).as_dict()["recall"]
             found = [novelty(case, *result) for case, result in zip(cases, results, strict=True)]
             promoted = sum(
-                (event.kind, event.level) == ("promote", "unit") for _, events in results for event in events
+                (event.kind, event.level) == ("promote", cases[0].level) for _, events in results for event in events
             )
             cells = [f"{scores[key]:.2f}" if key == "seg_ratio" else f"{scores[key]:.1f}" for key in COLUMNS]
             cells += ["-" if continual[key] is None else f"{continual[key]:.1f}" for key in stages]
             of_planted = [""] * 3
-            if name == "planted":
+            if name in PLANTED:
                 delays = [delay for own in found for delay in own.delays]
                 n_new = sum(len(own.new) for own in found)
                 of_planted = [f"{n_new} of {2 * len(cases)}", str(sum(own.n_false for own in found))]

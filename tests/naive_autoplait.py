@@ -91,7 +91,25 @@ def most_likely(model: Hmm, seen: Sequence[tuple[Floats, list[list[float]], list
                 spread[i] += weight[i] * away * (away * now[i] / total)
                 weight[i] = total
     variance = np.maximum(spread / weight[:, None], TINY)
+    transition += 1e-300  # a single frame has no moves
     return Hmm(start / start.sum(), transition / transition.sum(axis=1, keepdims=True), mean, variance)
+
+
+def k_means(values: Floats, means: Floats, rng: np.random.Generator) -> list[int]:
+    """Until no frame changes; a mean that has no frame is given any, and one that lost its only frame is drawn anew."""
+    k = len(means)
+    nearest = [-1] * len(values)
+    for _ in range(100):
+        before = nearest
+        nearest = [min(range(k), key=lambda i: math.dist(frame, means[i])) for frame in values]
+        for empty in [i for i in range(k) if i not in nearest]:
+            nearest[rng.integers(len(values))] = empty
+        if nearest == before:
+            break
+        drawn = rng.random(means.shape) if len(set(nearest)) < k else means
+        own = [[frame for frame, i in zip(values, nearest, strict=True) if i == state] for state in range(k)]
+        means = np.array([np.mean(own[i], axis=0) if own[i] else drawn[i] for i in range(k)])
+    return nearest
 
 
 def fit(sequences: Sequence[Floats], k: int, rng: np.random.Generator) -> Hmm:

@@ -23,6 +23,7 @@ class Found(NamedTuple):
 
 CLASPY = {
     (1, 0): Found([30], [476, 912, 1474], [0, 1, 0, 2]),
+    (2, 1): Found([30, 30], [497, 920, 1476], [0, 1, 0, 2]),
     (3, 0): Found([28, 30, 32], [495, 928, 1473], [0, 1, 2, 3]),
 }
 """By number of channels and seed; recorded with claspy 0.2.8 and aeon 1.6.0 (numpy 2.2.6), on one thread."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rondo.baselines import autoplait_hmm as hmm
 from rondo.baselines.autoplait import AutoPlait, AutoPlaitConfig, estimated_seconds, regimes_of, standardised
-from rondo.baselines.autoplait_cost import Fitted, Regime, regime_cost, segment_cost, total_cost
+from rondo.baselines.autoplait_cost import Fitted, Regime, fitted_to, regime_cost, segment_cost, total_cost
 from rondo.baselines.autoplait_hmm import Hmm
 from rondo.baselines.autoplait_noise import Piece, pieces_of, spans_of, without_noise
 from rondo.baselines.autoplait_pairs import Singles, search_pairs
@@ -97,9 +97,9 @@ def test_expectations_are_those_of_the_loops(n_frames: int, k: int) -> None:
 
 
 def test_a_pass_over_frames_that_no_state_explains_stays_finite() -> None:
-    far = np.full((400, 3), 1e4)
+    far = np.full((4000, 3), 1e4)  # 63 frames in a chunk, whose densities have a product of 1e-378
     told = hmm.expectations(model_of(4, 3), far, far**2)
-    assert told.log_likelihood == pytest.approx(400 * math.log(hmm.FLOOR), rel=1e-6)
+    assert told.log_likelihood == pytest.approx(4000 * math.log(hmm.FLOOR), rel=1e-6)
     assert np.isfinite(told.transition).all()
 
 
@@ -127,6 +127,15 @@ def test_means_are_those_of_the_nearest_frames() -> None:
     npt.assert_array_equal(((values[:, None] - means) ** 2).sum(axis=2).argmin(axis=1), nearest)
 
 
+@pytest.mark.parametrize("n_frames", [4, 60])  # so few that a frame given away may be the only one of its mean
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_means_go_as_in_the_loops_even_where_no_frame_is_near(n_frames: int, seed: int) -> None:
+    values = changing(n_frames, seed=seed)
+    far = np.array([[0.0, 0.0], [99.0, 99.0], [-99.0, 99.0], [0.5, 0.0]])
+    nearest = hmm.k_means(values, far, np.random.default_rng(seed))
+    assert nearest.tolist() == naive.k_means(values, far, np.random.default_rng(seed))
+
+
 @pytest.mark.parametrize("n_different", [1, 2])
 def test_fewer_different_frames_than_states_are_enough(n_different: int) -> None:
     values = noise(n_different)[np.arange(40) // 7 % n_different]
@@ -145,6 +154,13 @@ def test_costs_are_those_of_the_formulas(k: int) -> None:
     assert regime_cost(side, values, segments, 32) == pytest.approx(naive.regime_cost(side, values, segments, 32))
     regimes = [Regime(side.model, 0.1, ((0, 5), (9, 12)), cost) for cost in (100.0, 50.0, 25.0)]
     assert total_cost(regimes, 32) == pytest.approx(naive.total_cost([100, 50, 25], 6, 32))
+
+
+def test_a_model_is_fitted_to_three_segments_and_begins_as_often_as_all() -> None:
+    values, segments = changing(100), [(0, 10), (20, 30), (40, 50), (60, 70), (80, 90)]
+    fitted = fitted_to(values, segments, 1, np.random.default_rng(0))
+    npt.assert_allclose(fitted.model.mean[0], np.concatenate([values[:10], values[20:30], values[40:50]]).mean(axis=0))
+    assert fitted.delta == 5 / 50
 
 
 # ---------------------------------------------------------------- cut points
@@ -247,7 +263,7 @@ def test_no_seed_leaves_its_span(seed: int) -> None:
 
 @pytest.mark.parametrize(("n_frames", "spans"), [(90, ((0, 90),)), (100, ((0, 30), (30, 45), (52, 100)))])
 def test_regimes_are_those_of_the_loops(n_frames: int, spans: tuple[Span, ...]) -> None:
-    values, config = changing(n_frames, seed=1), CHEAP.model_copy(update={"n_seeds": 6})
+    values, config = changing(n_frames, seed=18), CHEAP.model_copy(update={"n_seeds": 6})
     fast = regimes_of(values, spans, config, np.random.default_rng(0), silent)
     plain = naive.regimes(values, spans, config, np.random.default_rng(0))
     assert [regime.segments for regime in fast] == plain
@@ -264,6 +280,15 @@ def test_no_segment_crosses_a_gap_and_every_frame_has_one_regime() -> None:
     assert all(any(low <= start and stop <= high for low, high in spans) for start, stop in segments)
     labels = AutoPlait(CHEAP).fit_predict(signal, np.random.default_rng(0))
     assert set(np.flatnonzero(labels == OTHER).tolist()) == set(range(200)) - set(covered)
+
+
+def test_channels_are_standardised_over_usable_frames_and_constant_ones_are_zero() -> None:
+    values = noise(60, 3) * [1, 40, 0] + [0, 7, 5]
+    values[30:40] = 1e6  # cannot be seen
+    out = standardised(signal_of(values, ((0, 30), (40, 60))))
+    usable = np.concatenate([out[:30], out[40:]])
+    npt.assert_allclose(usable.mean(axis=0), 0, atol=1e-6)
+    npt.assert_allclose(usable.std(axis=0), [1, 1, 0], rtol=1e-6)
 
 
 def test_regimes_that_differ_are_found_again() -> None:

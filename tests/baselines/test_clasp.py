@@ -12,6 +12,7 @@ from rondo.baselines import clasp
 from rondo.baselines.clasp import best_split, change_points, neighbours, p_value, predicted, profile, random_intervals
 from tests import naive_clap as naive
 from tests.baselines.gait import CLASPY, gait
+from tests.contracts import planted
 
 Array = NDArray[np.float64]
 
@@ -58,7 +59,7 @@ def test_neighbours_are_those_of_loops(
 def test_a_channel_that_stands_still_has_no_say() -> None:
     rng = np.random.default_rng(0)
     series = rng.normal(size=(80, 2))
-    series[20:50, 1] = 3.0
+    series[20:50, 1] = 3.0 + 1e-5 * rng.normal(size=30)
     (found,) = neighbours(series, 8, [(0, 80)])
     (alone,) = neighbours(series[:, :1], 8, [(0, 80)])
     npt.assert_array_equal(np.sort(found[20:43]), np.sort(alone[20:43]))
@@ -133,6 +134,16 @@ def test_segments_are_no_shorter_than_five_windows() -> None:
     changes = change_points(series, 8, 2357, p_most=1.0)
     assert len(changes) > 2
     assert np.diff([0, *changes, 500]).min() >= 40
+
+
+def test_a_split_five_windows_from_the_end_is_too_near_to_it() -> None:
+    """As in the released code, where one as far from the start would do."""
+    values = planted(600).astype(np.float64)
+    series = (values - values.mean(axis=0)) / values.std(axis=0)
+    split = best_split(series, 22, 1.0, 2357)
+    assert split is not None
+    assert split.at == 600 - 5 * 22
+    assert change_points(series, 22, 2357, p_most=1.0) == []
 
 
 def test_progress_counts_windows() -> None:

@@ -15,18 +15,19 @@ TINY: dict[str, dict[str, Any]] = {
     "time2state": {"windows.length": 16, "windows.step": 4, "hidden_dim": 6, "depth": 3, "pooled_dim": 8, "n_steps": 2},
     "e2usd": {"windows.length": 16, "windows.step": 4, "pooled_dim": 8, "n_groups": 4, "n_steps": 2},
     "compile": {"sequence_length": 50, "hidden_dim": 8, "latent_dim": 4, "n_steps": 2},
-    "autoplait": {"float_bits": 2, "max_states": 3},
+    "autoplait": {"float_bits": 4, "max_states": 2, "n_seeds": 4},
     # Every point may found a cluster, so that nothing is noise, of which the contracts know nothing.
     "denstream": {"windows.length": 16, "windows.step": 4, "core_weight": 1, "potential_share": 1},
     "dbstream": {"windows.length": 16, "windows.step": 4, "minimum_weight": 1},
     # Every split is a change point: the planted streams are too short for the test of them.
     "clap": {"window": 10, "significance": 1.0, "n_kernels": 100},
     "ticc": {"n_states": 4, "switch_cost": 20, "n_iterations": 8, "sparsity": 1.0},
+    "hmm": {"n_states": 4, "frames_per_step": 2, "n_iterations": 5},
     "kmeans": {"windows.length": 16, "windows.step": 4, "n_states": 4, "n_starts": 2},
     "hdbscan": {"windows.length": 16, "windows.step": 4, "min_cluster_size": 2, "noise": "nearest"},
 }
 
-READERS = ("time2state", "e2usd", "compile", "ticc", "kmeans")
+READERS = ("time2state", "e2usd", "compile", "ticc", "hmm", "kmeans")
 
 
 @pytest.mark.parametrize("name", BASELINES)

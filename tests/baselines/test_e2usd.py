@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rondo.baselines.e2usd import E2USD, E2USDConfig
 from rondo.baselines.e2usd_net import TwoViewNet, fncc_loss, trained, two_views
 from rondo.baselines.e2usd_online import Adaptation, read_online
-from rondo.baselines.window_states import Groups, StateWindows
+from rondo.baselines.window_states import Groups, StateWindows, voted
 from rondo.errors import RecordingError, SettingError
 from rondo.metrics import evaluate
 from tests import naive_e2usd as naive
@@ -206,6 +206,9 @@ def test_online_is_fit_then_predict_and_is_restored() -> None:
     labels = baseline.fit_predict(signal, np.random.default_rng(2))
     fitted = baseline.fit(signal, np.random.default_rng(2))
     npt.assert_array_equal(fitted.predict(signal), labels)
+    grid = fitted.learned.windows_of(signal).grid
+    npt.assert_array_equal(voted(fitted.read_online(signal).states, grid), labels)
+    assert (fitted.learned.predict(signal) != labels).any()  # asking about every window gives other labels
     npt.assert_array_equal(baseline.restore(fitted.tensors()).predict(signal), labels)
     npt.assert_array_equal(labels == -1, np.r_[np.zeros(150), np.ones(20), np.zeros(230)] == 1)
 

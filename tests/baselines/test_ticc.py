@@ -192,10 +192,15 @@ def test_path_of_any_size_is_that_of_one_step_after_another(n_windows: int, n_st
 # ---------------------------------------------------------------- the whole
 
 
-@pytest.mark.parametrize(("width", "n_states", "switch_cost"), [(1, 3, 4.0), (3, 3, 4.0), (1, 5, 60.0), (3, 5, 150.0)])
-def test_alternation_is_that_of_the_loops(width: int, n_states: int, switch_cost: float) -> None:
+@pytest.mark.parametrize(
+    ("width", "n_states", "switch_cost", "n_iterations"),
+    [(1, 3, 4.0, 4), (3, 3, 4.0, 4), (1, 5, 60.0, 1), (1, 5, 60.0, 3), (3, 5, 150.0, 4)],
+)
+def test_alternation_is_that_of_the_loops(width: int, n_states: int, switch_cost: float, n_iterations: int) -> None:
     values, spans = planted(160, 2), ((0, 70), (75, 160))
-    config = TICCConfig(window=width, n_states=n_states, switch_cost=switch_cost, n_iterations=4, reassigned=6)
+    config = TICCConfig(
+        window=width, n_states=n_states, switch_cost=switch_cost, n_iterations=n_iterations, reassigned=6
+    )
     rows, row_spans = stacked(values, spans, width)
     run = learned(rows, row_spans, config, np.random.default_rng(7))
     draws = np.random.RandomState(int(np.random.default_rng(7).integers(2**32)))
@@ -210,7 +215,8 @@ def test_alternation_is_that_of_the_loops(width: int, n_states: int, switch_cost
     assert run.path.tolist() == path
     assert run.painted.tolist() == painted
     assert len(set(path)) > 1
-    assert (path != painted) == (n_states == 5)  # of so many, at such a cost, some stay empty
+    stay_empty = n_states == 5  # some of so many, at such a cost; but the first time nothing is done about it
+    assert (path != painted) == (stay_empty and n_iterations > 1)
 
 
 def labels_of(values: NDArray[np.floating], seed: int = 0, **changes: Any) -> Labels:
@@ -289,7 +295,9 @@ def test_too_few_windows_are_refused_by_name() -> None:
 
 
 def test_another_number_of_channels_is_refused_by_name() -> None:
-    fitted = TICC(TICCConfig(window=2, n_states=2, n_iterations=2)).fit(signal_of(planted(60, 3)), np.random.default_rng(0))
+    fitted = TICC(TICCConfig(window=2, n_states=2, n_iterations=2)).fit(
+        signal_of(planted(60, 3)), np.random.default_rng(0)
+    )
     with pytest.raises(RecordingError, match=r"^recording 'walk': ticc learned from 3 channels, this has 2; give"):
         fitted.predict(signal_of(planted(60, 2)))
 

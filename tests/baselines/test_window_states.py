@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.baselines import e2usd, time2state
+from rondo.baselines.base import in_order_of_appearance
 from rondo.baselines.e2usd import E2USD, E2USDConfig
 from rondo.baselines.time2state import Time2StateConfig
 from rondo.baselines.window_states import Groups, Scale, StateWindows, WindowStatesConfig, voted
@@ -110,6 +111,25 @@ def test_training_windows_may_have_another_length() -> None:
         changed(windows=StateWindows(length=16, step=4, training=100)).fit(signal, np.random.default_rng(0))
     with pytest.raises(SettingError, match=r"windows\.training"):
         changed(windows=StateWindows(length=16, step=4, training="2s")).fit(signal, np.random.default_rng(0))
+
+
+def test_network_and_mixture_learn_from_the_share_alone() -> None:
+    """Frames after the share in another order leave the scale as it is, but for rounding; nothing else sees them."""
+    values = planted(400)
+    shuffled = np.concatenate([values[:200], np.random.default_rng(1).permutation(values[200:])])
+    one, other = (
+        changed(fit_share=0.5).fit(signal_of(given), np.random.default_rng(0)).tensors() for given in (values, shuffled)
+    )
+    npt.assert_allclose(one["net.joint.weight"], other["net.joint.weight"], rtol=1e-4)
+    npt.assert_allclose(np.sort(one["mixture.offsets"]), np.sort(other["mixture.offsets"]), rtol=1e-3)
+
+
+def test_states_are_numbered_as_they_appear_in_what_was_learned() -> None:
+    signal = signal_of(planted(400))
+    learned = changed().fit(signal, np.random.default_rng(0)).learned
+    states = learned.components.states_of(learned.net.embed(learned.windows_of(signal)))
+    assert states.max() >= 2  # else nothing was tested
+    npt.assert_array_equal(states, in_order_of_appearance(states))
 
 
 # ---------------------------------------------------------------- reading another

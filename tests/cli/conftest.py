@@ -13,6 +13,7 @@ from tests.cli.running import Command, command
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("RONDO_DATA", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ".settings"))
     return tmp_path
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rondo.data.sources.catalogue import DATA_SETS, find_data_set, local_files
+from rondo.data.sources.catalogue import DATA_SETS, find_data_set, folders_of
 from rondo.errors import SettingError
 
 
@@ -33,14 +33,10 @@ def test_facts_are_plausible() -> None:
         assert one.n_classes > 1
 
 
-def test_copies_are_looked_for_under_both_names(tmp_path: Path) -> None:
+def test_folders_are_found_under_any_spelling(tmp_path: Path) -> None:
     mocap = find_data_set("mocap")
-    assert local_files(mocap) == []
-    assert local_files(mocap, tmp_path) == []
-    for folder in ("mocap", "MoCap"):
-        (tmp_path / folder).mkdir()
-        for name in ("b.npz", "a.npz", "meta.json"):
-            (tmp_path / folder / name).touch()
-        assert local_files(mocap, tmp_path) == [tmp_path / folder / "a.npz", tmp_path / folder / "b.npz"]
-    with pytest.raises(SettingError, match="no such folder"):
-        local_files(mocap, tmp_path / "nowhere")
+    assert folders_of(mocap, tmp_path) == []
+    for name in ("MoCap", "mo-cap", "MoCap_old"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "mocap").touch()  # a file
+    assert folders_of(mocap, tmp_path) == [tmp_path / "MoCap", tmp_path / "mo-cap"]

@@ -15,7 +15,8 @@ whose constants stand in the settings below and at the top of the files:
 Given the same random draws, it gives the segments of that code: on eight of the nine MoCap recordings to the frame, on
 the ninth with one cut point one frame off. What differs from that code, and why:
 
-- Draws come from one generator. The released code has a fixed seed, and its result is one of many.
+- Draws come from one generator. The released code has a fixed seed, and its result is one of many: on MoCap it scores a
+  frame accuracy of 90.27 with that seed and 91.32 with the next, ours 92.48 +- 0.69 over seeds 0 to 4.
 - The model with the best number of states is kept, where the released code fits it again with other draws.
 - A segment of one frame between two of the other regime belongs to one regime, not to both.
 - Nothing crosses a gap: spans are the first segments, and seeds end where spans do.

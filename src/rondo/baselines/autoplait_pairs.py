@@ -99,11 +99,13 @@ def _differences(gain: Floats, low: Floats, high: Floats) -> None:
 
 
 def _paths(difference: Floats, low: Floats, high: Floats, stretches: Sequence[Span]) -> NDArray[np.bool_]:
-    """The side of each frame: the first after it, itself included, whose difference leaves no doubt."""
-    ones, sure = difference > high, (difference > high) | (difference < low)
+    """The side of each frame: that of the first from it on whose difference leaves no doubt."""
+    sides = np.empty(difference.shape, dtype=np.bool_)
     last = [stop - 1 for _, stop in stretches]
-    ones[last], sure[last] = difference[last] >= 0, True
-    frames = np.where(sure, np.arange(len(difference))[:, None], len(difference))
-    deciding = np.minimum.accumulate(frames[::-1], axis=0)[::-1]
-    sides: NDArray[np.bool_] = np.take_along_axis(ones, deciding, axis=0)
+    for pair in range(difference.shape[1]):  # one at a time: numbers of frames for all would take most of the memory
+        ones, sure = difference[:, pair] > high[pair], difference[:, pair] < low[pair]
+        sure |= ones
+        ones[last], sure[last] = difference[last, pair] >= 0, True
+        frames = np.where(sure, np.arange(len(ones)), len(ones))
+        sides[:, pair] = ones[np.minimum.accumulate(frames[::-1])[::-1]]
     return sides

@@ -107,6 +107,7 @@ BASELINES: Mapping[str, str] = MappingProxyType(
         "dbstream": "rondo.baselines.dbstream:DBStream",
         "clap": "rondo.baselines.clap:CLaP",
         "ticc": "rondo.baselines.ticc:TICC",
+        "hmm": "rondo.baselines.hmm:HMM",
         "kmeans": "rondo.baselines.window_clusters:WindowKMeans",
         "hdbscan": "rondo.baselines.window_clusters:WindowHDBSCAN",
     }

@@ -7,8 +7,8 @@ A split is judged by the labels 0 (before) and 1 (after) of each window's neares
 the window's own side, the split is a change. The best split of the whole series is tested, then those of its two parts,
 best first, until none passes the test. Time is O(T² C w) in matrix products.
 
-What differs: a channel that stands still in a window says nothing about its neighbours (claspy divides rounding errors
-by their deviation, or 0 by 0); the search for a window length ends at that of the series (claspy's may not).
+What differs: a channel that stands still in a window says nothing of its neighbours (claspy divides the little that is
+left by its deviation, or 0 by 0); the search for a window length ends at that of the series (claspy's may not).
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ STILL = 1e-3  # a window of standardised values with a smaller deviation stands 
 SHORTEST_WINDOW, SIMILARITY = 10, 0.89  # of SuSS
 P_ONE_CHANNEL, P_MANY_CHANNELS = 1e-15, 1e-30
 _BLOCK = 1 << 20  # similarities in memory at a time; fewer fit the cache, more make better products
-_ROUNDING = 1e-5  # of correlations in single precision
 
 Series = NDArray[np.float64]  # (n_frames, n_channels)
 Interval = tuple[int, int]  # frames, half-open
@@ -162,7 +161,7 @@ def _similarities(series: Series, width: int) -> Iterator[tuple[int, NDArray[np.
             mean = products.mean(axis=1, dtype=np.float64)
             square = np.einsum("ij,ij->i", products, products) / n_windows
             deviation = np.sqrt(np.maximum(square - mean**2, 0))
-            weight = np.divide(1, deviation, out=np.zeros(len(rows)), where=deviation > _ROUNDING * width)
+            weight = np.divide(1, deviation, out=np.zeros(len(rows)), where=deviation > 0)
             products *= weight[:, None].astype(np.float32)
             similar += products
         yield first, similar
@@ -171,7 +170,7 @@ def _similarities(series: Series, width: int) -> Iterator[tuple[int, NDArray[np.
 def _standardised_windows(channel: NDArray[np.float64], width: int) -> NDArray[np.float32]:
     mean, deviation = _moments(channel, width)
     windows = sliding_window_view(channel, width) - mean[:, None]
-    windows /= np.where(deviation < STILL, 1.0, deviation)[:, None]
+    windows *= np.divide(1, deviation, out=np.zeros_like(deviation), where=deviation >= STILL)[:, None]
     return windows.astype(np.float32)
 
 

@@ -9,11 +9,12 @@ which is 1 for the first segment (see `masked_lstm`). From its states h_s(t)
     share      p_s(t) = m_s(t) (1 − Σ_{u ≤ t} b_s(u)), how much frame t belongs to segment s
     picture    x̂_s = decoder(z_s), one vector for all frames of the segment
 
-and the loss, a mean over sequences of T frames each, is
+and the loss, a mean over sequences, is
 
-    Σ_s Σ_{t < T} p_s(t) ‖x_t − x̂_s‖²  +  β Σ_s KL(z_s ‖ N(0, I))  +  β S KL(softmax of the first logits ‖ Poisson(λ))
+    Σ_s Σ_t p_s(t) ‖x_t − x̂_s‖²  +  β Σ_s KL(z_s ‖ N(0, I))  +  β S KL(softmax of the first logits ‖ Poisson(λ))
 
-Sequences may differ in length: frames after the last one of a sequence take no boundary and no share in the loss.
+Sequences may differ in length: frames after the last one take no boundary. All shares are 0 from the last frame on, so
+that neither it, which the released code leaves out of the loss, nor what follows it counts.
 """
 
 from __future__ import annotations
@@ -95,13 +96,10 @@ class CompileNet(nn.Module):
     def loss(self, frames: Tensor, lengths: Tensor, noise: Noise) -> Tensor:
         """The sum of the sequences' losses."""
         segments = self(frames, lengths, noise)
-        counted = (
-            torch.arange(frames.shape[1], device=frames.device) < lengths[:, None] - 1
-        )  # released code: the last element stays out
         total = frames.new_zeros(())
         for segment in segments:
             errors = (frames - segment.picture[:, None]).square().sum(dim=2)
-            total = total + (errors * segment.share * counted).sum()
+            total = total + (errors * segment.share).sum()
             mean, log_variance = segment.mean, segment.log_variance
             total = total - 0.5 * _WEIGHT * (1 + log_variance - mean.square() - log_variance.exp()).sum()
         chance = torch.softmax(segments[0].logits, dim=1)[:, 1:]  # type: ignore[arg-type]

@@ -22,7 +22,8 @@ _LONGEST = 1 << 32  # frames; a method that takes an hour for as many has no lim
 def estimated_seconds(baseline: Baseline, n_frames: int, n_channels: int) -> float | None:
     """Seconds for one recording on one core, about; None where the method does not say."""
     estimate = getattr(sys.modules[type(baseline).__module__], "estimated_seconds", None)
-    n_inputs = baseline.config.preprocess.pca_components or n_channels
+    chosen = baseline.config.preprocess
+    n_inputs = chosen.pca_components or len(chosen.channels) or n_channels
     return None if estimate is None else float(cast(float, estimate(n_frames, n_inputs, baseline.config)))
 
 

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json as json_module
+import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rondo.cli import options
+from rondo.cli.progress import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rondo.data.sources.catalogue import Listing
+    from rondo.data.sources.offers import Offer
+    from rondo.data.sources.verify import Check, Counts
 
 app = typer.Typer(help="Public data sets that Rondo knows by name.")
 app.callback(invoke_without_command=True)(options.help_without_command)
@@ -17,14 +26,19 @@ DataDir = Annotated[
     Path | None,
     typer.Option("--data", metavar="DIR", envvar="RONDO_DATA", help="Folder that holds local copies."),
 ]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="As `rondo datasets list` prints it.")]
 
 
 @app.command("list")
 def list_(data: DataDir = None, json: options.Json = False) -> None:
     """List the data sets, their size, and whether a copy is at hand."""
-    from rondo.data.sources.catalogue import DATA_SETS, local_files
+    from rondo.data.sources.catalogue import DATA_SETS
+    from rondo.data.sources.read import data_directory, local_copy
 
-    rows = [asdict(one) | {"local_recordings": len(local_files(one, data))} for one in DATA_SETS]
+    copies = {one.name: local_copy(one, data_directory(data)) for one in DATA_SETS}
+    rows = [
+        asdict(one) | {"local_recordings": len(copy.paths) if (copy := copies[one.name]) else 0} for one in DATA_SETS
+    ]
     if json:
         print(json_module.dumps(rows))
         return
@@ -37,16 +51,17 @@ def list_(data: DataDir = None, json: options.Json = False) -> None:
 
 @app.command()
 def info(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="As `rondo datasets list` prints it.")],
+    name: Name,
     data: DataDir = None,
     json: options.Json = False,
 ) -> None:
     """Show one data set, and count the local copy if there is one."""
-    from rondo.data.files import read_recording
-    from rondo.data.sources.catalogue import find_data_set, local_files
+    from rondo.data.sources.catalogue import find_data_set
+    from rondo.data.sources.read import data_directory, local_copy
 
     one = find_data_set(name)
-    local = [read_recording(path) for path in local_files(one, data)]
+    copy = local_copy(one, data_directory(data))
+    local = [copy.read_recording(path) for path in copy.paths] if copy else []
     facts: dict[str, Any] = asdict(one) | {
         "local": {"n_recordings": len(local), "n_frames": sum(recording.n_frames for recording in local)}
     }
@@ -63,3 +78,87 @@ def info(
     agrees = len(local) == one.n_recordings and facts["local"]["n_frames"] == one.n_frames
     verdict = "as expected" if agrees else "differs from what is expected"
     print(f"local copy: {len(local)} recordings, {facts['local']['n_frames']:,} frames: {verdict}")
+
+
+@app.command()
+def verify(name: Name, data: DataDir = None, json: options.Json = False) -> None:
+    """Hold a copy against the paper: counts, and what a constant prediction scores; exit code 1 where they differ."""
+    import numpy as np
+
+    from rondo.data.sources.read import find_copy
+    from rondo.data.sources.verify import CONSTANT_SCORES, check_constant, check_counts, count
+    from rondo.errors import SettingError
+    from rondo.metrics import evaluate
+
+    copy = find_copy(name, data)
+    listing = copy.listing
+    if listing is None:
+        raise SettingError(f"{name}: a folder of your own has nothing to be held against; give the name of a data set")
+    with progress() as tell:
+        counts = count(copy, tell)
+    checks = check_counts(listing, counts)
+    if listing.name in CONSTANT_SCORES and counts.annotations:
+        pairs = {id: (one.classes, np.zeros_like(one.classes)) for id, one in counts.annotations.items()}
+        checks += check_constant(listing.name, evaluate(pairs).average.as_dict())
+    agrees = all(check.agrees for check in checks)
+    if json:
+        facts = {"name": listing.name, "agrees": agrees, "checks": [asdict(check) for check in checks]}
+        print(json_module.dumps(facts | {"frames": dict(counts.frames)}))
+    else:
+        _print_checks(listing, checks, counts)
+    if not agrees:
+        raise typer.Exit(1)
+
+
+def _print_checks(listing: Listing, checks: Sequence[Check], counts: Counts) -> None:
+    print(f"{listing.title}\n  {'':<16} {'expected':>12} {'found':>12}")
+    for check in checks:
+        print(f"  {check.what:<16} {check.expected:>12} {check.found:>12}  {'ok' if check.agrees else 'DIFFERS'}")
+    if all(check.agrees for check in checks):
+        print(f"{listing.name}: as expected ({listing.source})")
+        return
+    print("frames of each recording: " + ", ".join(f"{id} {frames}" for id, frames in counts.frames.items()))
+    print(f"{listing.name}: differs from what is expected ({listing.source})")
+
+
+@app.command()
+def download(
+    name: Name,
+    data: DataDir = None,
+    accept_licence: Annotated[
+        bool,
+        typer.Option("--accept-licence", metavar="", help="Accept the licence that is shown, without being asked."),
+    ] = False,
+) -> None:
+    """Get a data set from its official address; stopped and started again, it goes on where it was."""
+    from rondo.data.sources.catalogue import find_data_set, folders_of
+    from rondo.data.sources.download import download as fetch_all
+    from rondo.data.sources.offers import offers
+    from rondo.data.sources.read import data_directory
+    from rondo.errors import SettingError
+
+    listing = find_data_set(name)
+    offer = offers()[listing.name]
+    data = data_directory(data)
+    if data is None:
+        raise SettingError("where to? Give the folder of data sets with --data or the variable RONDO_DATA")
+    here = folders_of(listing, data) if data.is_dir() else []
+    folder = here[0] if here else data / listing.name
+    print(f"{listing.title}\npage: {offer.page}\nlicence: {offer.licence}")
+    if not offer.by_hand:
+        _ask_for_acceptance(offer, accept_licence)
+    with progress() as tell:
+        fetched = fetch_all(offer, folder, tell)
+    print(f"{fetched} files fetched to {folder}" if fetched else f"complete already in {folder}")
+    print(f"check it: rondo datasets verify {listing.name} --data {data}")
+
+
+def _ask_for_acceptance(offer: Offer, accepted: bool) -> None:
+    from rondo.errors import SettingError
+
+    if not accepted and sys.stdin.isatty():
+        accepted = typer.confirm("Do you accept this licence?", default=False)
+    if not accepted:
+        raise SettingError(
+            f"the licence of {offer.name} was not accepted: read {offer.page}, then add --accept-licence"
+        )

@@ -53,7 +53,7 @@ def discover(
     ] = False,
     states: Annotated[
         int | None,
-        typer.Option("--states", metavar="N", help="Number of states, for methods that must be told it; see docs."),
+        typer.Option("--states", metavar="N", help="Number of states, for ticc, hmm and kmeans; of pieces, for clock."),
     ] = None,
     encoder: Annotated[
         str | None,

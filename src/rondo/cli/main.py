@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from rondo.cli import config, datasets, demo, discover, evaluate, label, report, stream
+from rondo.cli import bench, config, datasets, demo, discover, evaluate, label, report, stream
 from rondo.cli.options import help_without_command
 from rondo.errors import RondoError, RondoWarning
 
@@ -38,6 +38,7 @@ app.command("label")(label.label)
 app.command("stream")(stream.stream)
 app.command("evaluate")(evaluate.evaluate)
 app.command("report")(report.report)
+app.add_typer(bench.app, name="bench")
 app.add_typer(config.app, name="config")
 app.add_typer(datasets.app, name="datasets")
 

@@ -70,8 +70,12 @@ def baseline_with(method: str, given: Given) -> Baseline:
     named = {"windows.length": given.window, "windows.step": given.step, "n_states": given.states}
     overrides: dict[str, Any] = dict(parse_override(text) for text in given.settings or [])
     overrides |= {name: value for name, value in named.items() if value is not None}
+    try:
+        config = changed(default.config, given.file, overrides)
+    except SettingError as error:  # `rondo config show` shows those of Rondo
+        raise SettingError(str(error).replace("see `rondo config show`", f"{method} has {', '.join(names)}")) from None
     # mypy: a baseline is a dataclass by convention, which no protocol can say
-    return replace(default, config=changed(default.config, given.file, overrides))  # type: ignore[type-var]
+    return replace(default, config=config)  # type: ignore[type-var]
 
 
 def finder(method: str, given: Given) -> Find:

@@ -210,7 +210,7 @@ class Updater:
     def push_point(self, point: Floats, start_frame: int, blocks: Floats) -> tuple[list[Decision], list[Event]]:
         """The same for a window that is encoded already; without `blocks` (0, 0) boundaries lie between windows."""
         number = self.counters.windows
-        q = self.units.distances(point) / self._reaches()
+        q = self.units.distances(point) / self.reaches()
         accepted = bool(q.size) and float(q.min()) <= 1
         self.counters = self.counters._replace(windows=number + 1, accepted=self.counters.accepted + accepted)
         self.open.append(_Open(number, start_frame, point, blocks, q, self.at_start))
@@ -241,7 +241,7 @@ class Updater:
 
     finish = boundary
 
-    def _reaches(self) -> Floats:
+    def reaches(self) -> Floats:
         """How far each unit reaches."""
         reaches = np.full(len(self.units), max(self.buffer.scales.reach, _TINY))
         for index in range(self.n_fitted, len(self.units)):

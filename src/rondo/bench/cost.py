@@ -1,0 +1,88 @@
+"""How long a run will take: by what earlier rows took, else by what a method says of itself, else by our own measure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from statistics import median
+
+from rondo.baselines.cost import estimated_seconds
+from rondo.bench.configured import baseline_for
+from rondo.bench.inputs import PLANTED, PLANTED_FRAMES, PLANTED_PLAN
+from rondo.bench.plan import Task
+from rondo.bench.rows import Row
+from rondo.data.sources.catalogue import DATA_SETS
+from rondo.data.sources.read import find_copy
+
+# Seconds of Rondo on one core: once, and for each window (benchmarks/bench_scale.py, docs/motifs.md).
+_RONDO = {"default": (0.2, 2e-4), "paper": (10.0, 0.04)}
+_AT_LEAST = 0.05  # seconds: what reading and scoring take
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What is known about cost from the rows that are there."""
+
+    rows: Sequence[Row]
+
+    @cached_property
+    def _per_frame(self) -> dict[tuple[str, str], float]:
+        """Seconds per frame, median, by method and data set, and by method over all sets (under "")."""
+        seen: dict[tuple[str, str], list[float]] = {}
+        for row in self.rows:
+            if row.is_ok and row.counts.get("n_frames"):
+                for data_set in (row.key.data_set, ""):
+                    rate = row.seconds / row.counts["n_frames"]
+                    seen.setdefault((row.key.method, data_set), []).append(rate)
+        return {key: median(rates) for key, rates in seen.items()}
+
+    @cached_property
+    def _sizes(self) -> dict[tuple[str, str], tuple[int, int]]:
+        return {
+            (row.key.data_set, row.key.recording): (row.counts["n_frames"], row.counts["n_channels"])
+            for row in self.rows
+            if "n_frames" in row.counts
+        }
+
+    def seconds(self, task: Task) -> float:
+        """Of one task on one core, about."""
+        sizes = [self._size(task, recording) for recording in (*task.recordings, *task.learned_from)]
+        n_frames = sum(frames for frames, _ in sizes)
+        for data_set in (task.set_name, ""):
+            rate = self._per_frame.get((task.method_name, data_set))
+            if rate is not None:
+                return max(_AT_LEAST, rate * sum(frames for frames, _ in sizes[: len(task.recordings)]))
+        return max(_AT_LEAST, _unseen(task, n_frames, sizes[0][1]))
+
+    def total(self, tasks: Iterable[Task]) -> float:
+        return sum(map(self.seconds, tasks))
+
+    def _size(self, task: Task, recording: str) -> tuple[int, int]:
+        known = self._sizes.get((task.set_name, recording))
+        return known or _expected_size(task.data_set, task.data, recording, task.of_set.n_channels)
+
+
+def _unseen(task: Task, n_frames: int, n_channels: int) -> float:
+    if task.method.clock:
+        return 0.0
+    if task.method.baseline:
+        baseline = baseline_for(task.method, task.data_set, task.of_set)
+        return estimated_seconds(baseline, n_frames, n_channels) or 0.0
+    once, per_window = _RONDO["default" if task.method.preset == "default" else "paper"]
+    step = task.of_set.step if isinstance(task.of_set.step, int) else 20
+    return once * len(task.recordings) + per_window * n_frames / step
+
+
+@lru_cache(maxsize=None)
+def _expected_size(data_set: str, data: Path | None, recording: str, n_channels: int) -> tuple[int, int]:
+    """Frames and channels of a recording: of a set that we know its mean, else by reading."""
+    if data_set in PLANTED:
+        return PLANTED_FRAMES, PLANTED_PLAN.n_channels
+    known = next((own for own in DATA_SETS if own.name == data_set), None)
+    if known is not None:
+        return known.n_frames // known.n_recordings, n_channels or known.n_channels
+    copy = find_copy(data_set, data)
+    read = copy.read_recording(copy.paths[copy.ids.index(recording)])
+    return read.n_frames, read.n_channels

@@ -1,0 +1,185 @@
+"""Figures from rows, with matplotlib (extra `bench`), which is imported when one is drawn.
+
+    segmentation   labels of one recording of each data set, coloured by the class they map to, truth at the bottom
+    continual      H-score over the stream, the published curves dashed
+    scores         a dot per method and data set with its deviation over seeds, the published value as a ring
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.bench.rows import Row
+from rondo.bench.spec import Experiment, SetSpec
+from rondo.bench.summary import Summary, summarise
+from rondo.bench.tracks import from_stored
+from rondo.errors import InputError, MissingExtraError, OutputError
+from rondo.metrics.mapping import class_of_cluster
+from rondo.metrics.overlap import Overlap
+
+FIGURES: Mapping[str, str] = MappingProxyType(
+    {"segmentation": "qualitative", "continual": "continual", "scores": "static"}
+)
+"""Each figure, and the experiment whose rows it shows unless another is named."""
+
+_STAGES = (40, 60, 80, 100)
+
+
+def draw(
+    kind: str,
+    path: Path,
+    rows: Sequence[Row],
+    experiment: Experiment,
+    sets: Mapping[str, SetSpec],
+    data_sets: Sequence[str] = (),
+    methods: Sequence[str] = (),
+    recordings: Sequence[str] = (),
+) -> None:
+    """Write one figure; its kind of file is that of the path."""
+    pyplot = _pyplot()
+    if kind == "segmentation":
+        figure = _segmentation(pyplot, rows, experiment, sets, data_sets, methods, recordings)
+    else:
+        summary = summarise(rows, experiment, sets, data_sets, methods)
+        figure = _BY_SUMMARY[kind](pyplot, summary)
+    try:
+        figure.savefig(path, dpi=150, bbox_inches="tight")
+    except (OSError, ValueError) as error:
+        raise OutputError(f"{path}: the figure cannot be written ({error}); give a .png, .pdf or .svg") from None
+    finally:
+        pyplot.close(figure)
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingExtraError("a figure", "matplotlib", "bench") from None
+    matplotlib.use("agg")  # no screen is needed
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+# ---------------------------------------------------------------- segmentation
+
+
+def mapped_track(row: Row) -> NDArray[np.int64]:
+    """The class that each frame's label maps to, many to one, as classes are numbered in the row's truth."""
+    truth, labels = (from_stored(row.details[name]) for name in ("truth", "labels"))
+    overlap = Overlap.of(truth, labels)
+    classes, clusters = np.unique(truth), np.unique(labels)
+    first_true = {int(truth[start]): i for start, i in zip(overlap.truth.starts, overlap.truth.ids, strict=True)}
+    first_label = {int(labels[start]): i for start, i in zip(overlap.labels.starts, overlap.labels.ids, strict=True)}
+    class_of = {number: own for own, number in first_true.items()}
+    mapping = class_of_cluster(overlap)
+    named = np.array([class_of[int(mapping[first_label[int(own)]])] for own in clusters])
+    assert set(named.tolist()) <= set(classes.tolist())
+    return named[np.searchsorted(clusters, labels)]
+
+
+def _segmentation(
+    pyplot: Any,
+    rows: Sequence[Row],
+    experiment: Experiment,
+    sets: Mapping[str, SetSpec],
+    data_sets: Sequence[str],
+    methods: Sequence[str],
+    recordings: Sequence[str],
+) -> Any:
+    """One panel per data set: the recording asked for, or the first that most methods have."""
+    kept = [row for row in rows if row.key.experiment == experiment.name and row.is_ok and "labels" in row.details]
+    kept = [row for row in kept if row.key.seed == 0 and (not methods or row.key.method in methods)]
+    wanted = [name for name in data_sets or dict.fromkeys(row.key.data_set for row in kept)]
+    panels = [own for name in wanted if (own := _panel([row for row in kept if row.key.data_set == name], recordings))]
+    if not panels:
+        raise InputError("no labels are kept for that choice; run `rondo bench run qualitative` first")
+    heights = [len(panel) + 1 for panel in panels]
+    figure, axes = pyplot.subplots(
+        len(panels), 1, figsize=(10, 0.35 * sum(heights) + len(panels)), squeeze=False, height_ratios=heights
+    )
+    for axis, panel in zip(axes[:, 0], panels, strict=True):
+        ordered = sorted(panel, key=lambda row: list(experiment.methods).index(row.key.method))
+        _paint(axis, pyplot, ordered, experiment, sets)
+    return figure
+
+
+def _panel(rows: Sequence[Row], recordings: Sequence[str]) -> list[Row]:
+    by_recording: dict[str, dict[str, Row]] = {}
+    for row in rows:
+        if not recordings or row.key.recording in recordings:
+            by_recording.setdefault(row.key.recording, {})[row.key.method] = row
+    return list(max(by_recording.values(), key=len).values()) if by_recording else []
+
+
+def _paint(axis: Any, pyplot: Any, rows: Sequence[Row], experiment: Experiment, sets: Mapping[str, SetSpec]) -> None:
+    tracks = [mapped_track(row) for row in rows] + [from_stored(rows[0].details["truth"])]
+    classes = np.unique(tracks[-1])
+    colours = pyplot.get_cmap("tab20")(np.linspace(0, 1, max(len(classes), 2), endpoint=False))
+    for height, track in enumerate(reversed(tracks)):
+        edges = np.flatnonzero(np.diff(track, prepend=track[0] - 1, append=track[-1] - 1))
+        spans = [(int(start), int(stop - start)) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+        faces = [colours[np.searchsorted(classes, track[start])] for start, _ in spans]
+        axis.broken_barh(spans, (height - 0.4, 0.8), facecolors=faces)
+    titles = [experiment.methods[row.key.method].title for row in rows] + ["truth"]
+    axis.set_yticks(range(len(tracks)), list(reversed(titles)))
+    axis.set_xlim(0, tracks[-1].size)
+    key = rows[0].key
+    title = sets[key.data_set].paper if key.data_set in sets else ""
+    axis.set_title(f"{title or key.data_set}, {key.recording}", fontsize=9)
+    axis.set_xlabel("frame", fontsize=8)
+
+
+# ---------------------------------------------------------------- curves and dots
+
+
+def _curves(pyplot: Any, summary: Summary) -> Any:
+    figure, axes = pyplot.subplots(
+        1, len(summary.sections), figsize=(4 * len(summary.sections), 3.2), squeeze=False, sharey=True
+    )
+    for axis, section in zip(axes[0], summary.sections, strict=True):
+        for line in section.lines:
+            ours = [line.cells[f"h_{percent}"].mean for percent in _STAGES]
+            (drawn,) = axis.plot(_STAGES, [np.nan if own is None else own for own in ours], "o-", label=line.title)
+            if line.published:
+                paper = [line.published[f"h_{percent}"] for percent in _STAGES]
+                axis.plot(_STAGES, paper, "--", color=drawn.get_color(), alpha=0.6)
+        axis.set_title(section.title, fontsize=9)
+        axis.set_xlabel("% of the stream seen")
+    axes[0][0].set_ylabel("H-score (dashed: paper)")
+    axes[0][0].legend(fontsize=7)
+    return figure
+
+
+def _dots(pyplot: Any, summary: Summary) -> Any:
+    columns = [column for column in summary.columns if column.name in ("mof", "ari", "ami", "one_to_one")]
+    n_rows = len(summary.sections)
+    most = max(len(section.lines) for section in summary.sections)
+    figure, axes = pyplot.subplots(
+        n_rows, len(columns), figsize=(3 * len(columns), (0.28 * most + 0.8) * n_rows), squeeze=False, sharey="row"
+    )
+    for row, section in zip(axes, summary.sections, strict=True):
+        places = np.arange(len(section.lines))[::-1]
+        for axis, column in zip(row, columns, strict=True):
+            cells = [line.cells[column.name] for line in section.lines]
+            means, spreads = [own.mean or 0.0 for own in cells], [own.std or 0.0 for own in cells]
+            axis.errorbar(means, places, xerr=spreads, fmt="o", markersize=4)
+            paper = [
+                (line.published[column.name], place)
+                for line, place in zip(section.lines, places, strict=True)
+                if column.name in line.published
+            ]
+            axis.plot([x for x, _ in paper], [y for _, y in paper], "o", markerfacecolor="none", color="grey")
+            axis.set_title(f"{section.title}: {column.title}", fontsize=8)
+        row[0].set_yticks(places, [line.title for line in section.lines], fontsize=7)
+    figure.tight_layout()
+    return figure
+
+
+_BY_SUMMARY: Mapping[str, Callable[[Any, Summary], Any]] = MappingProxyType({"continual": _curves, "scores": _dots})

@@ -1,0 +1,117 @@
+"""Plan -> rows that are missing -> engine -> rows. Stopped at any moment, it goes on where it stopped.
+
+A failure is a row too: it is kept with its one line, the rest goes on, and it is tried again when that is asked for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from rondo.bench.cost import Costs
+from rondo.bench.plan import Plan, Task
+from rondo.bench.rows import Row, RowStore
+from rondo.bench.work import Outcomes, work
+from rondo.engine.base import Done, Engine
+
+
+@dataclass(frozen=True)
+class Pending:
+    """What is left of a plan, the longest first, so that no worker is left alone with it at the end."""
+
+    tasks: tuple[Task, ...]
+    seconds: tuple[float, ...]  # of each task, expected
+    n_rows: int  # that the plan has
+    n_ok: int
+    n_failed: int  # of which these tasks try again only those that were asked for
+
+    @property
+    def n_missing(self) -> int:
+        return sum(len(task.recordings) for task in self.tasks)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A row that has just been written, and how far the run is."""
+
+    row: Row
+    n_done: int
+    n_total: int
+    left_s: float
+
+
+def pending(plan: Plan, rows: Sequence[Row], retry: bool = False) -> Pending:
+    """Tasks with the rows that are not there; with `retry` also those that failed."""
+    status = {row.key: row.status for row in rows}
+    costs = Costs(rows)
+    left = []
+    for task in plan.tasks:
+        wanted = [key for key in task.keys if key not in status or (retry and status[key] != "ok")]
+        if wanted:
+            left.append(task.only(wanted))
+    keys = [key for task in plan.tasks for key in task.keys]
+    by_length = sorted(((costs.seconds(task), task) for task in left), key=lambda own: -own[0])
+    n_ok, n_failed = (sum(status.get(key) == kind for key in keys) for kind in ("ok", "failed"))
+    tasks = tuple(task for _, task in by_length)
+    return Pending(tasks, tuple(seconds for seconds, _ in by_length), len(keys), n_ok, n_failed)
+
+
+def run(left: Pending, store: RowStore, engine: Engine, told: Callable[[Told], None]) -> int:
+    """Run what is left and write its rows as they come; how many of them failed."""
+    began, n_done, n_failed, seconds_done = time.monotonic(), 0, 0, 0.0
+    for done in engine.run(work, left.tasks):
+        task = left.tasks[done.index]
+        rows = rows_of(task, done)
+        store.add(rows)
+        seconds_done += left.seconds[done.index]
+        to_do = sum(left.seconds) - seconds_done
+        left_s = (time.monotonic() - began) * to_do / seconds_done
+        for row in rows:
+            n_done, n_failed = n_done + 1, n_failed + (not row.is_ok)
+            told(Told(row, n_done, left.n_missing, left_s))
+    return n_failed
+
+
+def rows_of(task: Task, done: Done[Outcomes]) -> list[Row]:
+    """The rows of a task that has ended; time is shared out by frames."""
+    finished = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    outcomes = done.result
+    if outcomes is None:
+        share = 1 / len(task.keys)
+        return [
+            Row(
+                key,
+                "failed",
+                done.failure or "it gave no result",
+                seconds=done.seconds * share,
+                cpu_seconds=done.cpu_seconds * share,
+                peak_mb=done.peak_mb,
+                finished=finished,
+            )
+            for key in task.keys
+        ]
+    n_frames = sum(own.counts["n_frames"] for own in outcomes.rows)
+    by_recording = {own.recording: own for own in outcomes.rows}
+    rows = []
+    for key in task.keys:
+        own = by_recording[key.recording]
+        share = own.counts["n_frames"] / n_frames
+        rows.append(
+            Row(
+                key,
+                "ok",
+                scores=own.scores,
+                clock=own.clock,
+                counts=own.counts,
+                details=own.details,
+                config=outcomes.config,
+                versions=outcomes.versions,
+                seconds=outcomes.seconds * share,
+                cpu_seconds=outcomes.cpu_seconds * share,
+                peak_mb=done.peak_mb,
+                finished=finished,
+            )
+        )
+    return rows

@@ -1,0 +1,108 @@
+"""Drive&Act (Martin et al., ICCV 2019): what people do in an automated car, as 3D poses. For academic use.
+
+driveandact.com: iccv_openpose_3d.zip and iccv_activities_3s.zip. Fifteen drivers (vp1 to vp15) made two runs each, of
+which 29 have a pose; 30 frames a second:
+
+    openpose_3d/vp1/run1b_2018-05-29-14-02-47.ids_1.openpose.3d.csv
+        frame_id, timestamp (s), then x, y, z and a score for each of 26 joints: the paper's 104 channels (OpenPose's
+        25 and one called background)
+    activities_3s/a_column_driver/tasklevel.chunks_90.csv
+        participant_id, file_id (vp1/run1b_2018-05-29-14-02-47.ids_1), annotation_id, frame_start, frame_end, activity,
+        chunk_id: pieces of at most 90 frames, [start, end)
+
+The paper's 13 classes are the 12 of the task level and none; a midlevel table (34 fine activities) and others lie
+beside it. A row of poses gets the class of its frame_id, none where no piece covers it. What OpenPose did not see is
+kept as it is stored. The layout is that of scripts that read these files (no pose was at hand here); `rondo datasets
+verify drive_act` checks a copy, among others by what a constant prediction must score.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from rondo.data.annotation import Annotation
+from rondo.data.recording import Recording
+from rondo.data.sources.header_table import read_columns, read_header, read_rows, whole_number
+from rondo.data.sources.number_table import timed_recording
+from rondo.data.sources.spans import painted
+from rondo.errors import AnnotationError, RecordingError
+
+RATE = 30.0
+N_CHANNELS = 104
+TASKS = (
+    "eat_drink", "fasten_seat_belt", "final_task", "hand_over", "put_on_jacket", "put_on_sunglasses",
+    "read_write_magazine", "read_write_newspaper", "take_off_jacket", "take_off_sunglasses", "watch_video", "work",
+)  # fmt: skip
+_WHAT, _SUFFIX, _CLOCKS = "Drive&Act", ".openpose.3d.csv", ("frame_id", "timestamp")
+_VIEWS = ("a_column_driver", "*", "")  # the frames of the poses are those of this camera
+
+
+def find_files(folder: Path) -> list[Path]:
+    """The poses of all runs, by driver and run."""
+
+    def order(path: Path) -> tuple[int, str]:
+        number = re.sub(r"\D", "", path.parent.name)
+        return (int(number) if number else 0, path.name)
+
+    return sorted(folder.rglob(f"*{_SUFFIX}"), key=order)
+
+
+def recording_id(path: Path) -> str:
+    """Driver and run.
+
+    >>> recording_id(Path("openpose_3d/vp1/run2_2018-05-29-14-33-44.ids_1.openpose.3d.csv"))
+    'vp1_run2_2018-05-29-14-33-44'
+    """
+    return f"{path.parent.name}_{_run(path)}"
+
+
+def read_recording(path: Path) -> Recording:
+    """One run, without its activities."""
+    header = read_header(path, _WHAT)
+    channels = [name for name in header if name not in _CLOCKS]
+    if header[:2] != list(_CLOCKS) or len(channels) != N_CHANNELS:
+        found = f"{len(channels)} columns beside {', '.join(_CLOCKS)}"
+        raise RecordingError(f"{path}: expected {N_CHANNELS} as in the 3D poses of {_WHAT}, got {found}")
+    numbers = read_columns(path, ["timestamp", *channels], _WHAT)
+    return timed_recording(path, numbers[:, 1:], numbers[:, 0], RATE, channels).renamed(recording_id(path))
+
+
+def read_annotation(path: Path, track: str = "tasklevel") -> Annotation:
+    """The activity of each row of that run, in the table `<track>.chunks_90.csv`."""
+    table = _table(path, track)
+    columns = ("file_id", "frame_start", "frame_end", "activity")
+    rows = [row for row in read_rows(table, columns, _WHAT) if _run_of_id(row[0]) == _run(path)]
+    if not rows:
+        raise AnnotationError(f"{table}: no activities of {recording_id(path)}; give the table of the same release")
+    if track == "tasklevel":
+        unknown = next((row[3] for row in rows if row[3] not in TASKS), None)
+        if unknown is not None:
+            raise AnnotationError(f"{table}: '{unknown}' is no task of {_WHAT}, which has {', '.join(TASKS)}")
+    names = ("none", *(TASKS if track == "tasklevel" else sorted({row[3] for row in read_rows(table, columns, _WHAT)})))
+    starts, stops = ([whole_number(row[i], table, columns[i]) for row in rows] for i in (1, 2))
+    frames = read_columns(path, ["frame_id"], _WHAT)[:, 0]
+    classes = painted(frames, starts, stops, [names.index(row[3]) for row in rows])
+    return Annotation(classes, names, id=recording_id(path))
+
+
+def _table(path: Path, track: str) -> Path:
+    """The table of a label track: in a folder activities_3s beside the poses or above them."""
+    name = f"{track}.chunks_90.csv"
+    for parent in list(path.parents)[:5]:
+        for folder in ("activities_3s", "iccv_activities_3s", "iccv_activities_3s/activities_3s"):
+            for view in _VIEWS:
+                found = sorted((parent / folder).glob(f"{view}/{name}" if view else name))
+                if found:
+                    return found[0]
+    raise AnnotationError(
+        f"{path}: no activities_3s/a_column_driver/{name} beside it; unpack iccv_activities_3s.zip there"
+    )
+
+
+def _run(path: Path) -> str:
+    return path.name.removesuffix(_SUFFIX).split(".ids_")[0]
+
+
+def _run_of_id(file_id: str) -> str:
+    return file_id.rsplit("/", 1)[-1].split(".ids_")[0]

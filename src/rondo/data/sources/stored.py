@@ -1,0 +1,107 @@
+"""Data sets kept as plain files: one .npz (X, perhaps y) or table per recording, and perhaps a `meta.json` beside them.
+
+    X           (n_frames, n_channels); with it `rate`, `channels`, `time` if known, as in any recording
+    y           the class of each frame, for evaluation only; a csv has a column `label`, `class`, `activity` ...
+    meta.json   "channels": the name of each column, "classes": the names of classes 0, 1, ..., or {"5": "sitting"}
+
+A folder of one's own files is read in the same way; where they hold no classes there is nothing to score against.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rondo.data import annotation as label_tracks
+from rondo.data import files
+from rondo.data.annotation import Annotation
+from rondo.data.columns import LABEL_NAMES
+from rondo.data.recording import Recording
+from rondo.errors import AnnotationError, RecordingError
+
+META = "meta.json"
+
+
+def find_npz(folder: Path) -> list[Path]:
+    """The .npz directly in a folder: the form in which data sets are kept once they are read."""
+    return sorted(path for path in folder.glob("*.npz") if path.is_file() and not path.name.startswith("."))
+
+
+def find_files(folder: Path) -> list[Path]:
+    """Files of a known suffix directly in a folder of one's own, sorted."""
+    return files.find_recordings([folder])
+
+
+def read_recording(path: Path) -> Recording:
+    """One recording, without its classes; channels are named by `meta.json` where the file does not."""
+    named = annotation_key(path) if path.suffix.lower() != ".npz" else None
+    recording = files.read_recording(path, label_columns=[named] if named else [])
+    channels = _meta(path).get("channels")
+    if not channels or not recording.is_unnamed:
+        return recording
+    if len(channels) != recording.n_channels:
+        where = path.with_name(META)
+        raise RecordingError(f"{where}: {len(channels)} channels are named, but {path} has {recording.n_channels}")
+    return Recording(recording.values, recording.rate, channels, recording.id, recording.timestamps_s, recording.notes)
+
+
+def read_annotation(path: Path) -> Annotation | None:
+    """The classes stored with a recording, for evaluation; None where there are none."""
+    key = annotation_key(path)
+    if key is None:
+        return None
+    track = label_tracks.read_annotation(path, key)
+    classes = _meta(path).get("classes")
+    if track.names or not classes:
+        return track
+    return named_by_number(
+        track, dict(enumerate(classes)) if isinstance(classes, list) else classes, path.with_name(META)
+    )
+
+
+def annotation_key(path: Path) -> str | None:
+    """The array or column that holds classes, by its name; None where there is none."""
+    match path.suffix.lower():
+        case ".npz":
+            try:
+                with zipfile.ZipFile(path) as archive:
+                    return "y" if "y.npy" in archive.namelist() else None
+            except (OSError, zipfile.BadZipFile) as error:
+                raise RecordingError(f"{path}: it is damaged, or no .npz ({error}); get it anew") from None
+        case ".csv":
+            with path.open(encoding="utf-8-sig", errors="replace") as file:
+                columns = [name.strip().strip('"') for name in file.readline().split(",")]
+            return next((name for name in columns if name.casefold() in LABEL_NAMES), None)  # `y` may be an axis
+        case _:
+            return None
+
+
+def named_by_number(track: Annotation, names: Mapping[Any, str], where: Path) -> Annotation:
+    """Classes renumbered 0, 1, ... in the order of their published numbers, so that each has its name.
+
+    0 is `none` where it has no name; with a number that has none the track stays as it is.
+    """
+    try:
+        by_number = {0: "none"} | {int(number): str(name) for number, name in names.items()}
+    except (TypeError, ValueError):
+        raise AnnotationError(f"{where}: 'classes' must be a list of names, or names by number") from None
+    known = np.array(sorted(by_number))
+    if not np.isin(track.classes, known).all():
+        return track
+    return Annotation(np.searchsorted(known, track.classes), tuple(by_number[int(i)] for i in known), id=track.id)
+
+
+def _meta(path: Path) -> dict[str, Any]:
+    where = path.with_name(META)
+    if not where.is_file():
+        return {}
+    try:
+        meta = json.loads(where.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise RecordingError(f"{where}: it cannot be read as JSON ({error}); correct it or take it away") from None
+    return meta if isinstance(meta, dict) else {}

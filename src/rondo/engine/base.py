@@ -1,0 +1,51 @@
+"""What every engine is: one function from tasks to results, which come as they finish.
+
+`work` is an importable function at the top of a module, and a task a plain value that can be sent to another process:
+paths and settings, no arrays. A task that fails is a result like the others, with one line that says why; it never
+stops the rest. Time and memory are measured where the work runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from rondo.errors import RondoError
+from rondo.training.progress import Progress, silent
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Done(Generic[Result]):
+    """One task that has ended: what it gave, or one line that says why it gave nothing, and what it took."""
+
+    index: int  # of the task among those given
+    result: Result | None
+    failure: str | None
+    seconds: float
+    cpu_seconds: float  # of its processes and theirs
+    peak_mb: float  # the most memory that the process has held
+
+
+class Engine(Protocol):
+    """Runs tasks; each is tried, whatever happens to the others."""
+
+    def run(
+        self, work: Callable[[Task], Result], tasks: Sequence[Task], progress: Progress = silent
+    ) -> Iterator[Done[Result]]:
+        """`work` of every task, in the order in which they end."""
+
+
+def in_one_line(error: BaseException) -> str:
+    """Why a task failed: our own errors say it in words, others by their type too.
+
+    >>> in_one_line(ValueError("no\\n  room")), in_one_line(MemoryError())
+    ('ValueError: no room', 'MemoryError')
+    """
+    words = " ".join(str(error).split())
+    if isinstance(error, RondoError):
+        return words
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
