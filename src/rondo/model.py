@@ -253,7 +253,7 @@ class Rondo:
             rows(motifs.scores.astype(np.float32), 0),
             recording.times_s,
             recording.rate,
-            _row_breaks(signal),
+            signal.row_breaks,
             units.share_accepted,
             signal.notes + _short_span_notes(signal, windows.grid),
             repeat_starts(motif_rows, window_of, motifs, units.ids),
@@ -315,6 +315,9 @@ class Rondo:
     def load(cls, folder: str | Path) -> Rondo:
         """Read a model folder; nothing in it is executed, and a damaged one is refused with what is wrong."""
         stored = artifact.load(Path(folder))
+        if "baseline" in stored.config:
+            name = stored.config["baseline"]
+            raise ModelError(f"{folder}: a model of the baseline {name}, not of Rondo; only `rondo label` reads with it")
         try:
             return cls._restore(stored)
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, InputError) as error:
@@ -460,14 +463,6 @@ def _same_rate(some: float | None, other: float | None) -> bool:
 
 def _hertz(rate: float | None) -> str:
     return "no sampling rate" if rate is None else f"{rate:g} Hz"
-
-
-def _row_breaks(signal: Signal) -> NDArray[np.int64]:
-    """Rows at which a new contiguous span begins."""
-    starts = np.array([start for start, _ in signal.spans], dtype=np.int64)
-    if signal.frame_of_row is not None:
-        starts = np.searchsorted(signal.frame_of_row, starts).astype(np.int64)
-    return starts[(starts > 0) & (starts < signal.n_rows)]
 
 
 def _short_span_notes(signal: Signal, grid: WindowGrid) -> tuple[str, ...]:

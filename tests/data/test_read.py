@@ -90,6 +90,16 @@ def test_a_plain_folder_by_its_path(tmp_path: Path) -> None:
     npt.assert_array_equal(data_set.annotations["day3"].classes, [1, 1, 1, 1, 2])
 
 
+def test_a_name_is_a_name_even_where_a_folder_is_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    stored(tmp_path / "USC-HAD" / "mine.npz")
+    stored(tmp_path / "data" / "usc_had" / "theirs.npz")
+    assert find_copy("USC-HAD", tmp_path / "data").ids == ("theirs",)
+    assert find_copy("./USC-HAD", tmp_path / "data").ids == ("mine",)
+    stored(tmp_path / "walks" / "mine.npz")
+    assert find_copy("walks").ids == ("mine",)
+
+
 def test_the_directory_is_given_or_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert data_directory() is None
     written(tmp_path / "settings" / "rondo" / "rondo.toml", 'data = "/from/settings"\n')

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from rondo.data.annotation import Annotation
-from rondo.data.sources.catalogue import find_data_set
+from rondo.data.sources.catalogue import Listing, find_data_set
 from rondo.data.sources.read import find_copy
 from rondo.data.sources.verify import CONSTANT_SCORES, Counts, check_constant, check_counts, count
 
@@ -22,8 +22,8 @@ def counts(n_recordings: int = 9, n_channels: int = 4, n_frames: int = 65_611, n
     return Counts(frames, dict.fromkeys(ids, n_channels), {id: Annotation(range(n_classes), id=id) for id in ids})
 
 
-def differing(found: Counts) -> set[str]:
-    return {check.what for check in check_counts(MOCAP, found) if not check.agrees}
+def differing(found: Counts, listing: Listing = MOCAP) -> set[str]:
+    return {check.what for check in check_counts(listing, found) if not check.agrees}
 
 
 def test_each_count_is_held_against_the_catalogue() -> None:
@@ -33,6 +33,15 @@ def test_each_count_is_held_against_the_catalogue() -> None:
     assert differing(counts(n_classes=8)) == {"classes"}
     assert differing(counts(n_recordings=8)) == {"recordings", "annotated"}
     assert differing(replace(counts(), annotations={})) == {"annotated", "classes"}
+
+
+def test_a_sample_that_was_counted_may_be_exceeded() -> None:
+    sample = replace(MOCAP, source="counted")
+    whole = counts(n_recordings=104, n_frames=9_000_000, n_classes=11)
+    assert differing(whole) == {"recordings", "annotated", "frames", "classes"}
+    assert differing(whole, sample) == set()
+    assert differing(counts(n_recordings=104, n_frames=60_000), sample) == {"frames"}
+    assert differing(counts(n_frames=65_612), sample) == {"frames"}  # as many recordings: it must be the sample
 
 
 def test_recordings_of_different_width_are_seen() -> None:

@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rondo.baselines.base import Baseline, JoiningBaseline, JoiningReader, ReadingBaseline, in_order_of_appearance
 from rondo.baselines.keeping import KeptBaseline, order_of_appearance
@@ -136,18 +135,10 @@ def labelling_of(recording: Recording, signal: Signal, labels: Labels) -> Labell
         scores,
         recording.times_s,
         recording.rate,
-        row_breaks(signal),
+        signal.row_breaks,
         float(scores.mean()),
         signal.notes,
     )
-
-
-def row_breaks(signal: Signal) -> NDArray[np.int64]:
-    """Rows at which a new contiguous span begins."""
-    starts = np.array([start for start, _ in signal.spans], dtype=np.int64)
-    if signal.frame_of_row is not None:
-        starts = np.searchsorted(signal.frame_of_row, starts).astype(np.int64)
-    return starts[(starts > 0) & (starts < signal.n_rows)]
 
 
 def _named(progress: Progress, recording: Recording) -> Progress:

@@ -1,1 +1,1 @@
-"""EVERY EXPERIMENT OF THE PAPER: specs that people can read, rows that survive a crash, tables beside the published ones."""
+"""EVERY EXPERIMENT OF THE PAPER: specs that people can read, rows that survive a crash, tables and figures."""

@@ -33,7 +33,9 @@ def rondo_for(method: Method, data_set: str, of_set: SetSpec, protocol: Protocol
         settings["preprocess.pca_components"] = n_axes
     elif n_axes:
         settings["preprocess.scaling"] = "none"
-    return resolve(method.preset, overrides=settings | ({"encoder.weights": mantis} if method.needs == "mantis" else {}))
+    return resolve(
+        method.preset, overrides=settings | ({"encoder.weights": mantis} if method.needs == "mantis" else {})
+    )
 
 
 def _windows(of_set: SetSpec) -> dict[str, Any]:
@@ -65,14 +67,20 @@ def config_of(
     return about | own, None
 
 
-def fingerprint(config: Mapping[str, Any], protocol: str, together: Sequence[str]) -> str:
-    """Twelve letters that differ where settings do; not for what leaves labels as they are: seed, device, paths.
+def fingerprint(config: Mapping[str, Any], protocol: str, learned_from: Sequence[str] = ()) -> str:
+    """Letters that differ where settings do, then, after a dash, letters for the recordings that were learned from.
 
-    >>> fingerprint({"seed": 1, "n": 2}, "static", ()) == fingerprint({"n": 2, "seed": 3}, "static", ())
+    Not for what leaves labels as they are: seed, device, paths.
+
+    >>> fingerprint({"seed": 1, "n": 2}, "static") == fingerprint({"n": 2, "seed": 3}, "static")
     True
     """
     kept = {name: value for name, value in config.items() if name not in ("seed", "device")}
     if isinstance(kept.get("encoder"), Mapping):
         kept["encoder"] = {name: value for name, value in kept["encoder"].items() if name != "weights"}
-    text = json.dumps([protocol, kept, sorted(together)], sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    settings = _letters([protocol, kept])
+    return f"{settings}-{_letters(sorted(learned_from))[:4]}" if learned_from else settings
+
+
+def _letters(values: Sequence[Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:8]

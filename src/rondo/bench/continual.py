@@ -33,7 +33,7 @@ class Followed(NamedTuple):
 def followed(task: Task, recording: Recording) -> Followed:
     """The stream as the method of the task follows it."""
     if task.method.baseline:
-        baseline = baseline_for(task.method, task.data_set, task.of_set)
+        baseline = baseline_for(task.method, task.set_name, task.of_set)
         return Followed(label_recording(recording, baseline, np.random.default_rng(task.seed)), ())
     return follow(rondo_of(task), recording, level_of(task.method, task.of_set))
 

@@ -1,10 +1,10 @@
-"""How long a run will take: by what earlier rows took, else by what a method says of itself, else by our own measure."""
+"""How long a run will take: by what earlier rows took, else by what a method says of itself, else by our measure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
 from statistics import median
 
@@ -68,14 +68,14 @@ def _unseen(task: Task, n_frames: int, n_channels: int) -> float:
     if task.method.clock:
         return 0.0
     if task.method.baseline:
-        baseline = baseline_for(task.method, task.data_set, task.of_set)
+        baseline = baseline_for(task.method, task.set_name, task.of_set)
         return estimated_seconds(baseline, n_frames, n_channels) or 0.0
     once, per_window = _RONDO["default" if task.method.preset == "default" else "paper"]
     step = task.of_set.step if isinstance(task.of_set.step, int) else 20
     return once * len(task.recordings) + per_window * n_frames / step
 
 
-@lru_cache(maxsize=None)
+@cache
 def _expected_size(data_set: str, data: Path | None, recording: str, n_channels: int) -> tuple[int, int]:
     """Frames and channels of a recording: of a set that we know its mean, else by reading."""
     if data_set in PLANTED:

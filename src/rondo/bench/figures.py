@@ -1,13 +1,14 @@
 """Figures from rows, with matplotlib (extra `bench`), which is imported when one is drawn.
 
-    segmentation   labels of one recording of each data set, coloured by the class they map to, truth at the bottom
-    continual      H-score over the stream, the published curves dashed
-    scores         a dot per method and data set with its deviation over seeds, the published value as a ring
+segmentation   labels of one recording of each data set, coloured by the class they map to, truth at the bottom
+continual      H-score over the stream, the published curves dashed
+scores         a dot per method and data set with its deviation over seeds, the published value as a ring
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -71,17 +72,17 @@ def _pyplot() -> Any:
 
 
 def mapped_track(row: Row) -> NDArray[np.int64]:
-    """The class that each frame's label maps to, many to one, as classes are numbered in the row's truth."""
+    """The class that the label of each frame maps to, many to one, under the numbers that classes have in the truth."""
     truth, labels = (from_stored(row.details[name]) for name in ("truth", "labels"))
-    overlap = Overlap.of(truth, labels)
-    classes, clusters = np.unique(truth), np.unique(labels)
-    first_true = {int(truth[start]): i for start, i in zip(overlap.truth.starts, overlap.truth.ids, strict=True)}
-    first_label = {int(labels[start]): i for start, i in zip(overlap.labels.starts, overlap.labels.ids, strict=True)}
-    class_of = {number: own for own, number in first_true.items()}
-    mapping = class_of_cluster(overlap)
-    named = np.array([class_of[int(mapping[first_label[int(own)]])] for own in clusters])
-    assert set(named.tolist()) <= set(classes.tolist())
-    return named[np.searchsorted(clusters, labels)]
+    class_of = _as_they_appear(truth)[class_of_cluster(Overlap.of(truth, labels))]  # of clusters as they appear
+    clusters = _as_they_appear(labels)
+    by_id = np.argsort(clusters)
+    return class_of[by_id][np.searchsorted(clusters[by_id], labels)]
+
+
+def _as_they_appear(track: NDArray[np.int64]) -> NDArray[np.int64]:
+    ids, firsts = np.unique(track, return_index=True)
+    return ids[firsts.argsort()]
 
 
 def _segmentation(
@@ -96,7 +97,7 @@ def _segmentation(
     """One panel per data set: the recording asked for, or the first that most methods have."""
     kept = [row for row in rows if row.key.experiment == experiment.name and row.is_ok and "labels" in row.details]
     kept = [row for row in kept if row.key.seed == 0 and (not methods or row.key.method in methods)]
-    wanted = [name for name in data_sets or dict.fromkeys(row.key.data_set for row in kept)]
+    wanted = list(data_sets or dict.fromkeys(row.key.data_set for row in kept))
     panels = [own for name in wanted if (own := _panel([row for row in kept if row.key.data_set == name], recordings))]
     if not panels:
         raise InputError("no labels are kept for that choice; run `rondo bench run qualitative` first")
@@ -124,7 +125,7 @@ def _paint(axis: Any, pyplot: Any, rows: Sequence[Row], experiment: Experiment, 
     colours = pyplot.get_cmap("tab20")(np.linspace(0, 1, max(len(classes), 2), endpoint=False))
     for height, track in enumerate(reversed(tracks)):
         edges = np.flatnonzero(np.diff(track, prepend=track[0] - 1, append=track[-1] - 1))
-        spans = [(int(start), int(stop - start)) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+        spans = [(int(start), int(stop - start)) for start, stop in pairwise(edges)]
         faces = [colours[np.searchsorted(classes, track[start])] for start, _ in spans]
         axis.broken_barh(spans, (height - 0.4, 0.8), facecolors=faces)
     titles = [experiment.methods[row.key.method].title for row in rows] + ["truth"]
@@ -152,6 +153,7 @@ def _curves(pyplot: Any, summary: Summary) -> Any:
                 axis.plot(_STAGES, paper, "--", color=drawn.get_color(), alpha=0.6)
         axis.set_title(section.title, fontsize=9)
         axis.set_xlabel("% of the stream seen")
+        axis.set_ylim(0, 100)
     axes[0][0].set_ylabel("H-score (dashed: paper)")
     axes[0][0].legend(fontsize=7)
     return figure
@@ -177,6 +179,8 @@ def _dots(pyplot: Any, summary: Summary) -> Any:
             ]
             axis.plot([x for x, _ in paper], [y for _, y in paper], "o", markerfacecolor="none", color="grey")
             axis.set_title(f"{section.title}: {column.title}", fontsize=8)
+            axis.set_xlim(0, 100)
+            axis.set_ylim(-0.6, len(places) - 0.4)
         row[0].set_yticks(places, [line.title for line in section.lines], fontsize=7)
     figure.tight_layout()
     return figure

@@ -43,7 +43,9 @@ def read_some(data_set: str, data: Path | None, ids: Sequence[str], of_set: SetS
     bare = next((recording.id for recording in read.recordings if recording.id not in read.annotations), None)
     if bare is not None:
         raise AnnotationError(f"recording '{bare}' of {data_set} has no annotation to score against")
-    return DataSet(read.name, tuple(with_channels(recording, of_set) for recording in read.recordings), read.annotations)
+    return DataSet(
+        read.name, tuple(with_channels(recording, of_set) for recording in read.recordings), read.annotations
+    )
 
 
 def _planted(data_set: str, ids: Sequence[str]) -> DataSet:

@@ -29,7 +29,7 @@ def labels_of(task: Task, recordings: Sequence[Recording]) -> list[Labels]:
         return [clock_labels(recording.n_frames, task.method.clock) for recording in recordings]
     if not task.method.baseline:
         return [_by_rondo(task, recording)[1] for recording in recordings]
-    baseline = baseline_for(task.method, task.data_set, task.of_set)
+    baseline = baseline_for(task.method, task.set_name, task.of_set)
     if joins(task.method, baseline):
         return _together(task, baseline, recordings)
     return [_alone(task, baseline, recording) for recording in recordings]
@@ -58,8 +58,10 @@ def preprocessor_of(task: Task, config: PreprocessConfig, recordings: Sequence[R
 
 def rondo_of(task: Task) -> Rondo:
     """A model with the settings of the task, not yet fitted."""
-    config = rondo_for(task.method, task.data_set, task.of_set, task.protocol, task.mantis)
-    return Rondo.from_config(RondoConfig.model_validate(config.model_dump() | {"seed": task.seed, "device": task.device}))
+    config = rondo_for(task.method, task.set_name, task.of_set, task.protocol, task.mantis)
+    return Rondo.from_config(
+        RondoConfig.model_validate(config.model_dump() | {"seed": task.seed, "device": task.device})
+    )
 
 
 def on_shared_axes(task: Task, recording: Recording) -> Recording:

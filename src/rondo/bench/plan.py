@@ -91,21 +91,22 @@ def plan(
     found: list[str] = []
     for data_set in choice.data_sets or experiment.data_sets:
         name = set_name(data_set, sets)
-        of_set = sets.get(name, SetSpec())
+        of_set = sets.get(Path(name).name, SetSpec())
         try:
-            ids = chosen_ids(name, data, choice)
+            every = recording_ids(name, data)
         except InputError as error:
             if choice.data_sets or len(experiment.data_sets) == 1:
                 raise
             notes.append(f"{name} is left out: {error}")
             continue
-        found += ids
+        found += every
+        ids = chosen_ids(every, choice)
         for method_name in names:
             method = experiment.methods[method_name]
             if method.needs == "mantis" and not mantis:
                 notes.append(f"{name}, {method_name} is left out: give the folder of MantisV2's weights with --mantis")
                 continue
-            config, baseline = config_of(method, name, of_set, experiment.protocol, mantis)
+            config, baseline = config_of(method, Path(name).name, of_set, experiment.protocol, mantis)
             together = ids if joins(method, baseline) else ()
             own = _OneMethod(experiment, name, data, of_set, method_name, method, config, together, out, device, mantis)
             for seed in range(method.n_seeds(choice.seeds or experiment.seeds)):
@@ -181,12 +182,9 @@ def set_name(given: str, sets: Mapping[str, SetSpec]) -> str:
     return near[plain] if plain in near else find_data_set(given).name
 
 
-def chosen_ids(data_set: str, data: Path | None, choice: Choice) -> tuple[str, ...]:
+def chosen_ids(ids: tuple[str, ...], choice: Choice) -> tuple[str, ...]:
     """Which recordings of a set are run."""
-    ids = recording_ids(data_set, data)
-    if choice.recordings:
-        ids = tuple(id for id in ids if id in choice.recordings)
-    return ids[: choice.limit]
+    return tuple(id for id in ids if not choice.recordings or id in choice.recordings)[: choice.limit]
 
 
 def _refuse_unknown(given: Sequence[str], known: Sequence[str], what: str) -> None:

@@ -136,7 +136,8 @@ def read_data_sets(path: Path | None = None) -> Mapping[str, SetSpec]:
 
 def text_of(name: str) -> str:
     """The file of an experiment, or of the data sets, as it is in the package; to print and copy."""
-    return _packaged(name).read_text(encoding="utf-8")
+    text: str = _packaged(name).read_text(encoding="utf-8")
+    return text
 
 
 def _packaged(name: str) -> Any:
@@ -156,9 +157,11 @@ def _checked(kind: type[Spec], read: Mapping[str, Any], where: str) -> Spec:
     try:
         return kind.model_validate(read)
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
+        found = error.errors(include_url=False)
+        first = next((own for own in found if own["type"] == "extra_forbidden"), found[0])  # often a misspelt name
         name = ".".join(str(part) for part in first["loc"])
-        raise SettingError(f"{where}: {name or 'it'}: {first['msg'].removeprefix('Value error, ')}") from None
+        reason = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"]
+        raise SettingError(f"{where}: {name or 'it'}: {reason.removeprefix('Value error, ')}") from None
 
 
 def _part(pattern: str, recording: str) -> str:

@@ -146,8 +146,15 @@ def _part(rows: Sequence[Row], data_set: str, methods: Sequence[str], experiment
 
 
 def _with_last_settings(rows: Sequence[Row]) -> list[Row]:
-    last = {row.key.source: row.key.fingerprint for row in rows}
-    return [row for row in rows if last[row.key.source] == row.key.fingerprint]
+    """Rows with the settings of the last one; of methods that join recordings, those joined as the last one was.
+
+    In transfer every source is learned from by itself: there the last row of each pair counts.
+    """
+    settings = rows[-1].key.fingerprint.partition("-")[0]
+    alike = [row for row in rows if row.key.fingerprint.partition("-")[0] == settings]
+    if not rows[-1].key.source:
+        return [row for row in alike if row.key.fingerprint == rows[-1].key.fingerprint]
+    return list({(row.key.seed, row.key.source, row.key.recording): row for row in alike}.values())
 
 
 def _whole_seeds(rows: Iterable[Row]) -> tuple[dict[int, dict[Unit, Row]], list[int]]:
@@ -167,9 +174,7 @@ def _section(
     part: _Part, experiment: Experiment, sets: Mapping[str, SetSpec], columns: Sequence[Column], reference: str
 ) -> Section:
     of_set = sets.get(part.data_set, SetSpec())
-    lines = [
-        _line(method, runs, experiment, of_set, columns) for method, runs in part.runs.items()
-    ]
+    lines = [_line(method, runs, experiment, of_set, columns) for method, runs in part.runs.items()]
     ranked = _ranked(lines, columns)
     comparisons = compare(_by_recording([part]), reference)
     title = of_set.paper or part.data_set
@@ -181,9 +186,7 @@ def _line(method: str, runs: Runs, experiment: Experiment, of_set: SetSpec, colu
     everything = [row for own in runs.values() for row in own.values()]
     names = dict.fromkeys([column.name for column in columns] + [name for row in everything for name in row.scores])
     cells = {name: _cell([_of_seed(list(own.values()), name) for own in runs.values()]) for name in names}
-    clock = {
-        column.name: float(np.mean([row.clock[column.name] for row in everything])) for column in RECURRENCE
-    }
+    clock = {column.name: float(np.mean([row.clock[column.name] for row in everything])) for column in RECURRENCE}
     return Line(
         method,
         spec.title if spec else method,

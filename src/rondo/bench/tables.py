@@ -14,10 +14,10 @@ from rondo.bench.summary import Cell, Line, Section, Summary
 NOTHING = "–"
 _COMPARED = (*RECURRENCE, Column("mof", "MoF"))
 _ABOUT = (
-    "Means over recordings with equal weight (SegRatio: all segments together) ± deviation over seeds. Best in bold, second "
-    "underlined, SegRatio by |log|; the clock is a control and has no rank. `clock` is the data-blind control at as many "
-    "segments as the method has; a claim that something was discovered rests on ARI, AMI and one-to-one. `paper` is the "
-    "published row."
+    "Means over recordings with equal weight (SegRatio: all segments together) ± deviation over seeds. Best in bold, "
+    "second underlined, SegRatio by |log|; the clock is a control and has no rank. `clock` is the data-blind control "
+    "at as many segments as the method has; a claim that something was discovered rests on ARI, AMI and one-to-one. "
+    "`paper` is the published row."
 )
 _ABOUT_TESTS = (
     "Wilcoxon's signed ranks over recordings, two-sided, p after Holm over the methods; `+` is how much more "
@@ -57,7 +57,9 @@ def _markdown_rows(section: Section, columns: Sequence[Column]) -> list[str]:
     titles = ["method", *(column.title for column in columns), "clock: ARI / AMI / one-to-one", "seeds", "s", "MB"]
     rows = [titles, ["---"] * len(titles)]
     for line in section.lines:
-        cells = [_marked(_shown(line.cells[own.name], own), line.ranks.get(own.name, 0), _IN_MARKDOWN) for own in columns]
+        cells = [
+            _marked(_shown(line.cells[own.name], own), line.ranks.get(own.name, 0), _IN_MARKDOWN) for own in columns
+        ]
         rows.append([line.title, *cells, _clock(line), str(line.n_seeds), f"{line.seconds:.1f}", f"{line.peak_mb:.0f}"])
         if line.published:
             paper = [_shown(_published(line.published, column), column) for column in columns]
@@ -99,7 +101,8 @@ def latex(summary: Summary) -> str:
         "\\scriptsize",
         f"\\begin{{tabular}}{{l{'c' * (width - 1)}}}",
         "\\toprule",
-        " & ".join(["Method", *(_escaped(column.title) for column in columns), "clock: ARI / AMI / one-to-one"]) + " \\\\",
+        " & ".join(["Method", *(_escaped(column.title) for column in columns), "clock: ARI / AMI / one-to-one"])
+        + " \\\\",
     ]
     for section in summary.sections:
         about = f"{_escaped(section.title)} ({section.n_recordings} {_unit(summary, section.n_recordings)})"
@@ -136,7 +139,9 @@ def _escaped(text: str) -> str:
 def to_csv(summary: Summary) -> str:
     """Every score there is, one line per data set and method, the published value in columns of their own."""
     names = list(dict.fromkeys(name for section in summary.sections for line in section.lines for name in line.cells))
-    paper = list(dict.fromkeys(name for section in summary.sections for line in section.lines for name in line.published))
+    paper = list(
+        dict.fromkeys(name for section in summary.sections for line in section.lines for name in line.published)
+    )
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     scores = [column for name in names for column in (name, f"{name}_std")]

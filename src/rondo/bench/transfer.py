@@ -37,7 +37,7 @@ def transferred(task: Task, sources: Sequence[Recording], targets: Sequence[Reco
 
 
 def _by_baseline(task: Task, sources: Sequence[Recording], targets: Sequence[Recording]) -> list[Labels]:
-    baseline = baseline_for(task.method, task.data_set, task.of_set)
+    baseline = baseline_for(task.method, task.set_name, task.of_set)
     if not isinstance(baseline, ReadingBaseline):
         raise SettingError(f"{task.method_name} cannot read another recording with what it learned; leave it out")
     preprocessor = preprocessor_of(task, baseline.config.preprocess, sources)

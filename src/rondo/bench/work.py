@@ -68,7 +68,7 @@ def work(task: Task) -> Outcomes:
             scores = {**row.scores, **{name: stages["recall"][name] for name in STAGES}, **by_frames}
             row = Outcome(row.recording, scores, row.clock, row.counts)
         rows.append(row)
-    config = config_of(task.method, task.data_set, task.of_set, task.protocol, task.mantis)[0]
+    config = config_of(task.method, task.set_name, task.of_set, task.protocol, task.mantis)[0]
     if "seed" in config:
         config |= {"seed": task.seed, "device": task.device}
     provenance = provenance_of([])

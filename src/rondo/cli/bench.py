@@ -28,7 +28,9 @@ ExperimentName = Annotated[
         help="static, continual, transfer, ablation, representation, qualitative, or a .toml file.",
     ),
 ]
-OutDir = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder of the rows; a run goes on where one stopped.")]
+OutDir = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="Folder of the rows; a run goes on where one stopped.")
+]
 DataSets = Annotated[
     str | None, typer.Option("--datasets", metavar="A,B", help="Data sets, or folders of recordings; all if not given.")
 ]
@@ -37,7 +39,8 @@ DataDir = Annotated[
     Path | None, typer.Option("--data", metavar="DIR", envvar="RONDO_DATA", help="Folder that holds the data sets.")
 ]
 Sets = Annotated[
-    Path | None, typer.Option("--sets", metavar="FILE", help="Windows, channels and axes of data sets, as `show` prints.")
+    Path | None,
+    typer.Option("--sets", metavar="FILE", help="Windows, channels and axes of data sets, as `show` prints."),
 ]
 
 
@@ -72,7 +75,13 @@ def run(
 
     chosen = Choice(_listed(datasets), _listed(methods), _listed(only), limit, seeds)
     planned = plan(
-        read_experiment(experiment), read_data_sets(sets), chosen, _absolute(data), out.absolute(), device or "auto", mantis
+        read_experiment(experiment),
+        read_data_sets(sets),
+        chosen,
+        _absolute(data),
+        out.absolute(),
+        device or "auto",
+        mantis,
     )
     for note in planned.notes:
         print(f"note: {note}", file=sys.stderr)
@@ -124,7 +133,9 @@ def figure(
     kind: Annotated[str, typer.Argument(metavar="FIGURE", help="segmentation, continual or scores.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="To write: .png, .pdf or .svg.")],
     out: OutDir = Path("bench"),
-    experiment: Annotated[str | None, typer.Option("--experiment", metavar="NAME", help="Of the scores; static.")] = None,
+    experiment: Annotated[
+        str | None, typer.Option("--experiment", metavar="NAME", help="Of the scores; static.")
+    ] = None,
     datasets: DataSets = None,
     methods: Methods = None,
     only: Annotated[str | None, typer.Option("--only", metavar="A,B", help="Recordings of the segmentation.")] = None,

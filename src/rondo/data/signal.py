@@ -57,6 +57,14 @@ class Signal:
             raise ValueError(f"expected one number for each of {self.n_frames} frames, got {track.shape}")
         return track if self.frame_of_row is None else track[self.frame_of_row]
 
+    @property
+    def row_breaks(self) -> NDArray[np.int64]:
+        """Rows at which a new contiguous span begins."""
+        starts = np.array([start for start, _ in self.spans], dtype=np.int64)
+        if self.frame_of_row is not None:
+            starts = np.searchsorted(self.frame_of_row, starts).astype(np.int64)
+        return starts[(starts > 0) & (starts < self.n_rows)]
+
 
 def regularise(recording: Recording, channels: Sequence[str], config: PreprocessConfig) -> Signal:
     """Choose channels, repair short gaps, turn long ones into boundaries, and lay values on a regular grid."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from rondo.errors import RondoError
 from rondo.training.progress import Progress, silent
@@ -27,7 +27,7 @@ class Done(Generic[Result]):
     failure: str | None
     seconds: float
     cpu_seconds: float  # of its processes and theirs
-    peak_mb: float  # the most memory that the process has held
+    peak_mb: float  # the most memory that the process has held; of one that has died, neither this nor CPU is known: 0
 
 
 class Engine(Protocol):
@@ -37,6 +37,23 @@ class Engine(Protocol):
         self, work: Callable[[Task], Result], tasks: Sequence[Task], progress: Progress = silent
     ) -> Iterator[Done[Result]]:
         """`work` of every task, in the order in which they end."""
+
+
+@runtime_checkable
+class GpuTask(Protocol):
+    """A task that says whether it computes on a GPU where there is one; others never do."""
+
+    @property
+    def wants_gpu(self) -> bool: ...
+
+
+def wants_gpu(task: object) -> bool:
+    """Whether a task is to see a GPU.
+
+    >>> wants_gpu("a task that does not say")
+    False
+    """
+    return isinstance(task, GpuTask) and task.wants_gpu
 
 
 def in_one_line(error: BaseException) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from importlib import import_module
 from importlib.util import find_spec
+from typing import cast
 
 from rondo.engine.base import Engine
 from rondo.errors import SettingError
@@ -20,14 +22,9 @@ def engine_of(name: str, n_workers: int = 1, address: str | None = None) -> Engi
         )
     if name != "serial" and find_spec(f"rondo.engine.{name}") is None:
         raise SettingError(f"the engine '{name}' is not built yet; use --engine serial")
+    module = import_module(f"rondo.engine.{name}")
     if name == "local":
-        from rondo.engine.local import local
-
-        return local(n_workers)
+        return cast(Engine, module.local(n_workers))
     if name == "ray":
-        from rondo.engine.ray import ray
-
-        return ray(address, n_workers)
-    from rondo.engine.serial import Serial
-
-    return Serial()
+        return cast(Engine, module.ray(address))
+    return cast(Engine, module.Serial())

@@ -45,8 +45,7 @@ def summarize(run_dir: Path) -> dict[str, Any]:
         "overview": _overview_sentence(run),
         "findings": list(run.findings),
         "provenance": (
-            f"Method {run.method}, seed {run.seed}, windows of {run.window_length_frames} frames every "
-            f"{run.step_frames}; Rondo {run.rondo_version}."
+            f"Method {run.method}, seed {run.seed}, {_windows_of(run)}; Rondo {run.rondo_version}."
         ),
         "scores": _score_rows(run),
         "fit": fit_rows(run),
@@ -56,6 +55,12 @@ def summarize(run_dir: Path) -> dict[str, Any]:
         "entries": {level: entry_table(level, entries, drawn) for level, entries in levels.items()},
         "n_entries": {level: len(entries) for level, entries in levels.items()},
     }
+
+
+def _windows_of(run: RunSummary) -> str:
+    if run.window_length_frames <= 1:
+        return "no windows"
+    return f"windows of {run.window_length_frames} frames every {run.step_frames}"
 
 
 def _overview_sentence(run: RunSummary) -> str:

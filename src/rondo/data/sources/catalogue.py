@@ -51,6 +51,11 @@ def find_data_set(name: str) -> Listing:
     raise SettingError(f"unknown data set '{name}'; {hint}")
 
 
+def is_known(name: str) -> bool:
+    """Whether a data set is called so, whatever the case and punctuation."""
+    return any(_plain(one.name) == _plain(name) for one in DATA_SETS)
+
+
 def folders_of(known: Listing, data_dir: Path) -> list[Path]:
     """Folders directly in `data_dir` that are called like the data set, whatever their case and punctuation."""
     return sorted(path for path in data_dir.iterdir() if _plain(path.name) == _plain(known.name) and path.is_dir())

@@ -12,8 +12,8 @@ which 29 have a pose; 30 frames a second:
 
 The paper's 13 classes are the 12 of the task level and none; a midlevel table (34 fine activities) and others lie
 beside it. A row of poses gets the class of its frame_id, none where no piece covers it. What OpenPose did not see is
-kept as it is stored. The layout is that of scripts that read these files (no pose was at hand here); `rondo datasets
-verify drive_act` checks a copy, among others by what a constant prediction must score.
+kept as it is stored. The tables were seen; the layout of the poses is that of scripts that read them (none was at
+hand), so let `rondo datasets verify drive_act` speak, among others by what a constant prediction must score.
 """
 
 from __future__ import annotations

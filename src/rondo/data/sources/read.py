@@ -28,7 +28,7 @@ from rondo.data.sources import (
     stored,
     usc_had,
 )
-from rondo.data.sources.catalogue import DATA_SETS, Listing, find_data_set, folders_of
+from rondo.data.sources.catalogue import Listing, find_data_set, folders_of, is_known
 from rondo.errors import AnnotationError, RecordingError, SettingError
 
 
@@ -181,6 +181,4 @@ def data_directory(given: Path | None = None) -> Path | None:
 
 def _is_path(name: str) -> bool:
     """Known names are names even where a folder is called so; anything else that is a folder, or looks like a path."""
-    if any(one.name == name.lower() for one in DATA_SETS):
-        return False
-    return os.sep in name or Path(name).is_dir()
+    return os.sep in name or (not is_known(name) and Path(name).is_dir())

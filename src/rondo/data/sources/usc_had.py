@@ -7,8 +7,8 @@ activities.
 
 A trial is one activity from beginning to end. For discovery they are put one after the other, trial 1 of activities 1
 to 12, then trial 2 and so on, as Time2State does it; the joins are artificial. 2,811,490 rows in all (counted; the
-set is not in the paper). The activity is taken from the file's name: a few files spell the variable `activity_number`
-otherwise.
+set is not in the paper). The
+activity is taken from the name of the file: one of the 840 spells its variable `activity_number` otherwise.
 """
 
 from __future__ import annotations

@@ -1,0 +1,62 @@
+"""Figures: drawn where matplotlib is, one clear line where it is not."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rondo.bench.figures import draw, mapped_track
+from rondo.bench.rows import open_rows
+from rondo.bench.spec import read_data_sets, read_experiment
+from rondo.bench.tracks import as_runs, from_stored
+from rondo.errors import MissingExtraError
+from tests.bench.made_rows import row
+from tests.cli.running import Command
+
+TRUTH = [5, 5, 5, 2, 2, 2, 5, 5]
+SEGMENTED = replace(
+    row("one", "rondo", 50.0, experiment="qualitative"),
+    details={"truth": as_runs(TRUTH), "labels": as_runs([7, 7, 3, 3, 3, 3, -1, -1])},
+)
+
+
+def test_labels_take_the_class_they_map_to() -> None:
+    assert mapped_track(SEGMENTED).tolist() == [5, 5, 2, 2, 2, 2, 5, 5]
+
+
+def test_tracks_are_kept_as_runs() -> None:
+    rng = np.random.default_rng(0)
+    track = rng.integers(-1, 3, size=200)
+    assert from_stored(as_runs(track)).tolist() == track.tolist()
+
+
+def test_without_matplotlib_it_says_what_to_install(
+    rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with open_rows(here / "out") as store:
+        store.add([SEGMENTED])
+    outcome = rondo("bench", "figure", "segmentation", "figure.png", "--out", "out")
+    assert outcome.code == 2
+    assert outcome.err == "error: a figure needs the package 'matplotlib': pip install 'rondo-ts[bench]'\n"
+    with pytest.raises(MissingExtraError):
+        draw("scores", here / "f.png", [SEGMENTED], read_experiment("qualitative"), read_data_sets())
+
+
+@pytest.mark.filterwarnings("default")  # matplotlib's own
+def test_every_figure_can_be_drawn(rondo: Command, here: Path) -> None:
+    pytest.importorskip("matplotlib")
+    rows = [SEGMENTED, row("one", "ticc", 50.0), row("one", "rondo", 60.0)]
+    streamed = row("one", "denstream", 10.0, experiment="continual", data_set="pamap2")
+    rows.append(replace(streamed, scores={**streamed.scores, "h_40": 20.0, "h_60": None, "h_80": 3.0, "h_100": 4.0}))
+    with open_rows(here / "out") as store:
+        store.add(rows)
+    for kind in ("segmentation", "continual", "scores"):
+        outcome = rondo("bench", "figure", kind, f"{kind}.png", "--out", "out")
+        assert (outcome.code, outcome.out) == (0, f"{kind}.png\n")
+        assert (here / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
+    assert rondo("bench", "figure", "scores", "scores.doc", "--out", "out").err.startswith("error: scores.doc: ")

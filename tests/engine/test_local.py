@@ -1,0 +1,182 @@
+"""Processes of this machine: nothing lost whoever dies, one thread each, GPUs by turns, all ended with the run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.engine import works
+
+from rondo.engine import local as local_module
+from rondo.engine.choose import engine_of
+from rondo.engine.local import Local
+from rondo.engine.serial import Serial
+from rondo.errors import SettingError
+
+
+def is_there(pid: int) -> bool:
+    """Whether a process runs; one that has ended and waits to be counted does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def gone_within(pids: list[int], seconds: float) -> bool:
+    by = time.monotonic() + seconds
+    while time.monotonic() < by:
+        if not any(map(is_there, pids)):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_gives_what_serial_gives_failures_too() -> None:
+    tasks = [1, 2, 3, 4, 5]
+    ours = {one.index: (one.result, one.failure) for one in Local(2).run(works.ten_times, tasks)}
+    assert ours == {one.index: (one.result, one.failure) for one in Serial().run(works.ten_times, tasks)}
+
+
+def test_numbers_are_those_of_serial_to_the_bit() -> None:
+    ours = {one.index: one.result for one in Local(1).run(works.first_digits, [0, 1])}
+    assert ours == {one.index: one.result for one in Serial().run(works.first_digits, [0, 1])}
+
+
+def test_a_killed_worker_is_tried_again_and_the_rest_goes_on(tmp_path: Path) -> None:
+    notes = [works.Note(tmp_path, name) for name in ("ever", "once", "a", "b")]
+    done = {one.index: one for one in Local(2).run(works.killed_the_first_time, notes)}
+    assert [done[i].result for i in range(4)] == [None, "once", "a", "b"]
+    assert done[0].failure is not None and "2 times" in done[0].failure and "SIGKILL" in done[0].failure
+    assert done[0].seconds > 0
+
+
+def test_a_worker_that_ends_itself_is_a_failure() -> None:
+    (done,) = Local(1).run(works.ends_itself, [0])
+    assert done.failure == "tried 2 times: its worker ended by itself with exit code 7"
+
+
+def test_a_death_is_noticed_while_a_child_holds_the_pipe(tmp_path: Path) -> None:
+    (done,) = Local(1).run(works.dies_beside_a_child, [works.Note(tmp_path, "child")])
+    assert done.failure is not None and "SIGKILL" in done.failure
+    assert gone_within([int((tmp_path / "child").read_text())], 5)
+
+
+def test_a_worker_killed_between_tasks_costs_nothing() -> None:
+    run = Local(1).run(works.process_of, [0, 1])
+    first = next(run)
+    assert first.result is not None
+    os.kill(first.result, signal.SIGKILL)
+    assert gone_within([first.result], 5)
+    (second,) = run
+    assert second.failure is None and second.result not in (None, first.result)
+
+
+def test_one_worker_serves_many_tasks_and_ends_with_the_run() -> None:
+    pids = {one.result for one in Local(1).run(works.process_of, list(range(5)))}
+    (pid,) = pids
+    assert pid not in (None, os.getpid()) and gone_within([pid], 2)
+
+
+def test_no_more_workers_than_asked_for() -> None:
+    assert len({one.result for one in Local(2).run(works.process_of, list(range(6)))}) <= 2
+
+
+def test_one_thread_each_and_no_gpu() -> None:
+    (done,) = Local(1).run(works.surroundings, [0])
+    assert done.result is not None
+    assert set(done.result["threads"]) == {1} and done.result["torch"] == 1 and done.result["cuda"] == ""
+
+
+def test_peak_memory_is_that_of_the_task() -> None:
+    done = {one.index: one.peak_mb for one in Local(1).run(works.holds, [1, 300, 1])}
+    assert done[1] > 300 > done[0] and done[2] < 0.5 * done[1]
+
+
+def test_tasks_that_want_the_gpu_take_turns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_module, "visible_gpus", lambda: ["7"])
+    notes = [works.Note(tmp_path, str(i), wants_gpu=i % 2 == 0) for i in range(6)]
+    done = {one.index: one.result for one in Local(2).run(works.overlapping, notes)}
+    seen = {i: result for i, result in done.items() if result is not None}
+    assert [seen[i][0] for i in range(6)] == ["7", "", "7", "", "7", ""]
+    on_gpu = sorted(seen[i][1:] for i in (0, 2, 4))
+    assert all(before[1] <= after[0] for before, after in zip(on_gpu, on_gpu[1:], strict=False))
+
+
+def test_places_on_gpus_are_dealt_round() -> None:
+    shift = local_module._Shift(3, ["0", "1"] * 2)
+    assert shift._free_place() == "0"
+
+
+def test_where_there_is_no_gpu_all_workers_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_module, "visible_gpus", list)
+    notes = [works.Note(tmp_path, str(i), wants_gpu=True) for i in range(2)]
+    assert [one.result[0] for one in Local(2).run(works.overlapping, notes) if one.result] == ["", ""]
+
+
+def test_what_cannot_be_sent_is_said() -> None:
+    (done,) = Local(1).run(works.gives_what_cannot_be_sent, [0])
+    assert done.failure is not None and done.failure.startswith("its result cannot be sent")
+    (unsent,) = Local(1).run(works.process_of, [lambda: None])  # type: ignore[list-item]
+    assert unsent.failure is not None and unsent.failure.startswith("the task cannot be sent")
+    with pytest.raises(SettingError, match="top of a module"):
+        list(Local(1).run(lambda task: task, [0]))
+
+
+def test_notes_reach_the_user_and_other_warnings_do_not(capfd: pytest.CaptureFixture[str]) -> None:
+    (done,) = Local(1).run(works.warns, [4])
+    assert done.result == 4
+    assert capfd.readouterr().err == "note: a channel is constant\n"
+
+
+def test_progress_counts_what_has_ended() -> None:
+    told: list[tuple[str, int, int]] = []
+    list(Local(1).run(works.ten_times, [1, 4], lambda *said: told.append(said)))
+    assert told == [("tasks", 0, 2), ("tasks", 1, 2), ("tasks", 2, 2)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: Path, number: signal.Signals) -> None:
+    script = (
+        "import signal, sys, pathlib\n"
+        "from rondo.engine.local import Local\n"
+        "from tests.engine import works\n"
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\n"
+        "list(Local(1).run(works.sleeps_beside_a_child, [works.Note(pathlib.Path(sys.argv[1]), 'here')]))\n"
+    )
+    root = Path(__file__).parents[2]
+    paths = os.pathsep.join([str(root), *filter(None, sys.path)])
+    owner = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path)], env=os.environ | {"PYTHONPATH": paths}, stderr=subprocess.DEVNULL
+    )
+    try:
+        by = time.monotonic() + 60
+        while not (tmp_path / "here").exists():
+            assert time.monotonic() < by and owner.poll() is None
+            time.sleep(0.02)
+        pids = [int(pid) for pid in (tmp_path / "here").read_text().split()]
+        assert all(map(is_there, pids))
+        owner.send_signal(number)
+        assert owner.wait(10) != 0
+        assert gone_within(pids, 5)
+    finally:
+        owner.kill()
+        owner.wait()
+
+
+def test_left_early_no_worker_stays() -> None:
+    run = Local(1).run(works.process_of, list(range(9)))
+    pid = next(run).result
+    assert pid is not None and is_there(pid)
+    run.close()  # type: ignore[attr-defined]
+    assert gone_within([pid], 2)
+
+
+def test_chosen_by_name() -> None:
+    assert engine_of("local", 3) == Local(3)
+    with pytest.raises(SettingError, match="1 or more"):
+        Local(0)

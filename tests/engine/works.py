@@ -1,0 +1,114 @@
+"""What workers are given to do in tests; they import it by name."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from rondo.errors import RecordingError
+
+
+@dataclass(frozen=True)
+class Note:
+    """A task that leaves a file, so that a second try, or an onlooker, can tell that it was here."""
+
+    folder: Path
+    name: str
+    wants_gpu: bool = False
+
+    @property
+    def path(self) -> Path:
+        return self.folder / self.name
+
+
+def ten_times(number: int) -> int:
+    if number == 2:
+        raise RecordingError("no frames\n in it")
+    if number == 3:
+        raise ZeroDivisionError("by nought")
+    return 10 * number
+
+
+def process_of(_: int) -> int:
+    return os.getpid()
+
+
+def killed_the_first_time(note: Note) -> str:
+    """As the kernel does when memory is short; with the name `ever` it is killed each time."""
+    first = not note.path.exists()
+    note.path.touch()
+    if note.name.startswith("ever") or (first and note.name.startswith("once")):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return note.name
+
+
+def ends_itself(_: int) -> None:
+    os._exit(7)
+
+
+def sleeps_beside_a_child(note: Note) -> None:
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    note.path.with_suffix(".part").write_text(f"{os.getpid()} {child.pid}")
+    note.path.with_suffix(".part").rename(note.path)
+    time.sleep(60)
+
+
+def dies_beside_a_child(note: Note) -> None:
+    """The child holds what it has inherited, as a process that a method has forked does."""
+    if (child := os.fork()) == 0:
+        time.sleep(60)
+        os._exit(0)
+    note.path.write_text(str(child))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def surroundings(_: object) -> dict[str, object]:
+    import torch
+    from threadpoolctl import threadpool_info
+
+    return {
+        "threads": [pool["num_threads"] for pool in threadpool_info()],
+        "torch": torch.get_num_threads(),
+        "cuda": os.environ.get("CUDA_VISIBLE_DEVICES"),
+        "pid": os.getpid(),
+    }
+
+
+def overlapping(note: Note) -> tuple[str, float, float]:
+    """Which device it sees, and from when to when."""
+    began = time.time()
+    time.sleep(0.3)
+    return os.environ["CUDA_VISIBLE_DEVICES"], began, time.time()
+
+
+def holds(n_mb: int) -> int:
+    return len(bytes(bytearray(b"x") * (n_mb * 500_000))) and n_mb  # the copy makes it twice as much
+
+
+def gives_what_cannot_be_sent(_: int) -> object:
+    return lambda: None
+
+
+def warns(number: int) -> int:
+    import warnings
+
+    from rondo.errors import RondoWarning
+
+    warnings.warn("a channel is constant", RondoWarning, stacklevel=1)
+    warnings.warn("nobody cares", DeprecationWarning, stacklevel=1)
+    return number
+
+
+def first_digits(seed: int) -> bytes:
+    """Numbers through BLAS and torch, to the last bit."""
+    import numpy as np
+    import torch
+
+    drawn = np.random.default_rng(seed).standard_normal((300, 300))
+    generator = torch.Generator().manual_seed(seed)
+    return (drawn @ drawn.T).tobytes() + (torch.rand(200, 200, generator=generator) @ torch.ones(200)).numpy().tobytes()
