@@ -67,6 +67,20 @@ def config_of(
     return about | own, None
 
 
+def trains_networks(config: Mapping[str, Any]) -> bool:
+    """Whether a GPU helps: Rondo with an encoder, units or motifs that are networks. Baselines do not use one.
+
+    >>> trains_networks({"encoder": {"name": "ts2vec"}}), trains_networks({"baseline": "time2state"})
+    (True, False)
+    """
+    ways = {str(config[stage].get(tag)) for stage, tag in _WAYS.items() if isinstance(config.get(stage), Mapping)}
+    return bool(ways & _NETWORKS)
+
+
+_WAYS = {"encoder": "name", "units": "method", "motifs": "method"}
+_NETWORKS = {"ts2vec", "time_mae", "mantis", "unit_align", "motif_former"}
+
+
 def fingerprint(config: Mapping[str, Any], protocol: str, learned_from: Sequence[str] = ()) -> str:
     """Letters that differ where settings do, then, after a dash, letters for the recordings that were learned from.
 

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from rondo.bench.configured import config_of, fingerprint, joins
+from rondo.bench.configured import config_of, fingerprint, joins, trains_networks
 from rondo.bench.inputs import recording_ids
 from rondo.bench.rows import Key
 from rondo.bench.spec import Experiment, Method, Protocol, SetSpec
@@ -39,6 +39,7 @@ class Task:
     source: str = ""  # the participant of those, in transfer
     device: str = "auto"
     mantis: str = ""
+    wants_gpu: bool = False  # where there is one; the engine asks
 
     @property
     def keys(self) -> tuple[Key, ...]:
@@ -170,6 +171,7 @@ class _OneMethod:
             source,
             self.device,
             self.mantis,
+            self.device != "cpu" and trains_networks(self.config),
         )
 
 

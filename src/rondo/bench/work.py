@@ -20,6 +20,7 @@ from rondo.data.sources.read import DataSet
 from rondo.engine.measure import Stopwatch
 from rondo.metrics import evaluate, evaluate_continual
 from rondo.provenance import provenance_of
+from rondo.training.device import resolve_device
 
 STAGES = ("old_20", "h_40", "h_60", "h_80", "h_100", "old_100", "forgetting")
 
@@ -69,8 +70,8 @@ def work(task: Task) -> Outcomes:
             row = Outcome(row.recording, scores, row.clock, row.counts)
         rows.append(row)
     config = config_of(task.method, task.set_name, task.of_set, task.protocol, task.mantis)[0]
-    if "seed" in config:
-        config |= {"seed": task.seed, "device": task.device}
+    if task.method.preset:
+        config |= {"seed": task.seed, "device": str(resolve_device(task.device))}
     provenance = provenance_of([])
     versions = {"python": str(provenance["python"])} | dict(provenance["packages"])
     return Outcomes(tuple(rows), config, versions, seconds, cpu_seconds)

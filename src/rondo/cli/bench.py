@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -55,8 +56,10 @@ def run(
     limit: Annotated[int | None, typer.Option("--limit", metavar="N", min=1, help="Recordings of each set.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", metavar="", help="Say what would run, and how long.")] = False,
     retry: Annotated[bool, typer.Option("--retry", metavar="", help="Run again what has failed.")] = False,
-    engine: Annotated[str | None, typer.Option("--engine", metavar="NAME", help="local, serial or ray.")] = None,
-    workers: Annotated[int, typer.Option("--workers", metavar="N", min=1, help="Tasks at a time.")] = 1,
+    engine: Annotated[str, typer.Option("--engine", metavar="NAME", help="local, serial or ray.")] = "local",
+    workers: Annotated[
+        int | None, typer.Option("--workers", metavar="N", min=1, help="Tasks at a time; as many as cores.")
+    ] = None,
     address: Annotated[str | None, typer.Option("--address", metavar="HOST", help="Of a Ray cluster.")] = None,
     data: DataDir = None,
     sets: Sets = None,
@@ -89,9 +92,9 @@ def run(
         raise SettingError("there is nothing to run; give --data, and --datasets that lie there")
     if dry_run:
         there = read_rows(out) if (out / FILE).is_file() else []
-        _say_plan(planned, pending(planned, there, retry), workers)
+        _say_plan(planned, pending(planned, there, retry), workers or os.cpu_count() or 1)
         return
-    runner = engine_of(engine or _default_engine(), workers, address)
+    runner = engine_of(engine, workers, address)
     with open_rows(out.absolute()) as store:
         left = pending(planned, store.rows, retry)
         print(_state(left, retry), file=sys.stderr)
@@ -185,12 +188,6 @@ def _listed(given: str | None) -> tuple[str, ...]:
 
 def _absolute(path: Path | None) -> Path | None:
     return None if path is None else path.absolute()
-
-
-def _default_engine() -> str:
-    from importlib.util import find_spec
-
-    return "local" if find_spec("rondo.engine.local") else "serial"
 
 
 def _state(left: Pending, retry: bool) -> str:

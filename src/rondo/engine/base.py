@@ -7,15 +7,18 @@ stops the rest. Time and memory are measured where the work runs.
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
-from rondo.errors import RondoError
+from rondo.errors import RondoError, SettingError
 from rondo.training.progress import Progress, silent
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+TRIES = 2  # of a task whose worker dies; one that raises would raise again, and is tried once
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,16 @@ def wants_gpu(task: object) -> bool:
     False
     """
     return isinstance(task, GpuTask) and task.wants_gpu
+
+
+def refuse_unless_importable(work: Callable[[Task], Result]) -> None:
+    """A worker imports the function by its name; one that has none there cannot be sent."""
+    try:
+        pickle.dumps(work)
+    except Exception as error:
+        raise SettingError(f"work must be a function at the top of a module ({in_one_line(error)})") from None
+    if getattr(work, "__module__", None) == "__main__":
+        raise SettingError("work must be a function of a module that workers can import; this one is of the script itself")
 
 
 def in_one_line(error: BaseException) -> str:

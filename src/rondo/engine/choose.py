@@ -13,7 +13,7 @@ from rondo.errors import SettingError
 ENGINES = ("local", "serial", "ray")
 
 
-def engine_of(name: str, n_workers: int = 1, address: str | None = None) -> Engine:
+def engine_of(name: str, n_workers: int | None = None, address: str | None = None) -> Engine:
     """`serial`: in this process. `local`: in processes of this machine. `ray`: on a cluster, or embedded here."""
     if name not in ENGINES:
         near = get_close_matches(name, ENGINES, n=1)

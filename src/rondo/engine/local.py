@@ -18,12 +18,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from rondo.engine.base import Done, Result, Task, in_one_line, wants_gpu
+from rondo.engine.base import TRIES, Done, Result, Task, in_one_line, refuse_unless_importable, wants_gpu
 from rondo.engine.crew import Died, Worker, end, some_answered
 from rondo.errors import SettingError
 from rondo.training.progress import Progress, silent
-
-_TRIES = 2
 
 
 def local(n_workers: int | None = None, tasks_per_gpu: int = 1) -> Local:
@@ -147,8 +145,8 @@ def _ended(shift: _Shift) -> Done[Any] | None:
             del shift.busy[worker]
             end([worker])
             job.seconds += time.perf_counter() - job.began
-            if job.n_tries == _TRIES:
-                return Done(job.index, None, f"tried {_TRIES} times: its worker {how}", job.seconds, 0.0, 0.0)
+            if job.n_tries == TRIES:
+                return Done(job.index, None, f"tried {TRIES} times: its worker {how}", job.seconds, 0.0, 0.0)
             shift.again.append(job)
             continue
         if done is not None:
@@ -156,16 +154,6 @@ def _ended(shift: _Shift) -> Done[Any] | None:
             shift.idle.append(worker)
             return replace(done, index=job.index)
     return None
-
-
-def refuse_unless_importable(work: Callable[[Task], Result]) -> None:
-    """A worker imports the function by its name; one that has none there cannot be sent."""
-    try:
-        pickle.dumps(work)
-    except Exception as error:
-        raise SettingError(f"work must be a function at the top of a module ({in_one_line(error)})") from None
-    if getattr(work, "__module__", None) == "__main__":
-        raise SettingError("work must be a function of a module that workers can import; this one is of the script itself")
 
 
 def visible_gpus() -> list[str]:
