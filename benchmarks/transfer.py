@@ -2,9 +2,10 @@
 
     OMP_NUM_THREADS=1 python benchmarks/transfer.py DATA [--seed 0] [--set motifs.method=motif_former …]
 
-DATA holds a folder of .npz recordings (`X`, and `y` for scoring) per set. Cells are ARI / AMI / one-to-one of the
-motifs on the target. The last columns are the clock at the number of segments of the frozen motifs, a model fitted on
-the target itself, and what `rondo label` says about the fit.
+`rondo bench run transfer` is the paper's experiment, over all participants; this adds what a model says about how well
+it fits. DATA holds a folder of .npz recordings (`X`, and `y` for scoring) per set. Cells are ARI / AMI / one-to-one of
+the motifs on the target. The last columns are the clock at the number of segments of the frozen motifs, a model fitted
+on the target itself, and what `rondo label` says about the fit.
 """
 
 from __future__ import annotations

@@ -155,6 +155,7 @@ def test_the_table_has_the_same_columns_whatever_is_in_it(units: list[int], rate
     assert tuple(table.columns) == SEGMENT_COLUMNS
     assert table.dtypes == [
         pl.String, pl.String, pl.Int32, pl.Int64, pl.Int64, pl.Float64, pl.Float64, pl.Float64, pl.String,
+        pl.String,
     ]  # fmt: skip
     assert table["start_s"].null_count() == (table.height if rate is None else 0)
 

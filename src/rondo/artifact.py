@@ -1,5 +1,8 @@
 """One fitted model is one folder: manifest.json (schema, config, provenance) and tensors.safetensors.
 
+Where people have named or merged entries there is edits.json too (`rondo.vocabulary.edits`), which they may change
+later: it belongs to no checksum.
+
 Nothing is pickled and loading runs no code: JSON is parsed, numbers are read, both are checked against the checksums
 in the manifest. Saving writes a temporary folder beside the target and renames it, so that a half-written model never
 has the model's name.
@@ -21,6 +24,7 @@ from numpy.typing import NDArray
 
 from rondo.errors import ModelError, OutputError
 
+EDITS = "edits.json"
 _MANIFEST, _TENSORS = "manifest.json", "tensors.safetensors"
 
 Tensors = Mapping[str, NDArray[np.generic]]
@@ -51,7 +55,7 @@ class Artifact:
     tensors: Tensors
 
 
-def save(folder: Path, artifact: Artifact, format: Format = MODEL) -> None:
+def save(folder: Path, artifact: Artifact, format: Format = MODEL, edits: Mapping[str, Any] | None = None) -> None:
     """Write a folder; an existing one of the same format is replaced, any other that is not empty is refused."""
     from safetensors.numpy import save as to_bytes
 
@@ -76,6 +80,8 @@ def save(folder: Path, artifact: Artifact, format: Format = MODEL) -> None:
             draft.mkdir()
             (draft / _TENSORS).write_bytes(blob)
             (draft / _MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True), encoding="utf-8")
+            if edits is not None:
+                (draft / EDITS).write_text(json.dumps(edits, indent=1, ensure_ascii=False), encoding="utf-8")
             _put_in_place(draft, target, aside=Path(both) / "old")
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written ({error.strerror or error}); choose another folder") from None
@@ -188,6 +194,6 @@ def _replaceable(folder: Path, format: Format) -> bool:
     if not names:
         return True
     try:
-        return names <= {_MANIFEST, _TENSORS} and bool(_read_manifest(folder, format))
+        return names <= {_MANIFEST, _TENSORS, EDITS} and bool(_read_manifest(folder, format))
     except ModelError:
         return False

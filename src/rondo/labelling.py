@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, Labels, Runs, runs_of
 from rondo.motifs.base import MotifTimeline
+from rondo.notebook import MOST_ROWS, card, duration_in_words
 from rondo.units.fit_profile import FitProfile
+from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.vocabulary import Level
 
 if TYPE_CHECKING:
     import polars as pl
 
 Frames = NDArray[np.int64]
-SEGMENT_COLUMNS = ("recording", "level", "id", "start_frame", "end_frame", "start_s", "end_s", "score", "units")
+SEGMENT_COLUMNS = ("recording", "level", "id", "start_frame", "end_frame", "start_s", "end_s", "score", "units", "name")
 _NOWHERE = np.zeros(0, dtype=np.int64)
 
 
@@ -37,6 +40,12 @@ class Labelling:
     notes: tuple[str, ...] = ()
     motif_begins: Frames = field(default_factory=lambda: _NOWHERE)  # where a motif directly follows itself
     distance_profile: tuple[float, ...] = ()  # r of the windows at `rondo.units.fit_profile.QUANTILES`
+    edits: Edits = field(default_factory=Edits)  # that these ids are kept by; they know the names
+
+    def edited(self, edits: Edits) -> Labelling:
+        """Under the ids that people have kept, and with their names; neighbours that were merged become one run."""
+        units, motifs = edits.apply("unit", self.units), edits.apply("motif", self.motifs)
+        return replace(self, units=units, motifs=motifs, edits=edits)
 
     @property
     def n_frames(self) -> int:
@@ -45,6 +54,39 @@ class Labelling:
     @property
     def share_other(self) -> float:
         return float((self.motifs == OTHER).mean())
+
+    def __repr__(self) -> str:
+        n_units, n_motifs = (np.unique(track[track != OTHER]).size for track in (self.units, self.motifs))
+        found = f"{n_units} units, {n_motifs} motifs, {self.share_other:.0%} OTHER"
+        return f"Labelling('{self.recording_id}', {self.n_frames} frames: {found})"
+
+    def _repr_html_(self) -> str:
+        facts: dict[str, object] = {
+            "frames": f"{self.n_frames:,}",
+            "OTHER": f"{self.share_other:.1%} of frames",
+            "windows near their unit": f"{self.share_accepted:.1%}",
+        }
+        if self.notes:
+            facts["notes"] = "; ".join(self.notes)
+        motifs, units = self._cut(self.motifs, self.motif_begins), self._cut(self.units, _NOWHERE)
+        facts["found"] = (
+            f"{np.unique(motifs.ids).size} motifs, {np.unique(units.ids).size} units; "
+            f"of each the {MOST_ROWS // 2} that take most time"
+        )
+        rows = self._usage_rows("m", motifs) + self._usage_rows("u", units)
+        header = ("entry", "occurrences", "share", "mean duration")
+        return card(f"Labelling of {self.recording_id}", facts, header, rows)
+
+    def _usage_rows(self, letter: str, runs: Runs) -> list[tuple[str, int, str, str]]:
+        """Entries by their share of time; half of a notebook's table for each level."""
+        ids, place = np.unique(runs.ids, return_inverse=True)
+        counts, frames = np.bincount(place, minlength=ids.size), np.bincount(place, runs.lengths, minlength=ids.size)
+        rows = []
+        for i in np.argsort(-frames, kind="stable")[: MOST_ROWS // 2]:
+            mean = frames[i] / counts[i]
+            told = f"{mean:.0f} frames" if self.rate is None else duration_in_words(mean / self.rate)
+            rows.append((f"{letter}{ids[i]}", int(counts[i]), f"{frames[i] / self.n_frames:.1%}", told))
+        return rows
 
     @property
     def fit_profile(self) -> FitProfile:
@@ -60,10 +102,10 @@ class Labelling:
         unit_table = self._level_table("unit", units, self.unit_scores, [""] * len(units))
         return pl.concat([unit_table, self._level_table("motif", motifs, self.motif_scores, sequences)])
 
-    def _level_table(self, level: str, runs: Runs, scores: NDArray[np.float32], units: list[str]) -> pl.DataFrame:
+    def _level_table(self, level: Level, runs: Runs, scores: NDArray[np.float32], units: list[str]) -> pl.DataFrame:
         import polars as pl
 
-        starts, stops = runs.starts, runs.stops
+        starts, stops, names = runs.starts, runs.stops, self.edits.names(level)
         summed = np.concatenate([[0.0], np.cumsum(scores, dtype=np.float64)])
         if self.times_s is None:
             start_s = end_s = np.full(starts.size, np.nan)
@@ -83,8 +125,9 @@ class Labelling:
                 "end_s": end_s,
                 "score": (summed[stops] - summed[starts]) / np.maximum(1, stops - starts),
                 "units": units,
+                "name": [names.get(id, "") for id in runs.ids.tolist()],
             },
-            schema_overrides={"recording": pl.String, "level": pl.String, "units": pl.String},
+            schema_overrides=dict.fromkeys(("recording", "level", "units", "name"), pl.String),
         )
         return table.with_columns(pl.col("start_s", "end_s").fill_nan(None))
 

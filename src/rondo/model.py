@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from rondo.continual.updater import Updater
 from rondo.data.labels import OTHER
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
-from rondo.data.signal import select
+from rondo.data.signal import select, shortened
 from rondo.data.suggest import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
@@ -30,6 +31,7 @@ from rondo.motifs.evidence import Evidence
 from rondo.motifs.model import MotifModel
 from rondo.motifs.subsequences import lengths_in_windows
 from rondo.motifs.surrogate_test import find_evidence
+from rondo.notebook import card
 from rondo.provenance import provenance_of
 from rondo.tensors import Tensors, as_bits, from_bits, owned
 from rondo.training.device import resolve_device
@@ -38,6 +40,10 @@ from rondo.training.seeding import generators
 from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel, fit_units
 from rondo.units.timeline import Timeline
+from rondo.vocabulary.edit_file import now, read_edits
+from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.names import EntryId, known_entry
+from rondo.vocabulary.vocabulary import Level
 
 _STAGES = ("encoder", "units", "motifs", "evidence")  # each draws from a generator of its own; new ones go last
 _RATE_TOLERANCE = 0.01  # recordings whose rates differ by less share one vocabulary
@@ -67,6 +73,7 @@ class Rondo:
     step_frames_: int
     rate_: float | None
     provenance_: dict[str, Any]
+    edits_: Edits  # what people have named and merged; learners never see it
     stream_: Stream  # since the first partial_fit
 
     def __init__(
@@ -100,7 +107,7 @@ class Rondo:
         device = resolve_device(config.device)
 
         tell("preparing", 0, 5)
-        rate = _common_rate(recordings)
+        rate = common_rate(recordings)
         preprocessor = Preprocessor.fit(recordings, config.preprocess)
         signals = [preprocessor.apply(recording) for recording in recordings]
         length, step = window_and_step(signals, config.windows)
@@ -124,6 +131,7 @@ class Rondo:
         self.window_length_frames_, self.step_frames_, self.rate_ = length, step, rate
         fit_profile = FitProfile.of(np.concatenate([timeline.distances for timeline in timelines]))
         self.provenance_ = provenance_of(recordings) | {"fit_profile": fit_profile.as_json()}
+        self.edits_ = Edits()  # the old ones were about other entries
         self._forget_stream()
         return self
 
@@ -149,6 +157,7 @@ class Rondo:
         self.motif_model_, self.evidence_ = motifs, evidence
         refitted = {"motifs_refitted_on": provenance_of(recordings)["recordings"], "motifs_refit_seed": chosen.seed}
         self.provenance_ = self.provenance_ | refitted
+        self.edits_ = self.edits_.among({"unit": unit_ids})  # the motifs are others now
         self._forget_stream()
         return self
 
@@ -174,20 +183,53 @@ class Rondo:
         if not hasattr(self, "stream_"):
             self.stream_ = self.stream()
         if isinstance(chunk, np.ndarray):  # as it is: a chunk may well be missing throughout
-            return self.stream_.feed(chunk)
+            return self.stream_.feed(chunk).edited(self.edits_)
         (recording,) = as_recordings(chunk if _are_several(chunk) else [chunk])
         if self.rate_ is not None and recording.rate is not None:
-            _common_rate([recording], self.rate_, "a stream cannot be resampled; fit a model at its rate")
+            common_rate([recording], self.rate_, "a stream cannot be resampled; fit a model at its rate")
         channels = self.preprocessor_.channels
         by_position = recording.is_unnamed and set(recording.channels) != set(channels)
-        return self.stream_.feed(
-            recording.values if by_position else select(recording, channels), recording.timestamps_s
-        )
+        values = recording.values if by_position else select(recording, channels)
+        return self.stream_.feed(values, recording.timestamps_s).edited(self.edits_)
 
     def _forget_stream(self) -> None:
         """What a stream learned, it learned about the vocabularies before."""
         if hasattr(self, "stream_"):
             del self.stream_
+
+    # ------------------------------------------------------------ naming and editing
+
+    def name(self, entry: str, name: str) -> Rondo:
+        """Give an entry a name, `model.name("unit:3", "reach")`: it is kept when the stream goes on and on saving."""
+        return self._with(self.edits_.named(self._known(entry), name, now()))
+
+    def merge(self, *entries: str) -> Rondo:
+        """Let entries count as one from now on, under the lowest of their ids; learners go on as they are."""
+        return self._with(self.edits_.merged([self._known(entry) for entry in entries], now()))
+
+    def split(self, entry: str) -> Rondo:
+        """Take an entry out of the group that `merge` has put it in."""
+        return self._with(self.edits_.split(self._known(entry), now()))
+
+    def entry_ids(self) -> dict[Level, tuple[int, ...]]:
+        """The ids of both levels, those that the stream of `partial_fit` has added among them."""
+        self._check_fitted()
+        fitted, updater = self.fitted_ids(), self.stream_.updater if hasattr(self, "stream_") else None
+        if updater is None:
+            return fitted
+        units, motifs = {*fitted["unit"], *updater.units.ids}, {*fitted["motif"], *updater.motifs.ids}
+        return {"unit": tuple(sorted(units)), "motif": tuple(sorted(motifs))}
+
+    def fitted_ids(self) -> dict[Level, tuple[int, ...]]:
+        """The ids of both levels as they were fitted: what a new stream begins with."""
+        return {"unit": tuple(self.unit_model_.ids), "motif": tuple(self.motif_model_.ids)}
+
+    def _known(self, entry: str) -> EntryId:
+        return known_entry(entry, self.entry_ids())
+
+    def _with(self, edits: Edits) -> Rondo:
+        self.edits_ = edits
+        return self
 
     # ------------------------------------------------------------ reading
 
@@ -258,7 +300,7 @@ class Rondo:
             signal.notes + _short_span_notes(signal, windows.grid),
             repeat_starts(motif_rows, window_of, motifs, units.ids),
             FitProfile.of(units.distances).distances,
-        )
+        ).edited(self.edits_)
 
     def _windows_of_frames(self, windows: Windows, units: Timeline) -> NDArray[np.int64]:
         """The window that speaks for each frame; OTHER where none does."""
@@ -280,7 +322,7 @@ class Rondo:
         rates_known = self.rate_ is not None and recording.rate is not None
         resample = resample and rates_known and not _same_rate(recording.rate, self.rate_)
         if rates_known and not resample:
-            _common_rate([recording], self.rate_, "read it at the rate of the model (--resample, resample=True)")
+            common_rate([recording], self.rate_, "read it at the rate of the model (--resample, resample=True)")
         signal = preprocessor.apply(recording, self.rate_ if resample else None)
         return signal, _windows(signal, self.window_length_frames_, self.step_frames_)
 
@@ -309,7 +351,8 @@ class Rondo:
             tensors |= owned("stream", bits)
             provenance["stream"] = {"tensors": kinds, "plain": plain}
         config = self.config_.model_dump(mode="json")
-        artifact.save(Path(folder), artifact.Artifact(config, provenance, tensors))
+        edits = self.edits_.as_json() if self.edits_.history else None
+        artifact.save(Path(folder), artifact.Artifact(config, provenance, tensors), edits=edits)
 
     @classmethod
     def load(cls, folder: str | Path) -> Rondo:
@@ -317,13 +360,17 @@ class Rondo:
         stored = artifact.load(Path(folder))
         if "baseline" in stored.config:
             name = stored.config["baseline"]
-            raise ModelError(f"{folder}: a model of the baseline {name}, not of Rondo; only `rondo label` reads with it")
+            raise ModelError(
+                f"{folder}: a model of the baseline {name}, not of Rondo; only `rondo label` reads with it"
+            )
         try:
-            return cls._restore(stored)
+            model = cls._restore(stored)
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, InputError) as error:
             raise ModelError(
                 f"{folder}: its parts do not fit together ({_first_line(error)}); fit the model again"
             ) from None
+        model.edits_ = read_edits(Path(folder))
+        return model
 
     @classmethod
     def _restore(cls, stored: artifact.Artifact) -> Rondo:
@@ -353,7 +400,7 @@ class Rondo:
         model.motif_model_ = _restored_motifs(parts["motifs"], motifs)
         model.evidence_ = Evidence.restore(parts["evidence"], model.unit_model_.ids, model.motif_model_.ids)
         followed = provenance.pop("stream", None)
-        model.config_, model.provenance_ = config, provenance
+        model.config_, model.provenance_, model.edits_ = config, provenance, Edits()
         probe = np.random.default_rng(0).normal(size=(model.window_length_frames_ + model.step_frames_, len(channels)))
         model.predict(Recording(probe, rate=model.rate_, channels=channels))  # shapes that do not fit fail here
         if followed is not None:
@@ -395,6 +442,24 @@ class Rondo:
         defaults = inspect.signature(Rondo).parameters
         changed = {k: v for k, v in self.get_params().items() if v != defaults[k].default}
         return f"Rondo({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+
+    def _repr_html_(self) -> str:
+        if not hasattr(self, "motif_model_"):
+            return card(repr(self), {"not fitted yet": "call fit(recordings), or Rondo.load(folder)"})
+        names = [recording["id"] for recording in self.provenance_["recordings"]]
+        facts = {
+            "fitted on": shortened(names),
+            "channels": shortened(self.preprocessor_.channels),
+            "window, step": f"{self.window_length_frames_}, {self.step_frames_} frames at {_hertz(self.rate_)}",
+            "found": f"{len(self.unit_model_.ids)} units, {len(self.motif_model_.ids)} motifs",
+            "recurs more than chance": _in_words(self.evidence_),
+        }
+        entries = self.evidence_.motifs
+        rows = [
+            (f"m{id}", self.motif_model_.composition(id), entries[id].verdict if id in entries else "not tested")
+            for id in self.motif_model_.ids
+        ]
+        return card(repr(self), facts, ("motif", "made of", "evidence"), rows)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "motif_model_"):
@@ -441,7 +506,7 @@ def _windows(signal: Signal, length: int, step: int) -> Windows:
     return Windows(signal.values, WindowGrid(length, step, signal.n_frames, signal.spans))
 
 
-def _common_rate(
+def common_rate(
     recordings: Sequence[Recording],
     expected: float | None = None,
     advice: str = "resample it (Recording.resampled), or give one --rate for all",
@@ -470,6 +535,12 @@ def _short_span_notes(signal: Signal, grid: WindowGrid) -> tuple[str, ...]:
     if not short:
         return ()
     return (f"{len(short)} stretch(es) shorter than a window ({sum(short)} frames in all): labelled OTHER",)
+
+
+def _in_words(evidence: Evidence) -> str:
+    if math.isnan(evidence.p):
+        return "not tested"
+    return f"{'yes' if evidence.recurs else 'no'} (p = {evidence.p:.2g})"
 
 
 def _restored_motifs(tensors: dict[str, NDArray[np.generic]], config: MotifsConfig) -> Motifs:

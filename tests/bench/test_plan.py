@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rondo.bench.plan import Choice, Plan, plan
@@ -84,6 +85,14 @@ def test_sets_that_are_not_here_are_left_out_with_a_note(walks: Path) -> None:
     found = plan(experiment, read_data_sets(), Choice(methods=("clock",)), walks.parent, Path("out"))
     assert {task.set_name for task in found.tasks} == {"walks"}
     assert len(found.notes) == 1 and found.notes[0].startswith("mocap is left out: ")
+
+
+def test_a_copy_with_other_counts_is_told(tmp_path: Path) -> None:
+    (tmp_path / "MoCap").mkdir()
+    np.savez(tmp_path / "MoCap" / "amc_86_01.npz", X=np.zeros((10, 4)), y=np.zeros(10))
+    found = plan(read_experiment("static"), read_data_sets(), Choice(("mocap",), ("clock",)), tmp_path, Path("out"))
+    assert len(found.tasks) == 1
+    assert found.notes[0].startswith("mocap has 1 recordings here, expected 9;")
 
 
 def test_what_needs_weights_is_left_out_with_a_note(walks: Path) -> None:

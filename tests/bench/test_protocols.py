@@ -55,14 +55,14 @@ def test_shared_axes_are_those_of_the_whole_set(walks: Path, tmp_path: Path) -> 
     assert len(list((tmp_path / "axes").iterdir())) == 1
 
 
-def test_axes_that_are_kept_are_read_again(
-    walks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_axes_that_are_kept_are_read_again(walks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = PreprocessConfig(pca_components=1)
     first = shared_preprocessor(config, str(walks), None, WALKS, tmp_path)
+    whole = Preprocessor.fit(all_of(walks).recordings, config)
     monkeypatch.setattr("rondo.bench.inputs.read_some", None)
     again = shared_preprocessor(config, str(walks), None, WALKS, tmp_path)
     assert first is not None and again is not None
+    npt.assert_array_equal(first.components, whole.components)
     npt.assert_array_equal(first.components, again.components)
     assert first.channels == again.channels
     assert shared_preprocessor(PreprocessConfig(), str(walks), None, WALKS, tmp_path) is None
@@ -99,7 +99,7 @@ def test_channels_are_chosen() -> None:
 
 def test_a_recording_without_classes_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "bare.npz", X=waves(100))
-    with pytest.raises(AnnotationError, match="recording 'bare' of .* has no annotation to score against"):
+    with pytest.raises(AnnotationError, match=r"recording 'bare' of .* has no annotation to score against"):
         read_some(str(tmp_path), None, ("bare",), WALKS)
 
 
@@ -154,15 +154,25 @@ def test_continual_scores_are_those_of_the_metrics(
 
 
 @pytest.mark.parametrize("method", ["rondo", "rondo-fit"])
-def test_rondo_is_learned_on_the_source_and_read_on_the_target(walks: Path, tmp_path: Path, method: str) -> None:
+def test_rondo_is_learned_on_the_source_and_read_on_the_target(
+    walks: Path, tmp_path: Path, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     task = task_of(walks, tmp_path, "transfer", method)
     assert (task.source, task.recordings) == ("ann", ("bob_1",))
     one, two, target = all_of(walks).recordings
-    (found,) = transferred(task, [one, two], [target])
     model = Rondo(60, 20, settings={"evidence.surrogates": 0}, device="cpu").fit([one, two])
-    if method == "rondo-fit":
-        model.fit_motifs([target])
-    npt.assert_array_equal(found, model.predict(target).motifs)
+    refitted: list[str] = []
+    real = Rondo.fit_motifs
+
+    def fit_motifs(self: Rondo, recordings: list[Recording]) -> Rondo:
+        refitted.extend(recording.id for recording in recordings)
+        return real(self, recordings)
+
+    monkeypatch.setattr(Rondo, "fit_motifs", fit_motifs)
+    (found,) = transferred(task, [one, two], [target])
+    assert refitted == (["bob_1"] if method == "rondo-fit" else [])
+    expected = real(model, [target]) if method == "rondo-fit" else model
+    npt.assert_array_equal(found, expected.predict(target).motifs)
 
 
 def test_a_baseline_learns_from_one_source_as_from_a_recording(walks: Path, tmp_path: Path) -> None:

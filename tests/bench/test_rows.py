@@ -102,5 +102,10 @@ def test_no_rows_yet(tmp_path: Path) -> None:
 def test_csv_has_a_line_for_each_row() -> None:
     rows = [row("one", "ticc", 50.123456), Row(row("two", "ticc", 0).key, "failed", "no, really")]
     first, second = csv.DictReader(io.StringIO(to_csv(rows)))
-    assert (first["recording"], first["ari"], first["clock_ari"], first["n_segments"]) == ("one", "50.1235", "25.0617", "3")
+    assert (first["recording"], first["ari"], first["clock_ari"], first["n_segments"]) == (
+        "one",
+        "50.1235",
+        "25.0617",
+        "3",
+    )
     assert (second["status"], second["error"], second["ari"]) == ("failed", "no, really", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import rondo.bench.work as bench_work
 from rondo.bench.rows import FILE, Row, open_rows, read_rows
-from rondo.errors import RecordingError
+from rondo.errors import RecordingError, RondoWarning
 from rondo.metrics import evaluate
 from tests.bench.made_rows import row
 from tests.cli.running import Command
@@ -145,3 +146,26 @@ def test_rows_are_json_lines(rondo: Command, here: Path, walks: Path) -> None:
     run(rondo, walks, "--limit", 1)
     for line in (here / "out" / FILE).read_text().splitlines():
         assert json.loads(line)["status"] == "ok"
+
+
+def test_what_a_method_warns_of_is_kept(
+    rondo: Command, here: Path, walks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = bench_work.labels_of
+
+    def labels_of(task: Any, recordings: Any) -> Any:
+        warnings.warn("it did not\nconverge", RondoWarning, stacklevel=2)
+        return real(task, recordings)
+
+    monkeypatch.setattr(bench_work, "labels_of", labels_of)
+    outcome = run(rondo, walks, "--limit", 1)
+    assert "converge" not in outcome.err
+    assert {tuple(own.details["notes"]) for own in stored(here)} == {("it did not converge",)}
+
+
+def test_sets_may_be_written_in_any_way(rondo: Command, here: Path) -> None:
+    with open_rows(here / "out") as store:
+        store.add([row("one", "ticc", 40.0), row("one", "ticc", 50.0, data_set="usc_had")])
+    assert "### MoCap" not in rondo("bench", "table", "static", "--datasets", "USC-HAD", "--out", "out").out
+    shown = rondo("bench", "table", "static", "--datasets", "MoCap", "--out", "out").out
+    assert "### MoCap: 1 recording\n" in shown and "usc_had" not in shown

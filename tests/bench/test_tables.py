@@ -63,7 +63,9 @@ def test_what_has_no_value_does_not_count() -> None:
     rows = [
         replace(own, scores={**own.scores, **extra})
         for own, extra in zip(
-            (row(name, "denstream", 10.0, experiment="continual", data_set="pamap2") for name in "ab"), stages, strict=True
+            (row(name, "denstream", 10.0, experiment="continual", data_set="pamap2") for name in "ab"),
+            stages,
+            strict=True,
         )
     ]
     shown = summarise(rows, continual, SETS)
@@ -93,7 +95,11 @@ def test_seg_ratio_is_ranked_by_its_logarithm() -> None:
     segments = {"ticc": (4, 8), "clap": (15, 8), "kmeans": (24, 8)}  # 0.5, 1.875, 3
     rows = [counted(row("one", method, 1.0), *own) for method, own in segments.items()]
     (section,) = summary(rows).sections
-    assert {line.method: line.ranks.get("seg_ratio", 0) for line in section.lines} == {"ticc": 2, "clap": 1, "kmeans": 0}
+    assert {line.method: line.ranks.get("seg_ratio", 0) for line in section.lines} == {
+        "ticc": 2,
+        "clap": 1,
+        "kmeans": 0,
+    }
 
 
 def test_a_table_is_about_the_recordings_that_all_methods_have() -> None:
@@ -103,7 +109,7 @@ def test_a_table_is_about_the_recordings_that_all_methods_have() -> None:
     assert section.n_recordings == 1
     assert {line.method: line.cells["ari"].mean for line in section.lines} == {"kmeans": 40.0, "ticc": 10.0}
     assert section.notes == (
-        "ticc failed in 1 rows (no room)",
+        "ticc failed in 1 row (no room)",
         "over the 1 of 2 recordings that all methods have (ticc has 1)",
     )
 
@@ -112,14 +118,21 @@ def test_a_seed_that_was_stopped_is_left_out() -> None:
     rows = [*two_recordings("kmeans", {0: (40.0, 60.0)}), row("one", "kmeans", 99.0, seed=1)]
     (section,) = summary(rows).sections
     assert (section.lines[0].n_seeds, section.lines[0].cells["ari"].mean) == (1, 50.0)
-    assert section.notes == ("kmeans: seeds 1 are not complete and are left out",)
+    assert section.notes == ("kmeans: not complete and left out: seed 1",)
 
 
 def test_rows_of_other_settings_are_left_out() -> None:
     rows = [row("one", "kmeans", 99.0, fingerprint="old"), row("one", "kmeans", 50.0)]
     (section,) = summary(rows).sections
     assert section.lines[0].cells["ari"].mean == 50.0
-    assert section.notes == ("1 rows of kmeans were made with other settings and are left out",)
+    assert section.notes == ("1 row of kmeans made with other settings left out",)
+
+
+def test_recordings_that_were_joined_otherwise_are_left_out() -> None:
+    rows = [row(name, "compile", 99.0, fingerprint="abcd-1111") for name in ("one", "two")]
+    rows.append(row("one", "compile", 50.0, fingerprint="abcd-2222"))  # by itself, later
+    (section,) = summary(rows).sections
+    assert (section.n_recordings, section.lines[0].cells["ari"].mean) == (1, 50.0)
 
 
 def test_in_transfer_each_pair_counts() -> None:
@@ -149,7 +162,9 @@ def test_nothing_to_show() -> None:
 
 def full() -> Summary:
     rows = two_recordings("ticc", {0: (40.0, 60.0)}) + two_recordings("kmeans", {0: (40.0, 70.0), 1: (40.0, 70.5)})
-    rows += [row(name, "rondo", 90.0, data_set=data_set) for name in ("one", "two") for data_set in ("drive_act", "mocap")]
+    rows += [
+        row(name, "rondo", 90.0, data_set=data_set) for name in ("one", "two") for data_set in ("drive_act", "mocap")
+    ]
     return summary([*rows, row("one", "clock", 5.0), row("two", "clock", 5.0)])
 
 

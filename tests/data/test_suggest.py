@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from rondo.config import WindowsConfig
 from rondo.data.preprocess import Signal
-from rondo.data.suggest import suggest_window, typical_period, window_and_step
+from rondo.data.suggest import suggest_window, typical_period, window_and_step, window_curve
 from rondo.data.windows import Span, WindowGrid
 from rondo.errors import SettingError
 
@@ -121,3 +123,33 @@ def test_slower_is_longer() -> None:
 @pytest.mark.parametrize("values", [np.zeros((100, 2)), np.ones((100, 1)), np.zeros((3, 1)), np.ones((9, 1))])
 def test_silence_has_a_finite_period(values: np.ndarray) -> None:
     assert 1 <= typical_period([signal_of(values)]) <= 100
+
+
+# ---------------------------------------------------------------- the curve behind it
+
+
+def test_the_curve_holds_the_suggestion_and_grows() -> None:
+    signals = [signal_of(waves(8192, 16, 90), 50.0), signal_of(waves(3000, 30, 30), 50.0)]
+    curve = window_curve(signals)
+    assert [one.length_frames for one in curve] == [19, 38, 50, 75, 100, 150, 225, 300]
+    assert window_and_step(signals, WindowsConfig()) in [(one.length_frames, one.step_frames) for one in curve]
+    for before, after in pairwise(curve):
+        assert after.n_windows < before.n_windows
+        assert after.cycles > before.cycles
+        assert after.power_within >= before.power_within
+    grids = [WindowGrid(75, 18, n, ((0, n),)).n_windows for n in (8192, 3000)]
+    assert curve[3].n_windows == sum(grids)
+
+
+@pytest.mark.parametrize("period", [20, 64, 200])
+def test_power_comes_within_when_a_cycle_fits(period: int) -> None:
+    for one in window_curve([signal_of(waves(8192, period), 50.0)]):
+        if one.length_frames < 0.8 * period:
+            assert one.power_within < 0.1
+        if one.length_frames > 1.2 * period:
+            assert one.power_within > 0.9
+
+
+def test_the_curve_of_very_little() -> None:
+    assert [one.length_frames for one in window_curve([signal_of(waves(5, 3))])] == [1, 2, 3, 4]
+    assert all(one.power_within == 0 for one in window_curve([signal_of(np.zeros((400, 2)))]))

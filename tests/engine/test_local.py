@@ -6,34 +6,19 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.engine import works
 
 from rondo.engine import local as local_module
 from rondo.engine.choose import engine_of
 from rondo.engine.local import Local
 from rondo.engine.serial import Serial
+from rondo.engine.threads import ONE_THREAD, hold_to_one_thread
 from rondo.errors import SettingError
-
-
-def is_there(pid: int) -> bool:
-    """Whether a process runs; one that has ended and waits to be counted does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def gone_within(pids: list[int], seconds: float) -> bool:
-    by = time.monotonic() + seconds
-    while time.monotonic() < by:
-        if not any(map(is_there, pids)):
-            return True
-        time.sleep(0.02)
-    return False
+from tests.engine import works
+from tests.engine.processes import gone_within, is_there, said_by
 
 
 def test_gives_what_serial_gives_failures_too() -> None:
@@ -50,6 +35,7 @@ def test_numbers_are_those_of_serial_to_the_bit() -> None:
 def test_a_killed_worker_is_tried_again_and_the_rest_goes_on(tmp_path: Path) -> None:
     notes = [works.Note(tmp_path, name) for name in ("ever", "once", "a", "b")]
     done = {one.index: one for one in Local(2).run(works.killed_the_first_time, notes)}
+    assert set(list(done)[:2]) == {2, 3}  # what is tried again comes last, when memory is free
     assert [done[i].result for i in range(4)] == [None, "once", "a", "b"]
     assert done[0].failure is not None and "2 times" in done[0].failure and "SIGKILL" in done[0].failure
     assert done[0].seconds > 0
@@ -66,7 +52,8 @@ def test_a_death_is_noticed_while_a_child_holds_the_pipe(tmp_path: Path) -> None
     assert gone_within([int((tmp_path / "child").read_text())], 5)
 
 
-def test_a_worker_killed_between_tasks_costs_nothing() -> None:
+def test_a_worker_killed_between_tasks_costs_no_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local_module, "TRIES", 1)
     run = Local(1).run(works.process_of, [0, 1])
     first = next(run)
     assert first.result is not None
@@ -86,10 +73,24 @@ def test_no_more_workers_than_asked_for() -> None:
     assert len({one.result for one in Local(2).run(works.process_of, list(range(6)))}) <= 2
 
 
-def test_one_thread_each_and_no_gpu() -> None:
+def test_one_thread_each_and_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ONE_THREAD:
+        monkeypatch.setenv(name, "3")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     (done,) = Local(1).run(works.surroundings, [0])
     assert done.result is not None
     assert set(done.result["threads"]) == {1} and done.result["torch"] == 1 and done.result["cuda"] == ""
+    assert done.result["variables"] == ONE_THREAD and done.result["oom_score"] in (500, None)
+
+
+def test_libraries_that_are_loaded_are_held_to_one_thread() -> None:
+    import torch
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    threadpool_limits(2)
+    torch.set_num_threads(2)
+    hold_to_one_thread()
+    assert {pool["num_threads"] for pool in threadpool_info()} == {1} and torch.get_num_threads() == 1
 
 
 def test_peak_memory_is_that_of_the_task() -> None:
@@ -104,12 +105,17 @@ def test_tasks_that_want_the_gpu_take_turns(tmp_path: Path, monkeypatch: pytest.
     seen = {i: result for i, result in done.items() if result is not None}
     assert [seen[i][0] for i in range(6)] == ["7", "", "7", "", "7", ""]
     on_gpu = sorted(seen[i][1:] for i in (0, 2, 4))
-    assert all(before[1] <= after[0] for before, after in zip(on_gpu, on_gpu[1:], strict=False))
+    assert all(before[1] <= after[0] for before, after in pairwise(on_gpu))
 
 
-def test_places_on_gpus_are_dealt_round() -> None:
-    shift = local_module._Shift(3, ["0", "1"] * 2)
-    assert shift._free_place() == "0"
+def test_gpus_are_those_that_this_process_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    assert local_module.visible_gpus() == ["0", "1"]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "3, 5")
+    assert local_module.visible_gpus() == ["3", "5"]
 
 
 def test_where_there_is_no_gpu_all_workers_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,8 +135,9 @@ def test_what_cannot_be_sent_is_said() -> None:
 
 def test_notes_reach_the_user_and_other_warnings_do_not(capfd: pytest.CaptureFixture[str]) -> None:
     (done,) = Local(1).run(works.warns, [4])
-    assert done.result == 4
-    assert capfd.readouterr().err == "note: a channel is constant\n"
+    said = capfd.readouterr()
+    assert done.result == 4 and said.out == ""
+    assert sorted(said.err.splitlines()) == ["a library talks", "note: a channel is constant"]
 
 
 def test_progress_counts_what_has_ended() -> None:
@@ -154,11 +161,7 @@ def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: 
         [sys.executable, "-c", script, str(tmp_path)], env=os.environ | {"PYTHONPATH": paths}, stderr=subprocess.DEVNULL
     )
     try:
-        by = time.monotonic() + 60
-        while not (tmp_path / "here").exists():
-            assert time.monotonic() < by and owner.poll() is None
-            time.sleep(0.02)
-        pids = [int(pid) for pid in (tmp_path / "here").read_text().split()]
+        pids = [int(pid) for pid in said_by(tmp_path / "here").split()]
         assert all(map(is_there, pids))
         owner.send_signal(number)
         assert owner.wait(10) != 0
@@ -178,5 +181,8 @@ def test_left_early_no_worker_stays() -> None:
 
 def test_chosen_by_name() -> None:
     assert engine_of("local", 3) == Local(3)
+    assert engine_of("local") == Local(local_module.n_cores())
+    with pytest.raises(SettingError, match="add --engine ray"):
+        engine_of("local", ray_address="host:6379")
     with pytest.raises(SettingError, match="1 or more"):
         Local(0)

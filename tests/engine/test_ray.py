@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -12,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.engine import works
 
 from rondo.engine.choose import engine_of
 from rondo.engine.local import Local
 from rondo.engine.ray import OnRay
+from rondo.engine.threads import ONE_THREAD
 from rondo.errors import MissingExtraError, SettingError
+from tests.engine import works
+from tests.engine.processes import gone_within, said_by
 
 has_ray = importlib.util.find_spec("ray") is not None
 needs_ray = [
@@ -40,8 +45,6 @@ class TestOnRay:
     @pytest.fixture(scope="class", autouse=True)
     def one_ray(self) -> Iterator[Any]:
         """One Ray for all tests of the class: to start it takes longer than they do."""
-        import os
-
         import ray
 
         os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
@@ -69,18 +72,73 @@ class TestOnRay:
         (done,) = OnRay().run(works.surroundings, [0])
         assert done.result is not None
         assert set(done.result["threads"]) == {1} and done.result["torch"] == 1 and done.result["cuda"] == ""
+        assert done.result["variables"] == ONE_THREAD
 
-    def test_what_cannot_be_sent_is_said(self) -> None:
-        (done,) = OnRay().run(works.gives_what_cannot_be_sent, [0])
-        assert done.result is None or callable(done.result)  # Ray's own pickle sends even this
+    def test_work_without_a_name_is_refused(self) -> None:
         with pytest.raises(SettingError, match="top of a module"):
             list(OnRay().run(lambda task: task, [0]))
 
     def test_time_and_memory_are_measured_there(self) -> None:
-        done = {one.index: one.peak_mb for one in OnRay(n_workers=1).run(works.holds, [1, 300])}
-        assert done[1] > 300 > done[0]
+        done = {one.index: one for one in OnRay().run(works.holds, [1, 300, 1])}
+        assert done[1].peak_mb > done[0].peak_mb + 200 and done[1].peak_mb > done[2].peak_mb + 200
+        assert done[1].seconds > 0 and done[1].cpu_seconds > 0
+
+    def test_left_early_nothing_goes_on(self, tmp_path: Path) -> None:
+        run = OnRay().run(works.sleeps, [works.Note(tmp_path, name) for name in ("now", "here")])
+        next(run)
+        pid = int(said_by(tmp_path / "here"))
+        run.close()  # type: ignore[attr-defined]
+        assert gone_within([pid], 10)
 
     def test_progress_counts_what_has_ended(self) -> None:
         told: list[tuple[str, int, int]] = []
         list(OnRay().run(works.ten_times, [1, 4], lambda *said: told.append(said)))
         assert told == [("tasks", 0, 2), ("tasks", 1, 2), ("tasks", 2, 2)]
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def wait_for(port: int, head: subprocess.Popen[bytes]) -> None:
+    by = time.monotonic() + 60
+    while head.poll() is None and time.monotonic() < by:
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.1)
+    raise AssertionError("the cluster did not start")
+
+
+class TestStarted:
+    pytestmark = needs_ray
+
+    def test_embedded_it_lives_as_long_as_the_run(self) -> None:
+        import ray
+
+        listening = signal.getsignal(signal.SIGTERM)
+        run = OnRay(n_workers=1).run(works.process_of, [0])
+        (done,) = run
+        assert done.result is not None and gone_within([done.result], 10)
+        assert not ray.is_initialized() and signal.getsignal(signal.SIGTERM) == listening
+
+    def test_by_address(self) -> None:
+        command = [sys.executable, "-c", "import sys; from ray.scripts.scripts import main; sys.exit(main())", "start"]
+        port = free_port()
+        head = subprocess.Popen(
+            [*command, "--head", f"--port={port}", "--num-cpus=1", "--include-dashboard=false", "--block"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env=os.environ | {"RAY_USAGE_STATS_ENABLED": "0"},
+        )
+        try:
+            wait_for(port, head)
+            done = {one.index: one.result for one in OnRay(f"127.0.0.1:{port}").run(works.ten_times, [1, 4])}
+            assert done == {0: 10, 1: 40} and head.poll() is None
+        finally:
+            head.terminate()
+            head.wait(30)
+
+    def test_where_nobody_answers_one_line_says_so(self) -> None:
+        with pytest.raises(SettingError, match=r"no Ray cluster answers at '127.0.0.1:1'"):
+            list(OnRay("127.0.0.1:1").run(works.ten_times, [1]))

@@ -9,7 +9,9 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from rondo.engine.threads import ONE_THREAD
 from rondo.errors import RecordingError
 
 
@@ -58,6 +60,14 @@ def sleeps_beside_a_child(note: Note) -> None:
     time.sleep(60)
 
 
+def sleeps(note: Note) -> None:
+    """Until it is ended; with the name `now` it does not sleep at all."""
+    if note.name != "now":
+        note.path.with_suffix(".part").write_text(str(os.getpid()))
+        note.path.with_suffix(".part").rename(note.path)
+        time.sleep(60)
+
+
 def dies_beside_a_child(note: Note) -> None:
     """The child holds what it has inherited, as a process that a method has forked does."""
     if (child := os.fork()) == 0:
@@ -67,15 +77,17 @@ def dies_beside_a_child(note: Note) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def surroundings(_: object) -> dict[str, object]:
+def surroundings(_: object) -> dict[str, Any]:
     import torch
     from threadpoolctl import threadpool_info
 
+    spared_last = Path("/proc/self/oom_score_adj")
     return {
+        "variables": {name: os.environ.get(name) for name in ONE_THREAD},
+        "oom_score": int(spared_last.read_text()) if spared_last.exists() else None,
         "threads": [pool["num_threads"] for pool in threadpool_info()],
         "torch": torch.get_num_threads(),
         "cuda": os.environ.get("CUDA_VISIBLE_DEVICES"),
-        "pid": os.getpid(),
     }
 
 
@@ -99,6 +111,7 @@ def warns(number: int) -> int:
 
     from rondo.errors import RondoWarning
 
+    sys.stdout.write("a library talks\n")
     warnings.warn("a channel is constant", RondoWarning, stacklevel=1)
     warnings.warn("nobody cares", DeprecationWarning, stacklevel=1)
     return number

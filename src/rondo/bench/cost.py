@@ -18,6 +18,7 @@ from rondo.data.sources.read import find_copy
 
 # Seconds of Rondo on one core: once, and for each window (benchmarks/bench_scale.py, docs/motifs.md).
 _RONDO = {"default": (0.2, 2e-4), "paper": (10.0, 0.04)}
+_PER_WINDOW = 2e-3  # seconds of a baseline that does not say: DenStream, DBSTREAM
 _AT_LEAST = 0.05  # seconds: what reading and scoring take
 
 
@@ -48,7 +49,8 @@ class Costs:
 
     def seconds(self, task: Task) -> float:
         """Of one task on one core, about."""
-        sizes = [self._size(task, recording) for recording in (*task.recordings, *task.learned_from)]
+        recordings = dict.fromkeys((*task.recordings, *task.learned_from))
+        sizes = [self._size(task, recording) for recording in recordings]
         n_frames = sum(frames for frames, _ in sizes)
         for data_set in (task.set_name, ""):
             rate = self._per_frame.get((task.method_name, data_set))
@@ -65,14 +67,15 @@ class Costs:
 
 
 def _unseen(task: Task, n_frames: int, n_channels: int) -> float:
+    n_windows = n_frames / (task.of_set.step if isinstance(task.of_set.step, int) else 20)
     if task.method.clock:
         return 0.0
     if task.method.baseline:
         baseline = baseline_for(task.method, task.set_name, task.of_set)
-        return estimated_seconds(baseline, n_frames, n_channels) or 0.0
+        said = estimated_seconds(baseline, n_frames, n_channels)
+        return _PER_WINDOW * n_windows if said is None else said
     once, per_window = _RONDO["default" if task.method.preset == "default" else "paper"]
-    step = task.of_set.step if isinstance(task.of_set.step, int) else 20
-    return once * len(task.recordings) + per_window * n_frames / step
+    return once * len(task.recordings) + per_window * n_windows
 
 
 @cache

@@ -101,6 +101,7 @@ def plan(
             notes.append(f"{name} is left out: {error}")
             continue
         found += every
+        notes += _other_counts(name, len(every))
         ids = chosen_ids(every, choice)
         for method_name in names:
             method = experiment.methods[method_name]
@@ -171,7 +172,10 @@ class _OneMethod:
             source,
             self.device,
             self.mantis,
-            self.device != "cpu" and trains_networks(self.config),
+            # Asked for by name it must be seen, whatever is trained; else it is left to those whom it helps.
+            "encoder" in self.config
+            if self.device == "cuda"
+            else self.device == "auto" and trains_networks(self.config),
         )
 
 
@@ -187,6 +191,17 @@ def set_name(given: str, sets: Mapping[str, SetSpec]) -> str:
 def chosen_ids(ids: tuple[str, ...], choice: Choice) -> tuple[str, ...]:
     """Which recordings of a set are run."""
     return tuple(id for id in ids if not choice.recordings or id in choice.recordings)[: choice.limit]
+
+
+def _other_counts(data_set: str, n_recordings: int) -> list[str]:
+    """A copy that is not what the paper had makes rows that cannot be compared with its own."""
+    known = next((own for own in DATA_SETS if own.name == data_set), None)
+    if known is None or known.n_recordings == n_recordings:
+        return []
+    return [
+        f"{data_set} has {n_recordings} recordings here, expected {known.n_recordings}; rows are not those of the whole "
+        f"set (`rondo datasets verify {data_set}` says more)"
+    ]
 
 
 def _refuse_unknown(given: Sequence[str], known: Sequence[str], what: str) -> None:

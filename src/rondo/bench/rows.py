@@ -46,7 +46,7 @@ class Row:
     scores: Mapping[str, float | None] = field(default_factory=dict)  # of `rondo.metrics`, and of the protocol
     clock: Mapping[str, float] = field(default_factory=dict)  # the control at as many segments
     counts: Mapping[str, int] = field(default_factory=dict)  # frames, channels, segments predicted and true
-    details: Mapping[str, Any] = field(default_factory=dict)  # runs of labels, for figures
+    details: Mapping[str, Any] = field(default_factory=dict)  # runs of labels, for figures; what the method warned of
     config: Mapping[str, Any] = field(default_factory=dict)  # as it was in effect
     versions: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0

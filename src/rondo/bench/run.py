@@ -61,16 +61,16 @@ def pending(plan: Plan, rows: Sequence[Row], retry: bool = False) -> Pending:
 def run(left: Pending, store: RowStore, engine: Engine, told: Callable[[Told], None]) -> int:
     """Run what is left and write its rows as they come; how many of them failed."""
     began, n_done, n_failed, seconds_done = time.monotonic(), 0, 0, 0.0
+    seconds_in_all, n_total = sum(left.seconds), left.n_missing
     for done in engine.run(work, left.tasks):
         task = left.tasks[done.index]
         rows = rows_of(task, done)
         store.add(rows)
         seconds_done += left.seconds[done.index]
-        to_do = sum(left.seconds) - seconds_done
-        left_s = (time.monotonic() - began) * to_do / seconds_done
+        left_s = (time.monotonic() - began) * (seconds_in_all - seconds_done) / seconds_done
         for row in rows:
             n_done, n_failed = n_done + 1, n_failed + (not row.is_ok)
-            told(Told(row, n_done, left.n_missing, left_s))
+            told(Told(row, n_done, n_total, left_s))
     return n_failed
 
 
@@ -105,7 +105,7 @@ def rows_of(task: Task, done: Done[Outcomes]) -> list[Row]:
                 scores=own.scores,
                 clock=own.clock,
                 counts=own.counts,
-                details=own.details,
+                details=dict(own.details) | ({"notes": list(outcomes.notes)} if outcomes.notes else {}),
                 config=outcomes.config,
                 versions=outcomes.versions,
                 seconds=outcomes.seconds * share,

@@ -123,13 +123,13 @@ def _part(rows: Sequence[Row], data_set: str, methods: Sequence[str], experiment
             continue
         current = _with_last_settings(own)
         if len(current) < len(own):
-            notes.append(f"{len(own) - len(current)} rows of {method} were made with other settings and are left out")
+            notes.append(f"{_rows(len(own) - len(current))} of {method} made with other settings left out")
         failed = [row for row in current if not row.is_ok]
         if failed:
-            notes.append(f"{method} failed in {len(failed)} rows ({failed[0].error})")
+            notes.append(f"{method} failed in {_rows(len(failed))} ({failed[0].error})")
         runs, left_out = _whole_seeds([row for row in current if row.is_ok])
         if left_out:
-            notes.append(f"{method}: seeds {', '.join(map(str, left_out))} are not complete and are left out")
+            notes.append(f"{method}: not complete and left out: seed {', '.join(map(str, left_out))}")
         if runs:
             found[method] = runs
     covered = {method: set.intersection(*(set(own) for own in runs.values())) for method, runs in found.items()}
@@ -143,6 +143,10 @@ def _part(rows: Sequence[Row], data_set: str, methods: Sequence[str], experiment
         for method, runs in found.items()
     }
     return _Part(data_set, kept if everywhere else {}, tuple(everywhere), tuple(notes))
+
+
+def _rows(count: int) -> str:
+    return f"{count} row" if count == 1 else f"{count} rows"
 
 
 def _with_last_settings(rows: Sequence[Row]) -> list[Row]:

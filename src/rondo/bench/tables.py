@@ -45,6 +45,8 @@ def markdown(summary: Summary) -> str:
         reference = tests[0][1][0].reference
         parts.append(f"\n### {reference} against the others\n\n{_ABOUT_TESTS.format(reference=reference)}\n")
         parts.append("\n".join(_markdown_tests(tests)))
+        if summary.experiment.protocol == "transfer":
+            parts.append("\nPairs that share a target are not independent: take their p with care.")
     return "\n".join(parts) + "\n"
 
 

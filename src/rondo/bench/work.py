@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +23,7 @@ from rondo.metrics import evaluate, evaluate_continual
 from rondo.provenance import provenance_of
 from rondo.training.device import resolve_device
 
+_MOST_NOTES = 10
 STAGES = ("old_20", "h_40", "h_60", "h_80", "h_100", "old_100", "forgetting")
 
 
@@ -45,15 +47,19 @@ class Outcomes:
     versions: Mapping[str, str]
     seconds: float
     cpu_seconds: float
+    notes: tuple[str, ...] = ()  # what the method warned of
 
 
 def work(task: Task) -> Outcomes:
     """Run a task; time is that of the method alone, without reading and scoring."""
     ids = tuple(dict.fromkeys((*task.learned_from, *task.recordings)))
     data = read_some(task.data_set, task.data, ids, task.of_set)
-    watch = Stopwatch()
-    labels, extras, details = _run(task, data)
-    seconds, cpu_seconds = watch.seconds, watch.cpu_seconds
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        watch = Stopwatch()
+        labels, extras, details = _run(task, data)
+        seconds, cpu_seconds = watch.seconds, watch.cpu_seconds
+    notes = list(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))[:_MOST_NOTES]
     rows = []
     for recording in (recording for recording in data.recordings if recording.id in task.recordings):
         truth = data.annotations[recording.id].classes
@@ -74,7 +80,7 @@ def work(task: Task) -> Outcomes:
         config |= {"seed": task.seed, "device": str(resolve_device(task.device))}
     provenance = provenance_of([])
     versions = {"python": str(provenance["python"])} | dict(provenance["packages"])
-    return Outcomes(tuple(rows), config, versions, seconds, cpu_seconds)
+    return Outcomes(tuple(rows), config, versions, seconds, cpu_seconds, tuple(notes))
 
 
 Extras = dict[str, dict[str, float | None]]

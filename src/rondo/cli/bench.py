@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rondo.cli import options
+from rondo.cli.verbosity import is_quiet
 from rondo.errors import OutputError, SettingError
 
 if TYPE_CHECKING:
     from rondo.bench.plan import Plan
     from rondo.bench.run import Pending, Told
+    from rondo.bench.spec import SetSpec
 
 app = typer.Typer(help="Every experiment of the paper, resumable, beside the published numbers.")
 app.callback(invoke_without_command=True)(options.help_without_command)
@@ -60,7 +62,10 @@ def run(
     workers: Annotated[
         int | None, typer.Option("--workers", metavar="N", min=1, help="Tasks at a time; as many as cores.")
     ] = None,
-    address: Annotated[str | None, typer.Option("--address", metavar="HOST", help="Of a Ray cluster.")] = None,
+    ray_address: Annotated[
+        str | None, typer.Option("--ray-address", metavar="HOST:PORT", help="Of a cluster; else Ray on this machine.")
+    ] = None,
+    per_gpu: Annotated[int, typer.Option("--per-gpu", metavar="N", min=1, help="Tasks that share one GPU.")] = 1,
     data: DataDir = None,
     sets: Sets = None,
     mantis: Annotated[
@@ -68,7 +73,10 @@ def run(
     ] = "",
     device: options.Device = None,
 ) -> None:
-    """Run what is missing of an experiment, one row per method, recording and seed."""
+    """Run what is missing of an experiment, one row per method, recording and seed.
+
+    Example: rondo bench run static --datasets mocap --methods rondo,ticc --data data --out bench
+    """
     from rondo.bench.plan import Choice, plan
     from rondo.bench.rows import FILE, open_rows, read_rows
     from rondo.bench.run import pending
@@ -94,7 +102,7 @@ def run(
         there = read_rows(out) if (out / FILE).is_file() else []
         _say_plan(planned, pending(planned, there, retry), workers or os.cpu_count() or 1)
         return
-    runner = engine_of(engine, workers, address)
+    runner = engine_of(engine, workers, ray_address, per_gpu)
     with open_rows(out.absolute()) as store:
         left = pending(planned, store.rows, retry)
         print(_state(left, retry), file=sys.stderr)
@@ -118,7 +126,10 @@ def table(
     ] = None,
     sets: Sets = None,
 ) -> None:
-    """Print the table of an experiment, the paper's values beside ours."""
+    """Print the table of an experiment, the paper's values beside ours.
+
+    Example: rondo bench table static --out bench
+    """
     from rondo.bench.rows import read_rows
     from rondo.bench.spec import read_data_sets, read_experiment
     from rondo.bench.summary import summarise
@@ -127,7 +138,7 @@ def table(
     if format not in FORMATS:
         raise SettingError(f"--format must be {', '.join(FORMATS)}, got '{format}'")
     spec, known = read_experiment(experiment), read_data_sets(sets)
-    summary = summarise(read_rows(out), spec, known, _listed(datasets), _listed(methods), against)
+    summary = summarise(read_rows(out), spec, known, _set_names(datasets, known), _listed(methods), against)
     print(FORMATS[format](summary), end="")
 
 
@@ -144,7 +155,10 @@ def figure(
     only: Annotated[str | None, typer.Option("--only", metavar="A,B", help="Recordings of the segmentation.")] = None,
     sets: Sets = None,
 ) -> None:
-    """Draw a figure from the rows."""
+    """Draw a figure from the rows.
+
+    Example: rondo bench figure scores scores.png --out bench
+    """
     from rondo.bench.figures import FIGURES, draw
     from rondo.bench.rows import read_rows
     from rondo.bench.spec import read_data_sets, read_experiment
@@ -152,7 +166,9 @@ def figure(
     if kind not in FIGURES:
         raise SettingError(f"the figure must be {', '.join(FIGURES)}, got '{kind}'")
     spec = read_experiment(experiment or FIGURES[kind])
-    draw(kind, file, read_rows(out), spec, read_data_sets(sets), _listed(datasets), _listed(methods), _listed(only))
+    known = read_data_sets(sets)
+    chosen = _set_names(datasets, known)
+    draw(kind, file, read_rows(out), spec, known, chosen, _listed(methods), _listed(only))
     print(f"{file}")
 
 
@@ -161,7 +177,10 @@ def rows(
     out: OutDir = Path("bench"),
     failed: Annotated[bool, typer.Option("--failed", metavar="", help="Only those that failed.")] = False,
 ) -> None:
-    """Print the rows as CSV."""
+    """Print the rows as CSV.
+
+    Example: rondo bench rows --failed --out bench
+    """
     from rondo.bench.rows import read_rows, to_csv
 
     print(to_csv([row for row in read_rows(out) if not (failed and row.is_ok)]), end="")
@@ -171,7 +190,10 @@ def rows(
 def show(
     experiment: Annotated[str, typer.Argument(metavar="NAME", help="An experiment, or data_sets.")],
 ) -> None:
-    """Print the file of an experiment, to read or to copy and change."""
+    """Print the file of an experiment, to read or to copy and change.
+
+    Example: rondo bench show static
+    """
     from rondo.bench.spec import read_experiment, text_of
 
     if experiment != "data_sets":
@@ -184,6 +206,13 @@ def show(
 
 def _listed(given: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in (given or "").split(",") if part.strip())
+
+
+def _set_names(given: str | None, known: Mapping[str, SetSpec]) -> tuple[str, ...]:
+    """Data sets by the names that rows have, whatever way they were written."""
+    from rondo.bench.plan import set_name
+
+    return tuple(Path(set_name(name, known)).name for name in _listed(given))
 
 
 def _absolute(path: Path | None) -> Path | None:
@@ -222,7 +251,7 @@ def _teller() -> Callable[[Told], None]:
         from rondo.baselines.cost import in_words
 
         now, key = time.monotonic(), told.row.key
-        if told.row.is_ok and now - last < _BETWEEN_LINES_S and told.n_done < told.n_total:
+        if told.row.is_ok and (is_quiet() or (now - last < _BETWEEN_LINES_S and told.n_done < told.n_total)):
             return
         last = now
         source = f"{key.source} -> " if key.source else ""

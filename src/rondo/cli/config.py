@@ -22,7 +22,10 @@ def show(
     set_: options.Settings = None,
     json: options.Json = False,
 ) -> None:
-    """Print every setting as TOML, each with the source of its default."""
+    """Print every setting as TOML, each with the source of its default.
+
+    Example: rondo config show --preset paper
+    """
     from rondo.settings import to_toml
 
     settings = options.resolve_settings(preset, config, set_)
@@ -40,7 +43,10 @@ def init(
     preset: options.Preset = "default",
     set_: options.Settings = None,
 ) -> None:
-    """Write all settings to a TOML file for `rondo discover --config`."""
+    """Write all settings to a TOML file for `rondo discover --config`.
+
+    Example: rondo config init rondo.toml --set units.dimension=3
+    """
     from rondo.settings import to_toml
 
     text = to_toml(options.resolve_settings(preset, None, set_))

@@ -31,7 +31,10 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="As `rondo datasets li
 
 @app.command("list")
 def list_(data: DataDir = None, json: options.Json = False) -> None:
-    """List the data sets, their size, and whether a copy is at hand."""
+    """List the data sets, their size, and whether a copy is at hand.
+
+    Example: rondo datasets list --data data
+    """
     from rondo.data.sources.catalogue import DATA_SETS
     from rondo.data.sources.read import data_directory, local_copy
 
@@ -55,7 +58,10 @@ def info(
     data: DataDir = None,
     json: options.Json = False,
 ) -> None:
-    """Show one data set, and count the local copy if there is one."""
+    """Show one data set, and count the local copy if there is one.
+
+    Example: rondo datasets info mocap --data data
+    """
     from rondo.data.sources.catalogue import find_data_set
     from rondo.data.sources.read import data_directory, local_copy
 
@@ -82,7 +88,10 @@ def info(
 
 @app.command()
 def verify(name: Name, data: DataDir = None, json: options.Json = False) -> None:
-    """Hold a copy against the paper: counts, and what a constant prediction scores; exit code 1 where they differ."""
+    """Hold a copy against the paper: counts, and what a constant prediction scores; exit code 1 where they differ.
+
+    Example: rondo datasets verify mocap --data data
+    """
     import numpy as np
 
     from rondo.data.sources.read import find_copy
@@ -130,7 +139,10 @@ def download(
         typer.Option("--accept-licence", metavar="", help="Accept the licence that is shown, without being asked."),
     ] = False,
 ) -> None:
-    """Get a data set from its official address; stopped and started again, it goes on where it was."""
+    """Get a data set from its official address; stopped and started again, it goes on where it was.
+
+    Example: rondo datasets download mocap --data data
+    """
     from rondo.data.sources.catalogue import find_data_set, folders_of
     from rondo.data.sources.download import download as fetch_all
     from rondo.data.sources.offers import offers

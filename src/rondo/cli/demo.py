@@ -18,7 +18,10 @@ def demo(
     device: options.Device = None,
     json: options.Json = False,
 ) -> None:
-    """Plant a stream with known units and motifs, discover them without the truth, score, and write a report."""
+    """Plant a stream with known units and motifs, discover them without the truth, score, and write a report.
+
+    Example: rondo demo --out rondo-demo
+    """
     from rondo.cli.discover import run_of
     from rondo.data.synthetic import plant
     from rondo.metrics import evaluate

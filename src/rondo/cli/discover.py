@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.findings import fit_sentence, found_sentence, recurrence_sentence
+from rondo.cli.findings import fit_sentence, found_sentence, in_kept_units, merged_sentence, recurrence_sentence
 from rondo.cli.methods import OWN_VOCABULARIES, Given, check_method, finder, refuse_idle
 from rondo.cli.progress import progress
+from rondo.cli.verbosity import detail
 
 if TYPE_CHECKING:
     from rondo.cli.methods import Find, WriteModels
@@ -37,16 +38,11 @@ def discover(
             metavar="NAME",
             help="rondo (default); a baseline: autoplait, ticc, time2state, e2usd, compile, clap, denstream, dbstream, "
             "hmm, kmeans, hdbscan; or clock (the data-blind control).",
+            autocompletion=options.completing(*options.METHODS),
         ),
     ] = "rondo",
-    window: Annotated[
-        str | None,
-        typer.Option("--window", metavar="LENGTH", help="auto (default), frames (256) or a time (2s, 500ms)."),
-    ] = None,
-    step: Annotated[
-        str | None,
-        typer.Option("--step", metavar="LENGTH", help="auto (default: a quarter of the window), frames or a time."),
-    ] = None,
+    window: options.Window = None,
+    step: options.Step = None,
     per_recording: Annotated[
         bool,
         typer.Option("--per-recording", metavar="", help="A vocabulary for each recording, as in the paper."),
@@ -57,7 +53,12 @@ def discover(
     ] = None,
     encoder: Annotated[
         str | None,
-        typer.Option("--encoder", metavar="NAME", help="summary_stats (default), ts2vec, time_mae or mantis."),
+        typer.Option(
+            "--encoder",
+            metavar="NAME",
+            help="summary_stats (default), ts2vec, time_mae or mantis.",
+            autocompletion=options.completing(*options.ENCODERS),
+        ),
     ] = None,
     rate: options.Rate = None,
     key: options.Key = None,
@@ -69,7 +70,10 @@ def discover(
     device: options.Device = None,
     json: options.Json = False,
 ) -> None:
-    """Find units and motifs in recordings and write a run folder: labels, segments, model and report."""
+    """Find units and motifs in recordings and write a run folder: labels, segments, model and report.
+
+    Example: rondo discover walk.csv --rate 100 --out run
+    """
     check_method(method)
     if method == "rondo":
         refuse_idle({"--states": states}, "--method rondo")
@@ -100,6 +104,8 @@ def read_all(
 
     files = find_recordings(paths)
     read = [read_recording(path, rate=rate, key=key, label_columns=label_columns or ()) for path in files]
+    for path, recording in zip(files, read, strict=True):
+        detail(f"{path}: {recording!r}, channels {', '.join(recording.channels)}")
     return read, {recording.id: str(path) for recording, path in zip(read, files, strict=True)}
 
 
@@ -112,12 +118,14 @@ def _rondo_run(
 ) -> tuple[Run, WriteModels]:
     from rondo.model import Rondo
 
+    _say_cost(settings, recordings, per_recording)
     groups = [[recording] for recording in recordings] if per_recording else [recordings]
     models: list[Rondo] = []
     labellings: list[Labelling] = []
     for group in groups:
         told = _named(tell, group[0]) if per_recording else tell
         model = Rondo.from_config(settings).fit(group, progress=told)
+        detail(f"window {model.window_length_frames_} frames, step {model.step_frames_}, seed {model.config_.seed}")
         models.append(model)
         labellings += model.predict(group)
 
@@ -129,6 +137,19 @@ def _rondo_run(
         return None
 
     return run_of(models, recordings, sources, labellings, per_recording=per_recording), write_models
+
+
+def _say_cost(settings: RondoConfig, recordings: list[Recording], per_recording: bool) -> None:
+    """Before anything that takes more than a minute."""
+    from rondo.cost import WORTH_SAYING_S, cost_of_fit, expected_window_and_step
+
+    sizes = [recording.n_frames for recording in recordings]
+    length, step = expected_window_and_step(settings.windows, recordings)
+    cost = cost_of_fit(settings, sizes, recordings[0].n_channels, length, step, per_recording=per_recording)
+    if cost.seconds is None or cost.seconds > WORTH_SAYING_S:
+        print(f"note: this will take {cost.sentence()}", file=sys.stderr)
+    else:
+        detail(f"this will take {cost.sentence()}")
 
 
 def run_of(
@@ -165,13 +186,15 @@ def _words(model: Rondo) -> Words:
     from rondo.report.run import Words
 
     tree = model.unit_model_.tree
-    advised = tree.kept_at(tree.best)
+    advised, kept = tree.kept_at(tree.best), model.edits_.kept
+    taken_for = {id: kept("unit", advised[id]) for id in model.unit_model_.ids if kept("unit", id) == id}
     return Words(
-        {id: "" if advised[id] == id else f"u{advised[id]}" for id in model.unit_model_.ids},
-        {id: model.motif_model_.composition(id) for id in model.motif_model_.ids},
+        {id: "" if other == id else f"u{other}" for id, other in taken_for.items()},
+        {id: in_kept_units(model.motif_model_.composition(id), model.edits_) for id in model.motif_model_.ids},
         {**model.unit_model_.curves, **{f"motifs.{name}": curve for name, curve in model.motif_model_.curves.items()}},
         [asdict(step) | {"advised": number < tree.best} for number, step in enumerate(tree.steps)],
         model.evidence_,
+        model.edits_,
     )
 
 
@@ -183,6 +206,7 @@ def _findings(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
         found.append(_NOT_ASKED)
     elif not any(model.motif_model_.composed for model in models):
         found.append(_FLAT)
+    found += [sentence for model in models if (sentence := merged_sentence(model.edits_))]
     if len(models) > 1:
         found.append(OWN_VOCABULARIES)
         lengths = sorted({model.window_length_frames_ for model in models})

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rondo.motifs.evidence import Entries, Evidence
+    from rondo.vocabulary.edits import Edits
+    from rondo.vocabulary.vocabulary import Level
 
 _NOT_TESTED = "Whether anything recurs more than chance would have it was not tested."
 
@@ -63,6 +66,29 @@ def recurrence_sentence(each: Sequence[Evidence], n_surrogates: int, is_foreign:
         f"It recurs more than chance would have it{where} (p = {evidence.p:.2g}, {n_surrogates} surrogates): "
         f"{_recurring(evidence.units)} units and {_recurring(evidence.motifs)} motifs pass on their own."
     )
+
+
+def merged_sentence(edits: Edits) -> str:
+    """Which entries count as others because people have said so; "" where none does."""
+    from rondo.vocabulary.names import EntryId
+
+    levels: tuple[Level, ...] = ("unit", "motif")
+    parts = [
+        f"{', '.join(EntryId(level, other).short for other in edits.absorbed(level, id))} as {EntryId(level, id).short}"
+        for level in levels
+        for id in edits.groups(level)
+    ]
+    return f"Merged by hand, and not tested as one: {'; '.join(parts)}." if parts else ""
+
+
+def in_kept_units(composition: str, edits: Edits) -> str:
+    """What a motif is made of, in the units that are kept.
+
+    >>> from rondo.vocabulary.edits import Edits
+    >>> in_kept_units("u6 (u5 u4)×2-4 [u3]", Edits().merged(["u3", "u5"]))
+    'u6 (u3 u4)×2-4 [u3]'
+    """
+    return re.sub(r"\bu(\d+)\b", lambda found: f"u{edits.kept('unit', int(found[1]))}", composition)
 
 
 def _recurring(entries: Entries) -> str:

@@ -48,11 +48,13 @@ def label(
 
     With --stream, recordings are read anew with what a stream that began with this model has learned since. The labels
     that it has issued stay issued.
+
+    Example: rondo label run day2.csv --rate 100 --out run2
     """
     from rondo.artifact import load
     from rondo.baselines.keeping import is_baseline
     from rondo.continual.checkpoint import fingerprint
-    from rondo.live.session import grown_stream
+    from rondo.live.session import checkpoint_folder, edits_with, grown_stream
     from rondo.model import Rondo
     from rondo.report.run import check_free, write_run
     from rondo.units.fit_profile import FitProfile
@@ -68,6 +70,7 @@ def label(
     fitted = Rondo.load(folder)
     if stream is not None:
         fitted.stream_ = grown_stream(fitted, fingerprint(folder), stream)
+        fitted.edits_ = edits_with(fitted, checkpoint_folder(stream))
     profile = FitProfile.from_json(fitted.provenance_.get("fit_profile"), model)
     chosen = {"seed": seed, "device": device}
     fitted.set_params(**{name: value for name, value in chosen.items() if value is not None}).resolved_config()

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import threading
+import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,9 +15,27 @@ from typing import Any, NoReturn
 
 import typer
 
-from rondo.cli import bench, config, datasets, demo, discover, evaluate, label, report, stream
+from rondo.cli import (
+    bench,
+    compare,
+    config,
+    datasets,
+    demo,
+    discover,
+    evaluate,
+    export,
+    label,
+    merge,
+    name,
+    report,
+    stability,
+    stream,
+    suggest,
+    usage,
+)
 from rondo.cli.options import help_without_command
-from rondo.errors import RondoError, RondoWarning
+from rondo.cli.verbosity import Verbosity, global_first, is_verbose, set_verbosity
+from rondo.errors import RondoError, RondoWarning, SettingError
 
 # More BLAS threads than cores, one pool per library, have cost a factor of fifteen; stages are small. No command
 # has loaded numpy yet: each imports what it needs when it runs.
@@ -26,18 +45,33 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 # Newer versions of typer carry a click of their own: what a user typed wrong is known only by this base class.
 _UsageError: type[Any] = typer.BadParameter.__mro__[1]
 
+_EPILOG = (
+    "Example: rondo discover walk.csv --rate 100 --out run\n\n"
+    "Exit codes: 0 done; 1 what was compared differs (datasets verify), or a fault of ours; 2 bad input or setting, "
+    "with one line that says what to do; 130 interrupted (143: asked to end). Nothing half-written is left behind."
+)
+
 app = typer.Typer(
     name="rondo",
     help="Find what recurs in long, unlabelled sensor recordings: units, motifs, and where each occurs.",
+    epilog=_EPILOG,
     add_completion=True,
     pretty_exceptions_enable=False,
 )
 app.command("demo")(demo.demo)
+app.command("suggest")(suggest.suggest)
 app.command("discover")(discover.discover)
 app.command("label")(label.label)
 app.command("stream")(stream.stream)
+app.command("stability")(stability.stability)
+app.command("usage")(usage.usage)
 app.command("evaluate")(evaluate.evaluate)
+app.command("compare")(compare.compare)
+app.command("name")(name.name)
+app.command("merge")(merge.merge)
+app.command("split")(merge.split)
 app.command("report")(report.report)
+app.command("export")(export.export)
 app.add_typer(bench.app, name="bench")
 app.add_typer(config.app, name="config")
 app.add_typer(datasets.app, name="datasets")
@@ -47,7 +81,16 @@ app.add_typer(datasets.app, name="datasets")
 def _root(
     context: typer.Context,
     version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True, metavar=""),
+    quiet: bool = typer.Option(
+        False, "--quiet", help="No progress: only the result, notes on the data, and errors.", metavar=""
+    ),
+    verbose: bool = typer.Option(
+        False, "--verbose", help="Details too: files, settings, time of each stage, where an error began.", metavar=""
+    ),
 ) -> None:
+    if quiet and verbose:
+        raise SettingError("--quiet and --verbose contradict each other; give one")
+    set_verbosity(Verbosity.QUIET if quiet else Verbosity.VERBOSE if verbose else Verbosity.NORMAL)
     if version:
         from rondo.provenance import rondo_version
 
@@ -65,10 +108,12 @@ class _Stopped(BaseException):
 
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Entry point of the `rondo` command."""
+    set_verbosity(Verbosity.NORMAL)
     try:
         with _stoppable(), warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            code = app(args=arguments, prog_name="rondo", standalone_mode=False)
+            given = global_first(sys.argv[1:] if arguments is None else arguments)
+            code = app(args=given, prog_name="rondo", standalone_mode=False)
             sys.stdout.flush()  # now, where a full disk or a closed pipe can still be told
     except RondoError as error:
         _fail(str(error))
@@ -91,6 +136,8 @@ def run(arguments: list[str] | None = None) -> NoReturn:
 
 
 def _fail(message: str) -> NoReturn:
+    if is_verbose() and sys.exc_info()[1] is not None:
+        traceback.print_exc()
     print("error: " + " ".join(message.split()), file=sys.stderr)
     raise SystemExit(2)
 

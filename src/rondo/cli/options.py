@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,16 +11,48 @@ import typer
 if TYPE_CHECKING:
     from rondo.config import RondoConfig
 
+METHODS = (
+    "rondo", "autoplait", "ticc", "time2state", "e2usd", "compile", "clap", "denstream", "dbstream", "hmm", "kmeans",
+    "hdbscan", "clock",
+)  # fmt: skip
+ENCODERS = ("summary_stats", "ts2vec", "time_mae", "mantis")
+
+
+def completing(*values: str) -> Callable[[str], list[str]]:
+    """What the shell offers after Tab, for `typer.Option(autocompletion=…)`.
+
+    >>> completing("auto", "cpu", "cuda")("c")
+    ['cpu', 'cuda']
+    """
+    return lambda incomplete: [value for value in values if value.startswith(incomplete)]
+
+
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write; it must not hold a run yet.")]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object on stdout, nothing else.")]
 Seed = Annotated[
     int | None,
     typer.Option("--seed", metavar="N", help="Same input, seed and settings, same output; 0 if not given."),
 ]
-Device = Annotated[str | None, typer.Option("--device", metavar="NAME", help="auto (default), cpu or cuda.")]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        "--device",
+        metavar="NAME",
+        help="auto (default), cpu or cuda.",
+        autocompletion=completing("auto", "cpu", "cuda"),
+    ),
+]
 Recordings = Annotated[
     list[Path],
     typer.Argument(metavar="RECORDING", help="Files (csv, tsv, parquet, npz, npy, h5), or folders of them."),
+]
+Window = Annotated[
+    str | None,
+    typer.Option("--window", metavar="LENGTH", help="auto (default), frames (256) or a time (2s, 500ms)."),
+]
+Step = Annotated[
+    str | None,
+    typer.Option("--step", metavar="LENGTH", help="auto (default: a quarter of the window), frames or a time."),
 ]
 Rate = Annotated[float | None, typer.Option("--rate", metavar="HZ", help="Sampling rate, for files that do not tell.")]
 Key = Annotated[str | None, typer.Option("--key", metavar="NAME", help="Array in .npz or .h5 files, X if not given.")]
@@ -27,7 +60,15 @@ LabelColumns = Annotated[
     list[str] | None,
     typer.Option("--label-column", metavar="NAME", help="A column that is no channel; may be repeated."),
 ]
-Preset = Annotated[str, typer.Option("--preset", metavar="NAME", help="default (ours) or paper (as published).")]
+Preset = Annotated[
+    str,
+    typer.Option(
+        "--preset",
+        metavar="NAME",
+        help="default (ours) or paper (as published).",
+        autocompletion=completing("default", "paper"),
+    ),
+]
 ConfigFile = Annotated[
     Path | None,
     typer.Option("--config", metavar="FILE", help="TOML file of settings; `rondo config init` writes one."),

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from rondo.training.progress import Progress
+from rondo.cli.verbosity import is_quiet, with_details
+from rondo.training.progress import Progress, silent
 
 _BETWEEN_LINES_S = 2.0  # of the same work, so that a thousand steps are not a thousand lines
 
@@ -15,8 +16,11 @@ _BETWEEN_LINES_S = 2.0  # of the same work, so that a thousand steps are not a t
 @contextmanager
 def progress() -> Iterator[Progress]:
     """A callback (what, done, total) that shows how far the work is."""
+    if is_quiet():
+        yield silent
+        return
     if not sys.stderr.isatty():
-        yield plain_lines(time.monotonic)
+        yield with_details(plain_lines(time.monotonic))
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -40,7 +44,7 @@ def progress() -> Iterator[Progress]:
                 shown = what
             bar.update(task, completed=done)
 
-        yield tell
+        yield with_details(tell)
 
 
 def plain_lines(clock: Callable[[], float]) -> Progress:

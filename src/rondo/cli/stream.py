@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli.label import model_folder
+from rondo.cli.verbosity import is_quiet
 
 if TYPE_CHECKING:
     from rondo.live.session import Session, Written
@@ -44,7 +45,10 @@ def stream(
         bool, typer.Option("--json", metavar="", help="Print labels and events as JSON lines on stdout.")
     ] = False,
 ) -> None:
-    """Label a stream as it comes. Started again with the same command, it goes on exactly where it was."""
+    """Label a stream as it comes. Started again with the same command, it goes on exactly where it was.
+
+    Example: rondo stream run --source day3.csv --out live --follow
+    """
     from rondo.continual.checkpoint import fingerprint, locked
     from rondo.live.session import Place, Session
     from rondo.model import Rondo
@@ -103,10 +107,16 @@ def _print(session: Session, written: Written, json: bool) -> None:
     first_label = session.counters.n_windows - len(written.labels)
     first_event = session.counters.n_events - len(written.events)
     for n, label in enumerate(written.labels, start=first_label):
-        print(json_module.dumps({"type": "label", "n": n, **label}))
+        print(json_module.dumps({"type": "label", "n": n, **label} | _names(session, label)))
     for n, event in enumerate(written.events, start=first_event):
         print(json_module.dumps({"type": "event", "n": n, **json_module.loads(event.to_json())}))
     sys.stdout.flush()
+
+
+def _names(session: Session, label: Mapping[str, Any]) -> dict[str, str]:
+    """What people call the unit and the motif, where they do."""
+    unit, motif = (session.edits.name("unit", label["unit"]), session.edits.name("motif", label["motif"]))
+    return {key: name for key, name in (("unit_name", unit), ("motif_name", motif)) if name}
 
 
 class _Status:
@@ -120,7 +130,7 @@ class _Status:
 
     def show(self, *, last: bool = False) -> None:
         now = time.monotonic()
-        if not last and now - self._shown < _BETWEEN_STATUS_S:
+        if is_quiet() or (not last and now - self._shown < _BETWEEN_STATUS_S):
             return
         self._shown = now
         counts = self._session.counters

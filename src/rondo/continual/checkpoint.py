@@ -83,10 +83,10 @@ def load_checkpoint(folder: Path, identity: Mapping[str, str]) -> Checkpoint | N
 
 
 def fingerprint(folder: Path) -> str:
-    """sha256 over the names and contents of the files directly in a folder: which model this is."""
+    """sha256 over the names and contents of the files directly in a folder: which model this is, whatever its names."""
     digest = hashlib.sha256()
     try:
-        for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        for path in sorted(path for path in folder.iterdir() if path.is_file() and artifact.EDITS not in path.name):
             content = path.read_bytes()
             digest.update(f"{path.name}\0{len(content)}\0".encode() + content)
     except OSError as error:

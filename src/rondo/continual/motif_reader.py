@@ -73,6 +73,11 @@ class MotifReader:
         self.next_id = max(motifs.ids, default=-1) + 1
         self._changes: list[Change] = []
 
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Every motif there is: those of the model, then those that have come since."""
+        return (*self.model.ids, *sorted([*self.own.values(), *(id for id, _ in self.grown)]))
+
     def add_unit(self, unit: int) -> int:
         """A motif for a unit that was promoted; gives its id."""
         self.own[unit] = self._fresh_id()

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rondo.data.windows import Windows
     from rondo.motifs.base import MotifTimeline
     from rondo.units.timeline import Timeline
+    from rondo.vocabulary.edits import Edits
 
 
 class StreamReport(NamedTuple):
@@ -28,6 +29,14 @@ class StreamReport(NamedTuple):
 
     decisions: list[Decision]
     events: list[Event]
+
+    def edited(self, edits: Edits) -> StreamReport:
+        """With decisions under the ids that people have kept; events stay those of the learner."""
+        decisions = [
+            own._replace(unit=edits.kept("unit", own.unit), motif=edits.kept("motif", own.motif))
+            for own in self.decisions
+        ]
+        return StreamReport(decisions, self.events)
 
 
 class Stream:

@@ -7,17 +7,23 @@ numbered in sorted order, and no score depends on the numbers.
     .npz   the array `y`, or the one named by `key`
     .csv   a header, then one row per frame; the column named by `key`, or the first there is of y, label,
            labels, class, annotation, or the only column
+
+Truth may also be spans that people drew in another program, or segments of a run (`rondo.data.annotation_files`):
+they are laid on the frames that the labels have, by a clock where their times are seconds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rondo.data import annotation_files
+from rondo.data.annotation_files.tracks import choose_track, on_frames
+from rondo.data.frame_clock import FrameClock
 from rondo.errors import AnnotationError
 
 Classes = NDArray[np.int64]
@@ -95,40 +101,72 @@ def read_labels(path: str | Path, key: str | None = None) -> Classes:
 
 
 def read_label_pairs(
-    truth_path: str | Path, labels_path: str | Path, key: str | None = None
+    truth_path: str | Path,
+    labels_path: str | Path,
+    key: str | None = None,
+    clock_of: Callable[[Path], FrameClock | None] = lambda _: None,
 ) -> dict[str, tuple[Classes, Classes]]:
+    """Classes and labels of each recording as numbers alone: see `read_annotated`."""
+    pairs = read_annotated(truth_path, labels_path, key, clock_of)
+    return {name: (annotation.classes, labels) for name, (annotation, labels) in pairs.items()}
+
+
+def read_annotated(
+    truth_path: str | Path,
+    labels_path: str | Path,
+    key: str | None = None,
+    clock_of: Callable[[Path], FrameClock | None] = lambda _: None,
+) -> dict[str, tuple[Annotation, Classes]]:
     """Truth and labels of each recording, from two files, or from two folders matched by file stem.
 
-    `key` names the array or column of the truth; labels are read by the usual names.
+    `key` names the array, column or track of the truth; labels are read by the usual names. A file of annotations
+    that tells recordings apart may be the truth of a whole folder. `clock_of` gives the clock of a file of labels.
     """
-    truth_files, label_files = _files_of(Path(truth_path)), _files_of(Path(labels_path))
-    if Path(truth_path).is_dir() != Path(labels_path).is_dir():
+    truth_path, labels_path = Path(truth_path), Path(labels_path)
+    label_files = _files_of(labels_path)
+    if truth_path.is_file() and labels_path.is_dir() and annotation_files.holds_spans(truth_path):
+        matched = {stem: (truth_path, file) for stem, file in label_files.items()}
+    elif truth_path.is_dir() != labels_path.is_dir():
         raise AnnotationError(f"'{truth_path}' and '{labels_path}': give two files or two folders, not one of each")
-    if Path(truth_path).is_dir():
+    elif truth_path.is_dir():
+        truth_files = _files_of(truth_path, label_files)
         _refuse_unmatched(truth_files, label_files, truth_path, labels_path)
         matched = {stem: (file, label_files[stem]) for stem, file in truth_files.items()}
     else:
-        matched = {Path(truth_path).stem: (Path(truth_path), Path(labels_path))}
-    return {name: _read_pair(*files, key) for name, files in matched.items()}
+        matched = {truth_path.stem: (truth_path, labels_path)}
+    return {name: _read_pair(*files, key, clock_of) for name, files in matched.items()}
 
 
-def _read_pair(truth_file: Path, labels_file: Path, key: str | None) -> tuple[Classes, Classes]:
-    truth, labels = read_labels(truth_file, key), read_labels(labels_file)
-    if truth.size != labels.size:
+def _read_pair(
+    truth_file: Path, labels_file: Path, key: str | None, clock_of: Callable[[Path], FrameClock | None]
+) -> tuple[Annotation, Classes]:
+    if truth_file.is_file() and annotation_files.holds_spans(truth_file):
+        labels = read_labels(labels_file)
+        track = choose_track(annotation_files.read_tracks(truth_file), key, labels_file.stem, truth_file)
+        names = on_frames(track, labels.size, clock_of(labels_file), truth_file)
+        return Annotation(*_numbered(names, f"'{truth_file}'"), id=labels_file.stem), labels
+    truth, labels = read_annotation(truth_file, key), read_labels(labels_file)
+    if truth.n_frames != labels.size:
         raise AnnotationError(
-            f"'{labels_file}' labels {labels.size} frames, but '{truth_file}' has {truth.size}; label every frame once"
+            f"'{labels_file}' labels {labels.size} frames, but '{truth_file}' has {truth.n_frames}; "
+            "label every frame once"
         )
     return truth, labels
 
 
-def _files_of(path: Path) -> dict[str, Path]:
-    """The label tracks under `path` by stem; the file itself if it is none of a folder."""
+def _files_of(path: Path, stems: Collection[str] = ()) -> dict[str, Path]:
+    """The label tracks under `path` by stem; the file itself if it is none of a folder.
+
+    Files of spans count only under one of the `stems` that has no track: a folder may hold other .txt and .json files.
+    """
     if not path.is_dir():
         return {path.stem: path}
     files: dict[str, Path] = {}
-    for file in sorted(path.iterdir()):
-        if file.suffix.lower() not in SUFFIXES or file.name.startswith("."):
-            continue
+    inside = [file for file in sorted(path.iterdir()) if not file.name.startswith(".")]
+    tracks = [file for file in inside if file.suffix.lower() in SUFFIXES]
+    wanted = set(stems) - {file.stem for file in tracks}
+    spans = [file for file in inside if file.suffix.lower() in annotation_files.SUFFIXES and file.stem in wanted]
+    for file in tracks + spans:
         if file.stem in files:
             raise AnnotationError(f"'{files[file.stem]}' and '{file}' are both '{file.stem}'; keep one of them")
         files[file.stem] = file

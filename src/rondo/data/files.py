@@ -4,6 +4,9 @@
     .parquet         rondo.data.tables        one column per channel, likewise
     .npy             rondo.data.array_files   the array (n_frames, n_channels)
     .npz .h5 .hdf5   rondo.data.array_files   the array `X` or `key`, with `rate`, `channels`, `time` if any
+    .edf .bdf        rondo.data.edf           signals of one rate (extra `io`)
+    .c3d             rondo.data.c3d           markers, or analog signals (extra `io`)
+    .xdf             rondo.data.xdf           one stream, the only one or the one named by `key` (extra `io`)
 
 The id of a recording is its file name without the suffix.
 """
@@ -18,9 +21,12 @@ from typing import Any
 from polars.exceptions import PanicException
 
 from rondo.data.array_files import read_hdf5, read_npy, read_npz
+from rondo.data.c3d import read_c3d
 from rondo.data.csv_file import read_csv
+from rondo.data.edf import read_edf
 from rondo.data.recording import Recording, checked_rate
 from rondo.data.tables import read_parquet, table_recording
+from rondo.data.xdf import read_xdf
 from rondo.errors import InputError, RecordingError
 
 _TABLE_READERS = {
@@ -29,8 +35,11 @@ _TABLE_READERS = {
     ".txt": read_csv,
     ".parquet": read_parquet,
     ".npy": read_npy,
+    ".edf": read_edf,
+    ".bdf": read_edf,
+    ".c3d": read_c3d,
 }
-_ARCHIVE_READERS = {".npz": read_npz, ".h5": read_hdf5, ".hdf5": read_hdf5}
+_ARCHIVE_READERS = {".npz": read_npz, ".h5": read_hdf5, ".hdf5": read_hdf5, ".xdf": read_xdf}
 SUFFIXES = (*_TABLE_READERS, *_ARCHIVE_READERS)
 
 
@@ -46,7 +55,9 @@ def read_recording(
         if suffix in _ARCHIVE_READERS:
             return _ARCHIVE_READERS[suffix](path, rate=rate, key=key, label_columns=label_columns)
         if key is not None:
-            raise RecordingError(f"a key ('{key}') names an array in {' '.join(_ARCHIVE_READERS)}; leave it away here")
+            raise RecordingError(
+                f"a key ('{key}') names an array in {' '.join(_ARCHIVE_READERS)} files; leave it away here"
+            )
         return _TABLE_READERS[suffix](path, rate=rate, label_columns=label_columns)
 
 

@@ -8,6 +8,7 @@ said there.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.errors import RecordingError
+from rondo.notebook import MOST_ROWS, card, duration_in_words
 
 Values = NDArray[np.float32]
 
@@ -109,6 +111,28 @@ class Recording:
     def __repr__(self) -> str:
         clock = "unknown rate" if self.rate is None else f"{self.rate:g} Hz"
         return f"Recording('{self.id}', {self.n_frames} frames x {self.n_channels} channels, {clock})"
+
+    def _repr_html_(self) -> str:
+        times = self.times_s
+        facts: dict[str, object] = {
+            "frames": f"{self.n_frames:,}",
+            "rate": "unknown" if self.rate is None else f"{self.rate:g} Hz",
+        }
+        if times is not None:
+            facts["from first to last frame"] = duration_in_words(float(times[-1] - times[0]))
+        if self.notes:
+            facts["notes"] = "; ".join(self.notes)
+        shown = self.values[:, :MOST_ROWS]
+        with warnings.catch_warnings():  # of channels without a single number
+            warnings.simplefilter("ignore", RuntimeWarning)
+            measures = [np.asarray(of(shown, axis=0), np.float64) for of in (np.nanmin, np.nanmean, np.nanmax)]
+        missing = np.isnan(shown).mean(axis=0)
+        rows: list[tuple[object, ...]] = [
+            (name, *(f"{measure[i]:.4g}" for measure in measures), f"{missing[i]:.1%}")
+            for i, name in enumerate(self.channels[:MOST_ROWS])
+        ]
+        rows += [(name, "", "", "", "") for name in self.channels[MOST_ROWS:]]  # only counted
+        return card(f"Recording {self.id}", facts, ("channel", "least", "mean", "most", "missing"), rows)
 
     @classmethod
     def from_file(

@@ -8,15 +8,19 @@ power-weighted geometric mean over its spectrum. The step is a quarter of the wi
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rondo.config import WindowsConfig, to_frames
 from rondo.data.preprocess import Signal
+from rondo.data.recording import Values
 from rondo.errors import SettingError
 
 _SECONDS = 1.5
 _FEWEST_FRAMES = 16
+CURVE_FACTORS = (0.25, 0.5, 2 / 3, 1, 4 / 3, 2, 3, 4)
 _FEWEST_WINDOW_LENGTHS = 20  # a suggested window fits at least this often into the longest span
 
 
@@ -51,20 +55,64 @@ def typical_period(signals: Sequence[Signal]) -> float:
     >>> round(typical_period([Signal("s", wave, None, ("x",), ((0, 4096),), 4096)]))
     64
     """
-    from scipy.signal import welch  # slow to import, and only needed where no window was given
+    values = _longest_stretch(signals)
+    if values.shape[0] < 8:
+        return float(values.shape[0])
+    frequency, weight = _spectrum(values, 1024)
+    if weight.sum() <= 0:
+        return float(_FEWEST_FRAMES)
+    return float(np.exp(-(weight * np.log(frequency)).sum() / weight.sum()))
 
+
+@dataclass(frozen=True)
+class Candidate:
+    """A window length and what it would hold."""
+
+    length_frames: int
+    step_frames: int
+    n_windows: int
+    cycles: float  # how many typical periods
+    power_within: float  # share of the power of the signal at periods that fit into the window
+
+
+def window_curve(signals: Sequence[Signal]) -> list[Candidate]:
+    """What windows from a quarter to four times the suggested length would hold, the suggested one among them.
+
+    A window should hold one or two cycles of the fastest thing that matters. `power_within` is the spectral
+    distribution function read at the window: near 0, the window sees only pieces of movements; near 1, a longer window
+    adds nothing but blur. It describes the signal and measures no quality.
+    """
+    suggested = suggest_window(signals)
+    spans = [stop - start for signal in signals for start, stop in signal.spans]
+    lengths = sorted({max(1, round(suggested * factor)) for factor in CURVE_FACTORS})
+    lengths = [length for length in lengths if length <= max(spans)]
+    values = _longest_stretch(signals)
+    period = typical_period(signals)
+    frequency, weight = _spectrum(values, max(1024, 4 * lengths[-1])) if values.shape[0] >= 8 else (np.ones(1),) * 2
+    total = float(weight.sum())
+    curve = []
+    for length in lengths:
+        step = max(1, length // 4)
+        n_windows = sum((span - length) // step + 1 for span in spans if span >= length)
+        within = float(weight[frequency * length >= 1].sum()) / total if total > 0 else 0.0
+        curve.append(Candidate(length, step, n_windows, length / period, within))
+    return curve
+
+
+def _longest_stretch(signals: Sequence[Signal]) -> Values:
     signal, (start, stop) = max(
         ((signal, span) for signal in signals for span in signal.spans),
         key=lambda pair: pair[1][1] - pair[1][0],
     )
-    values = signal.values[start : min(stop, start + (1 << 18))]
-    if values.shape[0] < 8:
-        return float(values.shape[0])
-    frequency, power = welch(values, axis=0, nperseg=min(1024, values.shape[0] // 2))
-    weight = power.sum(axis=1)[1:]
-    if weight.sum() <= 0:
-        return float(_FEWEST_FRAMES)
-    return float(np.exp(-(weight * np.log(frequency[1:])).sum() / weight.sum()))
+    return signal.values[start : min(stop, start + (1 << 18))]
+
+
+def _spectrum(values: Values, most_frames: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Frequencies (cycles per frame, without 0) and the power there, over all channels."""
+    from scipy.signal import welch  # slow to import, and only needed where no window was given
+
+    frequency, power = welch(values, axis=0, nperseg=min(most_frames, values.shape[0] // 2))
+    return frequency[1:], power.sum(axis=1)[1:]
 
 
 def _named(signals: Sequence[Signal]) -> str:

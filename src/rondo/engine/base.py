@@ -63,10 +63,12 @@ def refuse_unless_importable(work: Callable[[Task], Result]) -> None:
     """A worker imports the function by its name; one that has none there cannot be sent."""
     try:
         pickle.dumps(work)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001  # pickle raises many kinds
         raise SettingError(f"work must be a function at the top of a module ({in_one_line(error)})") from None
     if getattr(work, "__module__", None) == "__main__":
-        raise SettingError("work must be a function of a module that workers can import; this one is of the script itself")
+        raise SettingError(
+            "work must be a function of a module that workers can import; this one is of the script itself"
+        )
 
 
 def in_one_line(error: BaseException) -> str:

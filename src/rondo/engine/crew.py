@@ -23,10 +23,10 @@ from rondo.engine.base import Done, in_one_line
 from rondo.engine.threads import ONE_THREAD
 
 _LOOK_EVERY_S = 0.5  # at processes that have died with their pipe held open by a child of theirs
-_TO_TIDY_UP_S = 2.0  # for a worker that is told to end, before it is killed
+_TO_TIDY_UP_S = 1.0  # for a worker that is told to end, before it is killed
 
 
-class Died(Exception):
+class DiedError(Exception):
     """A worker ended without an answer; the text says how, as the end of a sentence."""
 
 
@@ -57,17 +57,17 @@ class Worker:
             self.connection.send_bytes(message)
 
     def answer(self) -> Done[Any] | None:
-        """What its task gave, or None where that is not known yet; raises Died."""
+        """What its task gave, or None where that is not known yet; raises DiedError."""
         if not self.connection.poll():
             if self.is_alive or self.connection.poll():  # the last words of one that has ended since
                 return None
-            raise Died(_how(self.process.wait()))
+            raise DiedError(_how(self.process.wait()))
         try:
             said = self.connection.recv_bytes()
         except (EOFError, OSError):
             with suppress(subprocess.TimeoutExpired):  # the pipe closes a moment before the process is gone
                 self.process.wait(_TO_TIDY_UP_S)
-            raise Died(_how(self.process.poll())) from None
+            raise DiedError(_how(self.process.poll())) from None
         try:
             done: Done[Any] = pickle.loads(said)
         except Exception as error:  # noqa: BLE001  # whatever a class of the result raises

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rondo.engine.base import TRIES, Done, Result, Task, in_one_line, refuse_unless_importable, wants_gpu
-from rondo.engine.crew import Died, Worker, end, some_answered
+from rondo.engine.crew import DiedError, Worker, end, some_answered
 from rondo.errors import SettingError
 from rondo.training.progress import Progress, silent
 
@@ -43,12 +43,14 @@ class Local:
 
     def __post_init__(self) -> None:
         if min(self.n_workers, self.tasks_per_gpu) < 1:
-            raise SettingError(f"workers and tasks per GPU must be 1 or more, got {self.n_workers}, {self.tasks_per_gpu}")
+            raise SettingError(
+                f"workers and tasks per GPU must be 1 or more, got {self.n_workers}, {self.tasks_per_gpu}"
+            )
 
     def run(
         self, work: Callable[[Task], Result], tasks: Sequence[Task], progress: Progress = silent
     ) -> Iterator[Done[Result]]:
-        """`work` of every task, in the order in which they end. Left early, by an error or a signal, all workers end."""
+        """`work` of every task, in the order in which they end; left early, by a signal or error, all workers end."""
         refuse_unless_importable(work)
         gpus = visible_gpus() if any(map(wants_gpu, tasks)) else []
         shift = _Shift(self.n_workers, gpus * self.tasks_per_gpu)
@@ -98,7 +100,7 @@ class _Shift:
         return None
 
     def worker_for(self, job: _Job) -> Worker:
-        """An idle worker that sees what the job is to see, or a new one, in place of an idle one where all are there."""
+        """An idle worker that sees what the job is to see, or a new one, in place of an idle one if all are there."""
         gone = [worker for worker in self.idle if not worker.is_alive]
         fit = [worker for worker in self.idle if worker not in gone and bool(worker.sees_gpu) == job.on_gpu]
         if not fit and len(self.idle) - len(gone) + len(self.busy) >= self.n_workers:
@@ -108,14 +110,8 @@ class _Shift:
         if fit:
             self.idle.remove(fit[0])
             return fit[0]
-        return Worker(self._free_place() if job.on_gpu else "")
-
-    def _free_place(self) -> str:
-        free = list(self.gpu_places)
-        for worker in (*self.idle, *self.busy):
-            if worker.sees_gpu:
-                free.remove(worker.sees_gpu)
-        return free[0]
+        taken = [worker.sees_gpu for worker in (*self.idle, *self.busy)]
+        return Worker(free_place(self.gpu_places, taken) if job.on_gpu else "")
 
 
 def _next_done(shift: _Shift, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Done[Result]:
@@ -125,7 +121,9 @@ def _next_done(shift: _Shift, work: Callable[[Task], Result], tasks: Sequence[Ta
             try:
                 message = pickle.dumps((work, tasks[job.index]))
             except Exception as error:  # noqa: BLE001  # pickle raises many kinds
-                return Done(job.index, None, f"the task cannot be sent to a worker ({in_one_line(error)})", 0.0, 0.0, 0.0)
+                return Done(
+                    job.index, None, f"the task cannot be sent to a worker ({in_one_line(error)})", 0.0, 0.0, 0.0
+                )
             job.n_tries, job.began = job.n_tries + 1, time.perf_counter()
             worker = shift.worker_for(job)
             shift.busy[worker] = job
@@ -141,7 +139,7 @@ def _ended(shift: _Shift) -> Done[Any] | None:
     for worker, job in list(shift.busy.items()):
         try:
             done = worker.answer()
-        except Died as how:
+        except DiedError as how:
             del shift.busy[worker]
             end([worker])
             job.seconds += time.perf_counter() - job.began
@@ -154,6 +152,18 @@ def _ended(shift: _Shift) -> Done[Any] | None:
             shift.idle.append(worker)
             return replace(done, index=job.index)
     return None
+
+
+def free_place(places: Sequence[str], taken: Sequence[str]) -> str:
+    """The first device with a free place; empty names in `taken` are of workers that see none.
+
+    >>> free_place(["0", "1", "0", "1"], ["", "0"]), free_place(["0", "1", "0", "1"], ["1", "0"])
+    ('1', '0')
+    """
+    free = list(places)
+    for device in filter(None, taken):
+        free.remove(device)
+    return free[0]
 
 
 def visible_gpus() -> list[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -101,6 +102,13 @@ def _attempt_there(work: Callable[[Task], Result], index: int, task: Task) -> Do
     return attempt(work, index, task)
 
 
+def _knock(address: str) -> None:
+    """Raise OSError where nobody listens: Ray itself tries for minutes. Names like `auto` are left to it."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
+
+
 @contextmanager
 def _connected(address: str | None, n_workers: int | None) -> Iterator[Any]:
     """Ray's interface; a Ray that was there before stays, as does who listens to SIGTERM."""
@@ -120,10 +128,14 @@ def _connected(address: str | None, n_workers: int | None) -> Iterator[Any]:
     listening = signal.getsignal(signal.SIGTERM)
     where = {"address": address} if address else {"address": "local"} | embedded
     try:
+        if address:
+            _knock(address)
         api.init(**where, log_to_driver=False, logging_level="ERROR")
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         at = f"no Ray cluster answers at '{address}'" if address else "Ray does not start on this machine"
-        raise SettingError(f"{at} ({in_one_line(error)}); start one with `ray start --head`, or use --engine local") from None
+        raise SettingError(
+            f"{at} ({in_one_line(error)}); start one with `ray start --head`, or use --engine local"
+        ) from None
     try:
         if in_main:
             signal.signal(signal.SIGTERM, listening)

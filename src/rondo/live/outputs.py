@@ -22,6 +22,7 @@ from rondo.continual.events import Event
 from rondo.continual.journal import AppendOnly, append_events
 from rondo.data.labels import OTHER
 from rondo.errors import OutputError
+from rondo.vocabulary.edits import Edits
 
 COLUMNS = ("start_frame", "end_frame", "start_s", "end_s", "unit", "motif", "unit_score", "motif_score")
 _LABELS, _EVENTS = "labels.csv", "events.jsonl"
@@ -52,15 +53,19 @@ Label = Mapping[str, float | int | None]
 """One line of labels.csv by the names of its columns."""
 
 
-def label_of(decision: Decision, rate: float | None) -> Label:
-    """A decision as it is written; seconds by the clock of the data, else frames over the rate, if there is one."""
+def label_of(decision: Decision, rate: float | None, edits: Edits) -> Label:
+    """A decision as it is written; seconds by the clock of the data, else frames over the rate, if there is one.
+
+    Entries that people have merged are written under the id that is kept.
+    """
     start, stop = int(decision.start_frame), int(decision.stop_frame)
     start_s = stop_s = None
     if rate is not None:
         begun = start / rate if decision.start_s is None else decision.start_s
         start_s, stop_s = round(begun, 6), round(begun + (stop - start) / rate, 6)
     scores = (float(f"{score:.6g}") for score in (decision.unit_score, decision.motif_score))
-    row = (start, stop, start_s, stop_s, int(decision.unit), int(decision.motif), *scores)
+    unit, motif = edits.kept("unit", int(decision.unit)), edits.kept("motif", int(decision.motif))
+    row = (start, stop, start_s, stop_s, unit, motif, *scores)
     return dict(zip(COLUMNS, row, strict=True))
 
 

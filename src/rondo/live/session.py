@@ -22,6 +22,9 @@ from rondo.errors import ModelError, OutputError, RecordingError
 from rondo.live.base import Rows, Skip, Source, open_source, source_kind
 from rondo.live.outputs import Decision, Label, Outputs, label_of
 from rondo.tensors import Tensors
+from rondo.vocabulary.edit_file import read_edits
+from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.vocabulary import Level
 
 if TYPE_CHECKING:
     from rondo.continual import stream as stream_module
@@ -66,7 +69,7 @@ def grown_stream(model: Rondo, model_sha256: str, where: Path) -> stream_module.
     """
     from rondo.continual import stream
 
-    folder = where / "checkpoint" if (where / "checkpoint").is_dir() else where
+    folder = checkpoint_folder(where)
     is_there = folder.is_dir() and any(path.name.isdigit() for path in folder.iterdir())
     found = load_checkpoint(folder, {"model_sha256": model_sha256}) if is_there else None
     if found is None:
@@ -75,6 +78,19 @@ def grown_stream(model: Rondo, model_sha256: str, where: Path) -> stream_module.
         return stream.Stream.restore(model.stream(), found.tensors, found.plain["stream"])
     except (LookupError, ValueError, TypeError, AttributeError) as error:
         raise ModelError(f"{folder}: its parts do not fit together ({error}); give another --stream") from None
+
+
+def edits_with(model: Rondo, checkpoint: Path) -> Edits:
+    """What people have edited in the model that a stream began with, and then in the stream itself.
+
+    Entries that the model has learned in a stream of its own are left out: their ids mean others here.
+    """
+    return model.edits_.among(model.fitted_ids()).then(read_edits(checkpoint))
+
+
+def checkpoint_folder(where: Path) -> Path:
+    """Of the --out of a session, or of its --checkpoint."""
+    return where / "checkpoint" if (where / "checkpoint").is_dir() else where
 
 
 @dataclass(frozen=True)
@@ -142,6 +158,7 @@ class Session:
         self.counters = Counters(**plain.get("counters", {}))
         if found is None:
             _refuse_foreign_files(place.out, place.checkpoint)
+        self.edits = edits_with(model, place.checkpoint)
         self._stream = stream_of(model, found)
         self._saved = self.counters
         channels = model.preprocessor_.channels
@@ -187,7 +204,7 @@ class Session:
         return self._written(rows, decisions, events)
 
     def _written(self, rows: Rows | None, decisions: Sequence[Decision], events: list[Event]) -> Written:
-        labels = [label_of(decision, self._rate) for decision in decisions]
+        labels = [label_of(decision, self._rate, self.edits) for decision in decisions]
         self._outputs.add(labels, events)
         self.counters = self.counters.after(rows, decisions, events, self._stream.n_buffered)
         return Written(labels, events)
@@ -229,7 +246,10 @@ class Session:
         return written
 
     def summary(self) -> dict[str, Any]:
-        return {"schema": 1, "id": self.id, "identity": self._identity, "rate": self._rate, **vars(self.counters)}
+        levels: tuple[Level, ...] = ("unit", "motif")
+        names = {level: {str(id): name for id, name in self.edits.names(level).items()} for level in levels}
+        about = {"schema": 1, "id": self.id, "identity": self._identity, "rate": self._rate}
+        return about | vars(self.counters) | ({"names": names} if any(names.values()) else {})
 
     def close(self) -> None:
         self._outputs.close()

@@ -1,15 +1,18 @@
 """How well discovered labels agree with the truth: the paper's scores, recurrence scores, and the clock."""
 
+from rondo.metrics.comparison import Comparison, compare
 from rondo.metrics.continual import ContinualScores, StageScores, evaluate_continual
 from rondo.metrics.controls import clock_labels
 from rondo.metrics.scores import ScoreRow, Scores, evaluate
 
 __all__ = [
+    "Comparison",
     "ContinualScores",
     "ScoreRow",
     "Scores",
     "StageScores",
     "clock_labels",
+    "compare",
     "evaluate",
     "evaluate_continual",
 ]

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rondo.motifs.evidence import EntryEvidence, Evidence
+from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.vocabulary import Level
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,9 +28,10 @@ class Words:
     curves: Mapping[str, Sequence[float]] = field(default_factory=dict)  # what training reached, step by step
     merges: Sequence[Mapping[str, Any]] = ()  # of units, in order; see `rondo.vocabulary.confusion`
     evidence: Evidence | None = None  # of recurrence; None where no model was fitted
+    edits: Edits = field(default_factory=Edits)  # what people have named and merged
 
 
-def entry_rows(level: str, segments: pl.DataFrame, n_frames: int, words: Words) -> list[dict[str, Any]]:
+def entry_rows(level: Level, segments: pl.DataFrame, n_frames: int, words: Words) -> list[dict[str, Any]]:
     """One row per entry of a level that occurs in the segments of one vocabulary, by id.
 
     Exemplars are the occurrences with the highest scores; of equal scores the longest, then the first.
@@ -47,14 +50,16 @@ def entry_rows(level: str, segments: pl.DataFrame, n_frames: int, words: Words) 
     rows = []
     for row in table.sort("id").iter_rows(named=True):
         share = row.pop("frames") / n_frames
-        entry = {**row, "share": share, "exemplars": exemplars[row["id"]]}
+        named = {"name": words.edits.name(level, row["id"]), "absorbed": list(words.edits.absorbed(level, row["id"]))}
+        entry = {**row, **named, "share": share, "exemplars": exemplars[row["id"]]}
         if level == "motif":
             entry["composition"] = words.motifs.get(row["id"], "")
         else:
             entry["taken_for"] = words.units.get(row["id"], "")
         if words.evidence is not None:
             found = words.evidence.motifs if level == "motif" else words.evidence.units
-            entry["evidence"] = _entry_evidence(found.get(row["id"]))
+            # what was merged by hand was tested in its parts only
+            entry["evidence"] = _entry_evidence(None if named["absorbed"] else found.get(row["id"]))
         rows.append(entry)
     return rows
 

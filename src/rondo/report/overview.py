@@ -1,7 +1,12 @@
-"""A long signal made small enough to draw: the lowest and highest value of each channel per bucket of frames.
+"""A signal made small enough to keep and to draw: its lowest and highest value per bucket of frames, in 16 bits.
 
-What a screen of a thousand pixels can show of a million frames is the lowest and the highest value per pixel;
-averages would hide the bursts that units are made of. A recording keeps one level of such a min-max pyramid.
+What a screen of a thousand pixels can show of a million frames is the lowest and the highest value per pixel; averages
+would hide the bursts that units are made of. A run folder keeps every frame while that takes no more than
+`MAX_CODES` numbers, and buckets of 2, 4, 8 … frames beyond. A value is kept as a code,
+
+    code = round((value - low) / (high - low) * TOP_CODE)
+
+with the lowest and highest value of its channel: an error of at most 1/130,000 of the channel's range.
 """
 
 from __future__ import annotations
@@ -10,49 +15,86 @@ import zipfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.errors import OutputError
 
-MAX_BUCKETS = 4000
-"""Four buckets per pixel of a wide page, so that a first zoom still shows detail."""
+MAX_CODES = 1 << 25
+"""64 MB before compression, the most that one recording takes in a run folder: 2.8 million frames of 12 channels."""
 
-Edges = NDArray[np.int64]
-Extremes = NDArray[np.float32]
+MISSING = 65535
+TOP_CODE = 65279
+"""Such that the upper eight bits of a code run from 0 to 254, and 255 is left for what is missing."""
+
+Codes = NDArray[np.uint16]
 
 
 class Overview(NamedTuple):
-    """Bucket i holds the frames [edges[i], edges[i+1]); `low` and `high` are (n_buckets, n_channels)."""
+    """Bucket i holds the frames [i, i+1) * bucket_frames, the last one what is left of them.
 
-    edges: Edges
-    low: Extremes
-    high: Extremes
+    `codes` (n_buckets, n_channels, 1 or 2): the value of a bucket of one frame, else its lowest and its highest.
+    """
+
+    codes: Codes
+    bucket_frames: int
+    n_frames: int
+    low: NDArray[np.float64]  # of each channel; NaN where it has no value at all
+    high: NDArray[np.float64]
     channels: tuple[str, ...]
 
-    def coarsened(self, max_buckets: int) -> Overview:
-        """The same signal in at most `max_buckets` buckets; each new bucket is a union of old ones."""
-        groups = _even_edges(self.low.shape[0], max_buckets)
-        low, high = _extremes(self.low, self.high, groups)
-        return Overview(self.edges[groups], low, high, self.channels)
+    def coarsened(self, bucket_frames: int) -> Overview:
+        """The same signal in larger buckets, a whole number of the present ones each."""
+        codes = coarser(self.codes, bucket_frames // self.bucket_frames)
+        return self._replace(codes=codes, bucket_frames=max(bucket_frames, self.bucket_frames))
+
+    def values(self) -> NDArray[np.float32]:
+        """What the codes stand for, in their shape; NaN where it is missing."""
+        scale = (self.high - self.low) / TOP_CODE
+        values = self.low[:, None] + self.codes * scale[:, None]
+        return np.where(self.codes == MISSING, np.nan, values).astype(np.float32)
 
 
-def signal_overview(values: ArrayLike, max_buckets: int = MAX_BUCKETS) -> tuple[Edges, Extremes, Extremes]:
-    """Lowest and highest value per bucket and channel of `values` (n_frames, n_channels), in linear time.
+def signal_overview(values: ArrayLike, channels: Sequence[str], max_codes: int = MAX_CODES) -> Overview:
+    """The overview of `values` (n_frames, n_channels) with at most `max_codes` codes, in linear time.
 
-    Returns `edges` (n_buckets+1,), `low` and `high` (n_buckets, n_channels). NaN frames are left out; a
-    bucket with nothing but NaN in a channel is NaN there.
+    NaN frames are left out; a bucket with nothing but NaN in a channel is missing there.
 
-    >>> edges, low, high = signal_overview([[1.0], [5.0], [np.nan], [2.0]], max_buckets=2)
-    >>> edges.tolist(), low.ravel().tolist(), high.ravel().tolist()
-    ([0, 2, 4], [1.0, 2.0], [5.0, 2.0])
+    >>> overview = signal_overview([[1.0], [5.0], [np.nan], [2.0]], ["x"], max_codes=4)
+    >>> overview.bucket_frames, overview.values()[..., 0].ravel().tolist()
+    (1, [1.0, 5.0, nan, 2.0])
+    >>> overview.coarsened(2).values().tolist()
+    [[[1.0, 5.0]], [[2.0, 2.0]]]
     """
     frames = np.asarray(values, dtype=np.float32)
-    edges = _even_edges(frames.shape[0], max_buckets)
-    low, high = _extremes(frames, frames, edges)
-    return edges, low, high
+    known = np.isfinite(frames)
+    low = np.min(frames, axis=0, where=known, initial=np.inf).astype(np.float64)
+    high = np.max(frames, axis=0, where=known, initial=-np.inf).astype(np.float64)
+    low, high = np.where(np.isfinite(low), low, np.nan), np.where(np.isfinite(high), high, np.nan)
+    scale = np.divide(TOP_CODE, high - low, out=np.zeros_like(low), where=high > low)
+    codes = np.full((*frames.shape, 1), MISSING, dtype=np.uint16)
+    for channel in range(frames.shape[1]):  # one at a time: a second copy of a long recording is a lot of memory
+        own = known[:, channel]
+        codes[own, channel, 0] = np.rint((frames[own, channel] - low[channel]) * scale[channel])
+    bucket_frames = 1
+    while codes.size > max_codes and bucket_frames < frames.shape[0]:
+        codes, bucket_frames = coarser(codes, 2), 2 * bucket_frames
+    return Overview(codes, bucket_frames, frames.shape[0], low, high, tuple(channels))
+
+
+def coarser(codes: NDArray[Any], factor: int) -> NDArray[Any]:
+    """Lowest and highest of every `factor` buckets (n, n_channels, 1 or 2); the greatest code of a type is missing."""
+    if factor <= 1:
+        return codes
+    starts = np.arange(0, codes.shape[0], factor)
+    lows, highs = codes[..., 0], codes[..., -1]
+    missing = np.iinfo(codes.dtype).max
+    low = np.minimum.reduceat(lows, starts, axis=0)
+    # one up, the missing code becomes the lowest
+    high = np.maximum.reduceat(highs + codes.dtype.type(1), starts, axis=0) - codes.dtype.type(1)
+    return np.stack([low, np.where(low == missing, missing, high)], axis=-1)
 
 
 def overview_path(run_dir: Path, recording_id: str) -> Path:
@@ -65,11 +107,12 @@ def overview_path(run_dir: Path, recording_id: str) -> Path:
 
 
 def write_overview(path: Path, values: ArrayLike, channels: Sequence[str]) -> None:
-    """Write the overview of `values` (n_frames, n_channels) to an .npz file: edges, low, high, channels."""
-    edges, low, high = signal_overview(values)
+    """Write the overview of `values` (n_frames, n_channels) to an .npz file."""
+    overview = signal_overview(values, channels)
+    named = overview._asdict() | {"channels": np.array(channels, dtype=np.str_)}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(path, edges=edges, low=low, high=high, channels=np.array(channels, dtype=np.str_))
+        np.savez_compressed(path, **named)
     except OSError as error:
         raise OutputError(f"{path}: the overview cannot be written ({error.strerror}); check the folder") from error
 
@@ -80,9 +123,11 @@ def read_overview(path: Path) -> Overview:
         # opened here, because np.load forgets to close what it cannot read
         with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             overview = Overview(
-                stored["edges"].astype(np.int64),
-                stored["low"].astype(np.float32),
-                stored["high"].astype(np.float32),
+                stored["codes"].astype(np.uint16, casting="safe"),
+                int(stored["bucket_frames"]),
+                int(stored["n_frames"]),
+                stored["low"].astype(np.float64, casting="safe"),
+                stored["high"].astype(np.float64, casting="safe"),
                 tuple(str(name) for name in stored["channels"]),
             )
     except FileNotFoundError as error:
@@ -92,33 +137,18 @@ def read_overview(path: Path) -> Overview:
             RuntimeError, zipfile.BadZipFile, zlib.error) as error:  # fmt: skip
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise OutputError(
-            f"{path}: expected an .npz overview with edges, low, high and channels, but {reason}; "
-            "run `rondo discover` again"
+            f"{path}: expected an .npz overview of this version of Rondo, but {reason}; run `rondo discover` again"
         ) from error
     _check_shapes(overview, path)
     return overview
 
 
-def _even_edges(n_items: int, max_buckets: int) -> Edges:
-    n_buckets = min(n_items, max_buckets)
-    return (np.arange(n_buckets + 1, dtype=np.int64) * n_items) // max(n_buckets, 1)
-
-
-def _extremes(low: Extremes, high: Extremes, edges: Edges) -> tuple[Extremes, Extremes]:
-    if edges.size == 1:
-        empty = np.empty((0, low.shape[1]), dtype=np.float32)
-        return empty, empty
-    # fmin and fmax pass over NaN where there is a number; some platforms flag that as invalid
-    with np.errstate(invalid="ignore"):
-        return np.fmin.reduceat(low, edges[:-1], axis=0), np.fmax.reduceat(high, edges[:-1], axis=0)
-
-
 def _check_shapes(overview: Overview, path: Path) -> None:
-    expected = (overview.edges.size - 1, len(overview.channels))
-    if overview.edges.ndim != 1 or overview.low.shape != expected or overview.high.shape != expected:
+    n_channels, bucket = len(overview.channels), overview.bucket_frames
+    sound = bucket > 0 and bucket & (bucket - 1) == 0 and overview.n_frames >= 0
+    expected = (-(-overview.n_frames // max(bucket, 1)), n_channels, 1 if bucket == 1 else 2)
+    if not sound or overview.codes.shape != expected or not overview.low.shape == overview.high.shape == (n_channels,):
         raise OutputError(
-            f"{path}: {overview.edges.size} edges and {len(overview.channels)} channels need low and high of "
-            f"shape {expected}, got {overview.low.shape}, {overview.high.shape}; run `rondo discover` again"
+            f"{path}: {overview.n_frames} frames in buckets of {bucket} and {n_channels} channels need codes of shape "
+            f"{expected}, got {overview.codes.shape}; run `rondo discover` again"
         )
-    if (np.diff(overview.edges) <= 0).any():
-        raise OutputError(f"{path}: the bucket edges must increase, but they do not; run `rondo discover` again")

@@ -1,40 +1,26 @@
-"""The words and the look of the report: a jinja template and a style sheet, both inside the page."""
+"""The words of the report: a jinja template. Its look and its scripts are in `assets/`, and end up inside the page."""
 
 from __future__ import annotations
 
-STYLE = """
-:root { color: #1c1c1c; background: #fff; }
-body { font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
-body { max-width: 1200px; margin: 0 auto; padding: 1.5rem 1.5rem 4rem; }
-h1 { font-size: 1.7rem; margin: 0 0 .3rem; }
-h2 { font-size: 1.2rem; margin: 2.4rem 0 .5rem; padding-bottom: .2rem; border-bottom: 1px solid #ddd; }
-h3 { font-size: 1rem; margin: 1.4rem 0 .1rem; overflow-wrap: anywhere; }
-p { margin: .3rem 0; max-width: 100ch; }
-p.lead { font-size: 1.15rem; max-width: none; }
-.quiet { color: #666; font-size: .88rem; overflow-wrap: anywhere; }
-table { border-collapse: collapse; margin: .6rem 0; font-variant-numeric: tabular-nums; }
-th, td { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #eee; }
-td:not(.word), td.id, td .nowrap { white-space: nowrap; }
-th { font-weight: 600; border-bottom-color: #bbb; vertical-align: bottom; }
-th.word, td.word { text-align: left; }
-td.word { overflow-wrap: anywhere; }
-tr.control td { color: #666; border-bottom-color: #bbb; }
-tr.unproven td { color: #888; }
-tr.unproven .swatch { opacity: .45; }
-button.exemplar { font: inherit; color: inherit; border: 0; padding: 0; background: none; cursor: pointer;
-  text-decoration: underline dotted; }
-th.claim, td.claim { background: #f4f7fa; }
-.swatch { display: inline-block; width: 1.1em; height: 1.1em; margin-right: .5em; vertical-align: -.18em;
-  border-radius: 3px; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-.columns { display: flex; flex-wrap: wrap; gap: 0 3rem; align-items: flex-start; }
-.scroll { overflow-x: auto; }
-.failed { color: #a00; }
-@media print {
-  body { max-width: none; padding: 0; }
-  section.recording, tr { break-inside: avoid; }
-  h2, h3 { break-after: avoid; }
-}
-"""
+from importlib.resources import files
+
+_SCRIPTS = ("signal", "timeline", "listening", "occurrences", "page")
+
+
+def style() -> str:
+    """The style sheet."""
+    return asset("report.css")
+
+
+def script() -> str:
+    """Everything that draws, as one script."""
+    return "\n".join(asset(f"{name}.js") for name in _SCRIPTS)
+
+
+def asset(name: str) -> str:
+    """A file of `assets/`."""
+    return (files("rondo.report") / "assets" / name).read_text(encoding="utf-8")
+
 
 PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -43,7 +29,6 @@ PAGE = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{{ title }}</title>
 <style>{{ style }}</style>
-{{ bokeh }}
 </head>
 <body>
 <header>
@@ -100,29 +85,35 @@ columns are quantiles of that distance. {{ fit_rule }}</p>
 </ul>
 {% endif %}
 <h2>Timeline</h2>
-<p class="quiet">Turn the wheel over a timeline to zoom, drag to move, point at a segment for its figures.
-Grey is OTHER. The signal is drawn as the band between the lowest and highest values, each channel to its own
-scale, which stands at the right.
+<p class="quiet">Turn the wheel over a timeline to zoom, drag to move, point at a segment for its figures, press it
+to see all occurrences of its entry. Grey is OTHER. The signal is drawn as the band between the lowest and highest
+values, each channel to its own scale, which stands at the right.
 {%- if has_truth %} True ids are counted on their own: compare where segments begin and which ids go together,
 not colours.{% endif %}</p>
+<p class="quiet keys">Keys, once a timeline has the focus (<kbd>Tab</kbd>): <kbd>←</kbd> <kbd>→</kbd> move, <kbd>+</kbd>
+<kbd>-</kbd> zoom, <kbd>Home</kbd> shows all, <kbd>↑</kbd> <kbd>↓</kbd> choose a lane, <kbd>,</kbd> <kbd>.</kbd> go from
+segment to segment, <kbd>Enter</kbd> shows all occurrences, <kbd>Esc</kbd> ends that.</p>
 {% if n_recordings > recordings | length %}
 <p>The first {{ recordings | length }} of {{ n_recordings }} recordings are drawn; the tables below count all
 of them.</p>
 {% endif %}
 {% for recording in recordings %}
 <section class="recording">
-<h3>{{ recording.id }}</h3>
+<div class="head"><h3>{{ recording.id }}</h3><div class="tools"></div></div>
 <p class="quiet">{{ recording.about }}. From {{ recording.source }}
 {%- if recording.n_channels > recording.signal.channels | length %}. The first
-{{ recording.signal.channels | length }} of {{ recording.n_channels }} channels are drawn{% endif %}.</p>
-<div class="timeline" id="timeline-{{ loop.index0 }}"></div>
-<script type="application/json" class="timeline-data">{{ recording.figure }}</script>
+{{ recording.signal.channels | length }} of {{ recording.n_channels }} channels are drawn{% endif %}
+{%- if recording.finest_frames > 1 %}. At the closest zoom each point of the signal covers {{ recording.finest_frames }}
+frames{% endif %}.</p>
+<div class="timeline" id="timeline-{{ loop.index0 }}">
+<script type="application/json">{{ recording.figure }}</script></div>
 </section>
 {% endfor %}
 <noscript><p class="failed">The timelines are drawn by the script inside this file; let it run.</p></noscript>
 <h2>Vocabulary</h2>
 <p class="quiet">Beside the median duration stand the 10 % and 90 % quantiles. Exemplars are the occurrences
-with the highest scores, the longest first among equals; press one to see it in the timeline.
+with the highest scores, the longest first among equals; press one to see it in the timeline, or an id to see all
+occurrences side by side.
 {%- if has_evidence %} Whether an entry recurs is asked of surrogates, which are as slow and as loud but in which
 nothing recurs: p is the share of them that do as well. What occurs once or recurs no more than chance would have it
 is greyed.{% endif %}</p>
@@ -146,14 +137,16 @@ summary.json holds all.</p>
 {% for entry in entries[level] %}
 <tr{% if entry.unproven %} class="unproven"{% endif %}>
 {% if own %}<td class="word">{{ entry.recording }}</td>{% endif %}
-<td class="word id"><span class="swatch" style="background:{{ entry.colour }}"></span>{{ entry.name }}</td>
+<td class="word id"><span class="swatch" style="background:{{ entry.colour }}"></span>
+{%- if entry.key %}<button type="button" class="entry" data-key="{{ entry.key }}" aria-pressed="false">
+{{- entry.name }}</button>{% else %}{{ entry.name }}{% endif %}</td>
 {% if has_evidence %}<td class="word id">{{ entry.evidence }}</td>
 {% endif %}<td>{{ entry.n_occurrences }}</td><td>{{ entry.share }}</td><td>{{ entry.mean_duration }}</td>
 <td>{{ entry.median_duration }}</td>
 <td class="word">{{ entry.composition if level == "motif" else entry.taken_for }}</td>
 <td class="word">{% for one in entry.exemplars %}<span class="nowrap">
 {%- if one.timeline is none %}{{ one.text }}{% else -%}
-<button class="exemplar" data-timeline="{{ one.timeline }}" data-from="{{ one.from }}" data-to="{{ one.to }}">
+<button type="button" class="exemplar" data-timeline="{{ one.timeline }}" data-from="{{ one.from }}" data-to="{{ one.to }}">
 {{- one.text }}</button>{% endif %} ({{ one.score }})</span>{% if not loop.last %}, {% endif %}{% endfor %}</td></tr>
 {% endfor %}
 </tbody></table>
@@ -162,24 +155,17 @@ summary.json holds all.</p>
 {% endfor %}
 </div>
 </main>
-<script>
-for (const data of document.querySelectorAll("script.timeline-data")) {
-  const item = JSON.parse(data.textContent)
-  Bokeh.embed.embed_item(item).catch((error) => {
-    const place = document.getElementById(item.target_id)
-    place.className = "failed"
-    place.textContent = "This timeline could not be drawn: " + error
-  })
-}
-for (const button of document.querySelectorAll("button.exemplar")) {
-  button.addEventListener("click", () => {
-    const {timeline, from, to} = button.dataset
-    const figure = Bokeh.documents.flatMap((it) => it.roots()).find((it) => it.name === `timeline-${timeline}`)
-    figure?.x_range.setv({start: Number(from), end: Number(to)})
-    document.getElementById(`timeline-${timeline}`).scrollIntoView({behavior: "smooth", block: "center"})
-  })
-}
-</script>
+<aside id="drawer" aria-label="Occurrences of the chosen entry" hidden><button type="button" class="close"
+title="close (Esc)">close</button><div class="inside"><div class="facts" aria-live="polite"></div>
+<div class="key"></div><div class="occurrences"></div></div></aside>
+<div id="tooltip" role="status" hidden></div>
+<script type="application/json" id="entries-data">{{ details }}</script>
+<script>{{ script }}</script>
+{%- if live_script %}
+
+<script>{{ live_script }}</script>
+{%- endif %}
+
 </body>
 </html>
 """

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from pathlib import Path
 from typing import Any
 
 from rondo.errors import OutputError
-from rondo.report.page import PAGE, STYLE
+from rondo.report.page import PAGE, asset, script, style
 from rondo.report.summarize import summarize
 from rondo.report.timeline import timeline
 from rondo.units.fit_profile import RULE
@@ -20,16 +19,17 @@ _CLAIM_COLUMNS = {"ari": "ARI", "ami": "AMI", "one_to_one": "One-to-one"}
 _PAPER_COLUMNS = {"mof": "MoF", "recall": "Recall", "f1_50": "F1@50", "edit": "Edit", "seg_ratio": "SegRatio"}
 
 
-def render(summary: dict[str, Any]) -> str:
-    """The page that shows what `summarize` gathered; it opens from a disk without a network."""
-    from bokeh.resources import Resources
+def render(summary: dict[str, Any], *, live: bool = False) -> str:
+    """The page that shows what `summarize` gathered; it opens from a disk without a network.
+
+    A `live` page asks the server that it came from whether there is more to show; no other page ever asks anyone.
+    """
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
     template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True).from_string(PAGE)
     recordings = [
-        {**recording, "figure": Markup(_figure_json(recording, f"timeline-{index}"))}
-        for index, recording in enumerate(summary["recordings"])
+        {**recording, "figure": Markup(_json(timeline(recording)))} for recording in summary["recordings"]
     ]
     return template.render(
         {
@@ -41,8 +41,10 @@ def render(summary: dict[str, Any]) -> str:
             "has_truth": any(len(recording["lanes"]) > 2 for recording in recordings),
             "has_evidence": any(entry["evidence"] for rows in summary["entries"].values() for entry in rows),
             "fit_rule": RULE,
-            "style": Markup(STYLE),
-            "bokeh": Markup(Resources(mode="inline", components=["bokeh"]).render()),
+            "details": Markup(_json(summary["details"])),
+            "style": Markup(style()),
+            "script": Markup(script()),
+            "live_script": Markup(asset("live.js")) if live else "",
         }
     )
 
@@ -61,27 +63,9 @@ def write_report(run_dir: Path) -> Path:
     return path
 
 
-def _figure_json(recording: dict[str, Any], target: str) -> str:
-    from bokeh.core.types import ID
-    from bokeh.embed import json_item
-
-    plot = timeline(recording)
-    plot.name = target  # by which exemplars find it
-    item = json.dumps(json_item(plot, ID(target)), separators=(",", ":"))
-    figure = _renumbered(item, target)
-    # only "<" could end the script element early; in JSON it occurs in strings alone, where this is the same
-    return figure.replace("<", "\\u003c")
-
-
-def _renumbered(figure: str, prefix: str) -> str:
-    """The same figure with ids counted from 0: bokeh counts on from page to page, and equal runs would differ."""
-    known: dict[str, str] = {}
-    # quotes inside JSON strings are escaped, so that only keys and values of the figure itself match
-    return re.sub(
-        r'("(?:root_)?id":)"(p\d+)"',
-        lambda found: f'{found[1]}"{known.setdefault(found[2], f"{prefix}-{len(known)}")}"',
-        figure,
-    )
+def _json(value: Any) -> str:
+    """JSON for a script element: only "<" could end that early, and in JSON it occurs in strings alone."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
 def _written(row: dict[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from rondo.report.entries import Words as Words
 from rondo.report.entries import entry_rows, evidence_row
 from rondo.report.overview import overview_path, write_overview
 from rondo.units.fit_profile import QUANTILES, FitProfile, fit_of
+from rondo.vocabulary.vocabulary import Level
 
 if TYPE_CHECKING:
     import polars as pl
@@ -188,7 +189,7 @@ def _profile(profile: FitProfile) -> dict[str, Any]:
     }
 
 
-def _entries(level: str, run: Run, segments: pl.DataFrame) -> list[dict[str, Any]]:
+def _entries(level: Level, run: Run, segments: pl.DataFrame) -> list[dict[str, Any]]:
     """One row per entry: how often, how much, how long; with its recording where each has its own vocabulary."""
     import polars as pl
 

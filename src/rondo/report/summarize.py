@@ -6,30 +6,29 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rondo.errors import OutputError
 from rondo.report.colours import colour_of
-from rondo.report.overview import MAX_BUCKETS, Overview, overview_path, read_overview
-from rondo.report.tables import counted, entry_name, entry_table, fit_rows, percent
+from rondo.report.details import entry_details
+from rondo.report.overview import Overview, overview_path, read_overview
+from rondo.report.pyramid import packed_signals
+from rondo.report.tables import counted, entry_key, entry_name, entry_table, fit_rows, percent
+from rondo.report.tables import entries_shown as shown_of
+from rondo.report.timeline import written_extent
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rondo.report.run_folder import RecordingSummary, RunSummary, Scores
+    from rondo.report.run_folder import EntrySummary, RecordingSummary, RunSummary, Scores
 
 MAX_RECORDINGS_DRAWN = 12
 MAX_CHANNELS_DRAWN = 12
-
-_BUCKETS_IN_ALL = 4 * MAX_BUCKETS
-"""Shared among the recordings drawn, so that a page with many of them stays light."""
 
 
 def summarize(run_dir: Path) -> dict[str, Any]:
     """What the report of a run folder says, as a dict that `json.dumps(..., allow_nan=False)` takes.
 
     Keys: title, overview, findings, provenance, scores (rows), fit (rows), notes, n_recordings, recordings (those
-    drawn, each with its signal and lanes), entries (unit and motif rows), n_entries.
+    drawn, each with its signal and lanes), entries (unit and motif rows), n_entries, details (of entries, by key).
     """
     from rondo.report.run_folder import read_run_summary, read_segments
 
@@ -39,7 +38,8 @@ def summarize(run_dir: Path) -> dict[str, Any]:
     truth = read_segments(truth_path, run) if truth_path.exists() else None
     drawn = run.recordings[:MAX_RECORDINGS_DRAWN]
     levels = {"unit": run.units, "motif": run.motifs}
-    max_buckets = min(MAX_BUCKETS, _BUCKETS_IN_ALL // len(drawn))
+    overviews = {recording.id: _overview(run_dir, recording) for recording in drawn}
+    signals = packed_signals([_drawn(overview) for overview in overviews.values()])
     return {
         "title": "Rondo report",
         "overview": _overview_sentence(run),
@@ -51,9 +51,17 @@ def summarize(run_dir: Path) -> dict[str, Any]:
         "fit": fit_rows(run),
         "notes": _notes(run.recordings),
         "n_recordings": len(run.recordings),
-        "recordings": [_recording(run_dir, r, segments, truth, max_buckets) for r in drawn],
+        "recordings": [
+            _recording(recording, {**_channels(overviews[recording.id]), **signal}, segments, truth)
+            for recording, signal in zip(drawn, signals, strict=True)
+        ],
         "entries": {level: entry_table(level, entries, drawn) for level, entries in levels.items()},
         "n_entries": {level: len(entries) for level, entries in levels.items()},
+        "details": {
+            key: detail
+            for level, entries in levels.items()
+            for key, detail in _details(level, entries, segments, overviews, drawn).items()
+        },
     }
 
 
@@ -115,21 +123,31 @@ def _time_jumps(recording: RecordingSummary) -> bool:
     return abs(counted_s - recording.duration_s) > max(0.01 * counted_s, 2 / recording.rate)
 
 
-def _recording(
-    run_dir: Path,
-    recording: RecordingSummary,
-    segments: pl.DataFrame,
-    truth: pl.DataFrame | None,
-    max_buckets: int,
-) -> dict[str, Any]:
+def _overview(run_dir: Path, recording: RecordingSummary) -> Overview:
     path = overview_path(run_dir, recording.id)
     overview = read_overview(path)
-    if overview.edges[-1] != recording.n_frames or overview.channels != recording.channels:
+    if overview.n_frames != recording.n_frames or overview.channels != recording.channels:
         raise OutputError(
-            f"{path}: it covers {overview.edges[-1]} frames and {len(overview.channels)} channels, but "
+            f"{path}: it covers {overview.n_frames} frames and {len(overview.channels)} channels, but "
             f"summary.json says {recording.n_frames} frames and {len(recording.channels)} channels, or names "
             "them otherwise; run `rondo discover` again"
         )
+    return overview
+
+
+def _drawn(overview: Overview) -> Overview:
+    return overview._replace(codes=overview.codes[:, :MAX_CHANNELS_DRAWN])
+
+
+def _channels(overview: Overview) -> dict[str, Any]:
+    shown = slice(MAX_CHANNELS_DRAWN)
+    extents = zip(overview.low[shown].tolist(), overview.high[shown].tolist(), strict=True)
+    return {"channels": list(overview.channels[shown]), "extents": [written_extent(*ends) for ends in extents]}
+
+
+def _recording(
+    recording: RecordingSummary, signal: dict[str, Any], segments: pl.DataFrame, truth: pl.DataFrame | None
+) -> dict[str, Any]:
     about = [
         f"{recording.n_frames:,} frames" if recording.duration_s is None else _duration(recording.duration_s),
         counted(len(recording.channels), "channel"),
@@ -145,26 +163,59 @@ def _recording(
         "n_frames": recording.n_frames,
         "rate": recording.rate,
         "n_channels": len(recording.channels),
-        "signal": _signal(overview.coarsened(max_buckets)),
+        "finest_frames": (signal["fine"] or signal["coarse"])["bucket_frames"],
+        "signal": signal,
         "lanes": _lanes(recording.id, segments, truth),
     }
 
 
-def _signal(overview: Overview) -> dict[str, Any]:
-    drawn = slice(MAX_CHANNELS_DRAWN)
+def _details(
+    level: str,
+    entries: Sequence[EntrySummary],
+    segments: pl.DataFrame,
+    overviews: dict[str, Overview],
+    drawn: Sequence[RecordingSummary],
+) -> dict[str, dict[str, Any]]:
+    """What the drawer shows of each entry in the table, by its key."""
+    shown = {(entry.recording, entry.id): entry for entry in shown_of(entries)}
+    ids: dict[str, list[int]] = {}
+    for vocabulary, id in shown:
+        ids.setdefault(vocabulary, []).append(id)
+    found = entry_details(level, segments, overviews, ids)
     return {
-        "channels": list(overview.channels[drawn]),
-        "edges": overview.edges.tolist(),
-        "low": [_without_nan(column) for column in overview.low.T[drawn]],
-        "high": [_without_nan(column) for column in overview.high.T[drawn]],
+        entry_key(level, shown[place]): {
+            **detail,
+            "level": level,
+            "name": entry_name(level, place[1]),
+            "colour": colour_of(level, place[1]),
+            "facts": _facts(shown[place], len(detail["occurrences"])),
+            "composition": shown[place].composition,
+            "taken_for": shown[place].taken_for,
+            "occurrences": [_cell(one, drawn) for one in detail["occurrences"]],
+        }
+        for place, detail in found.items()
     }
 
 
-def _without_nan(column: np.ndarray[Any, Any]) -> list[float | None]:
-    values: list[float | None] = column.tolist()
-    for gap in np.flatnonzero(np.isnan(column)):
-        values[gap] = None
-    return values
+def _facts(entry: EntrySummary, n_cells: int) -> str:
+    some = f" ({n_cells} of them here, spread over time)" if n_cells < entry.n_occurrences else ""
+    return f"{counted(entry.n_occurrences, 'occurrence')}{some}, {percent(entry.share)} of the time."
+
+
+def _cell(one: dict[str, Any], drawn: Sequence[RecordingSummary]) -> dict[str, Any]:
+    """One occurrence as the drawer needs it: where it is, and the words beneath it."""
+    place, recording = next((place, it) for place, it in enumerate(drawn) if it.id == one["recording"])
+    start = one["start_frame"]
+    at = f"frame {start}" if recording.rate is None else f"{start / recording.rate:.1f} s"
+    score = "" if one["score"] is None else f" ({one['score']:.2f})"
+    return {
+        "timeline": place,
+        "start": start,
+        "end": one["end_frame"],
+        "offset": one["offset"],
+        "columns": one["columns"],
+        "words": f"{at}{score}" if len(drawn) == 1 else f"{recording.id} {at}{score}",
+    }
 
 
 def _lanes(recording_id: str, segments: pl.DataFrame, truth: pl.DataFrame | None) -> list[dict[str, Any]]:

@@ -28,13 +28,13 @@ def entry_name(level: str, entry_id: int) -> str:
 
 def entry_table(level: str, entries: Sequence[EntrySummary], drawn: Sequence[RecordingSummary]) -> list[dict[str, Any]]:
     """Rows of the entries with the largest share of time, in their order; `drawn` are the recordings on the page."""
-    by_share = sorted(range(len(entries)), key=lambda place: -entries[place].share)
-    shown = [entries[place] for place in sorted(by_share[:MAX_ENTRIES_SHOWN])]
+    shown = entries_shown(entries)
     places = {recording.id: (place, recording) for place, recording in enumerate(drawn)}
     several = len({exemplar.recording for entry in shown for exemplar in entry.exemplars}) > 1
     return [
         {
             "recording": entry.recording,
+            "key": entry_key(level, entry),
             "name": entry_name(level, entry.id),
             "colour": colour_of(level, entry.id),
             "n_occurrences": entry.n_occurrences,
@@ -48,6 +48,17 @@ def entry_table(level: str, entries: Sequence[EntrySummary], drawn: Sequence[Rec
         }
         for entry in shown
     ]
+
+
+def entries_shown(entries: Sequence[EntrySummary]) -> list[EntrySummary]:
+    """Those with the largest share of time, in their order."""
+    by_share = sorted(range(len(entries)), key=lambda place: -entries[place].share)
+    return [entries[place] for place in sorted(by_share[:MAX_ENTRIES_SHOWN])]
+
+
+def entry_key(level: str, entry: EntrySummary) -> str:
+    """By which the page knows an entry; ids of different recordings may have nothing in common."""
+    return f"{level}|{entry.recording}|{entry_name(level, entry.id)}"
 
 
 def fit_rows(run: RunSummary) -> list[dict[str, Any]]:
@@ -102,7 +113,7 @@ def _evidence(evidence: EvidenceSummary | None) -> str:
 
 
 def _exemplar(exemplar: Exemplar, places: dict[str, tuple[int, RecordingSummary]], named: bool) -> dict[str, Any]:
-    """Where it lies in words and, if its recording is drawn, the stretch of the timeline to move to."""
+    """Where it lies in words and, if its recording is drawn, the frames of its timeline to move to."""
     at = f"frame {exemplar.start_frame}" if exemplar.start_s is None else f"{exemplar.start_s:.1f} s"
     shown: dict[str, Any] = {
         "text": f"{exemplar.recording} {at}" if named else at,
@@ -111,8 +122,7 @@ def _exemplar(exemplar: Exemplar, places: dict[str, tuple[int, RecordingSummary]
     }
     if exemplar.recording in places:
         place, recording = places[exemplar.recording]
-        frame_s = 1.0 if recording.rate is None else 1.0 / recording.rate
         margin = exemplar.end_frame - exemplar.start_frame  # as much before and after as there is of it
         first, last = max(0, exemplar.start_frame - margin), min(recording.n_frames, exemplar.end_frame + margin)
-        shown |= {"timeline": place, "from": round(first * frame_s, 3), "to": round(last * frame_s, 3)}
+        shown |= {"timeline": place, "from": first, "to": last}
     return shown

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from rondo.vocabulary.confusion import MergeStep, MergeTree, merge_tree
+from rondo.vocabulary.edits import Edit, Edits
+from rondo.vocabulary.names import EntryId
 from rondo.vocabulary.vocabulary import Entry, Level, Vocabulary
 
-__all__ = ["Entry", "Level", "MergeStep", "MergeTree", "Vocabulary", "merge_tree"]
+__all__ = ["Edit", "Edits", "Entry", "EntryId", "Level", "MergeStep", "MergeTree", "Vocabulary", "merge_tree"]

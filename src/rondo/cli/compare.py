@@ -1,0 +1,213 @@
+"""`rondo compare`: what people have annotated beside what was found; names from it only when asked for."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rondo.cli import options
+from rondo.errors import OutputError, SettingError
+
+if TYPE_CHECKING:
+    from rondo.metrics.comparison import Comparison
+    from rondo.vocabulary.vocabulary import Level
+
+_MOST_COLUMNS = 16
+
+
+def compare(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that discover, label or stream wrote.")],
+    truth: Annotated[Path, typer.Argument(metavar="TRUTH", help="Classes per frame, or annotations, as for evaluate.")],
+    level: Annotated[str, typer.Option("--level", metavar="NAME", help="motif (default) or unit.")] = "motif",
+    recording: Annotated[
+        str | None, typer.Option("--recording", metavar="ID", help="This one alone; needed after --per-recording.")
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", metavar="NAME", help="Array, column or tier of the truth.")
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option("--rate", metavar="HZ", help="For annotations in seconds, where RUN has no rate.")
+    ] = None,
+    suggest_names: Annotated[
+        bool, typer.Option("--suggest-names", metavar="", help="Propose a class as the name of each entry it fits.")
+    ] = False,
+    apply: Annotated[
+        bool, typer.Option("--apply", metavar="", help="With --suggest-names: give them to entries without a name.")
+    ] = False,
+    json: options.Json = False,
+) -> None:
+    """Hold what was found against annotations: the class of each entry, its purity, and the confusion table.
+
+    Example: rondo compare run truth/ --suggest-names
+
+    Entries that were merged count as one. Nothing is learned from annotations. Purity rises with every cut:
+    `rondo evaluate` has the scores that a claim can rest on.
+    """
+    from rondo.metrics.comparison import compare as compared
+    from rondo.vocabulary.edit_file import read_edits
+
+    if level not in ("unit", "motif"):
+        raise SettingError(f"--level is unit or motif, got '{level}'")
+    if apply and not suggest_names:
+        raise SettingError("--apply writes the names that --suggest-names proposes; give both")
+    chosen: Level = "unit" if level == "unit" else "motif"
+    edits = read_edits(_model_in(run, recording))
+    pairs = _pairs(run, truth, chosen, recording, key, rate)
+    comparison = compared({id: (known, edits.apply(chosen, labels)) for id, (known, labels) in pairs.items()})
+    names = edits.names(chosen)
+    suggested = {id: name for id, name in comparison.suggested_names().items() if id not in names}
+    given = _apply(run, recording, chosen, suggested) if apply else {}
+    if json:
+        print(json_module.dumps(_as_dict(comparison, chosen, names, suggested if suggest_names else None, given)))
+        return
+    print(_table(comparison, chosen, names | given))
+    if suggest_names:
+        print(_suggestions(run, chosen, suggested, given, apply))
+
+
+def _pairs(
+    run: Path, truth: Path, level: Level, recording: str | None, key: str | None, rate: float | None
+) -> dict[str, Any]:
+    """The annotation and the labels of each recording of the run."""
+    from rondo.cli.evaluate import clock_of
+    from rondo.data.annotation import read_annotated
+
+    labels = run / ("units" if level == "unit" else "labels")
+    if not labels.is_dir():
+        raise OutputError(f"{run}: it has no folder {labels.name}/; give what discover, label or stream wrote to --out")
+    ids = sorted(path.stem for path in labels.glob("*.npy"))
+    if recording is None and len(ids) > 1 and _has_own_vocabularies(run):
+        raise SettingError(f"{run}: every recording has ids of its own; choose one, as --recording {ids[0]}")
+    if recording is not None and recording not in ids:
+        raise SettingError(f"{run}: no recording '{recording}'; it has {', '.join(ids[:8])}")
+    only = recording or (ids[0] if len(ids) == 1 else None)
+    files = [path for path in truth.iterdir() if path.stem == only] if only is not None and truth.is_dir() else []
+    given = files[0] if len(files) == 1 else truth
+    where = labels if only is None or given.is_dir() else labels / f"{only}.npy"
+    pairs = read_annotated(given, where, key, lambda file: clock_of(file, rate))
+    if only is None:
+        return dict(pairs)
+    (pair,) = [pairs[only]] if only in pairs else pairs.values()
+    return {only: pair}
+
+
+def _has_own_vocabularies(run: Path) -> bool:
+    summary = run / "summary.json"
+    try:
+        found = json_module.loads(summary.read_bytes()) if summary.is_file() else {}
+    except ValueError:
+        raise OutputError(f"{summary}: not JSON; give a folder that `rondo discover` wrote") from None
+    return any("recording" in entry for entry in found.get("units", []))
+
+
+def _model_in(run: Path, recording: str | None) -> Path:
+    model = run / "model"
+    return model if (model / "manifest.json").is_file() or recording is None else model / recording
+
+
+def _apply(run: Path, recording: str | None, level: Level, suggested: dict[int, str]) -> dict[int, str]:
+    """Give the names that can be given; returns them."""
+    from rondo.cli.editing import open_edits
+    from rondo.vocabulary.edit_file import now
+    from rondo.vocabulary.names import EntryId
+
+    edited = open_edits(_model_in(run, recording), None)
+    edits, given = edited.edits, {}
+    for id, name in suggested.items():
+        try:
+            edits = edits.named(edited.entry(str(EntryId(level, id))), name, now())
+        except SettingError:  # taken, or no name at all: people decide
+            continue
+        given[id] = edits.name(level, id)
+    edited.write(edits)
+    return given
+
+
+# ------------------------------------------------------------ saying it
+
+
+def _as_dict(
+    comparison: Comparison,
+    level: Level,
+    names: dict[int, str],
+    suggested: dict[int, str] | None,
+    given: dict[int, str],
+) -> dict[str, Any]:
+    found = {"level": level} | comparison.as_dict()
+    for row in found["entries"]:
+        row["name"] = (names | given).get(row["id"], "")
+    if suggested is not None:
+        found["suggested_names"] = {f"{level}:{id}": name for id, name in suggested.items()}
+        found["applied"] = [f"{level}:{id}" for id in given]
+    return found
+
+
+def _table(comparison: Comparison, level: Level, names: dict[int, str]) -> str:
+    from rondo.report.tables import entry_name, percent
+
+    def called(id: int) -> str:
+        return " ".join([entry_name(level, id), *([names[id]] if id in names else [])])
+
+    entries = [
+        [called(row.id), str(row.frames), str(row.n_occurrences), row.main_class, percent(row.purity)]
+        for row in comparison.entries
+    ]
+    classes = [
+        [
+            row.name,
+            str(row.frames),
+            *map(percent, (row.coverage, row.share_other)),
+            called(row.best_entry),
+            percent(row.best_share),
+        ]
+        for row in comparison.classes
+    ]
+    shown = comparison.class_names[:_MOST_COLUMNS]
+    cells = zip(comparison.ids, comparison.frames[:, :_MOST_COLUMNS].tolist(), strict=True)
+    confusion = [[called(id), *map(str, frames)] for id, frames in cells]
+    left_out = len(comparison.class_names) - len(shown)
+    n_entries = sum(row.id != -1 for row in comparison.entries)
+    alone = percent(comparison.largest_class_share)
+    return "\n".join(
+        [
+            f"{n_entries} {level}s, {len(classes)} classes; {percent(comparison.share_other)} of frames OTHER",
+            f"purity {percent(comparison.purity)} (one {level} for everything: {alone})",
+            "",
+            *_aligned([level, "frames", "occurrences", "mostly", "purity"], entries, texts=(0, 3)),
+            "",
+            *_aligned(["class", "frames", "coverage", "OTHER", f"best {level}", "share"], classes, texts=(0, 4)),
+            "",
+            *_aligned(["frames", *shown], confusion, texts=(0,)),
+            *([f"and {left_out} classes more; --json has them all"] if left_out else []),
+        ]
+    )
+
+
+def _aligned(header: list[str], rows: list[list[str]], texts: tuple[int, ...]) -> list[str]:
+    widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
+    lines = [
+        [
+            cell.ljust(width) if i in texts else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        for row in [header, *rows]
+    ]
+    return ["  ".join(line).rstrip() for line in lines]
+
+
+def _suggestions(run: Path, level: Level, suggested: dict[int, str], given: dict[int, str], applied: bool) -> str:
+    if not suggested:
+        return "\nno names to suggest: no entry without a name is mostly one class"
+    if applied:
+        kept = [f"{level}:{id}: {name}" for id, name in given.items()]
+        left = [
+            f"{level}:{id}: '{name}' was not given; name it by hand"
+            for id, name in suggested.items()
+            if id not in given
+        ]
+        return "\n".join(["", *kept, *left])
+    commands = [f'  rondo name {run} {level}:{id} "{name}"' for id, name in suggested.items()]
+    return "\n".join(["", "suggested, not written (--apply gives them all):", *commands])

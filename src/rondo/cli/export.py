@@ -1,0 +1,43 @@
+"""`rondo export`: segments of a run for other programs."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rondo.cli import options
+
+
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `rondo discover` or `label` wrote.")],
+    format: Annotated[
+        str,
+        typer.Option("--format", metavar="NAME", help="csv, parquet, eaf (ELAN), audacity, label-studio or boris."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="PATH", help="File to write; for eaf and audacity also a folder (no suffix)."),
+    ],
+    level: Annotated[str, typer.Option("--level", metavar="NAME", help="unit, motif or both.")] = "both",
+    recording: Annotated[
+        str | None, typer.Option("--recording", metavar="ID", help="Only this recording of the run.")
+    ] = None,
+    json: options.Json = False,
+) -> None:
+    """Write the segments of a run for ELAN, Audacity, Label Studio, BORIS, or as a table.
+
+    Times are seconds since the first frame; csv and parquet keep the recording's own clock, Label Studio gets frames.
+
+    Example: rondo export run --format eaf --out annotations
+    """
+    from rondo.report.export import export_run
+
+    written = export_run(run, format, out, level, recording)
+    if json:
+        print(json_module.dumps({"format": format, "files": [str(path) for path in written]}))
+        return
+    for path in written:
+        print(f"{format}: {path}")

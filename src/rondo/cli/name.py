@@ -1,0 +1,117 @@
+"""`rondo name`: names for entries; without one, what there is and what was done to it."""
+
+from __future__ import annotations
+
+import json as json_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rondo.cli import options
+from rondo.cli.editing import Edited, Model, Stream, open_edits
+from rondo.errors import SettingError
+
+if TYPE_CHECKING:
+    from rondo.vocabulary.names import EntryId
+
+
+def name(
+    model: Model,
+    entry: Annotated[str | None, typer.Argument(metavar="ENTRY", help="unit:3 or motif:5; all if not given.")] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="What it is called from now on.")] = None,
+    remove: Annotated[bool, typer.Option("--remove", metavar="", help="Take the name of ENTRY away.")] = False,
+    history: Annotated[
+        bool, typer.Option("--history", metavar="", help="Print what was done so far, to ENTRY or to all.")
+    ] = False,
+    stream: Stream = None,
+    json: options.Json = False,
+) -> None:
+    """Name a unit or motif, or list those there are. Ids stay as they are, and nothing is learned from a name.
+
+    Example: rondo name run unit:3 "reach"
+
+    `rondo name run` lists the entries, `rondo name run --history` all names, merges and splits. Names lie beside the
+    model and are kept when a stream goes on; they stand in segments.csv, summary.json and the report.
+    """
+    if (remove or name is not None) and (entry is None or history or (remove and name is not None)):
+        raise SettingError("give an entry and either its NAME or --remove, or leave out both to list; see --help")
+    edited = open_edits(model, stream)
+    if name is None and not remove:
+        return _show(edited, None if entry is None else edited.entry(entry), history, stream, json)
+    from rondo.vocabulary.edit_file import now
+
+    this = edited.entry(entry or "")
+    edits = edited.edits.unnamed(this, now()) if name is None else edited.edits.named(this, name, now())
+    edited.write(edits)
+    called = edits.name(*this)
+    if json:
+        print(json_module.dumps({"entry": str(this), "name": called, "edits": str(edited.folder / "edits.json")}))
+    else:
+        print(f"{this}: {called}" if called else f"{this}: no name")
+    return None
+
+
+def _show(edited: Edited, entry: EntryId | None, history: bool, stream: Path | None, json: bool) -> None:
+    if history:
+        found = _history(edited, entry, stream)
+        print(json_module.dumps({"history": found}) if json else "\n".join(map(_history_line, found)) or "no edits yet")
+        return
+    rows = [row for row in _entries(edited) if entry is None or row["entry"] == str(entry)]
+    if json:
+        print(json_module.dumps({"entries": rows}))
+        return
+    width = max((len(row["entry"]) for row in rows), default=0)
+    for row in rows:
+        merged = f" (with {', '.join(row['absorbed'])})" if row["absorbed"] else ""
+        part = f"part of {row['kept']}" if row["kept"] != row["entry"] else row["name"] or "-"
+        print(f"{row['entry']:<{width}}  {part}{merged}")
+
+
+def _entries(edited: Edited) -> list[dict[str, Any]]:
+    from rondo.vocabulary.names import EntryId
+
+    edits = edited.edits
+    return [
+        {
+            "entry": str(EntryId(level, id)),
+            "name": edits.name(level, id),
+            "kept": str(EntryId(level, edits.kept(level, id))),
+            "absorbed": [str(EntryId(level, other)) for other in edits.absorbed(level, id)],
+        }
+        for level, ids in edited.ids.items()
+        for id in ids
+    ]
+
+
+def _history(edited: Edited, entry: EntryId | None, stream: Path | None) -> list[dict[str, Any]]:
+    """What the stream has done, by its own clock, and then what people have done, by theirs."""
+    found = [] if stream is None else _journal(stream)
+    found += [{"by": "people", "at": edit.at, "what": str(edit), **edit.as_json()} for edit in edited.edits.history]
+    return [row for row in found if entry is None or (row["level"] == entry.level and entry.id in row["ids"])]
+
+
+def _journal(stream: Path) -> list[dict[str, Any]]:
+    from rondo.continual.journal import read_journal
+    from rondo.vocabulary.names import EntryId
+
+    path = next((folder / "events.jsonl" for folder in (stream, stream.parent)), None)
+    if path is None or not path.is_file():
+        return []
+    done = {"promote": "promoted", "merge": "took in what was like it"}
+    return [
+        {
+            "by": "stream",
+            "at": f"frame {event.frame}" if event.time_s is None else f"{event.time_s:.1f} s",
+            "what": f"{', '.join(str(EntryId(event.level, id)) for id in event.ids)} {done[event.kind]}",
+            "kind": event.kind,
+            "level": event.level,
+            "ids": list(event.ids),
+        }
+        for event in read_journal(path)
+        if event.kind in done and event.level != "input"
+    ]
+
+
+def _history_line(row: dict[str, Any]) -> str:
+    return f"{row['at'] or 'some time':<25}  {row['what']}"

@@ -1,0 +1,141 @@
+"""`rondo suggest`: which window suits the data, the curve behind it, and what a run would cost. Nothing is written.
+
+A command of its own and no `discover --dry-run`: it needs no --out, shows what discover does not, and is asked before
+the first run, when nobody knows yet what to set.
+"""
+
+from __future__ import annotations
+
+import json as json_module
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rondo.cli import options
+from rondo.cli.discover import read_all
+from rondo.cli.progress import progress
+
+if TYPE_CHECKING:
+    from rondo.config import RondoConfig
+    from rondo.data.preprocess import Signal
+    from rondo.data.recording import Recording
+    from rondo.data.suggest import Candidate
+    from rondo.metrics.refits import WindowFit
+
+_ALIKE = (
+    "like the one above: ARI of the units with those of the window above. Near 1 the choice between the two hardly "
+    "matters; where it falls, or few units are left, the longer window has begun to blur them."
+)
+_MOST_FITTED_FRAMES = 60_000  # of each recording, with --fit: enough to see, quick enough to wait for
+
+
+def suggest(
+    paths: options.Recordings,
+    fit: Annotated[
+        bool, typer.Option("--fit", metavar="", help="Also find units with each window: how many, how long, how alike.")
+    ] = False,
+    rate: options.Rate = None,
+    key: options.Key = None,
+    label_column: options.LabelColumns = None,
+    preset: options.Preset = "default",
+    config: options.ConfigFile = None,
+    set_: options.Settings = None,
+    json: options.Json = False,
+) -> None:
+    """Suggest a window and a step for recordings, show the curve behind it, and estimate what a run would cost.
+
+    Example: rondo suggest walk.csv --rate 100
+    """
+    from rondo.cost import cost_of_fit
+    from rondo.data.preprocess import Preprocessor
+    from rondo.data.suggest import typical_period, window_and_step, window_curve
+    from rondo.model import common_rate
+
+    settings = options.resolve_settings(preset, config, set_)
+    recordings, _ = read_all(paths, rate, key, label_column)
+    common_rate(recordings)
+    preprocessor = Preprocessor.fit(recordings, settings.preprocess)
+    signals = [preprocessor.apply(recording) for recording in recordings]
+    length, step = window_and_step(signals, settings.windows)
+    curve = window_curve(signals)
+    fits = _fits(recordings, settings, curve) if fit else []
+    sizes = [signal.n_frames for signal in signals]
+    cost = cost_of_fit(settings, sizes, len(preprocessor.channels), length, step)
+    facts: dict[str, Any] = {
+        "window_length_frames": length,
+        "step_frames": step,
+        "rate": signals[0].rate,
+        "typical_period_frames": typical_period(signals),
+        "n_frames": sum(sizes),
+        "n_recordings": len(signals),
+        "curve": [asdict(candidate) for candidate in curve],
+        "cost": {"seconds": cost.seconds, "megabytes": cost.megabytes},
+    }
+    if fits:
+        facts["fits"] = [asdict(one) for one in fits]
+    if json:
+        print(json_module.dumps(facts))
+        return
+    print(curve_table(curve, signals[0].rate, length, fits))
+    if fits:
+        print(_ALIKE)
+    for sentence in [*_why(signals, facts, settings), f"`rondo discover` would take {cost.sentence()}."]:
+        print(sentence)
+
+
+def _fits(recordings: Sequence[Recording], settings: RondoConfig, curve: Sequence[Candidate]) -> list[WindowFit]:
+    from rondo.data.recording import Recording
+    from rondo.metrics.refits import over_windows
+
+    def beginning(one: Recording) -> Recording:
+        times = None if one.timestamps_s is None else one.timestamps_s[:_MOST_FITTED_FRAMES]
+        return Recording(one.values[:_MOST_FITTED_FRAMES], one.rate, one.channels, one.id, times)
+
+    with progress() as tell:
+        lengths = [candidate.length_frames for candidate in curve]
+        return over_windows([beginning(one) for one in recordings], settings, lengths, tell)
+
+
+def curve_table(curve: Sequence[Candidate], rate: float | None, chosen: int, fits: Sequence[WindowFit] = ()) -> str:
+    """One line per window; the chosen one carries an arrow."""
+    lines = [["", "window", "seconds", "step", "windows", "cycles", "power within"]]
+    lines[0] += ["units", "median run", "like the one above"] if fits else []
+    for place, one in enumerate(curve):
+        seconds = "" if rate is None else f"{one.length_frames / rate:.3g}"
+        line = ["->" if one.length_frames == chosen else "", str(one.length_frames), seconds, str(one.step_frames)]
+        line += [f"{one.n_windows:,}", f"{one.cycles:.2f}", f"{one.power_within:.0%}"]
+        if fits:
+            own = fits[place]
+            run = f"{own.median_duration_frames:.0f}" if rate is None else f"{own.median_duration_frames / rate:.3g} s"
+            line += [str(own.n_units), run, "" if own.ari is None else f"{own.ari:.2f}"]
+        lines.append(line)
+    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
+    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+
+
+def _why(signals: Sequence[Signal], facts: dict[str, Any], settings: RondoConfig) -> list[str]:
+    """Where the window comes from, and when to doubt it."""
+    length, rate, period = facts["window_length_frames"], facts["rate"], facts["typical_period_frames"]
+    said = f"suggested: --window {length} --step {facts['step_frames']}"
+    longest = max(stop - start for signal in signals for start, stop in signal.spans)
+    cycle = f"{period:.0f} frames" if rate is None else f"{period / rate:.3g} s"
+    if settings.windows.length != "auto":
+        said = f"as asked for: --window {length} --step {facts['step_frames']}"
+        why = f"The typical period of the signal is {cycle}."
+    elif length == longest // 20:
+        why = f"A twentieth of the longest unbroken stretch ({longest:,} frames): longer, and too few windows are left."
+    elif rate is not None and length == round(1.5 * rate):
+        why = f"1.5 s did best over our development sets, from a flat optimum; the signal's typical period is {cycle}."
+    else:
+        why = f"The typical period of the signal, {cycle}" + (
+            "; with --rate HZ it would be 1.5 s." if rate is None else ": 1.5 s would be only a handful of frames."
+        )
+    rule = (
+        "A window should hold one or two cycles of the fastest thing you care about: you know it, the curve does not."
+    )
+    cycles = length / period
+    if cycles < 0.5:
+        rule += f" This one holds {cycles:.1f} of a typical period; try --window {round(period)} beside it."
+    return [said, why, rule]

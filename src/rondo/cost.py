@@ -1,0 +1,111 @@
+"""How long a fit will take and how much memory it needs, said before it starts.
+
+A linear model of what was measured on one core of a machine that others used too (docs/insight.md has the figures):
+
+    seconds = once + Σ over recordings of their own vocabularies ( evidence + a · windows + encoder + units + motifs )
+
+It is right within a factor of two or so on machines of today; a GPU is faster by an unknown factor, and cores beyond
+the first help little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rondo.config import RondoConfig, TimeMAEConfig, TS2VecConfig, WindowsConfig
+from rondo.data.recording import Recording
+from rondo.data.signal import Signal
+from rondo.data.suggest import window_and_step
+
+WORTH_SAYING_S = 60.0
+
+_ONCE_S = 2.0  # imports
+_FIT_S = 0.6  # of each vocabulary, whatever its size
+_EVIDENCE_PER_CHANNEL_S = 0.07
+_PER_WINDOW_S = 4.4e-4  # statistics, slow units, grammar, reading
+_TS2VEC_PER_TRAINED_FRAME_S = 5e-5  # iterations x batch x window length
+_TS2VEC_PER_READ_FRAME_S = 1.8e-5
+_TIME_MAE_PER_TRAINED_FRAME_S = 2.9e-5  # epochs x windows x window length
+_UNIT_ALIGN_PER_WINDOW_S = 0.011
+_MOTIF_FORMER_S, _MOTIF_FORMER_PER_WINDOW_S, _MOTIF_FORMER_FIRST_S = 32.0, 0.0045, 0.044  # grows slower when long
+_BASE_MB = 460.0
+_MB_PER_WINDOW_FRAME = {"summary_stats": 0.0, "ts2vec": 5.5, "time_mae": 1.4, "mantis": 2.0}  # of a batch in training
+_MB_PER_WINDOW = 2.5e-3
+_MB_PER_VALUE = 18e-6
+_GLIMPSE = 1 << 15  # frames that tell how fast a signal is
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a fit will cost, about; `seconds` is None where a part of it was never measured."""
+
+    seconds: float | None
+    megabytes: float
+    unknown: str = ""  # the part that was never measured
+
+    def sentence(self) -> str:
+        """For people.
+
+        >>> Cost(300.0, 1234.0).sentence()
+        'about 5 min on one core and 1.2 GB of memory'
+        """
+        from rondo.baselines.cost import in_words
+
+        memory = f"{self.megabytes / 1000:.1f} GB of memory"
+        if self.seconds is None:
+            return f"an unknown time ({self.unknown} was not measured) and about {memory}"
+        return f"about {in_words(self.seconds)} on one core and {memory}"
+
+
+def cost_of_fit(
+    config: RondoConfig,
+    n_frames: Sequence[int],
+    n_channels: int,
+    window_length_frames: int,
+    step_frames: int,
+    *,
+    per_recording: bool = False,
+) -> Cost:
+    """Of `Rondo(...).fit` on recordings of so many frames; `per_recording`: a vocabulary for each."""
+    windows = [max(0, frames - window_length_frames) // step_frames + 1 for frames in n_frames]
+    groups = windows if per_recording else [sum(windows)]
+    inputs = config.preprocess.pca_components or len(config.preprocess.channels) or n_channels
+    memory = _BASE_MB + _MB_PER_WINDOW_FRAME[config.encoder.name] * window_length_frames
+    memory += _MB_PER_WINDOW * max(groups) + _MB_PER_VALUE * sum(n_frames) * n_channels
+    if config.encoder.name == "mantis":
+        return Cost(None, memory, "the encoder mantis")
+    each = _FIT_S + (_EVIDENCE_PER_CHANNEL_S * inputs if config.evidence.surrogates else 0.0)
+    total = _ONCE_S + each * len(groups)
+    total += sum(_seconds_of_windows(config, n_windows, window_length_frames) for n_windows in groups)
+    return Cost(total, memory)
+
+
+def expected_window_and_step(config: WindowsConfig, recordings: Sequence[Recording]) -> tuple[int, int]:
+    """Window and step as a fit will choose them, about: gaps are not looked for, and only the longest is looked at."""
+    longest = max(recordings, key=lambda recording: recording.n_frames)
+    seen = longest.values[:_GLIMPSE]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scaled = np.nan_to_num((seen - seen.mean(axis=0)) / seen.std(axis=0), nan=0.0, posinf=0.0, neginf=0.0)
+    spans = ((0, longest.n_frames),)
+    signal = Signal(longest.id, scaled, longest.rate, longest.channels, spans, longest.n_frames)
+    return window_and_step([signal], config)
+
+
+def _seconds_of_windows(config: RondoConfig, n_windows: int, length: int) -> float:
+    """What grows with the windows of one vocabulary: encoder, units, motifs."""
+    seconds = _PER_WINDOW_S * n_windows
+    encoder = config.encoder
+    if isinstance(encoder, TS2VecConfig):
+        trained = encoder.iterations * min(encoder.batch_size, n_windows) * length
+        seconds += _TS2VEC_PER_TRAINED_FRAME_S * trained + _TS2VEC_PER_READ_FRAME_S * n_windows * length
+    elif isinstance(encoder, TimeMAEConfig):
+        seconds += _TIME_MAE_PER_TRAINED_FRAME_S * encoder.epochs * n_windows * length
+    if config.units.method != "slow":
+        seconds += _UNIT_ALIGN_PER_WINDOW_S * n_windows
+    if config.motifs.method == "motif_former":
+        whole = _MOTIF_FORMER_S + _MOTIF_FORMER_PER_WINDOW_S * n_windows
+        seconds += min(whole, _MOTIF_FORMER_FIRST_S * n_windows)
+    return seconds

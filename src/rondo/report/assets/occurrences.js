@@ -1,0 +1,124 @@
+// The drawer: all occurrences of an entry side by side, each from its start, on one scale of time and of values.
+"use strict"
+
+const CELL = 150, STRIP = 22, UNITS = 10
+
+function showOccurrences(drawer, entry, page, origin) {
+  const facts = drawer.querySelector(".facts")
+  facts.replaceChildren()
+  const add = (kind, words, parent = facts) => {
+    const made = document.createElement(kind)
+    made.textContent = words
+    parent.append(made)
+    return made
+  }
+  const heading = add("h2", entry.name)
+  const swatch = document.createElement("span")
+  swatch.className = "swatch"
+  swatch.style.background = entry.colour
+  heading.prepend(swatch)
+  add("p", entry.facts)
+  if (entry.composition) add("p", `Made of: ${entry.composition}`).className = "composition"
+  if (entry.taken_for) add("p", `Often taken for: ${entry.taken_for}`)
+  if (entry.apart.length) {
+    add("p", "Set apart from the rest by:").className = "apart"
+    const list = add("ol", "")
+    for (const one of entry.apart) add("li", one, list)
+  }
+  const grid = drawer.querySelector(".occurrences")
+  grid.replaceChildren()
+  drawer.querySelector(".key").replaceChildren()
+  if (!entry.occurrences.length) return add("p", "No occurrence of it is drawn on this page.", grid)
+  drawer.querySelector(".key").replaceChildren(...keyRows(entry))
+  const codes = bytesOf(entry.data), scales = entry.rows.map((_, row) => scaleOf(entry, codes, row))
+  entry.occurrences.forEach((one) => grid.append(cellOf(entry, one, codes, scales, page)))
+  const near = origin && [...grid.querySelectorAll("button")].find((it) =>
+    Number(it.dataset.start) === origin.frame && Number(it.dataset.timeline) === page.timelines.indexOf(origin.timeline))
+  if (near) near.classList.add("pressed")
+}
+
+// The names of the rows, once, at the left.
+function keyRows(entry) {
+  return entry.rows.map((name) => {
+    const row = document.createElement("div")
+    row.style.height = `${STRIP}px`
+    row.textContent = shortened(name)
+    row.title = name
+    return row
+  })
+}
+
+function cellOf(entry, one, codes, scales, page) {
+  const cell = document.createElement("button"), canvas = document.createElement("canvas")
+  cell.type = "button"
+  cell.dataset.start = one.start
+  cell.dataset.end = one.end
+  cell.dataset.timeline = one.timeline ?? -1
+  const timeline = one.timeline === null ? null : page.timelines[one.timeline]
+  drawCell(canvas, entry, one, codes, scales, timeline)
+  const words = document.createElement("span")
+  words.textContent = one.words
+  cell.append(canvas, words)
+  if (timeline) {
+    cell.title = "Show it in the timeline"
+    cell.addEventListener("click", () => {
+      const margin = one.end - one.start
+      timeline.show(one.start - margin, one.end + margin)
+      timeline.place.scrollIntoView({block: "nearest"})
+      for (const other of cell.parentNode.children) other.classList.toggle("pressed", other === cell)
+    })
+  } else cell.disabled = true
+  return cell
+}
+
+function scaleOf(entry, codes, row) {
+  let lowest = 255, highest = 0
+  for (const one of entry.occurrences) {
+    const at = one.offset + 2 * row * one.columns
+    for (let i = at; i < at + 2 * one.columns; i++) {
+      if (codes[i] === 255) continue
+      lowest = Math.min(lowest, codes[i])
+      highest = Math.max(highest, codes[i])
+    }
+  }
+  return {lowest, span: Math.max(1, highest - lowest)}
+}
+
+function drawCell(canvas, entry, one, codes, scales, timeline) {
+  const density = Math.max(1, window.devicePixelRatio || 1)
+  const units = timeline && entry.level === "motif" ? timeline.lanes.find((lane) => lane.kind === "unit") : null
+  const height = STRIP * entry.rows.length + (units ? UNITS + 2 : 0)
+  Object.assign(canvas, {width: CELL * density, height: height * density})
+  Object.assign(canvas.style, {width: `${CELL}px`, height: `${height}px`})
+  const pen = canvas.getContext("2d")
+  pen.scale(density, density)
+  const width = CELL * (one.end - one.start) / entry.longest
+  pen.fillStyle = "#f4f4f4"
+  pen.fillRect(0, 0, width, STRIP * entry.rows.length)
+  pen.fillStyle = "#4a5663"
+  entry.rows.forEach((_, row) => {
+    const {lowest, span} = scales[row], column = width / one.columns
+    const yOf = (code) => STRIP * row + 2 + (STRIP - 4) * (1 - (code - lowest) / span)
+    const at = one.offset + 2 * row * one.columns
+    let before = null
+    for (let i = 0; i < one.columns; i++) {
+      let low = codes[at + i], high = codes[at + one.columns + i]
+      if (low === 255) { before = null; continue }
+      const now = [low, high]
+      if (before) [low, high] = [Math.min(low, before[1]), Math.max(high, before[0])]
+      before = now
+      const y = yOf(high)
+      pen.fillRect(i * column, y - 0.5, Math.max(1, column), Math.max(1, yOf(low) - y + 1))
+    }
+  })
+  if (units) drawUnits(pen, units, one, width, height - UNITS)
+}
+
+function drawUnits(pen, lane, one, width, y) {
+  const perFrame = width / (one.end - one.start)
+  for (let i = firstEndingAfter(lane, one.start); i < lane.starts.length && lane.starts[i] < one.end; i++) {
+    const from = Math.max(0, lane.starts[i] - one.start), to = Math.min(one.end, lane.ends[i]) - one.start
+    pen.fillStyle = lane.entries[lane.entry[i]].colour
+    pen.fillRect(from * perFrame, y, (to - from) * perFrame, UNITS)
+  }
+}

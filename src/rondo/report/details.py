@@ -1,0 +1,177 @@
+"""What is shown when an entry is pressed: its occurrences side by side, and the channels that set it apart.
+
+A channel sets an entry apart by its level or by its movement (how much it changes from frame to frame). Both are told
+as a standardised difference of the frames of the entry to all other frames,
+
+    d = (mean_in - mean_rest) / sqrt((var_in + var_rest) / 2)
+
+so that 0.8 and more can be seen by eye. It describes; it proves nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.data.labels import OTHER, from_runs
+from rondo.report.overview import MISSING, Overview
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MAX_OCCURRENCES = 24
+MAX_CELLS = 1600
+"""Occurrences on a page in all, which is about 1 MB."""
+
+MAX_ROWS = 4
+MAX_COLUMNS = 64
+_FRAMES_COMPARED = 200_000
+"""Means of two hundred thousand frames are as good as those of a million, and quicker."""
+
+_CELL = ("recording", "start_frame", "end_frame", "score")
+Figures = NDArray[np.float64]
+
+
+@dataclass
+class Sums:
+    """Count, sum and sum of squares of level and movement: (n_ids + 1, 2, n_channels), the last id being OTHER."""
+
+    n: Figures
+    total: Figures
+    squares: Figures
+
+    @classmethod
+    def empty(cls, n_ids: int, n_channels: int) -> Sums:
+        return cls(*(np.zeros((n_ids + 1, 2, n_channels)) for _ in range(3)))
+
+    def add(self, overview: Overview, track: NDArray[np.int32]) -> None:
+        """Add the frames of one recording; `track` gives the id of each."""
+        n_buckets, bucket = overview.codes.shape[0], overview.bucket_frames
+        places = np.arange(0, n_buckets, max(1, n_buckets // _FRAMES_COMPARED))
+        now, before = (overview._replace(codes=overview.codes[at]).values() for at in (places, np.maximum(places - 1, 0)))
+        level = now.mean(axis=2)
+        change = np.abs(level - before[..., 0]) if bucket == 1 else np.ptp(now, axis=2)
+        middle = np.minimum(places * bucket + bucket // 2, overview.n_frames - 1)
+        ids = np.where(track[middle] == OTHER, self.n.shape[0] - 1, track[middle])
+        for kind, feature in enumerate((level, change)):
+            for channel in range(feature.shape[1]):
+                known = np.isfinite(feature[:, channel])
+                own, x = ids[known], feature[known, channel].astype(np.float64)
+                for sums, weights in ((self.n, None), (self.total, x), (self.squares, x * x)):
+                    sums[:, kind, channel] += np.bincount(own, weights, minlength=sums.shape[0])
+
+    def differences(self) -> Figures:
+        """d of every id, for level and movement, in every channel; 0 where there is nothing to compare."""
+        inside = (self.n, self.total, self.squares)
+        rest = tuple(part.sum(axis=0) - part for part in inside)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means, variances = zip(*(_moments(*parts) for parts in (inside, rest)), strict=True)
+            d = (means[0] - means[1]) / np.sqrt((variances[0] + variances[1]) / 2)
+        return np.where(np.isfinite(d), d, 0.0)[:-1]
+
+
+def _moments(n: Figures, total: Figures, squares: Figures) -> tuple[Figures, Figures]:
+    mean = total / n
+    return mean, np.maximum(squares / n - mean**2, 0)
+
+
+@dataclass
+class Vocabulary:
+    """The entries of one level that share their ids, over the recordings they were found in."""
+
+    sums: Sums
+    channels: tuple[str, ...]
+    cells: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
+
+
+def entry_details(
+    level: str, segments: pl.DataFrame, overviews: Mapping[str, Overview], shown: Mapping[str, Sequence[int]]
+) -> dict[tuple[str, int], dict[str, Any]]:
+    """By vocabulary ("" where all recordings share one, else the recording) and id: apart, rows, longest, cells, data.
+
+    `shown` names the ids to tell about, by vocabulary. Recordings without an overview here are passed over.
+    """
+    found = {}
+    n_entries = max(1, sum(len(ids) for ids in shown.values()))
+    most = min(MAX_OCCURRENCES, max(3, MAX_CELLS // (2 * n_entries)))
+    for vocabulary, ids in shown.items():
+        own = overviews if not vocabulary else {id: it for id, it in overviews.items() if id == vocabulary}
+        told = _vocabulary(level, segments, own, set(ids), most) if own and ids else None
+        if told is not None:
+            d = told.sums.differences()
+            found.update({(vocabulary, id): _detail(told, d[id], told.cells.get(id, [])) for id in ids})
+    return found
+
+
+def _vocabulary(
+    level: str, segments: pl.DataFrame, overviews: Mapping[str, Overview], ids: set[int], most: int
+) -> Vocabulary:
+    import polars as pl
+
+    own = segments.filter((pl.col("level") == level) & (pl.col("id") >= 0) & pl.col("recording").is_in([*overviews]))
+    channels = next(iter(overviews.values())).channels
+    top = max(max(ids), int(own["id"].max() or 0))  # type: ignore[arg-type]
+    told = Vocabulary(Sums.empty(top + 1, len(channels)), channels)
+    chosen = _chosen(own.filter(pl.col("id").is_in(sorted(ids))), most)
+    for id, overview in overviews.items():
+        if overview.channels != channels:
+            continue
+        rows = own.filter(pl.col("recording") == id)
+        spans = (rows[name].to_numpy() for name in ("start_frame", "end_frame", "id"))
+        told.sums.add(overview, from_runs(*spans, overview.n_frames))
+        for cell in chosen.filter(pl.col("recording") == id).iter_rows(named=True):
+            span = _columns(overview, cell["start_frame"], cell["end_frame"])
+            told.cells.setdefault(cell["id"], []).append({name: cell[name] for name in _CELL} | {"codes": span})
+    return told
+
+
+def _chosen(occurrences: pl.DataFrame, most: int) -> pl.DataFrame:
+    """At most so many occurrences of each id, spread evenly over all of them, in the order of time."""
+    import polars as pl
+
+    place, n = pl.int_range(pl.len()).over("id"), pl.len().over("id")
+    return occurrences.sort("recording", "start_frame").filter(
+        (n <= most) | ((place * most) // n != ((place - 1) * most) // n) | (place == 0)
+    )
+
+
+def _columns(overview: Overview, start: int, end: int) -> NDArray[np.uint8]:
+    """Lowest and highest of a span in at most MAX_COLUMNS columns: (n_channels, 2, n_columns)."""
+    first = start // overview.bucket_frames
+    span = overview.codes[first : max(first + 1, -(-end // overview.bucket_frames))]
+    n_columns = min(MAX_COLUMNS, span.shape[0])
+    starts = np.arange(n_columns) * span.shape[0] // n_columns
+    low = np.minimum.reduceat(span[..., 0], starts, axis=0)
+    high = np.maximum.reduceat(np.where(span[..., -1] == MISSING, 0, span[..., -1]), starts, axis=0)
+    codes = np.stack([low, np.where(low == MISSING, MISSING, high)], axis=0) >> 8
+    return codes.astype(np.uint8).transpose(2, 0, 1)
+
+
+def _detail(told: Vocabulary, d: Figures, cells: list[dict[str, Any]]) -> dict[str, Any]:
+    strength = np.abs(d).max(axis=0)
+    rows = np.argsort(-strength, kind="stable")[:MAX_ROWS]
+    offset, parts, occurrences = 0, [], []
+    for cell in cells:
+        codes = np.ascontiguousarray(cell["codes"][rows])
+        placed = {"offset": offset, "columns": codes.shape[2]}
+        occurrences.append({name: value for name, value in cell.items() if name != "codes"} | placed)
+        parts.append(codes.tobytes())
+        offset += codes.size
+    return {
+        "apart": [_words(told.channels[c], d[:, c]) for c in rows if strength[c] >= 0.2],
+        "rows": [told.channels[c] for c in rows],
+        "longest": max((cell["end_frame"] - cell["start_frame"] for cell in cells), default=1),
+        "occurrences": occurrences,
+        "data": base64.b64encode(b"".join(parts)).decode(),
+    }
+
+
+def _words(channel: str, d: Figures) -> str:
+    kind = int(np.argmax(np.abs(d)))
+    words = (("lower", "higher"), ("moves less", "moves more"))[kind][int(d[kind] > 0)]
+    return f"{channel}: {words} (d = {d[kind]:+.1f})"

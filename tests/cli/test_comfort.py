@@ -1,0 +1,137 @@
+"""How much is said, by which exit code, with what help: what makes the command line easy to live with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import typer
+
+from rondo.baselines import BASELINES
+from rondo.cli import options
+from rondo.cli.main import app, run
+from rondo.cli.verbosity import global_first
+from rondo.config import EncoderConfig
+from tests.cli.running import Command, waves, write_csv
+
+
+def _commands(command: Any, *path: str) -> Iterator[tuple[str, ...]]:
+    inner = getattr(command, "commands", {})
+    if not inner:
+        yield path
+    for name, each in inner.items():
+        yield from _commands(each, *path, name)
+
+
+@pytest.mark.parametrize("path", list(_commands(typer.main.get_command(app))), ids=" ".join)
+def test_help_of_every_command_shows_how_it_is_called(rondo: Command, path: tuple[str, ...]) -> None:
+    said = " ".join(rondo(*path, "--help").out.split())
+    called = f"rondo {' '.join(path)}"
+    assert said.count(called) >= 2  # the usage line, and an example
+
+
+def test_the_exit_codes_are_told(rondo: Command) -> None:
+    said = " ".join(rondo("--help").out.split())
+    for code in ("0 done", "1 what was compared differs", "2 bad input", "130 interrupted"):
+        assert code in said
+
+
+# ---------------------------------------------------------------- quiet and verbose
+
+
+@pytest.mark.parametrize("place", [0, -1], ids=["before", "after"])
+def test_quiet_says_only_the_result(rondo: Command, here: Path, place: int) -> None:
+    write_csv(here / "x.csv", waves())
+    arguments = ["discover", "x.csv", "--window", "50", "--out", "out", "--set", "evidence.surrogates=0"]
+    arguments.insert(place if place == 0 else len(arguments), "--quiet")
+    outcome = rondo(*arguments)
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.endswith("report: out/report.html\n")
+
+
+def test_quiet_keeps_notes_and_errors(rondo: Command, here: Path) -> None:
+    values = waves()
+    values[700:710, 0] = float("nan")
+    write_csv(here / "x.csv", values)
+    outcome = rondo("discover", "x.csv", "--window", "50", "--out", "out", "--quiet", "--method", "kmeans")
+    assert outcome.err.startswith("note: x: ")
+    assert rondo("discover", "nope.csv", "--out", "o2", "--quiet").err.startswith("error: ")
+
+
+def test_verbose_tells_files_windows_and_stages(rondo: Command, here: Path) -> None:
+    write_csv(here / "x.csv", waves())
+    outcome = rondo("discover", "x.csv", "--window", "50", "--out", "out", "--verbose")
+    details = [line for line in outcome.err.splitlines() if line.startswith("detail: ")]
+    for piece in (
+        "x.csv: Recording('x', 1500 frames",
+        "window 50 frames, step 12",
+        "units took ",
+        "this will take about",
+    ):
+        assert any(piece in line for line in details), piece
+    assert "detail: " not in outcome.out
+    assert "detail: " not in rondo("discover", "x.csv", "--window", "50", "--out", "out2").err  # of one call only
+
+
+def test_verbose_tells_where_an_error_began(rondo: Command) -> None:
+    said = rondo("discover", "nope.csv", "--out", "out", "--verbose").err
+    assert "Traceback" in said
+    assert said.splitlines()[-1].startswith("error: nope.csv: ")
+    assert "Traceback" not in rondo("discover", "nope.csv", "--out", "out").err
+
+
+def test_what_follows_two_dashes_is_no_option() -> None:
+    assert global_first(["usage", "--", "--quiet"]) == ["usage", "--", "--quiet"]
+    assert global_first(["a", "--verbose", "b"]) == ["--verbose", "a", "b"]
+
+
+# ---------------------------------------------------------------- completion
+
+
+def completed(words: str) -> list[str]:
+    """What bash gets for these words; the last one is being typed."""
+    parts = words.split(" ")
+    environment = os.environ | {
+        "_RONDO_COMPLETE": "complete_bash",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(parts) - 1),
+    }
+    program = "import sys; from rondo.cli.main import run; sys.argv = ['rondo']; run()"
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.split()
+
+
+def test_the_shell_completes_commands_options_and_values() -> None:
+    assert completed("rondo disc") == ["discover"]
+    assert completed("rondo discover --method dens") == ["denstream"]
+
+
+def test_completion_offers_every_method_and_encoder() -> None:
+    assert ("rondo", *BASELINES, "clock") == options.METHODS
+    ways = get_args(get_args(EncoderConfig)[0])
+    assert tuple(way.model_fields["name"].default for way in ways) == options.ENCODERS
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_can_be_shown_for_each_shell(rondo: Command, shell: str) -> None:
+    outcome = rondo("--show-completion", shell)
+    assert outcome.code == 0
+    assert "_RONDO_COMPLETE" in outcome.out
+
+
+def test_python_m_rondo() -> None:
+    done = subprocess.run([sys.executable, "-m", "rondo", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("rondo ")
+
+
+def test_arguments_are_taken_from_the_command_line(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(sys, "argv", ["rondo", "--version"])
+    with pytest.raises(SystemExit) as stopped:
+        run()
+    assert stopped.value.code == 0
+    assert capsys.readouterr().out.startswith("rondo ")

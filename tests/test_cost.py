@@ -1,0 +1,69 @@
+"""Cost estimates: they grow as the work does, and are near what was measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rondo import Recording
+from rondo.config import WindowsConfig, resolve
+from rondo.cost import Cost, cost_of_fit, expected_window_and_step
+from tests.cli.running import waves
+
+# CPU seconds and peak MB measured on one core (docs/insight.md): settings, frames, channels, window, step
+MEASURED = {
+    "default, short": ({}, 30_000, 3, 75, 18, 3.6, 473),
+    "default, many channels": ({}, 120_000, 24, 75, 18, 7.4, 553),
+    "default, long": ({}, 360_000, 6, 75, 18, 11.5, 536),
+    "ts2vec": ({"encoder.name": "ts2vec"}, 15_000, 6, 75, 18, 29.8, 745),
+    "time_mae": ({"encoder.name": "time_mae"}, 15_000, 6, 75, 18, 23.5, 564),
+}
+
+
+@pytest.mark.parametrize("case", MEASURED)
+def test_near_what_was_measured(case: str) -> None:
+    settings, frames, channels, window, step, seconds, megabytes = MEASURED[case]
+    cost = cost_of_fit(resolve(overrides=settings), [frames], channels, window, step)
+    assert cost.seconds == pytest.approx(seconds, rel=0.3)
+    assert cost.megabytes == pytest.approx(megabytes, rel=0.3)
+
+
+def test_the_paper_preset_as_measured() -> None:
+    assert cost_of_fit(resolve("paper"), [15_000], 6, 75, 18).seconds == pytest.approx(75.3, rel=0.3)
+    assert cost_of_fit(resolve("paper"), [360_000], 9, 200, 100).seconds == pytest.approx(140, rel=0.3)
+
+
+def test_more_work_costs_more() -> None:
+    def seconds(n_frames: list[int], step: int = 18, per_recording: bool = False, **settings: object) -> float:
+        found = cost_of_fit(resolve(overrides=settings), n_frames, 6, 75, step, per_recording=per_recording).seconds
+        assert found is not None
+        return found
+
+    assert seconds([100_000]) < seconds([200_000])
+    assert seconds([100_000]) < seconds([100_000], step=9)
+    assert seconds([50_000] * 4) < seconds([50_000] * 4, per_recording=True)
+    assert seconds([100_000], **{"evidence.surrogates": 0}) < seconds([100_000])
+
+
+def test_what_was_never_measured_is_said() -> None:
+    cost = cost_of_fit(resolve(overrides={"encoder.name": "mantis"}), [1000], 3, 50, 10)
+    assert cost.seconds is None
+    assert "the encoder mantis was not measured" in cost.sentence()
+    assert Cost(7200.0, 2500.0).sentence() == "about 2 hours on one core and 2.5 GB of memory"
+
+
+@pytest.mark.parametrize("rate", [None, 50.0])
+def test_the_window_is_expected_as_a_fit_chooses_it(rate: float | None) -> None:
+    values = waves(4000)
+    values[:, 1] *= 1000  # channels are scaled first
+    values[100, 0] = np.nan
+    recording = Recording(values, rate)
+    from rondo.data.preprocess import Preprocessor
+    from rondo.data.suggest import window_and_step
+
+    config = resolve()
+    signal = Preprocessor.fit([recording], config.preprocess).apply(recording)
+    exact = window_and_step([signal], config.windows)
+    assert expected_window_and_step(WindowsConfig(), [Recording(waves(90), rate), recording]) == pytest.approx(
+        exact, rel=0.1
+    )

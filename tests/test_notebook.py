@@ -1,0 +1,100 @@
+"""What a notebook shows: small, escaped, and true."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from rondo import Labelling, Recording, Rondo
+from rondo.notebook import MOST_ROWS, card
+from tests.cli.running import waves
+
+
+class _Page(HTMLParser):
+    """Tags in their order, and the text between them."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.words: list[str] = []
+        self.n_rows = 0
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        assert tag in {"div", "b", "table", "thead", "tbody", "tr", "th", "td"}
+        self.open.append(tag)
+        self.n_rows += tag == "tr"
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def shown(html: str) -> _Page:
+    page = _Page(html)
+    assert page.open == []
+    return page
+
+
+EVIL = "<script>alert('x')</script> & \"co\""
+
+
+def test_names_cannot_break_out() -> None:
+    recording = Recording(waves(), rate=50, channels=(EVIL, "b"), id=EVIL, notes=(EVIL,))
+    page = shown(recording._repr_html_())
+    assert page.words.count(EVIL) == 1  # the channel
+    assert f"Recording {EVIL}" in page.words
+    shown(card(EVIL, {EVIL: EVIL}, [EVIL], [[EVIL]]))
+
+
+def test_a_recording_tells_size_rate_and_range() -> None:
+    values = waves(n_channels=3)
+    values[:150, 1] = np.nan
+    page = shown(Recording(values, rate=50)._repr_html_())
+    assert {"frames: 1,500", "rate: 50 Hz", "10.0%", f"{values[:, 0].min():.4g}"} <= set(page.words)
+    assert "rate: unknown" in shown(Recording(values)._repr_html_()).words
+
+
+def test_a_silent_channel_and_many_channels() -> None:
+    values = np.tile(waves(n_channels=1), (1, 40))
+    values[:, 3] = np.nan
+    page = shown(Recording(values)._repr_html_())
+    assert page.n_rows == 1 + MOST_ROWS
+    assert f"and {40 - MOST_ROWS} more" in page.words
+    assert "nan" in page.words
+
+
+@pytest.fixture(scope="module")
+def model() -> Rondo:
+    return Rondo(window=50, settings={"evidence.surrogates": 0}).fit(Recording(waves(), id="day1"))
+
+
+def test_a_model_tells_whether_it_is_fitted(model: Rondo) -> None:
+    assert "not fitted yet: call fit(recordings), or Rondo.load(folder)" in shown(Rondo()._repr_html_()).words
+    page = shown(model._repr_html_())
+    assert f"found: {len(model.unit_model_.ids)} units, {len(model.motif_model_.ids)} motifs" in page.words
+    assert {"fitted on: 'day1'", "recurs more than chance: not tested", "m0"} <= set(page.words)
+    assert any(word.startswith("window, step: 50, 12 frames") for word in page.words)
+
+
+def test_a_labelling_tells_what_occurs(model: Rondo) -> None:
+    labelling = model.predict(Recording(waves(), id="day1"))
+    n_units = np.unique(labelling.units).size
+    assert repr(labelling) == f"Labelling('day1', 1500 frames: {n_units} units, {n_units} motifs, 0% OTHER)"
+    page = shown(labelling._repr_html_())
+    assert page.n_rows == 1 + 2 * min(n_units, MOST_ROWS // 2)
+    unit = int(np.bincount(labelling.units).argmax())
+    assert f"{(labelling.units == unit).mean():.1%}" in page.words
+    assert any(re.fullmatch(r"\d+ frames", word) for word in page.words)  # no rate, no seconds
+
+
+def test_nothing_but_other() -> None:
+    none, zeros = np.full(10, -1, np.int32), np.zeros(10, np.float32)
+    labelling = Labelling("x", none, none, zeros, zeros, None, None, np.zeros(0, np.int64), 0.0)
+    assert repr(labelling) == "Labelling('x', 10 frames: 0 units, 0 motifs, 100% OTHER)"
+    assert shown(labelling._repr_html_()).n_rows == 0
