@@ -16,6 +16,7 @@ MEASURED = {
     "default, many channels": ({}, 120_000, 24, 75, 18, 7.4, 553),
     "default, long": ({}, 360_000, 6, 75, 18, 11.5, 536),
     "ts2vec": ({"encoder.name": "ts2vec"}, 15_000, 6, 75, 18, 29.8, 745),
+    "time_mae, longer": ({"encoder.name": "time_mae"}, 45_000, 6, 100, 50, 31.9, 590),
     "time_mae": ({"encoder.name": "time_mae"}, 15_000, 6, 75, 18, 23.5, 564),
 }
 

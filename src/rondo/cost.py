@@ -86,9 +86,12 @@ def cost_of_fit(
 def expected_window_and_step(config: WindowsConfig, recordings: Sequence[Recording]) -> tuple[int, int]:
     """Window and step as a fit will choose them, about: gaps are not looked for, and only the longest is looked at."""
     longest = max(recordings, key=lambda recording: recording.n_frames)
-    seen = longest.values[:_GLIMPSE]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        scaled = np.nan_to_num((seen - seen.mean(axis=0)) / seen.std(axis=0), nan=0.0, posinf=0.0, neginf=0.0)
+    seen = longest.values[:_GLIMPSE].astype(np.float64)
+    is_there = np.isfinite(seen)
+    n_there = np.maximum(1, is_there.sum(axis=0))
+    centred = np.where(is_there, seen - np.where(is_there, seen, 0.0).sum(axis=0) / n_there, 0.0)
+    spread = np.sqrt((centred**2).sum(axis=0) / n_there)
+    scaled = (centred / np.where(spread > 0, spread, 1.0)).astype(np.float32)
     spans = ((0, longest.n_frames),)
     signal = Signal(longest.id, scaled, longest.rate, longest.channels, spans, longest.n_frames)
     return window_and_step([signal], config)

@@ -50,6 +50,15 @@ def test_scores_are_those_of_evaluate(rondo: Command, here: Path, walks: Path) -
     assert own.scores == evaluate({"ann_1": (truth, labels)}).average.as_dict()
 
 
+def test_processes_give_the_same_rows(rondo: Command, here: Path, walks: Path) -> None:
+    chosen = ("--datasets", walks, "--methods", "clock")
+    assert rondo("bench", "run", "static", *chosen, "--engine", "serial", "--out", "one").code == 0
+    assert rondo("bench", "run", "static", *chosen, "--workers", 1, "--out", "two").code == 0
+    one, two = ({own.key: own for own in read_rows(here / name)} for name in ("one", "two"))
+    assert one.keys() == two.keys() and len(one) == 3
+    assert all(one[key].scores == two[key].scores and two[key].peak_mb > 10 for key in one)
+
+
 def test_a_second_run_has_nothing_to_do(rondo: Command, here: Path, walks: Path) -> None:
     run(rondo, walks)
     before = (here / "out" / FILE).read_bytes()

@@ -22,7 +22,7 @@ from rondo.data.labels import OTHER
 from rondo.data.planted_plan import Novelty
 from rondo.data.recording import Recording
 from rondo.data.synthetic import PlantedStream, StreamPlan, plant
-from rondo.errors import ModelError, NotFittedError, RecordingError
+from rondo.errors import ModelError, NotFittedError, RecordingError, SettingError
 
 QUICK = {"evidence.surrogates": 0}
 PLAN = StreamPlan(n_units=9, n_motifs=6, novelty=(Novelty(at=0.4, n_motifs=1, n_units=1),))
@@ -223,6 +223,25 @@ def test_read_anew_a_unit_is_known_from_the_start(
     assert (anew.unit_scores[anew.units == OTHER] == 0).all()
     own = anew.motifs[anew.units == unit]
     assert np.mean(np.isin(own, follower.motif_model_.ids)) < 0.1
+
+
+def test_a_unit_of_the_stream_is_named_and_merged_and_no_other_stream_knows(
+    grown: tuple[Rondo, Output], rest: np.ndarray, tmp_path: Path
+) -> None:
+    follower, (_, events) = unstreamed(grown[0]), grown[1]
+    (unit,) = next(event.ids for event in events if (event.kind, event.level) == ("promote", "unit"))
+    with pytest.raises(SettingError, match=f"there is no unit:{unit} here"):
+        follower.name(f"unit:{unit}", "limp")
+    follower.stream_ = grown[0].stream_
+    before = follower.relabel(rest[:3_000]).units
+    motif = follower.stream_.updater.motifs.own[unit]
+    follower.name(f"unit:{unit}", "limp").name(f"motif:{motif}", "limping").merge("unit:0", f"unit:{unit}")
+    follower.save(tmp_path / "m")
+    kept = Rondo.load(tmp_path / "m")
+    assert (kept.edits_.name("unit", 0), kept.edits_.name("motif", motif)) == ("limp", "limping")
+    npt.assert_array_equal(kept.relabel(rest[:3_000]).units, np.where(before == unit, 0, before))
+    assert kept.stream_.updater.next_id == grown[0].stream_.updater.next_id > unit  # ids go on from where they were
+    assert kept.edits_.among(kept.fitted_ids()).history == ()  # for a new stream, whose unit of that id is another
 
 
 def test_reading_anew_changes_neither_stream_nor_model(

@@ -113,7 +113,7 @@ def warns(number: int) -> int:
 
     sys.stdout.write("a library talks\n")
     warnings.warn("a channel is constant", RondoWarning, stacklevel=1)
-    warnings.warn("nobody cares", DeprecationWarning, stacklevel=1)
+    warnings.warn("a library worries", UserWarning, stacklevel=1)
     return number
 
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
 
 
-def naive_overview(
-    frames: list[list[float]], max_buckets: int
-) -> tuple[list[int], list[list[float]], list[list[float]]]:
-    n_buckets = min(len(frames), max_buckets)
-    edges = [i * len(frames) // n_buckets for i in range(n_buckets + 1)]
-    low, high = [], []
-    for start, stop in pairwise(edges):
-        columns = list(zip(*frames[start:stop], strict=True))
+def naive_buckets(frames: list[list[float]], bucket_frames: int) -> list[list[tuple[float, float]]]:
+    """Lowest and highest value of each bucket and channel; NaN where it has none."""
+    buckets = []
+    for start in range(0, len(frames), bucket_frames):
+        columns = list(zip(*frames[start : start + bucket_frames], strict=True))
         known = [[value for value in column if not math.isnan(value)] for column in columns]
-        low.append([min(values, default=math.nan) for values in known])
-        high.append([max(values, default=math.nan) for values in known])
-    return edges, low, high
+        buckets.append([(min(values, default=math.nan), max(values, default=math.nan)) for values in known])
+    return buckets

@@ -18,21 +18,17 @@ pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on the PATH"),
 ]
 
-# shadow roots do not show in a dumped DOM, so the page itself is asked, after bokeh has had its time
 PROBE = """<script>setTimeout(() => {
-  const open = (root) => [...root.querySelectorAll("*")]
-    .flatMap((e) => e.shadowRoot ? [e, ...open(e.shadowRoot)] : [e])
-  const canvases = open(document).filter((e) => e.tagName === "CANVAS" && e.width > 300)
+  const canvases = [...document.querySelectorAll(".timeline canvas")]
   const inked = canvases.filter((c) => new Set(new Uint32Array(
     c.getContext("2d").getImageData(0, 0, c.width, c.height).data.buffer)).size > 10)
   document.body.dataset.canvases = inked.length
-  document.body.dataset.roots = document.querySelectorAll(".timeline > *").length
   document.body.dataset.requests = performance.getEntriesByType("resource").length
   const button = document.querySelector("button.exemplar")
   button.click()
-  const {start, end} = Bokeh.documents[Number(button.dataset.timeline)].roots()[0].x_range
+  const {start, end} = rondoPage.timelines[Number(button.dataset.timeline)].view
   document.body.dataset.moved = start === Number(button.dataset.from) && end === Number(button.dataset.to) ? 1 : 0
-}, 5000)</script></body>"""
+}, 2000)</script></body>"""
 
 
 def opened(page: Path, profile: Path) -> tuple[str, str]:
@@ -43,7 +39,7 @@ def opened(page: Path, profile: Path) -> tuple[str, str]:
             CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
             "--disable-background-networking", "--disable-component-update", "--disable-sync",
             "--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={profile}", "--window-size=1400,1600",
-            "--virtual-time-budget=8000", "--enable-logging=stderr", "--v=0", "--dump-dom", page.as_uri(),
+            "--virtual-time-budget=4000", "--enable-logging=stderr", "--v=0", "--dump-dom", page.as_uri(),
         ],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
@@ -54,19 +50,13 @@ def opened(page: Path, profile: Path) -> tuple[str, str]:
     ("recording_ids", "channels"),
     [(("day1", "day2"), ("x", "y", "z")), (('<b>&"',), ("</script><b>", "$$\\frac{1}{2}$$"))],
 )
-def test_bokeh_draws_every_timeline_without_errors_or_requests(
+def test_every_timeline_is_drawn_without_errors_or_requests(
     tmp_path: Path, recording_ids: tuple[str, ...], channels: tuple[str, ...]
 ) -> None:
     report = write_report(write_run_folder(tmp_path / "run", recording_ids=recording_ids, channels=channels))
     probed = tmp_path / "probed.html"
     probed.write_text(report.read_text(encoding="utf-8").replace("</body>", PROBE), encoding="utf-8")
     dom, log = opened(probed, tmp_path / "profile")
-    found = dict(re.findall(r'data-(canvases|roots|requests|moved)="(\d+)"', dom))
-    assert int(found["roots"]) == len(recording_ids)
-    assert int(found["canvases"]) >= len(recording_ids)
-    assert found["requests"] == "0"
-    assert found["moved"] == "1"  # the timeline went to the exemplar that was pressed
-    assert "could not be drawn" not in re.sub(r"<script.*?</script>", "", dom, flags=re.DOTALL)
-    console = [line for line in log.splitlines() if "CONSOLE" in line]
-    assert console
-    assert not [line for line in console if not re.search(r"\[bokeh [\d.]+\] (setting log level|document idle)", line)]
+    found = dict(re.findall(r'data-(canvases|requests|moved)="(\d+)"', dom))
+    assert found == {"canvases": str(len(recording_ids)), "requests": "0", "moved": "1"}  # to the exemplar pressed
+    assert not [line for line in log.splitlines() if "CONSOLE" in line]

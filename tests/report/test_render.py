@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import subprocess
@@ -15,7 +16,7 @@ import numpy.testing as npt
 import pytest
 
 from rondo.errors import OutputError
-from rondo.report import render, summarize, write_report
+from rondo.report import overview_path, render, summarize, write_overview, write_report
 from rondo.report.timeline import timeline
 from tests.report.run_folders import add_fit, edit_summary, write_run_folder
 
@@ -42,11 +43,6 @@ class Tags(HTMLParser):
 @pytest.fixture(scope="module")
 def demo_page(tmp_path_factory: pytest.TempPathFactory) -> str:
     return write_report(write_run_folder(tmp_path_factory.mktemp("demo"))).read_text(encoding="utf-8")
-
-
-def test_bokeh_finds_no_fault_with_the_figures(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    render(summarize(write_run_folder(tmp_path)))
-    assert not [record.message for record in caplog.records if record.name.startswith("bokeh")]
 
 
 def test_nothing_is_loaded_from_elsewhere(demo_page: str) -> None:
@@ -97,13 +93,6 @@ def test_strings_from_files_stay_text(tmp_path: Path) -> None:
     assert name in page.text
 
 
-def test_channel_names_are_never_read_as_tex(tmp_path: Path) -> None:
-    plot = timeline(summarize(write_run_folder(tmp_path, channels=("$$x$$", "b")))["recordings"][0])
-    labels = list(plot.yaxis[0].major_label_overrides.values())
-    assert [label.text for label in labels[:2]] == ["$$x$$", "b"]
-    assert {type(label).__name__ for label in labels} == {"PlainText"}
-
-
 def test_caps_are_said(tmp_path: Path) -> None:
     ids = tuple(f"r{i}" for i in range(14))
     folder = write_run_folder(tmp_path, recording_ids=ids, channels=tuple("abcdefghijklmn"), n_frames=500)
@@ -112,45 +101,33 @@ def test_caps_are_said(tmp_path: Path) -> None:
     assert text.count("The first 12 of 14 channels are drawn") == 12
 
 
-def test_signal_and_lanes_share_one_figure_with_x_in_seconds_or_frames(tmp_path: Path) -> None:
-    for rate, end, label in ((50.0, 120.0, "time (s)"), (None, 6000, "frame")):
-        folder = write_run_folder(tmp_path / label, rate=rate)
-        plot = timeline(summarize(folder)["recordings"][0])
-        assert (plot.x_range.start, plot.x_range.end) == (0, end)
-        assert plot.xaxis[0].axis_label == label
-        bars = next(
-            r.data_source for r in plot.renderers if "left" in r.data_source.data and "name" in r.data_source.data
-        )
-        assert min(bars.data["left"]) == 0
-        assert max(bars.data["right"]) == end
-
-
-def test_the_band_of_a_signal_lies_in_its_row_and_breaks_at_gaps(tmp_path: Path) -> None:
-    recording = summarize(write_run_folder(tmp_path, channels=("a", "b"), rate=None))["recordings"][0]
-    plot = timeline(recording)
-    band = next(r for r in plot.renderers if type(r.glyph).__name__ == "Patch").data_source.data
-    x, y = np.asarray(band["x"]), np.asarray(band["y"])
-    ends = np.flatnonzero(np.isnan(x))
-    pieces = np.split(np.arange(x.size), ends + 1)[:-1]
-    spans = [(np.nanmin(x[piece]), np.nanmax(x[piece])) for piece in pieces]
-    edges, low = np.array(recording["signal"]["edges"]), recording["signal"]["low"][0]
-    gap = [i for i, value in enumerate(low) if value is None]
-    one_channel = [(0, edges[gap[0]]), (edges[gap[-1] + 1], 6000)]
-    npt.assert_allclose(spans, one_channel * 2)
-    rows = [-1 if np.nanmin(y[piece]) < -40 else 0 for piece in pieces]
-    assert rows == [0, 0, -1, -1]
-    assert np.nanmax(y) <= 0
-    assert np.nanmin(y) >= -80
+def test_a_timeline_holds_its_segments_frame_by_frame(tmp_path: Path) -> None:
+    for rate in (50.0, None):
+        recording = summarize(write_run_folder(tmp_path / str(rate), rate=rate))["recordings"][0]
+        data = timeline(recording)
+        assert data["n_frames"] == 6000
+        assert data["frame_s"] == (None if rate is None else 0.02)
+        for lane, told in zip(recording["lanes"], data["lanes"], strict=True):
+            starts, ends, entry, sequence = (
+                np.frombuffer(base64.b64decode(told[name]), "<i4") for name in ("starts", "ends", "entry", "sequence")
+            )
+            assert starts.tolist() == lane["start_frames"]
+            assert ends.tolist() == lane["end_frames"]
+            assert [told["entries"][i]["name"] for i in entry] == lane["names"]
+            assert [told["entries"][i]["colour"] for i in entry] == lane["colours"]
+            assert [told["sequences"][i] for i in sequence] == lane["units"]
+            scores = np.frombuffer(base64.b64decode(told["scores"]), "<f4")
+            npt.assert_allclose(scores, np.array(lane["scores"], dtype=float), rtol=1e-6)
 
 
 def test_channels_without_values_are_said_to_have_none(tmp_path: Path) -> None:
-    recording = summarize(write_run_folder(tmp_path, channels=("a", "b")))["recordings"][0]
-    recording["signal"]["low"] = recording["signal"]["high"] = [[None] * len(recording["signal"]["low"][0])] * 2
-    assert list(timeline(recording).right[0].major_label_overrides.values()) == ["no values"] * 2
+    folder = write_run_folder(tmp_path, channels=("a", "b"))
+    write_overview(overview_path(folder, "day1"), np.full((6000, 2), np.nan), ("a", "b"))
+    assert summarize(folder)["recordings"][0]["signal"]["extents"] == ["no values"] * 2
 
 
 def test_entries_without_evidence_are_greyed_and_there(demo_page: str) -> None:
-    rows = re.findall(r'<tr( class="unproven")?>\s*<td class="word id">.*?</span>(\w+)</td>', demo_page)
+    rows = re.findall(r'<tr( class="unproven")?>\s*<td class="word id">.*?</span><button[^>]*>(\w+)</button></td>', demo_page)
     units = [(name, bool(marked)) for marked, name in rows if name.startswith("u")]
     assert units == [("u0", False), ("u1", True), ("u2", True), ("u3", False), ("u4", False)]
     assert demo_page.count('<th class="word">Recurs?</th>') == 2
@@ -216,8 +193,8 @@ def test_a_report_that_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-def test_importing_the_report_loads_neither_bokeh_nor_polars() -> None:
-    heavy = "('bokeh', 'polars', 'jinja2', 'pydantic')"
+def test_importing_the_report_loads_neither_polars_nor_jinja() -> None:
+    heavy = "('polars', 'jinja2', 'pydantic')"
     code = f"import sys, rondo.report; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", code],

@@ -199,8 +199,8 @@ def _other_counts(data_set: str, n_recordings: int) -> list[str]:
     if known is None or known.n_recordings == n_recordings:
         return []
     return [
-        f"{data_set} has {n_recordings} recordings here, expected {known.n_recordings}; rows are not those of the whole "
-        f"set (`rondo datasets verify {data_set}` says more)"
+        f"{data_set} has {n_recordings} recordings here, expected {known.n_recordings}; rows are not those of the "
+        f"whole set (`rondo datasets verify {data_set}` says more)"
     ]
 
 

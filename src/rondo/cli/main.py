@@ -32,6 +32,7 @@ from rondo.cli import (
     stream,
     suggest,
     usage,
+    view,
 )
 from rondo.cli.options import help_without_command
 from rondo.cli.verbosity import Verbosity, global_first, is_verbose, set_verbosity
@@ -71,6 +72,7 @@ app.command("name")(name.name)
 app.command("merge")(merge.merge)
 app.command("split")(merge.split)
 app.command("report")(report.report)
+app.command("view")(view.view)
 app.command("export")(export.export)
 app.add_typer(bench.app, name="bench")
 app.add_typer(config.app, name="config")

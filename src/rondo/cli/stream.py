@@ -62,7 +62,7 @@ def stream(
             return
         if session.resumed:
             print(f"going on after {session.counters.n_rows} rows", file=sys.stderr)
-        with _asked_to_stop() as stop:
+        with asked_to_stop() as stop:
             _run(session, stop, follow, json)
         _say_goodbye(session, out, json)
 
@@ -147,7 +147,7 @@ class _Status:
 
 
 @contextmanager
-def _asked_to_stop() -> Iterator[list[int]]:
+def asked_to_stop() -> Iterator[list[int]]:
     """A list that gets the number of the first signal to stop; the second one stops at once, as everywhere else."""
     numbers: list[int] = []
     before: dict[signal.Signals, Any] = {}

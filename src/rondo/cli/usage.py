@@ -81,7 +81,7 @@ def _print_recordings(rows: Sequence[Usage]) -> None:
         if row.n_occurrences:
             frames = f"{row.mean_duration_frames:.0f} frames"
             duration = frames if row.mean_duration_s is None else f"{row.mean_duration_s:.2f} s"
-            entry, often = f"{row.level[0]}{row.id}", str(row.n_occurrences)
+            entry, often = f"{row.level[0]}{row.id} {row.name}".strip(), str(row.n_occurrences)
             table.append((row.recording, entry, f"{row.share:.1%}", often, _number(row.per_hour), duration))
     _print_table(table)
 

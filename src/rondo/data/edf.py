@@ -21,9 +21,7 @@ _EVENT_LABELS = ("EDF Annotations", "BDF Annotations")
 
 def read_edf(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
     """The signals of one rate in physical units; the others have to be left out, or `rate` says which are meant."""
-    with path.open("rb") as file:
-        head = file.read(8)
-    refuse_another_format(head, head in (b"0       ", b"\xffBIOSEMI"), "EDF or BDF file")
+    head = _checked_head(path)
     pyedflib = optional_library("pyedflib", "Reading .edf and .bdf")
     try:
         reader = pyedflib.EdfReader(str(path.resolve()))
@@ -45,6 +43,26 @@ def read_edf(path: Path, *, rate: float | None, label_columns: Sequence[str] = (
         values = _values(reader, [signals[place] for place in kept])
     notes += tuple(f"channel '{labels[place]}' left out: it holds events" for place in events) + more
     return Recording(values, own_rate, [names[place] for place in kept], path.stem, notes=notes)
+
+
+def _checked_head(path: Path) -> bytes:
+    """The mark of the format, once the file is as long as its header says: pyedflib prints on stdout where it is not."""
+    with path.open("rb") as file:
+        head = file.read(8)
+        refuse_another_format(head, head in (b"0       ", b"\xffBIOSEMI"), "EDF or BDF file")
+        fixed = head + file.read(248)
+        try:
+            n_bytes, n_records, n_signals = int(fixed[184:192]), int(fixed[236:244]), int(fixed[252:256])
+            file.seek(256 + 216 * n_signals)
+            per_record = sum(int(file.read(8)) for _ in range(n_signals)) * (2 if head[:1] == b"0" else 3)
+        except ValueError as error:
+            raise RecordingError("it is damaged, or truncated: its header cannot be read") from error
+    expected, found = n_bytes + n_records * per_record, path.stat().st_size
+    if n_records >= 0 and expected != found:  # -1: the recorder was never stopped
+        raise RecordingError(
+            f"it is truncated or damaged: its header announces {expected} bytes, but {found} are there"
+        )
+    return head
 
 
 def _of_one_rate(

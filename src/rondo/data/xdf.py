@@ -37,8 +37,8 @@ def read_xdf(path: Path, *, rate: float | None, key: str | None, label_columns: 
         (stream,), _ = pyxdf.load_xdf(
             str(path),
             select_streams=[chosen["stream_id"]],
-            dejitter_break_threshold_seconds=GAP_S,
-            dejitter_break_threshold_samples=1,
+            jitter_break_threshold_seconds=GAP_S,
+            jitter_break_threshold_samples=1,
         )
     values = np.asarray(stream["time_series"])
     if not len(values):

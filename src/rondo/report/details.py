@@ -53,7 +53,9 @@ class Sums:
         """Add the frames of one recording; `track` gives the id of each."""
         n_buckets, bucket = overview.codes.shape[0], overview.bucket_frames
         places = np.arange(0, n_buckets, max(1, n_buckets // _FRAMES_COMPARED))
-        now, before = (overview._replace(codes=overview.codes[at]).values() for at in (places, np.maximum(places - 1, 0)))
+        now, before = (
+            overview._replace(codes=overview.codes[at]).values() for at in (places, np.maximum(places - 1, 0))
+        )
         level = now.mean(axis=2)
         change = np.abs(level - before[..., 0]) if bucket == 1 else np.ptp(now, axis=2)
         middle = np.minimum(places * bucket + bucket // 2, overview.n_frames - 1)
@@ -122,8 +124,8 @@ def _vocabulary(
         if overview.channels != channels:
             continue
         rows = own.filter(pl.col("recording") == id)
-        spans = (rows[name].to_numpy() for name in ("start_frame", "end_frame", "id"))
-        told.sums.add(overview, from_runs(*spans, overview.n_frames))
+        track = from_runs(rows["start_frame"], rows["end_frame"], rows["id"], overview.n_frames)
+        told.sums.add(overview, track)
         for cell in chosen.filter(pl.col("recording") == id).iter_rows(named=True):
             span = _columns(overview, cell["start_frame"], cell["end_frame"])
             told.cells.setdefault(cell["id"], []).append({name: cell[name] for name in _CELL} | {"codes": span})

@@ -36,6 +36,8 @@ PAGE = """<!DOCTYPE html>
 <p class="lead">{{ overview }}</p>
 {% for finding in findings %}<p class="lead">{{ finding }}</p>
 {% endfor %}<p class="quiet">{{ provenance }}</p>
+{% if live_script %}<p class="quiet" id="live" role="status"></p>
+{% endif %}
 </header>
 <main>
 {% if scores %}
@@ -57,6 +59,43 @@ PAGE = """<!DOCTYPE html>
 data: it cuts each recording into as many equal pieces as the row above it has segments. MoF, Recall, F1 and
 Edit reward any method that chops finely enough, and so they reward the clock; whether something was
 discovered shows in the shaded columns, and in how far they stand above the clock's.</p>
+{% endif %}
+{% if agreement %}
+<h2>How far {{ agreement.names[0] }} and {{ agreement.names[1] }} agree</h2>
+<table>
+<thead><tr><th class="word">Level</th>{% for heading in claims.values() %}<th>{{ heading }}</th>
+{%- endfor %}</tr></thead>
+<tbody>
+{% for one in agreement.levels %}
+<tr><td class="word">{{ one.level | capitalize }}s</td>
+{%- for key in claims %}<td>{{ "%.2f" | format(one.scores[key]) }}</td>{% endfor %}</tr>
+{% endfor %}
+</tbody></table>
+<p class="quiet">In percent, over {{ agreement.n_recordings }}
+recording{{ "" if agreement.n_recordings == 1 else "s" }}:
+100 is the same labelling under other ids, 0 for ARI and AMI is chance. Two runs can agree and both be wrong.</p>
+<div class="columns">
+{% for one in agreement.levels %}
+<section>
+<h3>{{ one.level | capitalize }}s: rows {{ agreement.names[0] }}, columns {{ agreement.names[1] }}</h3>
+<div class="scroll"><table>
+<thead><tr><th class="word">Id</th><th>Share of time</th>{% for column in one.columns %}<th>
+<span class="swatch" style="background:{{ column.colour }}"></span><br>{{ column.name }}</th>{% endfor %}</tr></thead>
+<tbody>
+{% for row in one.rows %}
+<tr><td class="word id"><span class="swatch" style="background:{{ row.colour }}"></span>{{ row.name }}</td>
+<td>{{ "%.0f" | format(100 * row.share) }} %</td>
+{%- for cell in row.cells %}<td class="cell" style="background:rgba(0,114,178,{{ "%.2f" | format(0.45 * cell) }})">
+{{- "%.0f" | format(100 * cell) if cell >= 0.005 else "" }}</td>{% endfor %}</tr>
+{% endfor %}
+</tbody></table></div>
+{% if one.n_left_out %}<p class="quiet">{{ one.n_left_out }} entries with less time are left out.</p>{% endif %}
+</section>
+{% endfor %}
+</div>
+<p class="quiet">Of the time of each row, the percentage that has the label of the column. Below, an entry of
+{{ agreement.names[1] }} has the colour of the entry of {{ agreement.names[0] }} with which it shares most of its time,
+where that holds both ways; all others have colours that say nothing.</p>
 {% endif %}
 {% if fit %}
 <h2>Does the model fit?</h2>
@@ -86,8 +125,11 @@ columns are quantiles of that distance. {{ fit_rule }}</p>
 {% endif %}
 <h2>Timeline</h2>
 <p class="quiet">Turn the wheel over a timeline to zoom, drag to move, point at a segment for its figures, press it
-to see all occurrences of its entry. Grey is OTHER. The signal is drawn as the band between the lowest and highest
-values, each channel to its own scale, which stands at the right.
+to see all occurrences of its entry. Grey is OTHER.
+{%- if has_signal %} The signal is drawn as the band between the lowest and highest
+values, each channel to its own scale, which stands at the right.{% endif %}
+{%- if n_events %} A stream keeps no signal; its journal stands above the lanes: ▲ promoted, ◆ merged, ▼ expired,
+▮ a gap in the input, ✕ rows skipped.{% endif %}
 {%- if has_truth %} True ids are counted on their own: compare where segments begin and which ids go together,
 not colours.{% endif %}</p>
 <p class="quiet keys">Keys, once a timeline has the focus (<kbd>Tab</kbd>): <kbd>←</kbd> <kbd>→</kbd> move, <kbd>+</kbd>
@@ -110,6 +152,19 @@ frames{% endif %}.</p>
 </section>
 {% endfor %}
 <noscript><p class="failed">The timelines are drawn by the script inside this file; let it run.</p></noscript>
+{% if events %}
+<h2>Journal</h2>
+<p class="quiet">{% if n_events > events | length %}The last {{ events | length }} of {{ n_events }} events;
+events.jsonl holds all. {% endif %}{{ n_refined }} refinements of known entries are not listed.</p>
+<div class="scroll"><table>
+<thead><tr><th>When</th><th class="word">What</th><th class="word">Level</th><th class="word">Evidence</th></tr></thead>
+<tbody>
+{% for event in events %}
+<tr><td>{{ event.time }}</td><td class="word id">{{ event.what }}</td><td class="word">{{ event.level }}</td>
+<td class="word">{{ event.evidence }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+{% endif %}
 <h2>Vocabulary</h2>
 <p class="quiet">Beside the median duration stand the 10 % and 90 % quantiles. Exemplars are the occurrences
 with the highest scores, the longest first among equals; press one to see it in the timeline, or an id to see all
@@ -146,7 +201,8 @@ summary.json holds all.</p>
 <td class="word">{{ entry.composition if level == "motif" else entry.taken_for }}</td>
 <td class="word">{% for one in entry.exemplars %}<span class="nowrap">
 {%- if one.timeline is none %}{{ one.text }}{% else -%}
-<button type="button" class="exemplar" data-timeline="{{ one.timeline }}" data-from="{{ one.from }}" data-to="{{ one.to }}">
+<button type="button" class="exemplar" data-timeline="{{ one.timeline }}" data-from="{{ one.from }}"
+ data-to="{{ one.to }}">
 {{- one.text }}</button>{% endif %} ({{ one.score }})</span>{% if not loop.last %}, {% endif %}{% endfor %}</td></tr>
 {% endfor %}
 </tbody></table>

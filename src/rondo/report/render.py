@@ -28,9 +28,7 @@ def render(summary: dict[str, Any], *, live: bool = False) -> str:
     from markupsafe import Markup
 
     template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True).from_string(PAGE)
-    recordings = [
-        {**recording, "figure": Markup(_json(timeline(recording)))} for recording in summary["recordings"]
-    ]
+    recordings = [{**recording, "figure": Markup(_json(timeline(recording)))} for recording in summary["recordings"]]
     return template.render(
         {
             **summary,
@@ -38,7 +36,12 @@ def render(summary: dict[str, Any], *, live: bool = False) -> str:
             "scores": [_written(row) for row in summary["scores"]],
             "claims": _CLAIM_COLUMNS,
             "paper": _PAPER_COLUMNS,
-            "has_truth": any(len(recording["lanes"]) > 2 for recording in recordings),
+            "has_truth": any(lane["kind"].startswith("true") for it in recordings for lane in it["lanes"]),
+            "has_signal": any(it["signal"]["channels"] for it in recordings),
+            "events": summary.get("events", []),
+            "n_events": summary.get("n_events", 0),
+            "n_refined": summary.get("n_refined", 0),
+            "agreement": summary.get("agreement"),
             "has_evidence": any(entry["evidence"] for rows in summary["entries"].values() for entry in rows),
             "fit_rule": RULE,
             "details": Markup(_json(summary["details"])),
@@ -49,11 +52,23 @@ def render(summary: dict[str, Any], *, live: bool = False) -> str:
     )
 
 
-def write_report(run_dir: Path) -> Path:
-    """Write `report.html` into a run folder and return its path; an older one is replaced whole, or stays."""
-    page = render(summarize(run_dir))
-    path = run_dir / "report.html"
-    unfinished = run_dir / f".report.html.{os.getpid()}"
+def summary_of_folder(run_dir: Path) -> dict[str, Any]:
+    """What there is to say about the folder of a run, or of a stream."""
+    from rondo.report.stream_page import is_stream, summarize_stream
+
+    return summarize_stream(run_dir) if is_stream(run_dir) else summarize(run_dir)
+
+
+def write_report(run_dir: Path, other: Path | None = None) -> Path:
+    """Write `report.html` into a run folder and return its path; an older one is replaced whole, or stays.
+
+    With another run over the same recordings it is `compare.html`, which shows both.
+    """
+    from rondo.report.compare import compare
+
+    page = render(summary_of_folder(run_dir) if other is None else compare(run_dir, other))
+    path = run_dir / ("report.html" if other is None else "compare.html")
+    unfinished = run_dir / f".{path.name}.{os.getpid()}"
     try:
         unfinished.write_text(page, encoding="utf-8")
         unfinished.replace(path)

@@ -71,6 +71,7 @@ class EntrySummary(_Stored):
     """One unit (`taken_for`) or motif (`composition`); `recording` where each has its own vocabulary."""
 
     id: Count
+    name: str = ""  # what people call it
     recording: str = ""
     n_occurrences: Count
     share: Share
@@ -147,7 +148,7 @@ def read_run_summary(run_dir: Path) -> RunSummary:
 
 
 def read_segments(path: Path, run: RunSummary) -> pl.DataFrame:
-    """A segment table as recording, level, id, start_frame, end_frame, score, units (null where there are none)."""
+    """A segment table as recording, level, id, start_frame, end_frame, score, units, name; null where there is none."""
     import polars as pl
 
     wanted = {
@@ -162,7 +163,7 @@ def read_segments(path: Path, run: RunSummary) -> pl.DataFrame:
         missing = [name for name in wanted if name not in table.columns]
         if missing:
             raise OutputError(f"{path}: the column '{missing[0]}' is missing; run `rondo discover` again")
-        present = {"score": pl.Float64, "units": pl.String}  # the truth has neither
+        present = {"score": pl.Float64, "units": pl.String, "name": pl.String}  # the truth has none of them
         extra = [pl.lit(None, kind).alias(name) for name, kind in present.items() if name not in table.columns]
         table = table.with_columns(extra)
         table = table.select(pl.col(name).cast(kind) for name, kind in (wanted | present).items())

@@ -44,9 +44,7 @@ def summarize(run_dir: Path) -> dict[str, Any]:
         "title": "Rondo report",
         "overview": _overview_sentence(run),
         "findings": list(run.findings),
-        "provenance": (
-            f"Method {run.method}, seed {run.seed}, {_windows_of(run)}; Rondo {run.rondo_version}."
-        ),
+        "provenance": (f"Method {run.method}, seed {run.seed}, {_windows_of(run)}; Rondo {run.rondo_version}."),
         "scores": _score_rows(run),
         "fit": fit_rows(run),
         "notes": _notes(run.recordings),
@@ -165,7 +163,7 @@ def _recording(
         "n_channels": len(recording.channels),
         "finest_frames": (signal["fine"] or signal["coarse"])["bucket_frames"],
         "signal": signal,
-        "lanes": _lanes(recording.id, segments, truth),
+        "lanes": lanes_of(recording.id, segments, truth),
     }
 
 
@@ -186,7 +184,7 @@ def _details(
         entry_key(level, shown[place]): {
             **detail,
             "level": level,
-            "name": entry_name(level, place[1]),
+            "name": entry_name(level, place[1], shown[place].name),
             "colour": colour_of(level, place[1]),
             "facts": _facts(shown[place], len(detail["occurrences"])),
             "composition": shown[place].composition,
@@ -218,22 +216,24 @@ def _cell(one: dict[str, Any], drawn: Sequence[RecordingSummary]) -> dict[str, A
     }
 
 
-def _lanes(recording_id: str, segments: pl.DataFrame, truth: pl.DataFrame | None) -> list[dict[str, Any]]:
-    """Each level with its truth, if there is one, right beneath it."""
+def lanes_of(recording_id: str, segments: pl.DataFrame, truth: pl.DataFrame | None) -> list[dict[str, Any]]:
+    """Each level of a recording with its truth, if there is one, right beneath it."""
     lanes = []
     for level in ("unit", "motif"):
-        lanes.append(_lane(recording_id, level, level, segments))
+        lanes.append(lane_of(recording_id, level, level, segments))
         if truth is not None:
-            lanes.append(_lane(recording_id, level, f"true {level}", truth))
+            lanes.append(lane_of(recording_id, level, f"true {level}", truth))
     return lanes
 
 
-def _lane(recording_id: str, level: str, kind: str, table: pl.DataFrame) -> dict[str, Any]:
+def lane_of(recording_id: str, level: str, kind: str, table: pl.DataFrame) -> dict[str, Any]:
+    """The segments of one level of a recording, in columns."""
     import polars as pl
 
     own = table.filter((pl.col("recording") == recording_id) & (pl.col("level") == level))
     ids = own["id"].to_list()
-    names = {entry_id: entry_name(level, entry_id) for entry_id in set(ids)}
+    named = set(zip(ids, own["name"].to_list(), strict=True))
+    names = {entry_id: entry_name(level, entry_id, name) for entry_id, name in named}
     colours = {entry_id: colour_of(kind, entry_id) for entry_id in set(ids)}
     return {
         "kind": kind,

@@ -17,13 +17,13 @@ MAX_ENTRIES_SHOWN = 200
 _UNPROVEN = ("no more than chance", "occurs once")
 
 
-def entry_name(level: str, entry_id: int) -> str:
-    """How an id is written: u3, m1, OTHER.
+def entry_name(level: str, entry_id: int, name: str | None = "") -> str:
+    """How an id is written: u3, m1, OTHER; with the name that people have given it, if any.
 
-    >>> entry_name("unit", 3), entry_name("motif", 1), entry_name("unit", -1)
-    ('u3', 'm1', 'OTHER')
+    >>> entry_name("unit", 3), entry_name("motif", 1, "pick up"), entry_name("unit", -1)
+    ('u3', 'm1 pick up', 'OTHER')
     """
-    return "OTHER" if entry_id == OTHER else f"{level[0]}{entry_id}"
+    return "OTHER" if entry_id == OTHER else f"{level[0]}{entry_id} {name or ''}".rstrip()
 
 
 def entry_table(level: str, entries: Sequence[EntrySummary], drawn: Sequence[RecordingSummary]) -> list[dict[str, Any]]:
@@ -35,7 +35,7 @@ def entry_table(level: str, entries: Sequence[EntrySummary], drawn: Sequence[Rec
         {
             "recording": entry.recording,
             "key": entry_key(level, entry),
-            "name": entry_name(level, entry.id),
+            "name": entry_name(level, entry.id, entry.name),
             "colour": colour_of(level, entry.id),
             "n_occurrences": entry.n_occurrences,
             "share": percent(entry.share),
@@ -58,7 +58,7 @@ def entries_shown(entries: Sequence[EntrySummary]) -> list[EntrySummary]:
 
 def entry_key(level: str, entry: EntrySummary) -> str:
     """By which the page knows an entry; ids of different recordings may have nothing in common."""
-    return f"{level}|{entry.recording}|{entry_name(level, entry.id)}"
+    return f"{level}|{entry.recording}|{entry_name(level, entry.id, entry.name)}"
 
 
 def fit_rows(run: RunSummary) -> list[dict[str, Any]]:

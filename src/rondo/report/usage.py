@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.data.labels import OTHER
 from rondo.errors import InputError, SettingError
 from rondo.report.run_folder import RunSummary, read_run_summary, read_segments
 
@@ -38,6 +39,7 @@ class Usage:
     group: str
     level: str
     id: int
+    name: str  # what people call it
     n_occurrences: int
     share: float
     per_hour: float | None
@@ -76,9 +78,13 @@ def usage_of_run(run: Path, groups: Mapping[str, str] | None = None) -> list[Usa
     import polars as pl
 
     summary = read_run_summary(run)
-    segments = read_segments(run / "segments.parquet", summary).with_columns(
-        frames=pl.col("end_frame") - pl.col("start_frame")
+    segments = (
+        read_segments(run / "segments.parquet", summary)
+        .filter(pl.col("id") != OTHER)
+        .with_columns(frames=pl.col("end_frame") - pl.col("start_frame"))
     )
+    entries = [("unit", one) for one in summary.units] + [("motif", one) for one in summary.motifs]
+    names = {(entry.recording, level, entry.id): entry.name for level, entry in entries}
     counted = segments.group_by("recording", "level", "id").agg(pl.len().alias("n"), pl.col("frames").sum())
     cells = {(row[0], row[1], row[2]): (int(row[3]), int(row[4])) for row in counted.iter_rows()}
     rows = []
@@ -93,6 +99,7 @@ def usage_of_run(run: Path, groups: Mapping[str, str] | None = None) -> list[Usa
                     "" if groups is None else groups[recording.id],
                     level,
                     id,
+                    names.get((recording.id, level, id)) or names.get(("", level, id), ""),
                     n,
                     frames / recording.n_frames,
                     None if hours is None else n / hours,

@@ -71,7 +71,7 @@ class Timeline {
       Object.assign(canvas, {width, height})
       Object.assign(canvas.style, {width: `${this.width}px`, height: `${this.height}px`})
     }
-    const pen = canvas.getContext("2d", {alpha: false, willReadFrequently: true})
+    const pen = canvas.getContext("2d", {alpha: false})
     pen.setTransform(density, 0, 0, density, 0, 0)
     pen.fillStyle = "#fff"
     pen.fillRect(0, 0, this.width, this.height)
@@ -226,9 +226,10 @@ function drawLane(timeline, pen, lane, y) {
     pen.fillStyle = "#fff"
     pen.fillRect(right - 0.5, y, 1, BAR)
     const from = Math.max(left, LEFT), to = Math.min(right, LEFT + timeline.plotWidth)
-    if (name === "OTHER" || to - from < 7 * name.length + 6) continue
+    const shown = to - from < 7 * name.length + 6 ? name.split(" ")[0] : name // the id alone, where its name is too long
+    if (name === "OTHER" || to - from < 7 * shown.length + 6) continue
     pen.fillStyle = ink
-    pen.fillText(name, (from + to) / 2, y + BAR / 2 + 0.5)
+    pen.fillText(shown, (from + to) / 2, y + BAR / 2 + 0.5)
   }
 }
 

@@ -1,0 +1,34 @@
+"""`rondo view`: the report of a run on loopback, which follows a stream that goes on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rondo.cli.stream import asked_to_stop
+
+
+def view(
+    run: Annotated[
+        Path,
+        typer.Argument(metavar="RUN", help="A folder that `rondo discover` wrote, or the --out of `rondo stream`."),
+    ],
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port on loopback; 0: any that is free.")
+    ] = 0,
+) -> None:
+    """Show a run in the browser; the page follows a stream as it goes on. Only this machine can reach it.
+
+    Example: rondo view live
+
+    Open the address that is printed. Ctrl-C ends it.
+    """
+    from rondo.report.serve import PageServer
+
+    with PageServer(run, port) as server, asked_to_stop() as stop:
+        print(f"open {server.address} (Ctrl-C ends)", flush=True)
+        server.timeout = 0.2  # s, until the next look whether someone wants to stop
+        while not stop:
+            server.handle_request()

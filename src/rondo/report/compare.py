@@ -1,0 +1,160 @@
+"""Two runs over the same recordings: their lanes under one signal, how far they agree, and which entries are which.
+
+Ids of two runs have nothing to do with each other. The scores do not care; for the eye, an entry of the other run gets
+the colour of the entry with which it shares most frames, as long as the two are each other's best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.data.labels import OTHER, Labels, from_runs
+from rondo.errors import OutputError
+from rondo.metrics.overlap import Overlap
+from rondo.metrics.recurrence import adjusted_mutual_information, adjusted_rand, one_to_one
+from rondo.report.colours import OTHER_COLOUR, colour_of
+from rondo.report.tables import entry_name
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MAX_ENTRIES_COMPARED = 16
+_LEVELS = ("unit", "motif")
+_SCORES = {"ari": adjusted_rand, "ami": adjusted_mutual_information, "one_to_one": one_to_one}
+
+
+@dataclass(frozen=True)
+class Tracks:
+    """Labels of one level in both runs, of every recording that both have."""
+
+    first: Mapping[str, Labels]
+    second: Mapping[str, Labels]
+
+    def agreement(self) -> dict[str, float]:
+        """ARI, AMI and one-to-one in percent, per recording, then averaged with equal weight; OTHER is a label too."""
+        overlaps = [Overlap.of(self.first[id] + 1, self.second[id] + 1, id) for id in self.first]
+        return {name: 100 * float(np.mean([score(it) for it in overlaps])) for name, score in _SCORES.items()}
+
+    def shared(self) -> tuple[list[int], list[int], NDArray[np.int64]]:
+        """Ids of both runs, OTHER first where it occurs, and the frames that each two of them share."""
+        first, second = (np.concatenate([*tracks.values()]) for tracks in (self.first, self.second))
+        (rows, row), (columns, column) = (np.unique(track, return_inverse=True) for track in (first, second))
+        frames = np.bincount(row * columns.size + column, minlength=rows.size * columns.size)
+        return rows.tolist(), columns.tolist(), frames.reshape(rows.size, columns.size)
+
+
+def compare(run_dir: Path, other_dir: Path) -> dict[str, Any]:
+    """`summarize(run_dir)` with the lanes of another run beside its own, and how far both agree."""
+    from rondo.report.run_folder import read_run_summary, read_segments
+    from rondo.report.summarize import lane_of, summarize
+
+    summary = summarize(run_dir)
+    run, other = read_run_summary(run_dir), read_run_summary(other_dir)
+    lengths = {recording.id: recording.n_frames for recording in run.recordings}
+    common = {it.id: it.n_frames for it in other.recordings if lengths.get(it.id) == it.n_frames}
+    if not common:
+        raise OutputError(
+            f"{other_dir}: none of its recordings is in {run_dir} with the same name and number of frames; "
+            "compare runs over the same recordings"
+        )
+    names = _names(run_dir, other_dir)
+    tables = [read_segments(folder / "segments.parquet", it) for folder, it in ((run_dir, run), (other_dir, other))]
+    tracks = {level: Tracks(*(_tracks(table, level, common) for table in tables)) for level in _LEVELS}
+    colours = {level: _colours(level, tracks[level]) for level in _LEVELS}
+    for recording in summary["recordings"]:
+        own = [lane for lane in recording["lanes"] if lane["kind"] in _LEVELS]
+        own = [lane | {"title": f"{lane['kind']}s {names[0]}"} for lane in own]
+        if recording["id"] in common:
+            others = [lane_of(recording["id"], level, level, tables[1]) for level in _LEVELS]
+            others = [_other_lane(lane, names[1], colours[lane["kind"]]) for lane in others]
+            own = [lane for pair in zip(own, others, strict=True) for lane in pair]
+        recording["lanes"] = own
+    agreement = {
+        "names": names,
+        "n_recordings": len(common),
+        "levels": [{"level": level, **_table(level, tracks[level], colours[level])} for level in _LEVELS],
+    }
+    return summary | {"title": f"Rondo report: {names[0]} and {names[1]}", "agreement": agreement, "scores": []}
+
+
+def _names(run_dir: Path, other_dir: Path) -> tuple[str, str]:
+    first, second = run_dir.resolve(), other_dir.resolve()
+    if first.name != second.name:
+        return first.name, second.name
+    return f"{first.parent.name}/{first.name}", f"{second.parent.name}/{second.name}"
+
+
+def _tracks(segments: pl.DataFrame, level: str, lengths: Mapping[str, int]) -> dict[str, Labels]:
+    import polars as pl
+
+    tracks = {}
+    for id, n_frames in lengths.items():
+        own = segments.filter((pl.col("recording") == id) & (pl.col("level") == level))
+        tracks[id] = from_runs(own["start_frame"], own["end_frame"], own["id"], n_frames)
+    return tracks
+
+
+def _colours(level: str, tracks: Tracks) -> dict[int, str]:
+    """Of the entries of the other run: that of their partner, else one of another level, which looks different."""
+    rows, columns, frames = tracks.shared()
+    partner = {columns[j]: rows[i] for i, j in best_of_each_other(frames).items()}
+    return {
+        id: OTHER_COLOUR if id == OTHER
+        else colour_of(level, partner[id]) if partner.get(id, OTHER) != OTHER
+        else colour_of(f"true {level}", id)
+        for id in columns
+    }  # fmt: skip
+
+
+def best_of_each_other(frames: NDArray[np.int64]) -> dict[int, int]:
+    """Row -> column where each shares more frames with the other than with any other.
+
+    >>> best_of_each_other(np.array([[5, 1], [4, 0]]))
+    {0: 0}
+    """
+    best_row, best_column = frames.argmax(axis=0), frames.argmax(axis=1)
+    return {i: int(j) for i, j in enumerate(best_column) if best_row[j] == i and frames[i, j]}
+
+
+def _other_lane(lane: dict[str, Any], name: str, colours: Mapping[int, str]) -> dict[str, Any]:
+    ids = [OTHER if entry == "OTHER" else int(entry.split()[0][1:]) for entry in lane["names"]]
+    return lane | {"run": f"{name}: ", "title": f"{lane['kind']}s {name}", "colours": [colours[id] for id in ids]}
+
+
+def _table(level: str, tracks: Tracks, colours: Mapping[int, str]) -> dict[str, Any]:
+    """Scores, and which share of the time of each entry goes to each entry of the other run."""
+    rows, columns, frames = tracks.shared()
+    kept_rows, kept_columns = _largest(frames.sum(axis=1)), _largest(frames.sum(axis=0))
+    partner = best_of_each_other(frames)
+    order = _by_partner(kept_rows, kept_columns, partner)
+    return {
+        "scores": tracks.agreement(),
+        "columns": [{"name": entry_name(level, columns[j]), "colour": colours[columns[j]]} for j in order],
+        "rows": [
+            {
+                "name": entry_name(level, rows[i]),
+                "colour": colour_of(level, rows[i]),
+                "share": float(frames[i].sum() / frames.sum()),
+                "cells": [float(frames[i, j] / frames[i].sum()) for j in order],
+            }
+            for i in kept_rows
+        ],
+        "n_left_out": len(rows) - len(kept_rows) + len(columns) - len(order),
+    }
+
+
+def _largest(sizes: NDArray[np.int64]) -> list[int]:
+    """The places of the entries with most time, in the order of their ids."""
+    return sorted(np.argsort(-sizes, kind="stable")[:MAX_ENTRIES_COMPARED].tolist())
+
+
+def _by_partner(rows: Sequence[int], columns: Sequence[int], partner: Mapping[int, int]) -> list[int]:
+    """Columns in the order of the rows they belong to, so that agreement is a diagonal."""
+    paired = [partner[i] for i in rows if partner.get(i) in columns]
+    return [*paired, *(j for j in columns if j not in paired)]

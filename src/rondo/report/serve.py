@@ -1,0 +1,91 @@
+"""A page of a run on loopback, built anew when the run has gone on; only this machine can reach it."""
+
+from __future__ import annotations
+
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Lock
+
+from rondo.errors import OutputError, RondoError
+from rondo.report.render import render, summary_of_folder
+
+LOOPBACK = "127.0.0.1"
+_WATCHED = ("labels.csv", "events.jsonl", "summary.json", "segments.parquet", "truth.parquet")
+
+
+def state_of(run_dir: Path) -> str:
+    """Changes when the files that a page is made of do."""
+    parts = []
+    for name in _WATCHED:
+        try:
+            found = (run_dir / name).stat()
+            parts.append(f"{found.st_mtime_ns}-{found.st_size}")
+        except OSError:
+            parts.append("none")
+    return " ".join(parts)
+
+
+class PageServer(ThreadingHTTPServer):
+    """Serves the page of one run folder and nothing else."""
+
+    daemon_threads = True
+
+    def __init__(self, run_dir: Path, port: int = 0) -> None:
+        """Listen on a port of loopback, a free one if it is 0; a folder that is no run is refused at once."""
+        self._run_dir, self._lock = run_dir, Lock()
+        self._state, self._page = "", ""
+        self.page()
+        try:
+            super().__init__((LOOPBACK, port), _Handler)
+        except (OSError, OverflowError) as error:
+            raise OutputError(
+                f"port {port}: cannot be listened on ({getattr(error, 'strerror', None) or error}); give another --port"
+            ) from None
+
+    @property
+    def address(self) -> str:
+        return f"http://{LOOPBACK}:{self.server_port}/"
+
+    def state(self) -> str:
+        return state_of(self._run_dir)
+
+    def page(self) -> str:
+        """The page as the folder is now."""
+        with self._lock:
+            now = self.state()
+            if now != self._state:
+                self._page = render(summary_of_folder(self._run_dir), live=True)
+                self._state = now
+            return self._page
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: PageServer
+    server_version, sys_version = "rondo", ""
+
+    def do_GET(self) -> None:
+        hosts = {f"{name}:{self.server.server_port}" for name in (LOOPBACK, "localhost")}
+        if self.headers.get("Host") not in hosts:  # another site's name that was made to lead here
+            self._answer(403, "text/plain", "only for this machine")
+        elif self.path == "/state.json":
+            self._answer(200, "application/json", json.dumps({"state": self.server.state()}))
+        elif self.path in ("/", "/index.html"):
+            try:
+                self._answer(200, "text/html", self.server.page())
+            except RondoError as error:
+                self._answer(503, "text/plain", f"{error}\nReload this page in a moment.")
+        else:
+            self._answer(404, "text/plain", "there is nothing here")
+
+    def _answer(self, status: int, kind: str, text: str) -> None:
+        body = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: a line for every question of every page would bury everything else."""

@@ -1,0 +1,197 @@
+"""The --out of `rondo stream`, which may be running, as the dict that a page is made of: a journal above the lanes."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rondo.continual.events import Event
+from rondo.continual.journal import read_journal
+from rondo.data.labels import OTHER
+from rondo.errors import OutputError, RondoWarning
+from rondo.report.entries import Words, entry_rows
+from rondo.report.tables import counted, entry_name, entry_table, percent
+
+if TYPE_CHECKING:
+    import polars as pl
+
+MAX_EVENTS_LISTED = 300
+_LABELS, _EVENTS = "labels.csv", "events.jsonl"
+_PAST = {
+    "promote": "promoted",
+    "merge": "merged",
+    "expire": "expired",
+    "gap": "gap",
+    "skip": "skipped",
+    "refine": "refined",
+}
+
+
+def is_stream(run_dir: Path) -> bool:
+    """Whether a folder is the --out of `rondo stream`."""
+    return (run_dir / _LABELS).is_file() and (run_dir / _EVENTS).is_file()
+
+
+def summarize_stream(run_dir: Path) -> dict[str, Any]:
+    """What `rondo.report.summarize` gives, of a stream: no signal, which a stream does not keep, but the journal."""
+    from rondo.report.run_folder import EntrySummary
+    from rondo.report.summarize import lanes_of
+
+    labels = _labels(run_dir / _LABELS)
+    with warnings.catch_warnings():  # the last line of a stream that is running may be half written
+        warnings.simplefilter("ignore", RondoWarning)
+        events = read_journal(run_dir / _EVENTS)
+    id, rate, finished = _about(run_dir, labels)
+    n_frames = max([1, *labels["end_frame"].tail(1).to_list()])
+    segments = _segments(labels, id)
+    known = segments.filter(segments["id"] != OTHER)
+    entries = {
+        level: [EntrySummary.model_validate(row) for row in entry_rows(level, known, n_frames, Words())]
+        for level in ("unit", "motif")
+    }
+    share_other = _share_other(segments, n_frames)
+    length = f"{n_frames:,} frames" if rate is None else f"{n_frames / rate:.4g} s"
+    told = [event for event in events if event.kind != "refine"]
+    recording = {
+        "id": id,
+        "source": "a stream that has ended" if finished else "a stream that goes on, or was stopped",
+        "about": f"{length}, {'rate unknown' if rate is None else f'{rate:.4g} Hz'}, {percent(share_other)} OTHER",
+        "n_frames": n_frames,
+        "rate": rate,
+        "n_channels": 0,
+        "finest_frames": 1,
+        "signal": {"channels": [], "extents": [], "coarse": None, "fine": None},
+        "lanes": lanes_of(id, known, None),
+        "journal": [{"kind": e.kind, "frame": e.frame, "words": _words(e, rate)} for e in told],
+    }
+    return {
+        "title": "Rondo stream",
+        "overview": _sentence(length, entries, events, share_other),
+        "findings": [],
+        "provenance": f"{counted(labels.height, 'decision')} and {counted(len(events), 'event')} so far.",
+        "scores": [],
+        "fit": [],
+        "notes": [],
+        "n_recordings": 1,
+        "recordings": [recording],
+        "entries": {level: entry_table(level, rows, ()) for level, rows in entries.items()},
+        "n_entries": {level: len(rows) for level, rows in entries.items()},
+        "details": {},
+        "events": [_row(event, rate) for event in told[-MAX_EVENTS_LISTED:]],
+        "n_events": len(told),
+        "n_refined": len(events) - len(told),
+    }
+
+
+def _labels(path: Path) -> pl.DataFrame:
+    """labels.csv without a last line that is half written."""
+    import polars as pl
+
+    try:
+        text = path.read_bytes()
+        return pl.read_csv(
+            text[: text.rfind(b"\n") + 1],
+            schema={
+                "start_frame": pl.Int64, "end_frame": pl.Int64, "start_s": pl.Float64, "end_s": pl.Float64,
+                "unit": pl.Int32, "motif": pl.Int32, "unit_score": pl.Float64, "motif_score": pl.Float64,
+            },
+        )  # fmt: skip
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise OutputError(f"{path}: expected the labels of `rondo stream`, but {reason}; give its --out") from None
+
+
+def _about(run_dir: Path, labels: pl.DataFrame) -> tuple[str, float | None, bool]:
+    """Id, rate and whether it has ended; before that there is no summary, and the rate is in the labels."""
+    path = run_dir / "summary.json"
+    if path.is_file():
+        try:
+            summary = json.loads(path.read_bytes())
+            rate = summary["rate"]
+            return str(summary["id"]), None if rate is None else float(rate), True
+        except (OSError, ValueError, LookupError, TypeError):
+            raise OutputError(f"{path}: expected the summary of `rondo stream`; give the --out of a stream") from None
+    spans = labels.select("start_frame", "end_frame", "start_s", "end_s").drop_nulls().head(1).rows()
+    if not spans or spans[0][3] <= spans[0][2]:
+        return run_dir.resolve().name, None, False
+    start, end, start_s, end_s = spans[0]
+    return run_dir.resolve().name, round((end - start) / (end_s - start_s), 3), False
+
+
+def _segments(labels: pl.DataFrame, id: str) -> pl.DataFrame:
+    """Decisions that follow on each other and say the same, joined: columns as in segments.parquet."""
+    import polars as pl
+
+    tables = []
+    for level in ("unit", "motif"):
+        follows = (pl.col("start_frame") == pl.col("end_frame").shift(1)) & (pl.col(level) == pl.col(level).shift(1))
+        joined = labels.with_columns(run=(~follows.fill_null(False)).cum_sum()).group_by("run", maintain_order=True)
+        frames = pl.col("end_frame") - pl.col("start_frame")
+        tables.append(
+            joined.agg(
+                pl.lit(id).alias("recording"),
+                pl.lit(level).alias("level"),
+                pl.col(level).first().cast(pl.Int64).alias("id"),
+                pl.col("start_frame").first(),
+                pl.col("end_frame").last(),
+                pl.col("start_s").first(),
+                pl.col("end_s").last(),
+                ((pl.col(f"{level}_score") * frames).sum() / frames.sum()).alias("score"),
+                pl.lit("").alias("units"),
+            ).drop("run")
+        )
+    return pl.concat(tables)
+
+
+def _share_other(segments: pl.DataFrame, n_frames: int) -> float:
+    named = segments.filter((segments["level"] == "motif") & (segments["id"] != OTHER))
+    return 1.0 - int((named["end_frame"] - named["start_frame"]).sum()) / n_frames
+
+
+def _sentence(length: str, entries: dict[str, list[Any]], events: list[Event], share_other: float) -> str:
+    counts: Counter[tuple[str, str]] = Counter((event.kind, event.level) for event in events)
+    grown = [
+        f"{counted(counts[kind, level], level)} {past}"
+        for kind, past in (("promote", "promoted"), ("merge", "merged"), ("expire", "given up again"))
+        for level in ("unit", "motif")
+        if counts[kind, level]
+    ]
+    n_gaps = counts["gap", "input"]
+    return (
+        f"In {length} of the stream {counted(len(entries['unit']), 'unit')} and "
+        f"{counted(len(entries['motif']), 'motif')} occur; {', '.join(grown) or 'nothing new was promoted'}; "
+        f"{counted(n_gaps, 'note')} on gaps in the input. "
+        f"{percent(share_other)} of the time is OTHER."
+    )
+
+
+def _row(event: Event, rate: float | None) -> dict[str, str]:
+    names = "" if event.level == "input" else _names(event)
+    return {"time": _time(event, rate), "kind": event.kind, "what": f"{_PAST[event.kind]} {names}".strip(),
+            "level": event.level, "evidence": _evidence(event)}  # fmt: skip
+
+
+def _words(event: Event, rate: float | None) -> list[str]:
+    row = _row(event, rate)
+    return [f"{row['time']}: {row['what']}", row["level"], row["evidence"]]
+
+
+def _names(event: Event) -> str:
+    """Entries by their names; what expires is a micro-cluster, which has a number of its own."""
+    if event.kind == "expire":
+        return ", ".join(f"micro-cluster {id}" for id in event.ids)
+    return ", ".join(entry_name(event.level, id) for id in event.ids)
+
+
+def _time(event: Event, rate: float | None) -> str:
+    return f"frame {event.frame}" if rate is None else f"{event.frame / rate:.1f} s"
+
+
+def _evidence(event: Event) -> str:
+    return ", ".join(
+        f"{name.replace('_', ' ')} {value:.3g}" if isinstance(value, float) else f"{name.replace('_', ' ')} {value}"
+        for name, value in event.evidence.items()
+    )

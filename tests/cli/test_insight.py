@@ -1,0 +1,141 @@
+"""`rondo suggest`, `rondo stability` and `rondo usage`, as a user meets them; and the estimate before a long run."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rondo.cli.suggest import curve_table
+from rondo.data.suggest import Candidate
+from rondo.metrics.refits import WindowFit
+from tests.cli.running import Command, waves, write_csv
+from tests.report.run_folders import write_run_folder
+
+SUGGESTED = {
+    "window_length_frames", "step_frames", "rate", "typical_period_frames", "n_frames", "n_recordings", "curve", "cost",
+}  # fmt: skip
+
+
+def test_a_window_is_suggested_with_its_curve_and_cost(rondo: Command, here: Path) -> None:
+    write_csv(here / "x.csv", waves(4000))
+    outcome = rondo("suggest", "x.csv", "--rate", "50")
+    assert (outcome.code, outcome.err) == (0, "")
+    lines = outcome.out.splitlines()
+    assert lines[0].split() == ["window", "seconds", "step", "windows", "cycles", "power", "within"]
+    (chosen,) = [line.split() for line in lines if line.startswith("->")]
+    assert chosen[1:4] == ["75", "1.5", "18"]
+    assert "suggested: --window 75 --step 18" in lines
+    assert lines[-1].startswith("`rondo discover` would take about 3 s on one core")
+    assert list(here.iterdir()) == [here / "x.csv"]
+    facts = json.loads(rondo("suggest", "x.csv", "--rate", "50", "--json").out)
+    assert facts.keys() == SUGGESTED
+    assert facts["cost"]["seconds"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "with --rate HZ it would be 1.5 s"),
+        (["--rate", "2"], "only a handful of frames"),
+        (["--rate", "1000"], "A twentieth of the longest unbroken stretch"),
+        (["--set", "windows.length=40"], "as asked for: --window 40"),
+    ],
+)
+def test_where_the_window_comes_from_is_said(rondo: Command, here: Path, arguments: list[str], says: str) -> None:
+    write_csv(here / "x.csv", waves(4000))
+    assert says in rondo("suggest", "x.csv", *arguments).out
+
+
+def test_units_of_each_window_on_request(rondo: Command, here: Path) -> None:
+    write_csv(here / "x.csv", waves(1500))
+    outcome = rondo("suggest", "x.csv", "--fit", "--json")
+    facts = json.loads(outcome.out)
+    assert [one["length_frames"] for one in facts["fits"]] == [one["length_frames"] for one in facts["curve"]]
+    assert all(line.startswith("[") for line in outcome.err.splitlines())
+    curve, fits = [Candidate(50, 12, 90, 1.0, 0.5)], [WindowFit(50, 3, 100.0, None)]
+    header, line = curve_table(curve, 50.0, 50, fits).splitlines()
+    assert header.endswith("units  median run  like the one above")
+    assert line.split() == ["->", "50", "1", "12", "90", "1.00", "50%", "3", "2", "s"]
+
+
+def test_stability_over_seeds_and_halves(rondo: Command, here: Path) -> None:
+    write_csv(here / "x.csv", waves(1500))
+    arguments = ["stability", "x.csv", "--window", "50", "--seeds", "2", "--halves"]
+    lines = rondo(*arguments, "--quiet").out.splitlines()
+    assert lines[0] == "over 2 seeds:"
+    assert any("units are stable" in line for line in lines)
+    assert lines[-1].startswith("Found again is not proven")
+    facts = json.loads(rondo(*arguments, "--json", "--quiet").out)
+    assert facts.keys() == {"n_seeds", "window_length_frames", "step_frames", "seeds", "halves"}
+    assert facts["seeds"]["units"]["n_entries"] == len(facts["seeds"]["units"]["entries"])
+    assert all(0 <= entry["stability"] <= 1 for entry in facts["halves"]["motifs"]["entries"])
+
+
+@pytest.fixture
+def run(here: Path) -> Path:
+    return write_run_folder(here / "run", recording_ids=("s1_a", "s1_b", "s2_a", "s2_b"), with_truth=False)
+
+
+def test_usage_as_text_csv_and_json(rondo: Command, run: Path) -> None:
+    assert rondo("usage", run).out.splitlines()[1].split()[:2] == ["s1_a", "m0"]
+    rows = list(csv.DictReader(io.StringIO(rondo("usage", run, "--csv").out)))
+    facts = json.loads(rondo("usage", run, "--json").out)
+    assert facts.keys() == {"recordings"}
+    assert len(rows) == len(facts["recordings"])
+    assert float(rows[0]["share"]) == facts["recordings"][0]["share"]
+    assert "group" not in rows[0]
+
+
+def test_usage_by_group_claims_no_more_than_it_knows(rondo: Command, run: Path) -> None:
+    outcome = rondo("usage", run, "--group-by", "s[0-9]")
+    last = outcome.out.splitlines()[-1]
+    assert last.startswith(
+        "No difference between groups stands out from chance (p > 0.05); with so few recordings none"
+    )
+    facts = json.loads(rondo("usage", run, "--group-by", "s[0-9]", "--json").out)
+    assert {one["group"] for one in facts["groups"]} == {"s1", "s2"}
+    assert all(one["p"] > 0.05 for one in facts["differences"])
+    assert "nothing to compare" in rondo("usage", run, "--group-by", "s").out
+    refused = rondo("usage", run, "--group-by", "q")
+    assert (refused.code, refused.out) == (2, "")
+
+
+def test_a_difference_that_stands_out_is_told_with_its_limits(
+    rondo: Command, run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rondo.report.usage import Difference
+
+    monkeypatch.setattr("rondo.report.usage.differences", lambda rows: [Difference("unit", 3, ("s1", "s2"), 0.2, 0.01)])
+    said = rondo("usage", run, "--group-by", "s[0-9]").out.splitlines()
+    assert said[-2].startswith("u3: +20.0 points of time in 's1' beside 's2' (p = 0.01")
+    assert said[-1].endswith("A difference is no cause.")
+
+
+# ---------------------------------------------------------------- before a long run
+
+
+def test_a_long_run_is_announced_and_a_short_one_is_not(
+    rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_csv(here / "x.csv", waves())
+    arguments = ["discover", "x.csv", "--window", "50", "--set", "evidence.surrogates=0"]
+    assert "this will take" not in rondo(*arguments, "--out", "short").err
+    monkeypatch.setattr("rondo.cost.WORTH_SAYING_S", 1.0)
+    assert rondo(*arguments, "--out", "long").err.startswith("note: this will take about 3 s on one core and 0.5 GB")
+
+
+def test_the_estimate_minds_what_was_asked_for(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from rondo import Recording
+    from rondo.cli.discover import _say_cost
+    from rondo.config import resolve
+
+    recordings = [Recording(np.tile(waves(), (40, 1)), rate=50, id=str(i)) for i in range(3)]
+    _say_cost(resolve(), recordings, per_recording=False)
+    assert capsys.readouterr().err == ""
+    _say_cost(resolve("paper"), recordings, per_recording=True)
+    assert "min on one core" in capsys.readouterr().err

@@ -1,0 +1,186 @@
+"""`rondo name`, `merge` and `split`: what they write, what follows them, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import numpy.testing as npt
+import polars as pl
+import pytest
+
+from rondo import Rondo
+from rondo.continual.checkpoint import fingerprint
+from rondo.continual.events import Event
+from rondo.live import session
+from rondo.live.session import Place, Session
+from tests.cli.running import Command, Outcome, call, tree, waves, write_csv
+
+QUICK = ("--set", "evidence.surrogates=0")
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("named")
+    write_csv(folder / "day.csv", waves(900))
+    done = call(
+        "discover", folder / "day.csv", "--rate", 50, "--window", 40, "--step", 20, "--out", folder / "run", *QUICK
+    )
+    assert done.code == 0, done.err
+    return folder / "run"
+
+
+@pytest.fixture
+def run(fitted: Path, here: Path) -> Path:
+    return Path(shutil.copytree(fitted, here / "run"))
+
+
+def refused(outcome: Outcome, message: str) -> None:
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("error: ") and outcome.err.count("\n") == 1
+    assert message in outcome.err
+
+
+def edits_in(folder: Path) -> list[tuple[str, list[int], str]]:
+    found = json.loads((folder / "edits.json").read_text())
+    return [(edit["kind"], edit["ids"], edit["name"]) for edit in found["edits"]]
+
+
+# ------------------------------------------------------------ a model
+
+
+def test_a_name_is_kept_listed_and_shown(rondo: Command, run: Path) -> None:
+    manifest = (run / "model" / "manifest.json").read_bytes()
+    assert rondo("name", "run", "unit:1", "reach") == Outcome(0, "unit:1: reach\n", "")
+    assert rondo("name", "run/model", "u1").out == "unit:1  reach\n"
+    assert rondo("name", "run").out.splitlines() == [
+        "unit:0   -", "unit:1   reach", "unit:2   -", "motif:0  -", "motif:1  -", "motif:2  -",
+    ]  # fmt: skip
+    (row,) = json.loads(rondo("name", "run", "unit:1", "--json").out)["entries"]
+    assert row == {"entry": "unit:1", "name": "reach", "kept": "unit:1", "absorbed": []}
+    assert set(pl.read_csv(run / "segments.csv").filter(pl.col("name") == "reach")["id"]) == {1}
+    assert [unit["name"] for unit in json.loads((run / "summary.json").read_text())["units"]] == ["", "reach", ""]
+    assert "u1 reach" in (run / "report.html").read_text()
+    assert (run / "model" / "manifest.json").read_bytes() == manifest
+    assert rondo("name", "run", "unit:1", "--remove").out == "unit:1: no name\n"
+    history = rondo("name", "run", "--history").out.splitlines()
+    assert [line[27:] for line in history] == ["unit:1 named 'reach'", "unit:1 lost its name"]
+    assert rondo("name", "run", "unit:2", "--history", "--json").out == '{"history": []}\n'
+
+
+def test_labels_written_afterwards_use_the_kept_id_and_carry_the_names(rondo: Command, here: Path, run: Path) -> None:
+    before = {name: np.load(run / name / "day.npy") for name in ("units", "labels")}
+    assert rondo("name", "run", "unit:2", "reach").code == 0
+    merged = rondo("merge", "run", "unit:2", "unit:0", "--json")
+    assert json.loads(merged.out) == {
+        "entry": "unit:0", "name": "reach", "absorbed": ["unit:2"], "edits": "run/model/edits.json",
+    }  # fmt: skip
+    npt.assert_array_equal(np.load(run / "units" / "day.npy"), before["units"])  # those stay as they are
+    write_csv(here / "day.csv", waves(900))
+    labelled = rondo("label", "run", "day.csv", "--rate", 50, "--out", "anew")
+    assert "Merged by hand, and not tested as one: u2 as u0." in labelled.out
+    npt.assert_array_equal(np.load(here / "anew/units/day.npy"), np.where(before["units"] == 2, 0, before["units"]))
+    npt.assert_array_equal(np.load(here / "anew/labels/day.npy"), before["labels"])
+    summary = json.loads((here / "anew/summary.json").read_text())
+    about = [(unit["id"], unit["name"], unit["absorbed"], unit["evidence"]["verdict"]) for unit in summary["units"]]
+    assert about == [(0, "reach", [2], "not tested"), (1, "", [], "not tested")]
+    assert summary["recordings"][0]["fit"]["n_units_of_model"] == 2
+    assert edits_in(here / "anew/model") == [("name", [2], "reach"), ("merge", [0, 2], "")]
+    assert rondo("split", "anew", "unit:2").out.splitlines()[0] == "unit:2 on its own: reach"
+    assert rondo("name", "anew", "unit:0").out == "unit:0  -\n"
+
+
+def test_merged_again_nothing_happens(rondo: Command, here: Path, run: Path) -> None:
+    assert "labels written from now on" in rondo("merge", "run", "unit:0", "unit:2").out
+    before = tree(here / "run")
+    assert rondo("merge", "run", "unit:2", "unit:0").out == "unit:0 with unit:2: no name\n"
+    assert rondo("name", "run").out.splitlines()[2] == "unit:2   part of unit:0"
+    assert tree(here / "run") == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("name", "run", "unit:9", "reach"), "there is no unit:9 here: the model has unit:0 to unit:2"),
+        (("name", "run", "state:1", "reach"), "expected an entry as unit:3 or motif:5"),
+        (("name", "run", "unit:1", ""), "the name is empty"),
+        (("name", "run", "unit:1", "Grasp"), "'grasp' is the name of unit:0 already"),
+        (("name", "run", "unit:1", "x", "--remove"), "either its NAME or --remove"),
+        (("name", "run", "--remove"), "either its NAME or --remove"),
+        (("name", "run", "unit:1", "x", "--history"), "either its NAME or --remove"),
+        (("name", "nowhere", "unit:1", "x"), "no such model folder"),
+        (("name", "run", "unit:1", "x", "--stream", "run"), "it holds no checkpoint"),
+        (("merge", "run", "unit:1"), "two or more different entries of one level"),
+        (("merge", "run", "unit:1", "motif:1"), "two or more different entries of one level"),
+        (("merge", "run", "unit:1", "unit:7"), "there is no unit:7 here"),
+        (("split", "run", "unit:1"), "not merged with anything"),
+    ],
+)
+def test_what_is_refused_changes_nothing(
+    rondo: Command, here: Path, run: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    assert rondo("name", "run", "unit:0", "grasp").code == 0
+    before = tree(here)
+    refused(rondo(*arguments), message)
+    assert tree(here) == before
+
+
+def test_edits_that_someone_has_spoilt(rondo: Command, run: Path) -> None:
+    (run / "model" / "edits.json").write_text('{"format": "rondo-edits"')
+    refused(rondo("name", "run"), "edits.json: not JSON")
+
+
+# ------------------------------------------------------------ a stream
+
+
+@pytest.fixture
+def halfway(here: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A stream of this model that was stopped after half of its rows."""
+    monkeypatch.setattr(session, "CHUNK_ROWS", 100)
+    write_csv(here / "x.csv", waves(1800, seed=6))
+    folder = run / "model"
+    place = Place("x.csv", here / "live", here / "live" / "checkpoint")
+    with closing(Session(Rondo.load(folder), fingerprint(folder), place)) as stopped:
+        for _ in range(9):
+            stopped.step()
+        stopped.save()
+    return here / "live"
+
+
+def test_a_stream_goes_on_with_names_and_merges(rondo: Command, here: Path, halfway: Path) -> None:
+    assert rondo("stream", "run", "--source", "x.csv", "--out", "plain").code == 0
+    issued = (halfway / "labels.csv").read_text()
+    assert rondo("name", "run", "unit:1", "reach").code == 0  # beside the model
+    assert rondo("merge", "run", "unit:0", "unit:2", "--stream", "live").code == 0  # beside the stream
+    assert edits_in(halfway / "checkpoint") == [("merge", [0, 2], "")]
+    done = rondo("stream", "run", "--source", "x.csv", "--out", "live", "--json")
+    assert done.code == 0 and "going on after 900 rows" in done.err
+    expected = pl.read_csv(here / "plain" / "labels.csv")
+    found = pl.read_csv(halfway / "labels.csv")
+    assert (halfway / "labels.csv").read_text().startswith(issued)  # what was issued stays issued
+    n_issued = issued.count("\n") - 1
+    before, after = expected[:n_issued], expected[n_issued:]
+    assert 2 in before["unit"] and 2 in after["unit"]
+    assert found["unit"].to_list() == [*before["unit"], *(0 if unit == 2 else unit for unit in after["unit"])]
+    assert found.drop("unit").equals(expected.drop("unit"))
+    assert (halfway / "events.jsonl").read_bytes() == (here / "plain" / "events.jsonl").read_bytes()
+    printed = [json.loads(line) for line in done.out.splitlines()]
+    assert {line.get("unit_name") for line in printed if line.get("unit") == 1} == {"reach"}
+    assert json.loads((halfway / "summary.json").read_text())["names"] == {"unit": {"1": "reach"}, "motif": {}}
+    anew = rondo("label", "run", "x.csv", "--rate", 50, "--out", "anew", "--stream", "live")
+    assert "Merged by hand, and not tested as one: u2 as u0." in anew.out
+    assert 2 not in np.load(here / "anew/units/x.npy")
+
+
+def test_the_history_of_a_stream_can_be_read(rondo: Command, halfway: Path) -> None:
+    promoted = Event("promote", "unit", 420, 8.4, (2,), {"support": 9.0})
+    (halfway / "events.jsonl").write_text(promoted.to_json() + "\n")
+    rondo("name", "run", "unit:2", "limp", "--stream", "live")
+    rondo("merge", "run", "unit:0", "unit:2", "--stream", "live")
+    lines = rondo("name", "run", "unit:2", "--history", "--stream", "live").out.splitlines()
+    assert [line[27:] for line in lines] == ["unit:2 promoted", "unit:2 named 'limp'", "unit:0, unit:2 merged"]
+    assert lines[0].startswith("8.4 s ")
+    assert rondo("name", "run", "--history").out == "no edits yet\n"  # the model itself has none

@@ -1,0 +1,52 @@
+"""Fitted again with other seeds, on halves and with other windows: what is compared with what."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rondo import Recording
+from rondo.config import resolve
+from rondo.errors import SettingError
+from rondo.metrics.refits import over_halves, over_seeds, over_windows
+from tests.cli.running import waves
+
+SETTINGS = resolve(overrides={"windows.length": 50})
+RECORDINGS = [Recording(waves(seed=0), id="one"), Recording(waves(1600, seed=1), id="two")]
+
+
+def test_plain_waves_are_found_again_by_every_seed_and_in_both_halves() -> None:
+    told: list[str] = []
+    model, levels = over_seeds(RECORDINGS, SETTINGS, 3, lambda what, done, total: told.append(what))
+    assert told == ["seed 1", "seed 2", "seed 3"]
+    assert (model.window_length_frames_, model.config_.seed, model.config_.evidence.surrogates) == (50, 0, 0)
+    assert len(levels.units.entries) == len(model.unit_model_.ids)
+    assert len(levels.units.n_entries_of_others) == 2
+    assert levels.units.share_stable > 0.9
+    halves = over_halves(RECORDINGS, model)
+    assert [entry.id for entry in halves.units.entries] == [entry.id for entry in levels.units.entries]
+    assert halves.units.share_stable > 0.8
+
+
+def test_what_changes_in_the_middle_is_not_found_in_both_halves() -> None:
+    rng = np.random.default_rng(0)
+    before = np.sin(np.arange(1500) * 0.1)
+    after = 0.4 * np.sin(np.arange(1500) * 0.9)
+    track = np.concatenate([before, after])[:, None] + 0.05 * rng.normal(size=(3000, 1))
+    recordings = [Recording(track)]
+    settings = resolve(overrides={"windows.length": 50, "preprocess.scaling": "none"})
+    model, _ = over_seeds(recordings, settings, 2)
+    assert over_halves(recordings, model).units.share_stable < 0.7
+
+
+def test_windows_are_fitted_one_after_the_other() -> None:
+    found = over_windows(RECORDINGS[:1], SETTINGS, [25, 50, 75])
+    assert [one.length_frames for one in found] == [25, 50, 75]
+    assert found[0].ari is None
+    assert all(one.ari is not None and -0.5 <= one.ari <= 1 for one in found[1:] if one.n_units > 1)
+    assert all(one.median_duration_frames > 0 and one.n_units >= 1 for one in found)
+
+
+def test_one_seed_is_refused() -> None:
+    with pytest.raises(SettingError, match="2 or more"):
+        over_seeds(RECORDINGS, SETTINGS, 1)

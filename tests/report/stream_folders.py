@@ -1,0 +1,34 @@
+"""The --out of a stream that is running, as `rondo stream` writes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rondo.continual.events import Event
+from rondo.live.outputs import COLUMNS
+
+STEP = 50
+EVENTS = (
+    Event("refine", "unit", 150, None, (0,), {"windows": 3}),
+    Event("promote", "unit", 400, None, (7,), {"support": 9.5, "regions": 3}),
+    Event("gap", "input", 600, 12.0, (), {"rule": "bridged", "rows": 4}),
+)
+
+
+def write_stream_folder(folder: Path, n_decisions: int = 20, events: tuple[Event, ...] = EVENTS[1:]) -> Path:
+    """Units 0 0 1 1 0 0 1 1 …, motifs 0 … with every fifth decision OTHER; 50 Hz."""
+    folder.mkdir(parents=True)
+    (folder / "labels.csv").write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
+    (folder / "events.jsonl").write_text("".join(event.to_json() + "\n" for event in events), encoding="utf-8")
+    add_decisions(folder, n_decisions)
+    return folder
+
+
+def add_decisions(folder: Path, n: int) -> None:
+    path = folder / "labels.csv"
+    done = path.read_text(encoding="utf-8").count("\n") - 1
+    with path.open("a", encoding="utf-8") as file:
+        for i in range(done, done + n):
+            start, end = i * STEP, (i + 1) * STEP
+            motif = -1 if i % 5 == 4 else 0
+            file.write(f"{start},{end},{start / 50},{end / 50},{i // 2 % 2},{motif},0.5,{0.25 if motif == 0 else 0}\n")

@@ -1,0 +1,246 @@
+"""The report as people use it, in a real browser: zoom, press, keys, print, and pages that follow a stream.
+
+Needs playwright (`pip install playwright`) and a chromium on the PATH; nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rondo.report import overview_path, write_overview, write_report
+from rondo.report.serve import PageServer
+from tests.report.run_folders import edit_summary, write_run_folder
+from tests.report.stream_folders import add_decisions, write_stream_folder
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on the PATH"),
+]
+
+N_FRAMES, STEP = 20_000, 250
+LEFT, ROW, LANE, BREAK = 128, 40, 34, 12  # px, as in assets/timeline.js
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+class Opened:
+    """A page, and everything it said or asked for meanwhile."""
+
+    def __init__(self, browser: Any, address: str) -> None:
+        self.page = browser.new_page(viewport={"width": 1300, "height": 1000})
+        self.trouble: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.trouble.append(message.text))
+        self.page.on("pageerror", lambda error: self.trouble.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(address)
+        self.page.wait_for_function("window.rondoUnpacked")
+
+    def evaluate(self, script: str, argument: object = None) -> Any:
+        return self.page.evaluate(script, argument)
+
+    def settle(self) -> None:
+        self.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+
+    def point(self, frame: float, lane: int) -> tuple[float, float]:
+        """Where a frame of a lane is on the screen."""
+        return tuple(
+            self.evaluate(
+                """([frame, lane]) => {
+                  const it = rondoPage.timelines[0]
+                  it.canvas.scrollIntoView({block: "start"})
+                  const box = it.canvas.getBoundingClientRect()
+                  return [box.left + it.xOf(frame), box.top + it.lanesTop + 34 * (lane + 0.5)]
+                }""",
+                [frame, lane],
+            )
+        )
+
+
+@pytest.fixture
+def opened(browser: Any) -> Iterator[Any]:
+    pages: list[Opened] = []
+
+    def open_page(address: str) -> Opened:
+        pages.append(Opened(browser, address))
+        return pages[-1]
+
+    yield open_page
+    for it in pages:
+        it.page.close()
+        assert not it.trouble
+
+
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A signal that steps where units change, every 250 frames: what is drawn above must step where lanes do."""
+    folder = write_run_folder(
+        tmp_path_factory.mktemp("steps"), n_frames=N_FRAMES, channels=("step", "noise"), rate=None, with_truth=False
+    )
+    starts = np.arange(0, N_FRAMES, STEP)
+    ids = np.arange(starts.size) % 2
+    rows = {"recording": "day1", "start_frame": starts, "end_frame": starts + STEP, "id": ids, "score": 0.5}
+    unit = pl.DataFrame({**rows, "level": "unit", "units": ""})
+    motif = pl.DataFrame({**rows, "level": "motif", "units": "u0 u1"})
+    pl.concat([unit, motif]).write_parquet(folder / "segments.parquet")
+    values = np.stack([np.repeat(ids, STEP), np.random.default_rng(0).normal(size=N_FRAMES)], axis=1)
+    write_overview(overview_path(folder, "day1"), values, ("step", "noise"))
+    entries = {
+        "n_occurrences": 40, "share": 0.5, "mean_duration_frames": 250.0, "mean_duration_s": None,
+        "p10_duration_frames": 250.0, "p10_duration_s": None, "median_duration_frames": 250.0,
+        "median_duration_s": None, "p90_duration_frames": 250.0, "p90_duration_s": None, "exemplars": [],
+    }  # fmt: skip
+    levels = {level: [{**entries, "id": id} for id in (0, 1)] for level in ("units", "motifs")}
+    edit_summary(folder, **levels)
+    return write_report(folder)
+
+
+CHANGES = """() => {
+  const it = rondoPage.timelines[0], pen = it.canvas.getContext("2d"), width = it.canvas.width
+  const row = (y) => pen.getImageData(0, Math.round(y), width, 1).data
+  const lane = row(it.lanesTop + 34 * 0.5 - 9), low = row(37 - 1), found = {lane: [], signal: []}
+  const isGrey = (d, x) => d[4 * x] === d[4 * x + 1] && d[4 * x] === d[4 * x + 2]
+  const isBlue = (d, x) => d[4 * x + 2] > 150 && d[4 * x] < 60
+  const isInk = (d, x) => d[4 * x] < 120
+  for (let x = 130; x < width - 110; x++) {
+    if (isBlue(lane, x) !== isBlue(lane, x - 1)) found.lane.push(it.frameAt(x))
+    if (isInk(low, x) !== isInk(low, x - 1)) found.signal.push(it.frameAt(x))
+  }
+  return {...found, perPixel: it.framesPerPixel}
+}"""
+
+
+@pytest.mark.parametrize("view", [(0, N_FRAMES), (5000, 8000), (6100, 6600), (9990, 10_040)])
+def test_signal_and_lanes_change_at_the_same_frame_at_every_zoom(
+    opened: Any, steps: Path, view: tuple[int, int]
+) -> None:
+    page = opened(steps.as_uri())
+    page.evaluate("([from, to]) => rondoPage.timelines[0].show(from, to)", list(view))
+    page.settle()
+    found = page.evaluate(CHANGES)
+    expected = np.arange(STEP, N_FRAMES, STEP)
+    margin = 4 * found["perPixel"]
+    expected = expected[(expected > view[0] + margin) & (expected < view[1] - margin)]
+    room = 2 * found["perPixel"] + 1  # the edge between two segments is a pixel wide; a line crosses within a frame
+    assert expected.size
+    for kind in ("lane", "signal"):
+        places = np.array(found[kind])
+        for frame in expected:
+            assert np.abs(places - frame).min() <= room, (kind, frame)
+        assert all(np.abs(np.arange(0, N_FRAMES + 1, STEP) - place).min() <= room for place in places), kind
+
+
+def test_the_wheel_zooms_around_the_pointer_and_dragging_moves(opened: Any, steps: Path) -> None:
+    page = opened(steps.as_uri())
+    x, y = page.point(7000, 0)
+    page.page.mouse.move(x, y)
+    for _ in range(8):
+        page.page.mouse.wheel(0, -120)
+        page.settle()
+    page.page.wait_for_function("() => rondoPage.timelines[0].view.end < 20000")
+    view = page.evaluate("rondoPage.timelines[0].view")
+    assert view["end"] - view["start"] < 0.5 * N_FRAMES
+    box = page.evaluate("rondoPage.timelines[0].canvas.getBoundingClientRect().left")
+    assert page.evaluate("(x) => rondoPage.timelines[0].frameAt(x)", x - box) == pytest.approx(7000, abs=60)
+    page.page.mouse.down()
+    page.page.mouse.move(x - 100, y, steps=4)
+    page.page.mouse.up()
+    moved = page.evaluate("rondoPage.timelines[0].view")
+    per_pixel = page.evaluate("rondoPage.timelines[0].framesPerPixel")
+    assert moved["start"] - view["start"] == pytest.approx(100 * per_pixel, rel=0.05)
+    assert page.page.locator("#drawer").is_hidden()  # a drag is no press
+
+
+def test_pressing_a_segment_shows_the_occurrences_of_its_entry(opened: Any, steps: Path) -> None:
+    page = opened(steps.as_uri())
+    page.evaluate("rondoPage.timelines[0].show(0, 2000)")
+    page.settle()
+    page.page.mouse.click(*page.point(375, 1))  # the second motif: m1
+    drawer = page.page.locator("#drawer")
+    assert drawer.is_visible()
+    assert drawer.locator("h2").inner_text() == "m1"
+    assert "40 occurrences (24 of them here" in drawer.inner_text()
+    cells = page.evaluate(
+        "[...document.querySelectorAll('.occurrences button')].map((it) => [it.dataset.start, it.dataset.end])"
+    )
+    assert len(cells) == 24
+    assert all(int(start) % 500 == 250 and int(end) - int(start) == STEP for start, end in cells)
+    assert "step: higher" in drawer.inner_text()
+    assert page.page.locator("#drawer .key div").first.inner_text() == "step"
+    page.page.locator(".occurrences button").nth(3).click()
+    view = page.evaluate("rondoPage.timelines[0].view")
+    assert (view["start"], view["end"]) == (int(cells[3][0]) - STEP, int(cells[3][1]) + STEP)
+    page.page.keyboard.press("Escape")
+    assert drawer.is_hidden()
+
+
+def test_pointing_tells_ids_times_and_scores(opened: Any, steps: Path) -> None:
+    page = opened(steps.as_uri())
+    page.evaluate("rondoPage.timelines[0].show(0, 2000)")
+    page.settle()
+    page.page.mouse.move(*page.point(375, 1))
+    words = page.page.locator("#tooltip").inner_text()
+    assert [part in words for part in ("m1", "frame 250 to frame 500", "score 0.500", "u0 u1")] == [True] * 4
+
+
+def test_everything_can_be_done_with_keys(opened: Any, steps: Path) -> None:
+    page = opened(steps.as_uri())
+    page.page.locator(".timeline canvas").focus()
+    for key in ("+", "+", "ArrowRight"):
+        page.page.keyboard.press(key)
+    view = page.evaluate("rondoPage.timelines[0].view")
+    length = N_FRAMES / 1.5**2
+    assert view["end"] - view["start"] == pytest.approx(length)
+    assert view["start"] == pytest.approx((N_FRAMES - length) / 2 + 0.2 * length)
+    page.page.keyboard.press("Home")
+    for key in ("ArrowDown", "ArrowDown", ".", "Enter"):  # the motif lane, its second segment
+        page.page.keyboard.press(key)
+    assert page.page.locator("#drawer h2").inner_text() == "m1"
+    page.page.keyboard.press(".")  # to its next occurrence
+    assert page.evaluate("rondoPage.timelines[0].cursor.place") == 3
+    page.page.keyboard.press("Escape")
+    page.page.locator("button.entry").first.focus()
+    page.page.keyboard.press("Enter")
+    assert page.page.locator("#drawer h2").inner_text() == "u0"
+
+
+def test_a_page_asks_nobody_for_anything_and_prints(opened: Any, steps: Path) -> None:
+    page = opened(steps.as_uri())
+    page.page.emulate_media(media="print")
+    assert page.page.locator(".tools").first.is_hidden()
+    assert page.page.locator(".keys").is_hidden()
+    assert page.page.locator(".timeline canvas").is_visible()
+    assert page.page.pdf(format="A4").startswith(b"%PDF")
+    assert page.requests == [steps.as_uri()]
+
+
+def test_a_served_page_follows_the_stream_and_keeps_its_place(opened: Any, tmp_path: Path) -> None:
+    folder = write_stream_folder(tmp_path / "live")
+    with PageServer(folder) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = opened(server.address)
+        assert "2 events so far" in page.page.locator("header").inner_text()
+        page.evaluate("rondoPage.timelines[0].show(100, 300)")
+        page.page.wait_for_function("document.getElementById('live').textContent.startsWith('Live')")
+        n_frames = page.evaluate("rondoPage.timelines[0].nFrames")
+        add_decisions(folder, 5)
+        page.page.wait_for_function("(n) => window.rondoDrawn && rondoPage.timelines[0].nFrames > n", arg=n_frames)
+        assert page.evaluate("rondoPage.timelines[0].view") == {"start": 100, "end": 300}
+        assert all(url.startswith(server.address) for url in page.requests)
+        server.shutdown()

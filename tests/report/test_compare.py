@@ -1,0 +1,70 @@
+"""Two runs side by side: agreement does not depend on ids, and confusion is counted in frames."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
+
+from rondo.errors import OutputError
+from rondo.report import write_report
+from rondo.report.colours import colour_of
+from rondo.report.compare import Tracks, compare
+from tests.report.run_folders import write_run_folder
+
+
+def relabelled(folder: Path, mapping: dict[int, int]) -> None:
+    path = folder / "segments.parquet"
+    table = pl.read_parquet(path)
+    table.with_columns(pl.col("id").replace(mapping)).write_parquet(path)
+
+
+def test_the_same_run_under_other_ids_agrees_wholly_and_in_colour(tmp_path: Path) -> None:
+    first, second = write_run_folder(tmp_path / "first"), write_run_folder(tmp_path / "second")
+    relabelled(second, {0: 3, 3: 0, 1: 2, 2: 1})
+    summary = compare(first, second)
+    json.dumps(summary, allow_nan=False)
+    for level in summary["agreement"]["levels"]:
+        assert level["scores"] == pytest.approx({"ari": 100, "ami": 100, "one_to_one": 100})
+        assert [max(row["cells"]) for row in level["rows"]] == pytest.approx([1.0] * len(level["rows"]))
+        assert [row["cells"].index(1.0) for row in level["rows"]] == list(range(len(level["rows"])))
+    lanes = summary["recordings"][0]["lanes"]
+    assert [lane["title"] for lane in lanes] == ["units first", "units second", "motifs first", "motifs second"]
+    assert lanes[0]["colours"] == lanes[1]["colours"]
+    assert dict(zip(lanes[1]["names"], lanes[1]["colours"], strict=True))["u3"] == colour_of("unit", 0)
+
+
+def test_agreement_equals_scikit_learns_and_shares_are_counted() -> None:
+    rng = np.random.default_rng(0)
+    first = rng.integers(-1, 3, 500).astype(np.int32)
+    second = np.where(rng.random(500) < 0.7, first, rng.integers(-1, 2, 500)).astype(np.int32)
+    tracks = Tracks({"r": first}, {"r": second})
+    scores = tracks.agreement()
+    assert scores["ari"] == pytest.approx(100 * adjusted_rand_score(first, second))
+    assert scores["ami"] == pytest.approx(100 * adjusted_mutual_info_score(first, second))
+    rows, columns, frames = tracks.shared()
+    for i, a in enumerate(rows):
+        for j, b in enumerate(columns):
+            assert frames[i, j] == sum(x == a and y == b for x, y in zip(first, second, strict=True))
+
+
+def test_the_page_is_written_beside_the_report(tmp_path: Path) -> None:
+    first, second = write_run_folder(tmp_path / "first"), write_run_folder(tmp_path / "second")
+    path = write_report(first, second)
+    assert path == first / "compare.html"
+    assert "How far first and second agree" in path.read_text(encoding="utf-8")
+    assert not (first / "report.html").exists()
+
+
+def test_runs_without_a_common_recording_are_refused(tmp_path: Path) -> None:
+    first = write_run_folder(tmp_path / "first")
+    for other in (
+        write_run_folder(tmp_path / "names", recording_ids=("day2",)),
+        write_run_folder(tmp_path / "lengths", n_frames=500),
+    ):
+        with pytest.raises(OutputError, match="none of its recordings"):
+            compare(first, other)

@@ -1,0 +1,94 @@
+"""Which channels set an entry apart, against loops over frames; and the occurrences that are kept of it."""
+
+from __future__ import annotations
+
+import base64
+import statistics
+
+import numpy as np
+import numpy.testing as npt
+import polars as pl
+import pytest
+
+from rondo.data.labels import runs_of
+from rondo.report import signal_overview
+from rondo.report.details import MAX_COLUMNS, Sums, entry_details
+
+
+def segments_of(track: np.ndarray, recording: str = "r") -> pl.DataFrame:
+    runs = runs_of(track)
+    return pl.DataFrame(
+        {
+            "recording": [recording] * len(runs), "level": ["unit"] * len(runs), "id": runs.ids,
+            "start_frame": runs.starts, "end_frame": runs.stops, "score": np.linspace(0, 1, len(runs)),
+        }
+    )  # fmt: skip
+
+
+def naive_difference(inside: list[float], rest: list[float]) -> float:
+    spread = ((statistics.pvariance(inside) + statistics.pvariance(rest)) / 2) ** 0.5
+    return (statistics.fmean(inside) - statistics.fmean(rest)) / spread
+
+
+def test_differences_equal_their_naive_twin() -> None:
+    rng = np.random.default_rng(1)
+    track = rng.integers(-1, 3, size=120).astype(np.int32)
+    values = rng.normal(size=(120, 2)) + track[:, None] * np.array([2.0, 0.1])
+    values[40:50, 1] = np.nan
+    sums = Sums.empty(3, 2)
+    overview = signal_overview(values, "ab")
+    sums.add(overview, track)
+    kept = overview.values()[..., 0].astype(float)
+    change = np.abs(np.diff(kept, axis=0, prepend=kept[:1]))
+    for kind, feature in enumerate((kept, change)):
+        for channel in range(2):
+            for id in range(3):
+                known = ~np.isnan(feature[:, channel])
+                inside = feature[known & (track == id), channel].tolist()
+                rest = feature[known & (track != id), channel].tolist()
+                expected = naive_difference(inside, rest)
+                assert sums.differences()[id, kind, channel] == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_channel_that_sets_an_entry_apart_comes_first() -> None:
+    rng = np.random.default_rng(0)
+    track = np.repeat([0, 1, 0, 1, -1], 200).astype(np.int32)
+    values = rng.normal(size=(1000, 3))
+    values[:, 2] += 5 * (track == 1)
+    values[:, 1] *= np.where(track == 0, 6.0, 1.0)
+    overviews = {"r": signal_overview(values, ["quiet", "busy", "tall"])}
+    found = entry_details("unit", segments_of(track), overviews, {"": [0, 1]})
+    assert found["", 1]["rows"][0] == "tall"
+    assert found["", 1]["apart"][0].startswith("tall: higher (d = +")
+    assert [words.split(" (")[0] for words in found["", 0]["apart"][:2]] == ["tall: lower", "busy: moves more"]
+
+
+def test_occurrences_are_those_of_the_segments_and_their_signal() -> None:
+    track = np.tile(np.repeat([0, 1], [300, 20]), 40).astype(np.int32)
+    values = np.arange(track.size, dtype=float)[:, None]
+    overview = signal_overview(values, ["ramp"])
+    found = entry_details("unit", segments_of(track), {"r": overview}, {"": [0, 1]})
+    for id, length in ((0, 300), (1, 20)):
+        detail = found["", id]
+        assert detail["longest"] == length
+        assert len(detail["occurrences"]) == 24  # of 40
+        starts = [one["start_frame"] for one in detail["occurrences"]]
+        assert starts == sorted(starts)
+        assert starts[-1] - starts[0] > 0.9 * (track.size - 320)
+        codes = np.frombuffer(base64.b64decode(detail["data"]), np.uint8)
+        for one in detail["occurrences"]:
+            assert (track[one["start_frame"] : one["end_frame"]] == id).all()
+            assert one["columns"] == min(MAX_COLUMNS, length)
+            low, high = codes[one["offset"] : one["offset"] + 2 * one["columns"]].reshape(2, -1)
+            own = overview.codes[one["start_frame"] : one["end_frame"], 0, 0] >> 8
+            assert (low[0], high[-1]) == (own[0], own[-1])
+            npt.assert_array_equal(low, np.sort(low))
+
+
+def test_ids_of_recordings_with_their_own_vocabularies_stay_apart() -> None:
+    tracks = {id: np.repeat([0, 1], 50).astype(np.int32) for id in "ab"}
+    overviews = {id: signal_overview(np.random.default_rng(0).normal(size=(100, 1)), ["x"]) for id in tracks}
+    table = pl.concat([segments_of(track, id) for id, track in tracks.items()])
+    found = entry_details("unit", table, overviews, {"a": [0], "b": [0, 1]})
+    assert set(found) == {("a", 0), ("b", 0), ("b", 1)}
+    assert [one["recording"] for one in found["b", 0]["occurrences"]] == ["b"]

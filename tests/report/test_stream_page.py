@@ -1,0 +1,72 @@
+"""The page of a stream: decisions joined into segments, the journal in words, files that are half written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rondo.errors import OutputError
+from rondo.report import render, write_report
+from rondo.report.stream_page import is_stream, summarize_stream
+from tests.report.run_folders import write_run_folder
+from tests.report.stream_folders import EVENTS, add_decisions, write_stream_folder
+
+
+def test_decisions_become_segments_and_events_a_journal(tmp_path: Path) -> None:
+    folder = write_stream_folder(tmp_path / "live", events=EVENTS)
+    assert is_stream(folder)
+    summary = summarize_stream(folder)
+    json.dumps(summary, allow_nan=False)
+    (recording,) = summary["recordings"]
+    units, motifs = recording["lanes"]
+    assert recording["rate"] == 50.0
+    assert recording["n_frames"] == 1000
+    assert units["names"] == ["u0", "u1"] * 5
+    assert list(zip(units["start_frames"], units["end_frames"], strict=True))[:3] == [(0, 100), (100, 200), (200, 300)]
+    assert list(zip(motifs["start_frames"], motifs["end_frames"], strict=True))[:2] == [(0, 200), (250, 450)]
+    assert motifs["scores"] == [0.25] * 4
+    assert summary["overview"] == (
+        "In 20 s of the stream 2 units and 1 motif occur; 1 unit promoted; 1 note on gaps in the input. "
+        "20 % of the time is OTHER."
+    )
+    assert [(event["kind"], event["frame"]) for event in recording["journal"]] == [("promote", 400), ("gap", 600)]
+    assert recording["journal"][0]["words"] == ["8.0 s: promoted u7", "unit", "support 9.5, regions 3"]
+    assert summary["n_refined"] == 1
+
+
+def test_a_page_is_made_and_says_what_happened(tmp_path: Path) -> None:
+    page = write_report(write_stream_folder(tmp_path / "live")).read_text(encoding="utf-8")
+    assert "<title>Rondo stream</title>" in page
+    assert "promoted u7" in page
+    assert "state.json" not in page  # only a page that was served asks for more
+    assert "state.json" in render(summarize_stream(tmp_path / "live"), live=True)
+
+
+def test_a_line_that_is_half_written_is_not_there_yet(tmp_path: Path) -> None:
+    folder = write_stream_folder(tmp_path / "live")
+    before = summarize_stream(folder)
+    for name in ("labels.csv", "events.jsonl"):
+        with (folder / name).open("a", encoding="utf-8") as file:
+            file.write('1000,10' if name == "labels.csv" else '{"kind":"pro')
+    assert summarize_stream(folder) == before
+
+
+def test_a_stream_that_has_just_begun_makes_a_page(tmp_path: Path) -> None:
+    folder = write_stream_folder(tmp_path / "live", n_decisions=0, events=())
+    assert "0 units and 0 motifs occur; nothing new was promoted" in render(summarize_stream(folder))
+    add_decisions(folder, 1)
+    assert "1 unit and 1 motif occur" in render(summarize_stream(folder))
+
+
+def test_what_is_no_stream(tmp_path: Path) -> None:
+    assert not is_stream(write_run_folder(tmp_path / "run"))
+    folder = write_stream_folder(tmp_path / "live")
+    (folder / "labels.csv").write_text("start_frame\nx\n", encoding="utf-8")
+    with pytest.raises(OutputError, match=r"labels\.csv: expected the labels of `rondo stream`"):
+        summarize_stream(folder)
+    add = write_stream_folder(tmp_path / "other")
+    (add / "summary.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(OutputError, match=r"summary\.json"):
+        summarize_stream(add)

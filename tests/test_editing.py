@@ -1,0 +1,102 @@
+"""A model that people have edited: its labels and names follow, what it has learned does not."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+
+from rondo import Recording, Rondo
+from rondo.continual.checkpoint import fingerprint
+from rondo.errors import ModelError, SettingError
+from rondo.vocabulary.edits import Edits
+from tests.cli.running import waves
+
+DAY = Recording(waves(900), rate=50, channels=("a", "b"))
+OTHER_DAY = Recording(waves(700, seed=4), rate=50, channels=("a", "b"))
+
+
+@pytest.fixture(scope="module")
+def fitted() -> Rondo:
+    return Rondo(window=40, step=20, settings={"evidence": {"surrogates": 0}}, device="cpu").fit(DAY)
+
+
+@pytest.fixture
+def model(fitted: Rondo) -> Rondo:
+    return copy.copy(fitted)
+
+
+def test_labels_and_segments_follow_the_edits(model: Rondo) -> None:
+    before = model.predict(OTHER_DAY)
+    model.merge("unit:0", "unit:2").name("unit:0", "reach").name("motif:1", "pick up")
+    after = model.predict(OTHER_DAY)
+    assert {0, 1, 2} <= set(before.units.tolist())
+    npt.assert_array_equal(after.units, np.where(before.units == 2, 0, before.units))
+    npt.assert_array_equal(after.motifs, before.motifs)
+    npt.assert_array_equal(after.unit_scores, before.unit_scores)
+    named = {(row["level"], row["id"]): row["name"] for row in after.segments.iter_rows(named=True)}
+    assert named == {
+        ("unit", 0): "reach", ("unit", 1): "", ("motif", 0): "", ("motif", 1): "pick up", ("motif", 2): "",
+    }  # fmt: skip
+    assert "u2" not in " ".join(after.segments["units"])
+    assert set(before.segments["name"]) == {""}
+    npt.assert_array_equal(model.split("unit:2").predict(OTHER_DAY).units, before.units)
+
+
+def test_what_is_not_there_is_not_named(model: Rondo) -> None:
+    with pytest.raises(SettingError, match="there is no unit:99 here"):
+        model.name("unit:99", "reach")
+    with pytest.raises(SettingError, match="there is no motif:50 here"):
+        model.merge("motif:0", "motif:50")
+    assert model.edits_ == Edits()
+
+
+def test_edits_are_saved_loaded_and_replaced(model: Rondo, tmp_path: Path) -> None:
+    model.save(tmp_path / "m")
+    assert not (tmp_path / "m" / "edits.json").exists()
+    before = fingerprint(tmp_path / "m")
+    model.name("unit:1", "reach é").merge("motif:0", "motif:2").save(tmp_path / "m")
+    assert fingerprint(tmp_path / "m") == before  # the model is the same, so a stream of it goes on
+    again = Rondo.load(tmp_path / "m")
+    assert again.edits_ == model.edits_
+    npt.assert_array_equal(again.predict(OTHER_DAY).motifs, model.predict(OTHER_DAY).motifs)
+    again.save(tmp_path / "again")
+    assert [(p.name, p.read_bytes()) for p in sorted((tmp_path / "again").iterdir())] == [
+        (p.name, p.read_bytes()) for p in sorted((tmp_path / "m").iterdir())
+    ]
+    Rondo.load(tmp_path / "m").fit(DAY).save(tmp_path / "m")  # a new fit has new entries
+    assert not (tmp_path / "m" / "edits.json").exists()
+
+
+@pytest.mark.parametrize("content", ["{", '{"format": "rondo-edits", "schema": 9, "edits": []}'])
+def test_edits_that_cannot_be_read(model: Rondo, tmp_path: Path, content: str) -> None:
+    model.save(tmp_path / "m")
+    (tmp_path / "m" / "edits.json").write_text(content)
+    with pytest.raises(ModelError, match=r"edits\.json: not"):
+        Rondo.load(tmp_path / "m")
+
+
+def test_motifs_that_were_learned_anew_have_no_names_and_units_keep_theirs(model: Rondo) -> None:
+    model.name("unit:1", "reach").name("motif:1", "pick up").merge("unit:0", "unit:2").fit_motifs(OTHER_DAY)
+    assert (model.edits_.names("unit"), model.edits_.names("motif")) == ({1: "reach"}, {})
+    assert model.edits_.absorbed("unit", 0) == (2,)
+
+
+def test_a_stream_goes_on_as_it_would_and_its_labels_follow(model: Rondo, tmp_path: Path) -> None:
+    plain, half = copy.copy(model), 350
+    expected = [plain.partial_fit(OTHER_DAY.values[:half]), plain.partial_fit(OTHER_DAY.values[half:])]
+    first = model.partial_fit(OTHER_DAY.values[:half])
+    assert first == expected[0]
+    model.name("unit:1", "reach").merge("unit:0", "unit:2").save(tmp_path / "m")
+    model = Rondo.load(tmp_path / "m")  # in the middle of its stream
+    second = model.partial_fit(OTHER_DAY.values[half:])
+    assert second.events == expected[1].events
+    assert {2} <= {own.unit for own in expected[1].decisions}
+    assert [own._replace(unit=0) if own.unit == 2 else own for own in expected[1].decisions] == second.decisions
+    assert model.edits_.name("unit", 1) == "reach"
+    for own, other in zip(model.stream_.state()[0].values(), plain.stream_.state()[0].values(), strict=True):
+        npt.assert_array_equal(own, other)  # the learner has not noticed
+    npt.assert_array_equal(model.relabel(OTHER_DAY).units, model.edits_.apply("unit", plain.relabel(OTHER_DAY).units))

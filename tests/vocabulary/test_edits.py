@@ -1,0 +1,222 @@
+"""Edits of people: applied to labels, added only, and the same in whatever order merges come."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rondo.data.labels import OTHER
+from rondo.errors import ModelError, SettingError
+from rondo.vocabulary import EntryId
+from rondo.vocabulary.edits import Edit, Edits
+from rondo.vocabulary.names import known_entry
+from tests import naive_edits
+
+IDS = st.integers(0, 7)
+LEVELS = st.sampled_from(["unit", "motif"])
+LABELS = st.lists(st.integers(OTHER, 9), max_size=30)
+EDITS = st.one_of(
+    st.builds(
+        lambda level, ids: Edit("merge", level, tuple(sorted(ids))), LEVELS, st.sets(IDS, min_size=2, max_size=4)
+    ),
+    st.builds(lambda level, id: Edit("split", level, (id,)), LEVELS, IDS),
+    st.builds(lambda level, id, name: Edit("name", level, (id,), name), LEVELS, IDS, st.sampled_from(["", "a", "b"])),
+)
+HISTORIES = st.lists(EDITS, max_size=8).map(lambda edits: Edits(tuple(edits)))
+
+quick = settings(max_examples=60, deadline=None)
+
+
+def array(labels: list[int]) -> np.ndarray[Any, np.dtype[np.int32]]:
+    return np.array(labels, dtype=np.int32)
+
+
+# ---------------------------------------------------------------- what follows from the list
+
+
+@quick
+@given(HISTORIES, LEVELS, LABELS)
+def test_edits_equal_their_naive_twin(edits: Edits, level: Any, labels: list[int]) -> None:
+    assert edits.apply(level, array(labels)).tolist() == naive_edits.applied(edits.history, level, labels)
+    for id in range(9):
+        assert edits.name(level, id) == naive_edits.name(edits.history, level, id)
+        group = next((group for group in naive_edits.groups(edits.history, level) if min(group) == id), {id})
+        assert {id, *edits.absorbed(level, id)} == group
+        assert (id in edits.groups(level)) == (len(group) > 1)
+    assert edits.names(level) == {id: edits.name(level, id) for id in range(9) if edits.name(level, id)}
+
+
+@quick
+@given(HISTORIES, LEVELS, LABELS)
+def test_applied_twice_is_applied_once(edits: Edits, level: Any, labels: list[int]) -> None:
+    once = edits.apply(level, array(labels))
+    npt.assert_array_equal(edits.apply(level, once), once)
+    assert once.dtype == np.int32
+
+
+@quick
+@given(HISTORIES, LEVELS, LABELS)
+def test_no_id_is_made_up_and_other_stays_other(edits: Edits, level: Any, labels: list[int]) -> None:
+    edited = edits.apply(level, array(labels)).tolist()
+    mentioned = {id for edit in edits.history if edit.level == level for id in edit.ids}
+    for before, after in zip(labels, edited, strict=True):
+        assert after == before or (after in mentioned and after < before)  # the older one of those that were merged
+        assert (before == OTHER) == (after == OTHER)
+
+
+@quick
+@given(st.lists(st.sets(IDS, min_size=2, max_size=3), min_size=2, max_size=4), LABELS)
+def test_the_order_of_merges_does_not_matter(merges: list[set[int]], labels: list[int]) -> None:
+    results = set()
+    for order in permutations(merges):
+        edits = Edits()
+        for ids in order:
+            edits = edits.merged([EntryId("unit", id) for id in ids])
+        results.add(tuple(edits.apply("unit", array(labels)).tolist()))
+    assert len(results) == 1
+
+
+@quick
+@given(HISTORIES, IDS)
+def test_a_split_gives_the_id_back_and_leaves_the_others_together(edits: Edits, id: int) -> None:
+    kept = edits.kept("unit", id)
+    others = {kept, *edits.absorbed("unit", kept)} - {id}
+    if not others:
+        with pytest.raises(SettingError, match="not merged with anything"):
+            edits.split(EntryId("unit", id))
+        return
+    after = edits.split(EntryId("unit", id))
+    assert after.kept("unit", id) == id and not after.absorbed("unit", id)
+    assert {after.kept("unit", other) for other in others} == {min(others)}
+    assert after.history[:-1] == edits.history
+
+
+def test_the_levels_are_apart() -> None:
+    edits = Edits().merged(["u1", "u2"]).named("motif:2", "reach")
+    assert edits.apply("motif", array([1, 2])).tolist() == [1, 2]
+    assert (edits.names("unit"), edits.names("motif")) == ({}, {2: "reach"})
+
+
+def test_labels_without_merges_are_not_copied() -> None:
+    labels = array([1, 2])
+    assert Edits().named("u1", "reach").apply("unit", labels) is labels
+
+
+# ---------------------------------------------------------------- names
+
+
+def test_a_group_has_the_name_of_its_oldest_named_entry_and_each_gets_its_own_back() -> None:
+    edits = Edits().named("u7", "grasp").merged(["u3", "u7"])
+    assert edits.name("unit", 3) == edits.name("unit", 7) == "grasp"
+    renamed = edits.named("u3", "reach")
+    assert renamed.name("unit", 7) == "reach"
+    assert renamed.split("u7").names("unit") == {3: "reach", 7: "grasp"}
+
+
+def test_done_again_nothing_is_added() -> None:
+    edits = Edits().named("u3", "reach").merged(["u3", "u7"])
+    assert edits.named("unit:3", " reach ") is edits
+    assert edits.merged(["u7", "u3"]) is edits
+    assert edits.unnamed("u3").unnamed("u3").history[-1] == Edit("name", "unit", (3,))
+
+
+def test_a_name_that_is_taken_can_be_had_once_it_was_taken_away() -> None:
+    edits = Edits().named("u3", "reach")
+    assert edits.named("m3", "reach").names("motif") == {3: "reach"}
+    with pytest.raises(SettingError, match="'reach' is the name of unit:3 already"):
+        edits.named("u4", "Reach")
+    assert edits.unnamed("u3").named("u4", "Reach").names("unit") == {4: "Reach"}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("", "empty"), ("  \n", "empty"), ("x" * 81, "81 characters"), ("u3", "taken for an id"),
+     ("Unit:12", "taken for an id"), ("other", "taken for an id"), ("a\x07b", "cannot be printed")],
+)  # fmt: skip
+def test_what_is_no_name(name: str, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        Edits().named("unit:1", name)
+
+
+@pytest.mark.parametrize("entry", ["3", "unit", "unit:", "unit:-1", "unit:03", "state:3", "unit:3.0", ""])
+def test_what_is_no_entry(entry: str) -> None:
+    with pytest.raises(SettingError, match="expected an entry as unit:3"):
+        Edits().named(entry, "reach")
+
+
+def test_an_entry_that_was_merged_away_is_not_named() -> None:
+    with pytest.raises(SettingError, match="unit:7 is part of unit:3 since they were merged"):
+        Edits().merged(["u3", "u7"]).named("u7", "reach")
+
+
+@pytest.mark.parametrize("entries", [[], ["u3"], ["u3", "unit:3"], ["u3", "m4"]])
+def test_what_cannot_be_merged(entries: list[str]) -> None:
+    with pytest.raises(SettingError, match="two or more different entries of one level"):
+        Edits().merged(entries)
+
+
+def test_entries_that_are_not_there() -> None:
+    assert known_entry("u2", {"unit": (0, 2), "motif": ()}) == EntryId("unit", 2)
+    with pytest.raises(SettingError, match="there is no unit:1 here: the model has unit:0 to unit:2"):
+        known_entry("unit:1", {"unit": (0, 2), "motif": ()})
+    with pytest.raises(SettingError, match="the model has no motif"):
+        known_entry("motif:1", {"unit": (0, 2), "motif": ()})
+
+
+# ---------------------------------------------------------------- kept, and put together
+
+
+@quick
+@given(HISTORIES)
+def test_what_is_written_is_read(edits: Edits) -> None:
+    assert Edits.from_json(json.loads(json.dumps(edits.as_json())), "edits.json") == edits
+
+
+@quick
+@given(HISTORIES, HISTORIES, LABELS)
+def test_later_edits_come_after(first: Edits, then: Edits, labels: list[int]) -> None:
+    both = first.then(then).apply("unit", array(labels)).tolist()
+    assert both == naive_edits.applied([*first.history, *then.history], "unit", labels)
+
+
+@quick
+@given(HISTORIES, st.sets(IDS), LABELS)
+def test_edits_about_other_entries_are_left_out(edits: Edits, known: set[int], labels: list[int]) -> None:
+    own = edits.among({"unit": known})
+    assert all(set(edit.ids) <= known and edit.level == "unit" for edit in own.history)
+    strangers = [label for label in labels if label not in known]
+    assert own.apply("unit", array(strangers)).tolist() == strangers
+    assert edits.among({"unit": range(9), "motif": range(9)}) == edits
+
+
+GOOD = Edits().named("u3", "reach").merged(["u3", "u7"]).as_json()
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        None,
+        [],
+        {},
+        GOOD | {"schema": 2},
+        GOOD | {"format": "rondo-model"},
+        GOOD | {"edits": 3},
+        *(
+            GOOD | {"edits": [GOOD["edits"][0] | change]}
+            for change in (
+                {"kind": "rename"}, {"level": "state"}, {"ids": [-1]}, {"ids": [True]}, {"ids": []}, {"ids": [1, 2]},
+                {"name": "u3"}, {"name": 3}, {"at": 3}, {"kind": "merge"}, {"kind": "merge", "ids": [1, 1]},
+            )
+        ),
+    ],
+)  # fmt: skip
+def test_what_is_no_list_of_edits(found: Any) -> None:
+    with pytest.raises(ModelError, match=r"edits\.json: not a list of edits"):
+        Edits.from_json(found, "edits.json")
