@@ -12,6 +12,8 @@ import pytest
 from rondo import Recording, Rondo
 from rondo.continual.checkpoint import fingerprint
 from rondo.errors import ModelError, SettingError
+from rondo.live.session import edits_with
+from rondo.vocabulary.edit_file import write_edits
 from rondo.vocabulary.edits import Edits
 from tests.cli.running import waves
 
@@ -100,3 +102,13 @@ def test_a_stream_goes_on_as_it_would_and_its_labels_follow(model: Rondo, tmp_pa
     for own, other in zip(model.stream_.state()[0].values(), plain.stream_.state()[0].values(), strict=True):
         npt.assert_array_equal(own, other)  # the learner has not noticed
     npt.assert_array_equal(model.relabel(OTHER_DAY).units, model.edits_.apply("unit", plain.relabel(OTHER_DAY).units))
+
+
+def test_a_session_knows_the_edits_of_the_model_and_its_own_but_none_of_another_stream(
+    model: Rondo, tmp_path: Path
+) -> None:
+    model.edits_ = Edits().named("unit:1", "reach").named("unit:50", "limp")  # which a stream of the model has learned
+    assert edits_with(model, tmp_path).names("unit") == {1: "reach"}
+    write_edits(tmp_path, Edits().named("unit:50", "stumble").merged(["unit:0", "unit:1"]))
+    both = edits_with(model, tmp_path)
+    assert both.names("unit") == {0: "reach", 1: "reach", 50: "stumble"}

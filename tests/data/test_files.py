@@ -36,7 +36,7 @@ def test_unknown_label_columns_and_keys_are_refused(tmp_path: Path) -> None:
         )
         assert f"there is no column 'lable' to leave out; the columns are: {known}" in said
     said = refusal(lambda: Recording.from_file(tmp_path / "a.csv", key="X"), naming=tmp_path)
-    assert "a key ('X') names an array in .npz .h5 .hdf5" in said
+    assert "a key ('X') names an array in .npz .h5 .hdf5 .xdf files" in said
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".npy", ".npz", ".h5"])
@@ -76,7 +76,7 @@ def test_missing_folder_empty_and_unreadable(tmp_path: Path, monkeypatch: pytest
 def test_odd_paths(tmp_path: Path) -> None:
     path = write(tmp_path, "a.mat", b"x")
     said = refusal(lambda: Recording.from_file(path), naming=path)
-    assert said.endswith("expected one of .csv .tsv .txt .parquet .npy .npz .h5 .hdf5")
+    assert said.endswith("expected one of .csv .tsv .txt .parquet .npy .edf .bdf .c3d .npz .h5 .hdf5 .xdf")
     os.mkfifo(tmp_path / "pipe.csv")
     assert "not a regular file" in refusal(lambda: Recording.from_file(tmp_path / "pipe.csv"), naming=tmp_path)
     for name in ("x" * 5000 + ".csv", "nul\0.csv"):

@@ -13,6 +13,7 @@ import pytest
 
 from rondo.engine import local as local_module
 from rondo.engine.choose import engine_of
+from rondo.engine.crew import Worker, end
 from rondo.engine.local import Local
 from rondo.engine.serial import Serial
 from rondo.engine.threads import ONE_THREAD, hold_to_one_thread
@@ -52,15 +53,16 @@ def test_a_death_is_noticed_while_a_child_holds_the_pipe(tmp_path: Path) -> None
     assert gone_within([int((tmp_path / "child").read_text())], 5)
 
 
-def test_a_worker_killed_between_tasks_costs_no_try(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_module, "TRIES", 1)
-    run = Local(1).run(works.process_of, [0, 1])
-    first = next(run)
-    assert first.result is not None
-    os.kill(first.result, signal.SIGKILL)
-    assert gone_within([first.result], 5)
-    (second,) = run
-    assert second.failure is None and second.result not in (None, first.result)
+def test_a_worker_that_died_idle_is_given_no_task() -> None:
+    shift, idle = local_module._Shift(1, []), Worker("")
+    shift.idle.append(idle)
+    os.kill(idle.process.pid, signal.SIGKILL)
+    assert gone_within([idle.process.pid], 5)
+    fresh = shift.worker_for(local_module._Job(0, on_gpu=False))
+    try:
+        assert fresh is not idle and fresh.is_alive and shift.idle == []
+    finally:
+        end([fresh])
 
 
 def test_one_worker_serves_many_tasks_and_ends_with_the_run() -> None:
@@ -169,6 +171,13 @@ def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: 
     finally:
         owner.kill()
         owner.wait()
+
+
+def test_workers_go_on_while_the_caller_looks_at_a_result(tmp_path: Path) -> None:
+    run = Local(1).run(works.sleeps, [works.Note(tmp_path, name) for name in ("now", "here")])
+    next(run)
+    assert said_by(tmp_path / "here", seconds=10)
+    run.close()  # type: ignore[attr-defined]
 
 
 def test_left_early_no_worker_stays() -> None:

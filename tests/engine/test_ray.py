@@ -117,10 +117,11 @@ class TestStarted:
         import ray
 
         listening = signal.getsignal(signal.SIGTERM)
-        run = OnRay(n_workers=1).run(works.process_of, [0])
-        (done,) = run
+        meanwhile: list[object] = []
+        tell = lambda *_: meanwhile.append(signal.getsignal(signal.SIGTERM))  # noqa: E731
+        (done,) = OnRay(n_workers=1).run(works.process_of, [0], tell)
         assert done.result is not None and gone_within([done.result], 10)
-        assert not ray.is_initialized() and signal.getsignal(signal.SIGTERM) == listening
+        assert not ray.is_initialized() and {*meanwhile, signal.getsignal(signal.SIGTERM)} == {listening}
 
     def test_by_address(self) -> None:
         command = [sys.executable, "-c", "import sys; from ray.scripts.scripts import main; sys.exit(main())", "start"]

@@ -70,7 +70,7 @@ def test_occurrences_are_those_of_the_segments_and_their_signal() -> None:
     found = entry_details("unit", segments_of(track), {"r": overview}, {"": [0, 1]})
     for id, length in ((0, 300), (1, 20)):
         detail = found["", id]
-        assert detail["longest"] == length
+        assert detail["width"] == length
         assert len(detail["occurrences"]) == 24  # of 40
         starts = [one["start_frame"] for one in detail["occurrences"]]
         assert starts == sorted(starts)

@@ -10,11 +10,13 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from rondo.errors import OutputError
+from rondo.report.entries import Words, entry_rows
 from rondo.report.names import run_around, show_names
 from rondo.report.summarize import summarize
 from rondo.vocabulary.edit_file import write_edits
 from rondo.vocabulary.edits import Edits
 from tests.report.run_folders import write_run_folder
+from tests.report.test_entries import EVIDENCE, segments_of
 
 
 @pytest.fixture
@@ -86,3 +88,11 @@ def test_a_damaged_run_is_told(run: Path) -> None:
     (run / "segments.parquet").write_bytes(b"no table")
     with pytest.raises(OutputError, match="the names are kept"):
         show_names(run)
+
+
+def test_what_was_merged_was_not_tested_as_one() -> None:
+    segments = segments_of([0, 0, 1, 1], [1.0] * 4)
+    words = Words(evidence=EVIDENCE, edits=Edits().named("u0", "reach").merged(["u0", "u5"]))
+    rows = entry_rows("unit", segments, 4, words)
+    told = [(row["name"], row["absorbed"], row["evidence"]["verdict"]) for row in rows]
+    assert told == [("reach", [5], "not tested"), ("", [], "occurs once")]

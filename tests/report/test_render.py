@@ -127,7 +127,9 @@ def test_channels_without_values_are_said_to_have_none(tmp_path: Path) -> None:
 
 
 def test_entries_without_evidence_are_greyed_and_there(demo_page: str) -> None:
-    rows = re.findall(r'<tr( class="unproven")?>\s*<td class="word id">.*?</span><button[^>]*>(\w+)</button></td>', demo_page)
+    rows = re.findall(
+        r'<tr( class="unproven")?>\s*<td class="word id">.*?</span><button[^>]*>(\w+)</button></td>', demo_page
+    )
     units = [(name, bool(marked)) for marked, name in rows if name.startswith("u")]
     assert units == [("u0", False), ("u1", True), ("u2", True), ("u3", False), ("u4", False)]
     assert demo_page.count('<th class="word">Recurs?</th>') == 2

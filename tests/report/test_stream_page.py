@@ -49,7 +49,7 @@ def test_a_line_that_is_half_written_is_not_there_yet(tmp_path: Path) -> None:
     before = summarize_stream(folder)
     for name in ("labels.csv", "events.jsonl"):
         with (folder / name).open("a", encoding="utf-8") as file:
-            file.write('1000,10' if name == "labels.csv" else '{"kind":"pro')
+            file.write("1000,10" if name == "labels.csv" else '{"kind":"pro')
     assert summarize_stream(folder) == before
 
 

@@ -44,7 +44,7 @@ Device = Annotated[
 ]
 Recordings = Annotated[
     list[Path],
-    typer.Argument(metavar="RECORDING", help="Files (csv, tsv, parquet, npz, npy, h5), or folders of them."),
+    typer.Argument(metavar="RECORDING", help="Files (csv, tsv, parquet, npz, npy, h5, edf, c3d, xdf), or folders."),
 ]
 Window = Annotated[
     str | None,

@@ -134,15 +134,17 @@ def read_annotated(
         matched = {stem: (file, label_files[stem]) for stem, file in truth_files.items()}
     else:
         matched = {truth_path.stem: (truth_path, labels_path)}
-    return {name: _read_pair(*files, key, clock_of) for name, files in matched.items()}
+    is_only = len(matched) == 1 or truth_path.is_dir()
+    return {name: _read_pair(*files, key, clock_of, is_only) for name, files in matched.items()}
 
 
 def _read_pair(
-    truth_file: Path, labels_file: Path, key: str | None, clock_of: Callable[[Path], FrameClock | None]
+    truth_file: Path, labels_file: Path, key: str | None, clock_of: Callable[[Path], FrameClock | None], is_only: bool
 ) -> tuple[Annotation, Classes]:
     if truth_file.is_file() and annotation_files.holds_spans(truth_file):
         labels = read_labels(labels_file)
-        track = choose_track(annotation_files.read_tracks(truth_file), key, labels_file.stem, truth_file)
+        tracks = annotation_files.read_tracks(truth_file)
+        track = choose_track(tracks, key, labels_file.stem, truth_file, is_only=is_only)
         names = on_frames(track, labels.size, clock_of(labels_file), truth_file)
         return Annotation(*_numbered(names, f"'{truth_file}'"), id=labels_file.stem), labels
     truth, labels = read_annotation(truth_file, key), read_labels(labels_file)

@@ -34,11 +34,14 @@ class _Group(NamedTuple):
 def read_c3d(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
     """Markers, analog signals, or both where they share a rate.
 
-    ezc3d ends the process where a file stops too early, so its size is checked before; damage that keeps the size can
-    still do that, and nothing here can catch it.
+    ezc3d ends the process where a file stops too early, so its size is checked before. Other damage can still do that,
+    or keep it busy without end, and nothing here can catch it.
     """
-    _refuse_truncated(path)
+    with path.open("rb") as file:
+        head = file.read(8)
+    refuse_another_format(head, head[1:2] == bytes([_MARK]), "C3D file")
     ezc3d = optional_library("ezc3d", "Reading .c3d")
+    _refuse_truncated(path)
     content = ezc3d.c3d(str(path.resolve()))
     groups = [group for group in (_markers(content), _analogs(content)) if group.values.size]
     if not groups:
@@ -67,7 +70,6 @@ def _refuse_truncated(path: Path) -> None:
     size = path.stat().st_size
     with path.open("rb") as file:
         head = file.read(_BLOCK)
-        refuse_another_format(head, len(head) > 1 and head[1] == _MARK, "C3D file")
         file.seek((max(head[0], 1) - 1) * _BLOCK)
         described = file.read(4)
     if len(head) < _BLOCK or len(described) < 4:

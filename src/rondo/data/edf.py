@@ -21,8 +21,9 @@ _EVENT_LABELS = ("EDF Annotations", "BDF Annotations")
 
 def read_edf(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
     """The signals of one rate in physical units; the others have to be left out, or `rate` says which are meant."""
-    head = _checked_head(path)
+    head = _mark_of(path)
     pyedflib = optional_library("pyedflib", "Reading .edf and .bdf")
+    _refuse_truncated(path)
     try:
         reader = pyedflib.EdfReader(str(path.resolve()))
     except OSError as error:
@@ -45,24 +46,26 @@ def read_edf(path: Path, *, rate: float | None, label_columns: Sequence[str] = (
     return Recording(values, own_rate, [names[place] for place in kept], path.stem, notes=notes)
 
 
-def _checked_head(path: Path) -> bytes:
-    """The mark of the format, once the file is as long as its header says: pyedflib prints on stdout where it is not."""
+def _mark_of(path: Path) -> bytes:
     with path.open("rb") as file:
         head = file.read(8)
-        refuse_another_format(head, head in (b"0       ", b"\xffBIOSEMI"), "EDF or BDF file")
-        fixed = head + file.read(248)
+    refuse_another_format(head, head in (b"0       ", b"\xffBIOSEMI"), "EDF or BDF file")
+    return head
+
+
+def _refuse_truncated(path: Path) -> None:
+    """A file has to be as long as its header says: pyedflib would tell on stdout where it is not."""
+    with path.open("rb") as file:
+        fixed = file.read(256)
         try:
             n_bytes, n_records, n_signals = int(fixed[184:192]), int(fixed[236:244]), int(fixed[252:256])
             file.seek(256 + 216 * n_signals)
-            per_record = sum(int(file.read(8)) for _ in range(n_signals)) * (2 if head[:1] == b"0" else 3)
+            per_record = sum(int(file.read(8)) for _ in range(n_signals)) * (2 if fixed[:1] == b"0" else 3)
         except ValueError as error:
             raise RecordingError("it is damaged, or truncated: its header cannot be read") from error
     expected, found = n_bytes + n_records * per_record, path.stat().st_size
     if n_records >= 0 and expected != found:  # -1: the recorder was never stopped
-        raise RecordingError(
-            f"it is truncated or damaged: its header announces {expected} bytes, but {found} are there"
-        )
-    return head
+        raise RecordingError(f"it is damaged or truncated: its header announces {expected} bytes, {found} are there")
 
 
 def _of_one_rate(

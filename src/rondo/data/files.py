@@ -41,6 +41,8 @@ _TABLE_READERS = {
 }
 _ARCHIVE_READERS = {".npz": read_npz, ".h5": read_hdf5, ".hdf5": read_hdf5, ".xdf": read_xdf}
 SUFFIXES = (*_TABLE_READERS, *_ARCHIVE_READERS)
+EXTRA_SUFFIXES = (".edf", ".bdf", ".c3d", ".xdf")
+"""Those whose readers need a library of the extra `io`."""
 
 
 def read_recording(

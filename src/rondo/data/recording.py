@@ -143,7 +143,7 @@ class Recording:
         key: str | None = None,
         label_columns: Sequence[str] = (),
     ) -> Recording:
-        """Read .csv, .tsv, .txt, .parquet, .npz, .npy, .h5 or .hdf5; see `rondo.data.files`."""
+        """Read .csv, .tsv, .txt, .parquet, .npz, .npy, .h5, .edf, .bdf, .c3d or .xdf; see `rondo.data.files`."""
         from rondo.data.files import read_recording
 
         return read_recording(Path(path), rate=rate, key=key, label_columns=label_columns)

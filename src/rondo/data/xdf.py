@@ -19,7 +19,6 @@ from rondo.data.io_extra import kept_channels, optional_library, refuse_another_
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 
-
 GAP_S = 1.0
 """A longer silence is a gap, over which time stamps are not straightened. pyxdf's own rule adds "and 500 frames", so
 that 10 s of silence in a stream of 50 Hz would vanish; late packets are late by less than a second."""

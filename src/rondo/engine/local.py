@@ -54,7 +54,9 @@ class Local:
         refuse_unless_importable(work)
         gpus = visible_gpus() if any(map(wants_gpu, tasks)) else []
         shift = _Shift(self.n_workers, gpus * self.tasks_per_gpu)
-        shift.waiting = deque(_Job(index, wants_gpu(task) and bool(gpus)) for index, task in enumerate(tasks))
+        for index, task in enumerate(tasks):
+            on_gpu = wants_gpu(task) and bool(gpus)
+            shift.waiting[on_gpu].append(_Job(index, on_gpu))
         try:
             for n_done in range(len(tasks)):
                 progress("tasks", n_done, len(tasks))
@@ -81,23 +83,21 @@ class _Shift:
 
     n_workers: int
     gpu_places: list[str]  # a device for each place
-    waiting: deque[_Job] = field(default_factory=deque)
+    waiting: dict[bool, deque[_Job]] = field(default_factory=lambda: {False: deque(), True: deque()})  # for a GPU: True
     again: deque[_Job] = field(default_factory=deque)
+    unsent: deque[Done[Any]] = field(default_factory=deque)
     idle: list[Worker] = field(default_factory=list)
     busy: dict[Worker, _Job] = field(default_factory=dict)
 
     def next_job(self) -> _Job | None:
         """The first that waits and has a place; those that are tried again come last, one at a time."""
-        if not self.waiting and not self.busy and self.again:
+        if self.again and not self.busy and not any(self.waiting.values()):
             return self.again.popleft()
-        if len(self.busy) == self.n_workers:
-            return None
         gpu_is_full = sum(job.on_gpu for job in self.busy.values()) == len(self.gpu_places)
-        for job in self.waiting:
-            if not (job.on_gpu and gpu_is_full):
-                self.waiting.remove(job)
-                return job
-        return None
+        first = [own[0] for on_gpu, own in self.waiting.items() if own and not (on_gpu and gpu_is_full)]
+        if not first or len(self.busy) == self.n_workers:
+            return None
+        return self.waiting[min(first, key=lambda job: job.index).on_gpu].popleft()
 
     def worker_for(self, job: _Job) -> Worker:
         """An idle worker that sees what the job is to see, or a new one, in place of an idle one if all are there."""
@@ -114,24 +114,29 @@ class _Shift:
         return Worker(free_place(self.gpu_places, taken) if job.on_gpu else "")
 
 
-def _next_done(shift: _Shift, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Done[Result]:
-    """Keep workers busy until one task has ended for good."""
+def _next_done(shift: _Shift, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Done[Any]:
+    """Keep workers busy until one task has ended for good; they stay so while the caller looks at it."""
     while True:
-        while (job := shift.next_job()) is not None:
-            try:
-                message = pickle.dumps((work, tasks[job.index]))
-            except Exception as error:  # noqa: BLE001  # pickle raises many kinds
-                return Done(
-                    job.index, None, f"the task cannot be sent to a worker ({in_one_line(error)})", 0.0, 0.0, 0.0
-                )
-            job.n_tries, job.began = job.n_tries + 1, time.perf_counter()
-            worker = shift.worker_for(job)
-            shift.busy[worker] = job
-            worker.give(message)
-        done = _ended(shift)
+        _hand_out(shift, work, tasks)
+        done = shift.unsent.popleft() if shift.unsent else _ended(shift)
         if done is not None:
+            _hand_out(shift, work, tasks)
             return done
         some_answered(shift.busy)
+
+
+def _hand_out(shift: _Shift, work: Callable[[Task], Result], tasks: Sequence[Task]) -> None:
+    while (job := shift.next_job()) is not None:
+        try:
+            message = pickle.dumps((work, tasks[job.index]))
+        except Exception as error:  # noqa: BLE001  # pickle raises many kinds
+            why = f"the task cannot be sent to a worker ({in_one_line(error)})"
+            shift.unsent.append(Done(job.index, None, why, 0.0, 0.0, 0.0))
+            continue
+        job.n_tries, job.began = job.n_tries + 1, time.perf_counter()
+        worker = shift.worker_for(job)
+        shift.busy[worker] = job
+        worker.give(message)
 
 
 def _ended(shift: _Shift) -> Done[Any] | None:

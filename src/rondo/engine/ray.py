@@ -53,7 +53,7 @@ class OnRay:
             there = api.cluster_resources()
             # Two for each CPU: one that runs and one that waits, so that none idles and the rest stays here, in order.
             at_once = self.n_workers if self.address and self.n_workers else 2 * max(1, int(there.get("CPU", 1)))
-            remote = _Remote(api, 1 / self.tasks_per_gpu if there.get("GPU") else 0)
+            remote = _Remote.of(api, 1 / self.tasks_per_gpu if there.get("GPU") else 0)
             running: dict[Any, int] = {}
             try:
                 for n_done in range(len(tasks)):
@@ -73,16 +73,23 @@ class _Remote:
     """The work as Ray runs it."""
 
     api: Any
-    gpu_share: float  # 0: the cluster has none, and tasks that want one compute on the CPU
+    on_cpu: Any
+    on_gpu: Any
+
+    @classmethod
+    def of(cls, api: Any, gpu_share: float) -> _Remote:
+        """`gpu_share` 0: the cluster has none, and tasks that want one compute on the CPU."""
+
+        def with_share(share: float) -> Any:
+            sees = {} if share else {"CUDA_VISIBLE_DEVICES": ""}  # Ray names the devices of those that have a share
+            there = {"env_vars": ONE_THREAD | sees}
+            return api.remote(num_cpus=1, num_gpus=share, max_retries=TRIES - 1, runtime_env=there)(_attempt_there)
+
+        return cls(api, with_share(0), with_share(gpu_share))
 
     def begin(self, work: Callable[[Task], Result], index: int, task: Task) -> Any:
         """Hand a task over; what Ray calls a reference to its result."""
-        share = self.gpu_share if wants_gpu(task) else 0
-        sees = {} if share else {"CUDA_VISIBLE_DEVICES": ""}  # Ray names the devices of those that have a share
-        run = self.api.remote(
-            num_cpus=1, num_gpus=share, max_retries=TRIES - 1, runtime_env={"env_vars": ONE_THREAD | sees}
-        )(_attempt_there)
-        return run.remote(work, index, task)
+        return (self.on_gpu if wants_gpu(task) else self.on_cpu).remote(work, index, task)
 
     def done(self, reference: Any, index: int) -> Done[Any]:
         """What has ended, or why it gave nothing; how long a worker lived that has died is not known."""

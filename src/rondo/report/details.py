@@ -33,6 +33,8 @@ MAX_COLUMNS = 64
 _FRAMES_COMPARED = 200_000
 """Means of two hundred thousand frames are as good as those of a million, and quicker."""
 
+_MEDIANS_SHOWN = 2.5
+_LARGEST = 99.9  # d of two constants that differ is infinite
 _CELL = ("recording", "start_frame", "end_frame", "score")
 Figures = NDArray[np.float64]
 
@@ -74,7 +76,8 @@ class Sums:
         with np.errstate(invalid="ignore", divide="ignore"):
             means, variances = zip(*(_moments(*parts) for parts in (inside, rest)), strict=True)
             d = (means[0] - means[1]) / np.sqrt((variances[0] + variances[1]) / 2)
-        return np.where(np.isfinite(d), d, 0.0)[:-1]
+        shown: Figures = np.clip(np.nan_to_num(d, nan=0.0), -_LARGEST, _LARGEST)
+        return shown[:-1]
 
 
 def _moments(n: Figures, total: Figures, squares: Figures) -> tuple[Figures, Figures]:
@@ -94,7 +97,7 @@ class Vocabulary:
 def entry_details(
     level: str, segments: pl.DataFrame, overviews: Mapping[str, Overview], shown: Mapping[str, Sequence[int]]
 ) -> dict[tuple[str, int], dict[str, Any]]:
-    """By vocabulary ("" where all recordings share one, else the recording) and id: apart, rows, longest, cells, data.
+    """By vocabulary ("" where all recordings share one, else the recording) and id: apart, rows, width, cells, data.
 
     `shown` names the ids to tell about, by vocabulary. Recordings without an overview here are passed over.
     """
@@ -167,10 +170,16 @@ def _detail(told: Vocabulary, d: Figures, cells: list[dict[str, Any]]) -> dict[s
     return {
         "apart": [_words(told.channels[c], d[:, c]) for c in rows if strength[c] >= 0.2],
         "rows": [told.channels[c] for c in rows],
-        "longest": max((cell["end_frame"] - cell["start_frame"] for cell in cells), default=1),
+        "width": _width(cells),
         "occurrences": occurrences,
         "data": base64.b64encode(b"".join(parts)).decode(),
     }
+
+
+def _width(cells: Sequence[dict[str, Any]]) -> int:
+    """Frames that a cell of the drawer shows: the longest occurrence, unless most are much shorter."""
+    lengths = [cell["end_frame"] - cell["start_frame"] for cell in cells]
+    return int(min(max(lengths), np.ceil(_MEDIANS_SHOWN * np.median(lengths)))) if lengths else 1
 
 
 def _words(channel: str, d: Figures) -> str:

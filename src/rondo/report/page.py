@@ -125,7 +125,7 @@ columns are quantiles of that distance. {{ fit_rule }}</p>
 {% endif %}
 <h2>Timeline</h2>
 <p class="quiet">Turn the wheel over a timeline to zoom, drag to move, point at a segment for its figures, press it
-to see all occurrences of its entry. Grey is OTHER.
+to see {{ "all occurrences of its entry" if has_signal else "where else its entry occurs" }}. Grey is OTHER.
 {%- if has_signal %} The signal is drawn as the band between the lowest and highest
 values, each channel to its own scale, which stands at the right.{% endif %}
 {%- if n_events %} A stream keeps no signal; its journal stands above the lanes: ▲ promoted, ◆ merged, ▼ expired,
@@ -167,15 +167,19 @@ events.jsonl holds all. {% endif %}{{ n_refined }} refinements of known entries 
 {% endif %}
 <h2>Vocabulary</h2>
 <p class="quiet">Beside the median duration stand the 10 % and 90 % quantiles. Exemplars are the occurrences
-with the highest scores, the longest first among equals; press one to see it in the timeline, or an id to see all
-occurrences side by side.
+with the highest scores, the longest first among equals; press one to see it in the timeline, or an id to see
+{% if has_signal %}all occurrences side by side. How an entry looks is told by the channel that sets it apart most, up
+to six of its occurrences over each other.{% else %}where it occurs.{% endif %}
 {%- if has_evidence %} Whether an entry recurs is asked of surrogates, which are as slow and as loud but in which
 nothing recurs: p is the share of them that do as well. What occurs once or recurs no more than chance would have it
 is greyed.{% endif %}</p>
 <div class="columns">
 {% for level, heading in (("unit", "Units"), ("motif", "Motifs")) %}
 <section>
-<h3>{{ heading }}</h3>
+{% set folded = level == "motif" and motifs_are_units %}
+{% if folded %}<details><summary><h3>{{ heading }}</h3> Every motif is one unit here: the table repeats the one above
+under other ids.</summary>{% else %}<h3>{{ heading }}</h3>{% endif %}
+
 {% if entries[level] %}
 {% if n_entries[level] > entries[level] | length %}
 <p class="quiet">The {{ entries[level] | length }} of {{ n_entries[level] }} that take up most of the time;
@@ -186,8 +190,10 @@ summary.json holds all.</p>
 <thead><tr>{% if own %}<th class="word">Recording</th>{% endif %}
 <th class="word">Id</th>{% if has_evidence %}<th class="word">Recurs?</th>{% endif %}<th>Occurrences</th>
 <th>Share of time</th><th>Mean duration</th><th>Median (10–90 %)</th>
-<th class="word">{{ "Composition" if level == "motif" else "Often taken for" }}</th>
-<th class="word">Exemplars (score)</th></tr></thead>
+{% set told = entries[level] | map(attribute="composition" if level == "motif" else "taken_for") | select | first %}
+{% if told %}<th class="word">{{ "Composition" if level == "motif" else "Often taken for" }}</th>
+{% endif %}{% if has_signal %}<th class="word">Looks like</th>
+{% endif %}<th class="word">Exemplars (score)</th></tr></thead>
 <tbody>
 {% for entry in entries[level] %}
 <tr{% if entry.unproven %} class="unproven"{% endif %}>
@@ -198,8 +204,10 @@ summary.json holds all.</p>
 {% if has_evidence %}<td class="word id">{{ entry.evidence }}</td>
 {% endif %}<td>{{ entry.n_occurrences }}</td><td>{{ entry.share }}</td><td>{{ entry.mean_duration }}</td>
 <td>{{ entry.median_duration }}</td>
-<td class="word">{{ entry.composition if level == "motif" else entry.taken_for }}</td>
-<td class="word">{% for one in entry.exemplars %}<span class="nowrap">
+{% if told %}<td class="word">{{ entry.composition if level == "motif" else entry.taken_for }}</td>
+{% endif %}{% if has_signal %}<td class="word">
+<canvas class="spark" data-key="{{ entry.key }}" width="1" height="1"></canvas></td>
+{% endif %}<td class="word exemplars">{% for one in entry.exemplars %}<span class="nowrap">
 {%- if one.timeline is none %}{{ one.text }}{% else -%}
 <button type="button" class="exemplar" data-timeline="{{ one.timeline }}" data-from="{{ one.from }}"
  data-to="{{ one.to }}">
@@ -207,6 +215,8 @@ summary.json holds all.</p>
 {% endfor %}
 </tbody></table>
 {% else %}<p class="quiet">None found.</p>{% endif %}
+{% if folded %}</details>{% endif %}
+
 </section>
 {% endfor %}
 </div>

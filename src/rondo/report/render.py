@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ def render(summary: dict[str, Any], *, live: bool = False) -> str:
             "n_events": summary.get("n_events", 0),
             "n_refined": summary.get("n_refined", 0),
             "agreement": summary.get("agreement"),
+            "motifs_are_units": _motifs_are_units(summary),
             "has_evidence": any(entry["evidence"] for rows in summary["entries"].values() for entry in rows),
             "fit_rule": RULE,
             "details": Markup(_json(summary["details"])),
@@ -76,6 +78,12 @@ def write_report(run_dir: Path, other: Path | None = None) -> Path:
         unfinished.unlink(missing_ok=True)
         raise OutputError(f"{path}: the report cannot be written ({error.strerror}); check the folder") from error
     return path
+
+
+def _motifs_are_units(summary: dict[str, Any]) -> bool:
+    """Whether no motif is a composition, so that motifs say what units have said already."""
+    compositions = [entry["composition"] for entry in summary["entries"]["motif"]]
+    return len(compositions) > 1 and all(re.fullmatch(r"u\d+", composition) for composition in compositions)
 
 
 def _json(value: Any) -> str:

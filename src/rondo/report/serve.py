@@ -75,6 +75,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self._answer(200, "text/html", self.server.page())
             except RondoError as error:
                 self._answer(503, "text/plain", f"{error}\nReload this page in a moment.")
+        elif self.path == "/favicon.ico":  # every browser asks
+            self._answer(204, "image/x-icon", "")
         else:
             self._answer(404, "text/plain", "there is nothing here")
 

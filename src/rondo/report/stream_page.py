@@ -8,6 +8,8 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rondo.continual.events import Event
 from rondo.continual.journal import read_journal
 from rondo.data.labels import OTHER
@@ -37,7 +39,7 @@ def is_stream(run_dir: Path) -> bool:
 
 def summarize_stream(run_dir: Path) -> dict[str, Any]:
     """What `rondo.report.summarize` gives, of a stream: no signal, which a stream does not keep, but the journal."""
-    from rondo.report.run_folder import EntrySummary
+    from rondo.report.run_folder import EntrySummary, RecordingSummary
     from rondo.report.summarize import lanes_of
 
     labels = _labels(run_dir / _LABELS)
@@ -46,7 +48,7 @@ def summarize_stream(run_dir: Path) -> dict[str, Any]:
         events = read_journal(run_dir / _EVENTS)
     id, rate, finished = _about(run_dir, labels)
     n_frames = max([1, *labels["end_frame"].tail(1).to_list()])
-    segments = _segments(labels, id)
+    segments = _segments(labels, id, rate)
     known = segments.filter(segments["id"] != OTHER)
     entries = {
         level: [EntrySummary.model_validate(row) for row in entry_rows(level, known, n_frames, Words())]
@@ -67,6 +69,10 @@ def summarize_stream(run_dir: Path) -> dict[str, Any]:
         "lanes": lanes_of(id, known, None),
         "journal": [{"kind": e.kind, "frame": e.frame, "words": _words(e, rate)} for e in told],
     }
+    drawn = RecordingSummary(
+        id=id, source="", n_frames=n_frames, channels=("",), rate=rate, duration_s=None, notes=(),
+        share_other=share_other, n_gaps=0,
+    )  # fmt: skip
     return {
         "title": "Rondo stream",
         "overview": _sentence(length, entries, events, share_other),
@@ -74,10 +80,10 @@ def summarize_stream(run_dir: Path) -> dict[str, Any]:
         "provenance": f"{counted(labels.height, 'decision')} and {counted(len(events), 'event')} so far.",
         "scores": [],
         "fit": [],
-        "notes": [],
+        "notes": _notes(labels, rate),
         "n_recordings": 1,
         "recordings": [recording],
-        "entries": {level: entry_table(level, rows, ()) for level, rows in entries.items()},
+        "entries": {level: entry_table(level, rows, [drawn]) for level, rows in entries.items()},
         "n_entries": {level: len(rows) for level, rows in entries.items()},
         "details": {},
         "events": [_row(event, rate) for event in told[-MAX_EVENTS_LISTED:]],
@@ -121,8 +127,11 @@ def _about(run_dir: Path, labels: pl.DataFrame) -> tuple[str, float | None, bool
     return run_dir.resolve().name, round((end - start) / (end_s - start_s), 3), False
 
 
-def _segments(labels: pl.DataFrame, id: str) -> pl.DataFrame:
-    """Decisions that follow on each other and say the same, joined: columns as in segments.parquet."""
+def _segments(labels: pl.DataFrame, id: str, rate: float | None) -> pl.DataFrame:
+    """Decisions that follow on each other and say the same, joined: columns as in segments.parquet.
+
+    Seconds are counted from the beginning of the stream, as on the axis, whatever the clock of the data says.
+    """
     import polars as pl
 
     tables = []
@@ -137,13 +146,23 @@ def _segments(labels: pl.DataFrame, id: str) -> pl.DataFrame:
                 pl.col(level).first().cast(pl.Int64).alias("id"),
                 pl.col("start_frame").first(),
                 pl.col("end_frame").last(),
-                pl.col("start_s").first(),
-                pl.col("end_s").last(),
+                (pl.col("start_frame").first() / (rate or np.nan)).fill_nan(None).alias("start_s"),
+                (pl.col("end_frame").last() / (rate or np.nan)).fill_nan(None).alias("end_s"),
                 ((pl.col(f"{level}_score") * frames).sum() / frames.sum()).alias("score"),
                 pl.lit("").alias("units"),
+                pl.lit(None, pl.String).alias("name"),
             ).drop("run")
         )
     return pl.concat(tables)
+
+
+def _notes(labels: pl.DataFrame, rate: float | None) -> list[dict[str, Any]]:
+    """Where the clock of the data does not begin at 0, so that nobody takes one time for the other."""
+    first = labels.select("start_frame", "start_s").drop_nulls().head(1).rows()
+    if rate is None or not first or abs(first[0][1] - first[0][0] / rate) < 1 / rate:
+        return []
+    words = f"Times are counted from the beginning of the stream, where the clock of the data says {first[0][1]:.10g} s."
+    return [{"text": words, "recordings": [], "in_all": True}]
 
 
 def _share_other(segments: pl.DataFrame, n_frames: int) -> float:

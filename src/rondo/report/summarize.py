@@ -190,6 +190,7 @@ def _details(
             "composition": shown[place].composition,
             "taken_for": shown[place].taken_for,
             "occurrences": [_cell(one, drawn) for one in detail["occurrences"]],
+            "width_words": _width_words(detail, drawn),
         }
         for place, detail in found.items()
     }
@@ -198,6 +199,12 @@ def _details(
 def _facts(entry: EntrySummary, n_cells: int) -> str:
     some = f" ({n_cells} of them here, spread over time)" if n_cells < entry.n_occurrences else ""
     return f"{counted(entry.n_occurrences, 'occurrence')}{some}, {percent(entry.share)} of the time."
+
+
+def _width_words(detail: dict[str, Any], drawn: Sequence[RecordingSummary]) -> str:
+    rates = {recording.rate for recording in drawn}
+    rate = rates.pop() if len(rates) == 1 else None
+    return f"{detail['width']} frames" if rate is None else f"{detail['width'] / rate:.3g} s"
 
 
 def _cell(one: dict[str, Any], drawn: Sequence[RecordingSummary]) -> dict[str, Any]:

@@ -44,13 +44,18 @@ class Track:
     stop_is_inside: bool = False
 
 
-def choose_track(tracks: Sequence[Track], key: str | None, recording: str, path: Path) -> Track:
-    """The track called `key`, of `recording` where the file tells recordings apart; the only one needs no name."""
-    own = [track for track in tracks if track.recording in ("", recording)]
-    if not own and len({track.recording for track in tracks}) == 1:
+def choose_track(
+    tracks: Sequence[Track], key: str | None, recording: str, path: Path, *, is_only: bool = True
+) -> Track:
+    """The track called `key`, of `recording` where the file tells recordings apart; the only one needs no name.
+
+    `is_only`: no other recording is looked for in this file, so what it holds can be about this one alone.
+    """
+    own = [track for track in tracks if track.recording == recording or (is_only and not track.recording)]
+    if not own and is_only and len({track.recording for track in tracks}) == 1:
         own = list(tracks)  # one recording under another name: there is no choice
     if not own:
-        known = _listed(sorted({track.recording for track in tracks}))
+        known = _listed(sorted({track.recording or "(no name)" for track in tracks}))
         raise AnnotationError(f"'{path}': nothing there about recording '{recording}', only about {known}; rename one")
     named = own if key is None else [track for track in own if track.name == key]
     if len(named) == 1:

@@ -32,6 +32,7 @@ function showOccurrences(drawer, entry, page, origin) {
   drawer.querySelector(".key").replaceChildren(...keyRows(entry))
   const codes = bytesOf(entry.data), scales = entry.rows.map((_, row) => scaleOf(entry, codes, row))
   entry.occurrences.forEach((one) => grid.append(cellOf(entry, one, codes, scales, page)))
+  add("p", `Each begins at the left; a cell is ${entry.width_words} wide.`).className = "quiet"
   const near = origin && [...grid.querySelectorAll("button")].find((it) =>
     Number(it.dataset.start) === origin.frame && Number(it.dataset.timeline) === page.timelines.indexOf(origin.timeline))
   if (near) near.classList.add("pressed")
@@ -92,7 +93,7 @@ function drawCell(canvas, entry, one, codes, scales, timeline) {
   Object.assign(canvas.style, {width: `${CELL}px`, height: `${height}px`})
   const pen = canvas.getContext("2d")
   pen.scale(density, density)
-  const width = CELL * (one.end - one.start) / entry.longest
+  const width = CELL * (one.end - one.start) / entry.width
   pen.fillStyle = "#f4f4f4"
   pen.fillRect(0, 0, width, STRIP * entry.rows.length)
   pen.fillStyle = "#4a5663"
@@ -112,6 +113,33 @@ function drawCell(canvas, entry, one, codes, scales, timeline) {
     }
   })
   if (units) drawUnits(pen, units, one, width, height - UNITS)
+  if (width <= CELL) return
+  pen.clearRect(CELL - 12, 0, 12, height) // it goes on
+  Object.assign(pen, {fillStyle: "#222", font: `14px ${FONT}`, textBaseline: "middle"})
+  pen.fillText("…", CELL - 11, height / 2)
+}
+
+// Some occurrences over each other, in the channel that sets the entry apart most.
+function drawSpark(canvas, entry) {
+  const width = 90, height = 26, density = Math.max(1, window.devicePixelRatio || 1)
+  Object.assign(canvas, {width: width * density, height: height * density})
+  Object.assign(canvas.style, {width: `${width}px`, height: `${height}px`})
+  if (!entry || !entry.occurrences.length) return
+  const pen = canvas.getContext("2d"), codes = bytesOf(entry.data), {lowest, span} = scaleOf(entry, codes, 0)
+  pen.scale(density, density)
+  Object.assign(pen, {strokeStyle: "#4a566399", lineWidth: 1})
+  const every = Math.max(1, Math.floor(entry.occurrences.length / 6))
+  for (const one of entry.occurrences.filter((_, i) => i % every === 0).slice(0, 6)) {
+    const column = width * (one.end - one.start) / entry.width / one.columns
+    pen.beginPath()
+    for (let i = 0; i < one.columns; i++) {
+      const low = codes[one.offset + i], high = codes[one.offset + one.columns + i]
+      if (low === 255) continue
+      pen.lineTo((i + 0.5) * column, 2 + (height - 4) * (1 - ((low + high) / 2 - lowest) / span))
+    }
+    pen.stroke()
+  }
+  canvas.title = `${entry.rows[0]}, up to six occurrences from their starts`
 }
 
 function drawUnits(pen, lane, one, width, y) {

@@ -28,6 +28,7 @@ class Page {
     for (const button of document.querySelectorAll("button.entry")) {
       button.addEventListener("click", () => this.choose(button.dataset.key))
     }
+    for (const canvas of document.querySelectorAll("canvas.spark")) drawSpark(canvas, this.entries[canvas.dataset.key])
     this.drawer.querySelector(".close").addEventListener("click", () => this.choose(null))
     document.addEventListener("keydown", (event) => { if (event.key === "Escape") this.choose(null) })
     window.addEventListener("beforeprint", () => this.timelines.forEach((it) => it.draw()))
@@ -80,6 +81,9 @@ class Page {
     for (const button of document.querySelectorAll("button.entry")) {
       button.setAttribute("aria-pressed", String(button.dataset.key === this.chosen))
     }
+    const hidden = entry && origin ? origin.timeline.canvas.getBoundingClientRect().bottom
+      - this.drawer.getBoundingClientRect().top : 0
+    if (hidden > 0) window.scrollBy(0, hidden) // the drawer must not cover what was pressed
     sessionStorage.setItem("chosen", this.chosen ?? "")
     for (const timeline of this.timelines) timeline.later()
   }

@@ -1,0 +1,65 @@
+"""`rondo report` with its options, and `rondo view`: a page on loopback until someone presses Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from tests.cli.running import Command
+from tests.report.run_folders import write_run_folder
+from tests.report.stream_folders import write_stream_folder
+
+
+def test_report_of_a_run_of_a_stream_and_of_two_runs(rondo: Command, here: Path) -> None:
+    write_run_folder(here / "a")
+    write_run_folder(here / "b")
+    write_stream_folder(here / "live")
+    assert rondo("report", "a") == (0, "report: a/report.html\n", "")
+    assert rondo("report", "live") == (0, "report: live/report.html\n", "")
+    assert rondo("report", "a", "--compare", "b") == (0, "report: a/compare.html\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("report", "nowhere"), "nowhere/summary.json: cannot be read"),
+        (("report", "a", "--compare", "nowhere"), "nowhere/summary.json: cannot be read"),
+        (("report", "a", "--compare", "short"), "none of its recordings"),
+        (("view", "nowhere"), "nowhere/summary.json: cannot be read"),
+        (("view", "a", "--port", "70000"), "--port"),
+    ],
+)
+def test_what_cannot_be_shown_is_one_line(
+    rondo: Command, here: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    write_run_folder(here / "a")
+    write_run_folder(here / "short", n_frames=500)
+    code, out, err = rondo(*arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert not (here / "a" / "compare.html").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_view_serves_until_it_is_stopped(here: Path, number: signal.Signals) -> None:
+    write_stream_folder(here / "live")
+    child = subprocess.Popen(
+        [sys.executable, "-m", "rondo", "view", "live"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    said = child.stdout.readline()
+    assert said.startswith("open http://127.0.0.1:")
+    address = said.split()[1]
+    with urllib.request.urlopen(f"{address}state.json", timeout=20) as answer:
+        assert "state" in json.load(answer)
+    with urllib.request.urlopen(address, timeout=20) as answer:
+        assert b"Rondo stream" in answer.read()
+    child.send_signal(number)
+    out, err = child.communicate(timeout=20)
+    assert (child.returncode, out, err) == (0, "", "")
