@@ -35,9 +35,7 @@ def test_report_of_a_run_of_a_stream_and_of_two_runs(rondo: Command, here: Path)
         (("view", "a", "--port", "70000"), "--port"),
     ],
 )
-def test_what_cannot_be_shown_is_one_line(
-    rondo: Command, here: Path, arguments: tuple[str, ...], message: str
-) -> None:
+def test_what_cannot_be_shown_is_one_line(rondo: Command, here: Path, arguments: tuple[str, ...], message: str) -> None:
     write_run_folder(here / "a")
     write_run_folder(here / "short", n_frames=500)
     code, out, err = rondo(*arguments)

@@ -50,6 +50,14 @@ def test_values_rate_and_names(tmp_path: Path, suffix: str) -> None:
     assert recording.timestamps_s is None and recording.notes == ()
 
 
+def test_the_status_channel_of_bdf_holds_events(tmp_path: Path) -> None:
+    signals = {"A1": (100, wave(100)), "Status": (100, wave(100))}
+    recording = Recording.from_file(save_edf(tmp_path / "a.bdf", signals))
+    assert recording.channels == ("A1",)
+    assert recording.notes == ("channel 'Status' left out: it holds events",)
+    assert Recording.from_file(save_edf(tmp_path / "b.edf", signals)).channels == ("A1", "Status")
+
+
 def test_channels_of_several_rates(tmp_path: Path) -> None:
     signals = {"EEG": (100, wave(100)), "EOG": (100, wave(100)), "Temp": (1, wave(1)), "label": (1, wave(1))}
     path = save_edf(tmp_path / "a.edf", signals)

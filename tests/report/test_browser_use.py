@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.testing as npt
 import polars as pl
 import pytest
 
-from rondo.report import overview_path, write_overview, write_report
+from rondo.report import overview_path, read_overview, write_overview, write_report
 from rondo.report.serve import PageServer
 from tests.report.run_folders import edit_summary, write_run_folder
 from tests.report.stream_folders import add_decisions, write_stream_folder
@@ -104,6 +105,7 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
     motif = pl.DataFrame({**rows, "level": "motif", "units": "u0 u1"})
     pl.concat([unit, motif]).write_parquet(folder / "segments.parquet")
     values = np.stack([np.repeat(ids, STEP), np.random.default_rng(0).normal(size=N_FRAMES)], axis=1)
+    values[3000:3010, 1] = np.nan
     write_overview(overview_path(folder, "day1"), values, ("step", "noise"))
     entries = {
         "n_occurrences": 40, "share": 0.5, "mean_duration_frames": 250.0, "mean_duration_s": None,
@@ -113,6 +115,18 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
     levels = {level: [{**entries, "id": id} for id in (0, 1)] for level in ("units", "motifs")}
     edit_summary(folder, **levels)
     return write_report(folder)
+
+
+def test_the_page_builds_every_level_that_the_run_folder_could_have_told(opened: Any, steps: Path) -> None:
+    page = opened(steps.as_uri())
+    levels = page.evaluate(
+        "rondoPage.timelines[0].signal.levels.map((it) => [it.bucket, it.n, it.width, Array.from(it.codes)])"
+    )
+    overview = read_overview(overview_path(steps.parent, "day1"))
+    assert [bucket for bucket, *_ in levels] == [1, 4, 8]
+    for bucket, n_buckets, width, codes in levels:
+        found = np.array(codes).reshape(2, width, n_buckets).transpose(2, 0, 1)
+        npt.assert_array_equal(found, overview.coarsened(bucket).codes >> 8)
 
 
 CHANGES = """() => {

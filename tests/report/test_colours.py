@@ -1,4 +1,4 @@
-"""Colours are valid, differ, and still differ for readers who see red and green alike."""
+"""Colours are valid, differ, and still differ for readers who see red and green, or blue and green, alike."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ from rondo.report.colours import OTHER_COLOUR, PALETTE, colour_of, ink_on
 # Machado, Oliveira & Fernandes (2009), severity 1.0, applied to linear RGB
 DEUTERANOPIA = np.array(
     [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]]
+)
+PROTANOPIA = np.array(
+    [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]
+)
+TRITANOPIA = np.array(
+    [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]]
 )
 TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
 
@@ -32,10 +38,10 @@ def test_every_colour_is_a_plain_hex_colour_of_its_own() -> None:
 
 
 def test_the_first_eight_differ_also_for_the_colour_blind() -> None:
-    """CIE76 distances above 10 are told apart at a glance."""
-    for sight in (np.eye(3), DEUTERANOPIA):
+    """CIE76 distances above 15 are told apart at a glance."""
+    for sight in (np.eye(3), DEUTERANOPIA, PROTANOPIA, TRITANOPIA):
         seen = [lab(sight @ linear_rgb(colour)) for colour in PALETTE[:8]]
-        assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 10
+        assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 15
 
 
 def test_names_are_readable_on_every_colour() -> None:

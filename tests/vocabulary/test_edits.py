@@ -193,6 +193,7 @@ def test_edits_about_other_entries_are_left_out(edits: Edits, known: set[int], l
     assert all(set(edit.ids) <= known and edit.level == "unit" for edit in own.history)
     strangers = [label for label in labels if label not in known]
     assert own.apply("unit", array(strangers)).tolist() == strangers
+    assert Edits.from_json(own.as_json(), "edits.json") == own
     assert edits.among({"unit": range(9), "motif": range(9)}) == edits
 
 

@@ -17,6 +17,7 @@ from rondo.cli.findings import fit_sentence, found_sentence, in_kept_units, merg
 from rondo.cli.methods import OWN_VOCABULARIES, Given, check_method, finder, refuse_idle
 from rondo.cli.progress import progress
 from rondo.cli.verbosity import detail
+from rondo.errors import RecordingError
 
 if TYPE_CHECKING:
     from rondo.cli.methods import Find, WriteModels
@@ -103,7 +104,16 @@ def read_all(
     from rondo.data.files import find_recordings, read_recording
 
     files = find_recordings(paths)
-    read = [read_recording(path, rate=rate, key=key, label_columns=label_columns or ()) for path in files]
+    read = []
+    for path in files:
+        try:
+            read.append(read_recording(path, rate=rate, key=key, label_columns=label_columns or ()))
+        except RecordingError as error:
+            if path in paths:
+                raise
+            raise RecordingError(
+                f"{error}; if it is no recording, name the files to read and not the folder"
+            ) from error
     for path, recording in zip(files, read, strict=True):
         detail(f"{path}: {recording!r}, channels {', '.join(recording.channels)}")
     return read, {recording.id: str(path) for recording, path in zip(read, files, strict=True)}
@@ -126,6 +136,7 @@ def _rondo_run(
         told = _named(tell, group[0]) if per_recording else tell
         model = Rondo.from_config(settings).fit(group, progress=told)
         detail(f"window {model.window_length_frames_} frames, step {model.step_frames_}, seed {model.config_.seed}")
+        say_short(model, group)
         models.append(model)
         labellings += model.predict(group)
 
@@ -137,6 +148,17 @@ def _rondo_run(
         return None
 
     return run_of(models, recordings, sources, labellings, per_recording=per_recording), write_models
+
+
+def say_short(model: Rondo, group: Sequence[Recording]) -> None:
+    """A window of a few frames, chosen because no longer one fits often enough, sees values and no movement."""
+    if model.config_.windows.length == "auto" and model.window_length_frames_ < FEWEST_TELLING_FRAMES:
+        longest = max(recording.n_frames for recording in group)
+        print(
+            f"note: {group[0].id}: with {longest} frames a window is only {model.window_length_frames_} frames long; "
+            "units are then values and no movements: record longer, or give --window",
+            file=sys.stderr,
+        )
 
 
 def _say_cost(settings: RondoConfig, recordings: list[Recording], per_recording: bool) -> None:
@@ -215,6 +237,7 @@ def _findings(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
     return found
 
 
+FEWEST_TELLING_FRAMES = 8
 _FLAT = "No composition of units into longer motifs recurs here: every unit is its own motif."
 _NOT_ASKED = "Motifs were not looked for (motifs.method = 'none'): every unit is its own motif."
 

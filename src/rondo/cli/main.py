@@ -111,10 +111,10 @@ class _Stopped(BaseException):
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Entry point of the `rondo` command."""
     set_verbosity(Verbosity.NORMAL)
+    given = global_first(sys.argv[1:] if arguments is None else arguments)
     try:
         with _stoppable(), warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            given = global_first(sys.argv[1:] if arguments is None else arguments)
             code = app(args=given, prog_name="rondo", standalone_mode=False)
             sys.stdout.flush()  # now, where a full disk or a closed pipe can still be told
     except RondoError as error:
@@ -122,7 +122,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     except _UsageError as error:
         context = getattr(error, "ctx", None)
         where = f" (see `{context.command_path} --help`)" if context is not None else ""
-        _fail(error.format_message().rstrip(".") + where)
+        _fail(error.format_message().rstrip(".") + _next_step(error, given) + where)
     except _Stopped as stopped:
         print("stopped", file=sys.stderr)
         raise SystemExit(stopped.exit_code) from None
@@ -135,6 +135,17 @@ def run(arguments: list[str] | None = None) -> NoReturn:
         _forget_stdout()
         _fail(f"{error.filename or 'stdout'}: {error.strerror or error}; check the disk and its permissions")
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _next_step(error: Any, given: list[str]) -> str:
+    """What a missing option is for; or the command that was forgotten before a file."""
+    param = getattr(error, "param", None)
+    if "Missing" in error.format_message() and getattr(param, "help", None):
+        return f": {param.help.rstrip('.')}"
+    first = next((one for one in given if not one.startswith("-")), "")
+    if error.format_message().startswith("No such command") and os.path.exists(first):  # noqa: PTH110  # any text
+        return f"; did you mean `rondo discover {first} --out run`?"
+    return ""
 
 
 def _fail(message: str) -> NoReturn:

@@ -54,7 +54,20 @@ Step = Annotated[
     str | None,
     typer.Option("--step", metavar="LENGTH", help="auto (default: a quarter of the window), frames or a time."),
 ]
-Rate = Annotated[float | None, typer.Option("--rate", metavar="HZ", help="Sampling rate, for files that do not tell.")]
+
+
+def _hertz(text: str) -> float:
+    """A rate as people write it, "50" or "50Hz"."""
+    try:
+        return float(text.strip().lower().removesuffix("hz"))
+    except ValueError:
+        raise typer.BadParameter(f"'{text}' is not a number; give the frames per second, as --rate 50") from None
+
+
+Rate = Annotated[
+    float | None,
+    typer.Option("--rate", metavar="HZ", help="Sampling rate, for files that do not tell.", parser=_hertz),
+]
 Key = Annotated[str | None, typer.Option("--key", metavar="NAME", help="Array in .npz or .h5 files, X if not given.")]
 LabelColumns = Annotated[
     list[str] | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.discover import read_all
+from rondo.cli.discover import read_all, say_short
 from rondo.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def stability(
 
     with progress() as tell:
         model, by_seed = over_seeds(recordings, settings, seeds, tell)
+        say_short(model, recordings)
         by_half = over_halves(recordings, model, tell) if halves else None
     facts: dict[str, Any] = {
         "n_seeds": seeds,

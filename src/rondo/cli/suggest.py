@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.discover import read_all
+from rondo.cli.discover import FEWEST_TELLING_FRAMES, read_all
 from rondo.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -136,6 +136,8 @@ def _why(signals: Sequence[Signal], facts: dict[str, Any], settings: RondoConfig
         "A window should hold one or two cycles of the fastest thing you care about: you know it, the curve does not."
     )
     cycles = length / period
+    if length < FEWEST_TELLING_FRAMES:
+        rule += f" With {longest:,} frames a window sees values and no movements: record longer."
     if cycles < 0.5:
         rule += f" This one holds {cycles:.1f} of a typical period; try --window {round(period)} beside it."
     return [said, why, rule]

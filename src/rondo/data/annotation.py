@@ -293,7 +293,10 @@ def _refuse_unfit_numbers(array: NDArray[np.generic], where: str) -> None:
     unfit = (values != np.rint(values)) | ~(np.abs(values) <= 2**53)  # NaN fails both, infinity the second
     if unfit.any():
         frame = int(np.flatnonzero(unfit)[0])
-        raise AnnotationError(f"{where}: labels must be whole numbers, got {values[frame]} in frame {frame}")
+        raise AnnotationError(
+            f"{where}: labels must be whole numbers, got {values[frame]} in frame {frame}; "
+            "name the column or array that holds them as the key (--key)"
+        )
 
 
 def _is_number(text: str) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -78,10 +79,10 @@ def find_recordings(paths: Sequence[Path]) -> list[Path]:
     for path in map(Path, paths):
         with _named(str(path), path.stem):
             if not path.exists():
-                raise RecordingError("there is no such file or folder; check the path")
+                raise RecordingError(f"there is no such file or folder; {_near(path)}")
             inside = sorted(file for file in path.iterdir() if _is_recording(file)) if path.is_dir() else [path]
             if not inside:
-                raise RecordingError(f"the folder holds no recordings; expected files ending in {' '.join(SUFFIXES)}")
+                raise RecordingError(f"the folder holds no recordings; {_instead(path)}")
             found += inside
     if not found:
         raise RecordingError("no recordings were named; give at least one file or folder")
@@ -91,6 +92,21 @@ def find_recordings(paths: Sequence[Path]) -> list[Path]:
             raise RecordingError(f"{first_of[path.stem]} and {path} would both be recording '{path.stem}'; rename one")
         first_of[path.stem] = path
     return found
+
+
+def _near(path: Path) -> str:
+    """What was probably meant, or what to do."""
+    beside = path.parent.iterdir() if path.parent.is_dir() else ()
+    near = get_close_matches(path.name, [each.name for each in beside], n=1)
+    return f"did you mean '{path.parent / near[0]}'?" if near else "check the path"
+
+
+def _instead(folder: Path) -> str:
+    """What to give instead of a folder without recordings: those inside it that have some, perhaps."""
+    below = [each for each in sorted(folder.iterdir()) if each.is_dir() and any(map(_is_recording, each.iterdir()))]
+    if below:
+        return f"folders inside it do: name them, as {below[0]}"
+    return f"expected files ending in {' '.join(SUFFIXES)}"
 
 
 def _is_recording(file: Path) -> bool:
@@ -103,7 +119,7 @@ def _refuse_unreadable(path: Path) -> None:
     if not path.exists():
         raise RecordingError("there is no such file; check the path")
     if path.suffix.lower() not in SUFFIXES:
-        raise RecordingError(f"unknown suffix '{path.suffix}'; expected one of {' '.join(SUFFIXES)}")
+        raise RecordingError(f"unknown suffix '{path.suffix}'; expected one of {' '.join(SUFFIXES)}; save it as .csv")
     if not path.is_file():  # a pipe or a device could keep the reader waiting for ever
         raise RecordingError("it is not a regular file; store the recording in one")
     with path.open("rb") as file:

@@ -20,6 +20,7 @@ from rondo.data.signal import refuse_lacking, shortened
 from rondo.data.signal import regularise as regularise
 from rondo.errors import RecordingError, SettingError
 
+_MANY_CHANNELS = 50  # fewer may well exceed the frames of a short example
 _BLOCK = 1 << 13  # frames per block where a temporary as large as the recording would hurt
 
 Vector = NDArray[np.float64]  # one number per channel
@@ -42,6 +43,7 @@ class Preprocessor:
         channels = _chosen_channels(recordings[0], config)
         n_channels = len(channels)
         recordings = [_fitting(recording, channels, config) for recording in recordings]
+        _refuse_transposed(recordings, channels)
         if config.pca_components > n_channels:
             raise SettingError(
                 f"preprocess.pca_components = {config.pca_components}, but there are only {n_channels} channels; "
@@ -84,6 +86,16 @@ class Preprocessor:
             block = slice(start, start + _BLOCK)
             values[block] = (signal.values[block] - mean) * factor
         return replace(signal, values=values, notes=signal.notes + notes)
+
+
+def _refuse_transposed(recordings: Sequence[Recording], channels: Sequence[str]) -> None:
+    """An array of (channels, frames) would be computed on for ever, and mean nothing."""
+    longest = max(recordings, key=lambda recording: recording.n_frames)
+    if len(channels) > max(_MANY_CHANNELS, longest.n_frames):
+        raise RecordingError(
+            f"recording '{longest.id}' has {longest.n_frames} frames x {len(channels)} channels; rows are frames and "
+            "columns are channels: transpose it, or choose channels (preprocess.channels)"
+        )
 
 
 def _chosen_channels(recording: Recording, config: PreprocessConfig) -> tuple[str, ...]:

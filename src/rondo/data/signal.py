@@ -100,7 +100,8 @@ def refuse_lacking(recording: Recording, channels: Sequence[str]) -> None:
     if lacking:
         raise RecordingError(
             f"recording '{recording.id}' lacks the channel(s) {shortened(lacking)}; "
-            f"expected {shortened(channels)}, it has {shortened(recording.channels)}"
+            f"expected {shortened(channels)}, it has {shortened(recording.channels)}; "
+            "leave this recording out, or give its columns the same names"
         )
 
 

@@ -190,7 +190,7 @@ summary.json holds all.</p>
 <thead><tr>{% if own %}<th class="word">Recording</th>{% endif %}
 <th class="word">Id</th>{% if has_evidence %}<th class="word">Recurs?</th>{% endif %}<th>Occurrences</th>
 <th>Share of time</th><th>Mean duration</th><th>Median (10–90 %)</th>
-{% set told = entries[level] | map(attribute="composition" if level == "motif" else "taken_for") | select | first %}
+{% set told = entries[level] | map(attribute="composition" if level == "motif" else "taken_for") | select | list %}
 {% if told %}<th class="word">{{ "Composition" if level == "motif" else "Often taken for" }}</th>
 {% endif %}{% if has_signal %}<th class="word">Looks like</th>
 {% endif %}<th class="word">Exemplars (score)</th></tr></thead>

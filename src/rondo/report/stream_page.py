@@ -161,7 +161,9 @@ def _notes(labels: pl.DataFrame, rate: float | None) -> list[dict[str, Any]]:
     first = labels.select("start_frame", "start_s").drop_nulls().head(1).rows()
     if rate is None or not first or abs(first[0][1] - first[0][0] / rate) < 1 / rate:
         return []
-    words = f"Times are counted from the beginning of the stream, where the clock of the data says {first[0][1]:.10g} s."
+    words = (
+        f"Times are counted from the beginning of the stream, where the clock of the data says {first[0][1]:.10g} s."
+    )
     return [{"text": words, "recordings": [], "in_all": True}]
 
 

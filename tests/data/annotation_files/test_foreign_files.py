@@ -147,12 +147,8 @@ def test_boris_tables(tmp_path: Path) -> None:
 def test_boris_project(tmp_path: Path) -> None:
     """Modifiers tell two states of one behaviour apart; events may be stored in any order."""
     kinds = {"0": {"code": "walk", "type": "State event", "category": ""}, "1": {"code": "hop", "type": "Point event"}}
-    events = [
-        [2.0, "", "walk", "slow", ""],
-        [0.5, "", "walk", "", ""],
-        [1, "", "hop", "", ""],
-        [1.0, "", "walk", "", ""],
-    ]
+    events = [[2.0, "", "walk", "slow", ""], [1.0, "", "walk", "", ""], [1, "", "hop", "", ""]]
+    events += [[0.5, "", "walk", "", ""]]
     project = {"behaviors_conf": kinds, "observations": {"day1": {"events": [*events, [3.0, "", "walk", "slow", ""]]}}}
     with pytest.warns(RondoWarning, match="1 point events left out"):
         found = spans_of(saved(tmp_path, "a.boris", project))
@@ -224,5 +220,9 @@ def test_a_folder_of_truths_takes_only_what_the_labels_need(tmp_path: Path) -> N
     saved(tmp_path / "truth", "meta.json", "{}")
     pairs = read_label_pairs(tmp_path / "truth", tmp_path / "labels", None, lambda _: TEN)
     assert pairs["day1"][0].tolist() == [0, 0, 1, 1]
+    np.save(tmp_path / "labels" / "day2.npy", [0, 0, 1, 1])
+    lone = tmp_path / "truth" / "day1.txt"  # it names no recording, so it cannot be the truth of two
+    assert "nothing there about recording 'day1'" in refused(lambda: read_label_pairs(lone, tmp_path / "labels"), lone)
+    (tmp_path / "labels" / "day2.npy").unlink()
     np.save(tmp_path / "truth" / "day1.npy", [7, 7, 7, 7])  # one label per frame comes first
     assert read_label_pairs(tmp_path / "truth", tmp_path / "labels")["day1"][0].tolist() == [7] * 4

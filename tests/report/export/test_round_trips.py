@@ -55,6 +55,18 @@ def test_frame_by_frame(tmp_path: Path, format: str, made: Made) -> None:
     assert_round_trip(tmp_path, format, made)
 
 
+@pytest.mark.parametrize("format", ["eaf", "boris"])
+def test_milliseconds_are_the_nearest(tmp_path: Path, format: str) -> None:
+    assert_round_trip(tmp_path, format, Made([0, 1] * 250, [-1] * 500, 990.0))
+
+
+def test_seconds_count_from_the_first_frame(tmp_path: Path) -> None:
+    """Also where it is OTHER and a gap follows it, so that no segment tells when it was."""
+    run = write_made_run(tmp_path / "run", {"day1": with_gap(PLAIN, 1, 2.0, 1.7e9)})
+    (path,) = export_run(run, "audacity", tmp_path / "x.txt", "unit")
+    assert path.read_text(encoding="utf-8").startswith("2.020000\t2.060000\tu0\n")
+
+
 @pytest.mark.parametrize("format", FORMATS)
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())

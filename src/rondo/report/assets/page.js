@@ -17,7 +17,7 @@ class Page {
     places.forEach((place, i) => {
       const timeline = new Timeline(place, data[i], this)
       this.timelines.push(timeline)
-      const kept = JSON.parse(sessionStorage.getItem(`view ${data[i].id}`) ?? "null")
+      const kept = JSON.parse(sessionStorage.getItem(`${location.pathname} view ${data[i].id}`) ?? "null")
       if (kept) timeline.show(kept.start, kept.whole ? data[i].n_frames : kept.end)
       this.zoomButtons(place, timeline)
     })
@@ -32,7 +32,7 @@ class Page {
     this.drawer.querySelector(".close").addEventListener("click", () => this.choose(null))
     document.addEventListener("keydown", (event) => { if (event.key === "Escape") this.choose(null) })
     window.addEventListener("beforeprint", () => this.timelines.forEach((it) => it.draw()))
-    const chosen = sessionStorage.getItem("chosen")
+    const chosen = sessionStorage.getItem(`${location.pathname} chosen`)
     if (chosen && this.entries[chosen]) this.choose(chosen)
   }
 
@@ -84,13 +84,14 @@ class Page {
     const hidden = entry && origin ? origin.timeline.canvas.getBoundingClientRect().bottom
       - this.drawer.getBoundingClientRect().top : 0
     if (hidden > 0) window.scrollBy(0, hidden) // the drawer must not cover what was pressed
-    sessionStorage.setItem("chosen", this.chosen ?? "")
+    sessionStorage.setItem(`${location.pathname} chosen`, this.chosen ?? "")
     for (const timeline of this.timelines) timeline.later()
   }
 
   keep(timeline) {
     const {start, end} = timeline.view
-    sessionStorage.setItem(`view ${timeline.data.id}`, JSON.stringify({start, end, whole: end >= timeline.nFrames}))
+    const kept = {start, end, whole: end >= timeline.nFrames}
+    sessionStorage.setItem(`${location.pathname} view ${timeline.data.id}`, JSON.stringify(kept))
   }
 
   tip(words, x = 0, y = 0) {
