@@ -76,7 +76,8 @@ FILES: dict[str, tuple[str, Maker | None, str]] = {
     "unsorted clock": ("x.csv", timed([0, 2, 1, 3]), "sort"),
     "repeated clock": ("x.csv", timed([0, 1, 1, 2]), "duplicates"),
     "clock with a hole": ("x.csv", text("time,a\n1,1\n,2\n3,3\n"), "timestamp"),
-    "unknown suffix": ("x.xlsx", raw(NOISE), ".xlsx"),
+    "unknown suffix": ("x.xlsx", raw(NOISE), "save it as .csv"),
+    "frames in columns": ("x.npy", lambda path: np.save(path, waves().T[:, :400]), "2 frames x 400 channels"),
     "no suffix": ("x", raw(NOISE), "suffix"),
     "empty folder": ("x", Path.mkdir, "no recordings"),
     "folder of a suffix": ("x.csv", Path.mkdir, "no recordings"),
@@ -97,7 +98,7 @@ SETTINGS: dict[str, tuple[list[str], str]] = {
     "step in seconds without a rate": (["--window", "50", "--step", "1s"], "--rate"),
     "rate 0": (["--rate", "0"], "rate"),
     "rate nan": (["--rate", "nan"], "rate"),
-    "rate of words": (["--rate", "fast"], "--rate"),
+    "rate of words": (["--rate", "fast"], "'fast' is not a number; give the frames per second"),
     "unknown method": (["--method", "autoplate"], "clock"),
     "unknown setting": (["--set", "unitz.dimension=3"], "did you mean"),
     "misspelt setting": (["--set", "units.dimention=3"], "units.dimension"),
@@ -144,8 +145,12 @@ SETTINGS: dict[str, tuple[list[str], str]] = {
 
 COMMANDS: dict[str, tuple[list[str], str]] = {
     "unknown command": (["discovr", "good.csv"], "discovr"),
+    "no command": (["good.csv"], "did you mean `rondo discover good.csv --out run`?"),
+    "nearly the name of a file": (["discover", "god.csv", "--out", "out"], "did you mean 'good.csv'?"),
+    "a folder of folders": (["discover", "deep", "--out", "out"], "folders inside it do: name them, as deep/inner"),
+    "a folder of all sorts": (["discover", "sorts", "--out", "out"], "name the files to read and not the folder"),
     "no recording": (["discover", "--out", "out"], "RECORDING"),
-    "no folder to write": (["discover", "good.csv"], "--out"),
+    "no folder to write": (["discover", "good.csv"], "'--out': Folder to write"),
     "two recordings of one name": (["discover", "good.csv", "more/good.csv", "--out", "out"], "good"),
     "the same recording twice": (["discover", "good.csv", "./good.csv", "--out", "out"], "good"),
     "recordings of different channels": (["discover", "wide.csv", "good.csv", "--out", "out"], "'c'"),
@@ -217,6 +222,10 @@ def stage(here: Path) -> Path:
     write_csv(here / "more" / GOOD, waves())
     (here / "copies" / "MoCap" / "damaged.npz").write_bytes(NOISE)
     (here / "run" / "summary.json").write_text("{}")
+    (here / "deep" / "inner").mkdir(parents=True)
+    write_csv(here / "deep" / "inner" / GOOD, waves())
+    (here / "sorts").mkdir()
+    (here / "sorts" / "readme.txt").write_text("what\nthis is\n")
     (here / "dangling").symlink_to("nowhere")
     (here / "circle").symlink_to("circle")
     return here

@@ -90,6 +90,13 @@ def test_what_follows_two_dashes_is_no_option() -> None:
     assert global_first(["a", "--verbose", "b"]) == ["--verbose", "a", "b"]
 
 
+def test_a_rate_may_carry_its_unit_and_a_short_recording_is_told(rondo: Command, here: Path) -> None:
+    write_csv(here / "x.csv", waves(60))
+    outcome = rondo("discover", "x.csv", "--rate", "50Hz", "--out", "out", "--set", "evidence.surrogates=0", "--quiet")
+    assert outcome.code == 0
+    assert outcome.err.startswith("note: x: with 60 frames a window is only 3 frames long")
+
+
 # ---------------------------------------------------------------- completion
 
 

@@ -27,6 +27,7 @@ SEGMENTS = {
     "end_s": pl.Float64,
     "score": pl.Float64,
     "units": pl.String,
+    "name": pl.String,
 }
 SUMMARY_KEYS = {
     "schema", "rondo_version", "method", "seed", "window_length_frames", "step_frames",

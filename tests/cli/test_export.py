@@ -44,6 +44,8 @@ def test_a_tier_is_named_and_a_rate_given(rondo: Command, here: Path) -> None:
         assert outcome.err.startswith("error: ") and outcome.err.count("\n") == 1 and said in outcome.err
     scored = rondo("evaluate", "both.eaf", "labels.npy", "--key", "unit", "--rate", "20", "--json")
     assert json.loads(scored.out)["ari"] == 100.0
+    whole = rondo("evaluate", "both.eaf", "run", "--key", "unit")
+    assert whole.code == 2 and f"did you mean '{Path('run') / 'labels'}'?" in whole.err
     slow = rondo("evaluate", "both.eaf", "labels.npy", "--key", "unit", "--rate", "10", "--json")
     assert json.loads(slow.out)["ari"] < 100.0
 

@@ -76,6 +76,12 @@ def test_only_analog_signals_names_and_what_is_left_out(tmp_path: Path) -> None:
     refusal(lambda: Recording.from_file(empty), naming=empty)
 
 
+def test_more_markers_than_one_list_of_labels_can_hold(tmp_path: Path) -> None:
+    markers = tuple(f"M{number}" for number in range(300))
+    recording = Recording.from_file(save_c3d(tmp_path / "a.c3d", markers))
+    assert recording.channels == tuple(f"{marker}.{axis}" for marker in markers for axis in "xyz")
+
+
 def test_files_that_are_damaged(tmp_path: Path) -> None:
     whole = save_c3d(tmp_path / "a.c3d", ("A",)).read_bytes()
     for content in (b"\x02\x50", whole[:300], whole[:600], b"no c3d at all"):

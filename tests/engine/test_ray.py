@@ -79,7 +79,7 @@ class TestOnRay:
             list(OnRay().run(lambda task: task, [0]))
 
     def test_time_and_memory_are_measured_there(self) -> None:
-        done = {one.index: one for one in OnRay().run(works.holds, [1, 300, 1])}
+        done = {one.index: one for one in OnRay().run(works.holds, [1, 700, 1])}
         assert done[1].peak_mb > done[0].peak_mb + 200 and done[1].peak_mb > done[2].peak_mb + 200
         assert done[1].seconds > 0 and done[1].cpu_seconds > 0
 
@@ -89,6 +89,24 @@ class TestOnRay:
         pid = int(said_by(tmp_path / "here"))
         run.close()  # type: ignore[attr-defined]
         assert gone_within([pid], 10)
+
+    def test_what_a_signal_raises_comes_through(self, tmp_path: Path) -> None:
+        class StoppedError(BaseException):
+            """As the command line raises it."""
+
+        def stop(*_: object) -> None:
+            raise StoppedError
+
+        before = signal.signal(signal.SIGALRM, stop)
+        try:
+            began = time.monotonic()
+            signal.setitimer(signal.ITIMER_REAL, 2.0)
+            with pytest.raises(StoppedError):
+                list(OnRay().run(works.sleeps, [works.Note(tmp_path, "here")]))
+            assert time.monotonic() - began < 30  # the task would take 60 s
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
 
     def test_progress_counts_what_has_ended(self) -> None:
         told: list[tuple[str, int, int]] = []

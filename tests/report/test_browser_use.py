@@ -212,6 +212,7 @@ def test_pointing_tells_ids_times_and_scores(opened: Any, steps: Path) -> None:
     page.evaluate("rondoPage.timelines[0].show(0, 2000)")
     page.settle()
     page.page.mouse.move(*page.point(375, 1))
+    assert page.page.locator("#tooltip").is_visible()
     words = page.page.locator("#tooltip").inner_text()
     assert [part in words for part in ("m1", "frame 250 to frame 500", "score 0.500", "u0 u1")] == [True] * 4
 

@@ -168,7 +168,7 @@ def _say_cost(settings: RondoConfig, recordings: list[Recording], per_recording:
     sizes = [recording.n_frames for recording in recordings]
     length, step = expected_window_and_step(settings.windows, recordings)
     cost = cost_of_fit(settings, sizes, recordings[0].n_channels, length, step, per_recording=per_recording)
-    if cost.seconds is None or cost.seconds > WORTH_SAYING_S:
+    if cost.seconds is not None and cost.seconds > WORTH_SAYING_S:
         print(f"note: this will take {cost.sentence()}", file=sys.stderr)
     else:
         detail(f"this will take {cost.sentence()}")

@@ -139,9 +139,9 @@ def run(arguments: list[str] | None = None) -> NoReturn:
 
 def _next_step(error: Any, given: list[str]) -> str:
     """What a missing option is for; or the command that was forgotten before a file."""
-    param = getattr(error, "param", None)
-    if "Missing" in error.format_message() and getattr(param, "help", None):
-        return f": {param.help.rstrip('.')}"
+    purpose = getattr(getattr(error, "param", None), "help", None)
+    if "Missing" in error.format_message() and purpose:
+        return f": {purpose.rstrip('.')}"
     first = next((one for one in given if not one.startswith("-")), "")
     if error.format_message().startswith("No such command") and os.path.exists(first):  # noqa: PTH110  # any text
         return f"; did you mean `rondo discover {first} --out run`?"

@@ -123,8 +123,13 @@ def read_annotated(
     that tells recordings apart may be the truth of a whole folder. `clock_of` gives the clock of a file of labels.
     """
     truth_path, labels_path = Path(truth_path), Path(labels_path)
+    is_for_all = truth_path.is_file() and labels_path.is_dir() and annotation_files.holds_spans(truth_path)
+    if is_for_all and (labels_path / "labels").is_dir():
+        raise AnnotationError(
+            f"'{labels_path}': a run holds more than labels; did you mean '{labels_path / 'labels'}'?"
+        )
     label_files = _files_of(labels_path)
-    if truth_path.is_file() and labels_path.is_dir() and annotation_files.holds_spans(truth_path):
+    if is_for_all:
         matched = {stem: (truth_path, file) for stem, file in label_files.items()}
     elif truth_path.is_dir() != labels_path.is_dir():
         raise AnnotationError(f"'{truth_path}' and '{labels_path}': give two files or two folders, not one of each")

@@ -26,6 +26,7 @@ from rondo.engine.threads import ONE_THREAD, hold_to_one_thread
 from rondo.errors import MissingExtraError, SettingError
 from rondo.training.progress import Progress, silent
 
+_LOOK_EVERY_S = 0.5
 _STORE_BYTES = 100_000_000  # of results, which are small: Ray would lay claim to a third of the memory
 
 
@@ -60,7 +61,7 @@ class OnRay:
                     progress("tasks", n_done, len(tasks))
                     for index in range(n_done + len(running), min(n_done + at_once, len(tasks))):
                         running[remote.begin(work, index, tasks[index])] = index
-                    (ended,), _ = api.wait(list(running), num_returns=1)
+                    ended = _first_of(api, list(running))
                     yield remote.done(ended, running.pop(ended))
                 progress("tasks", len(tasks), len(tasks))
             finally:
@@ -94,7 +95,8 @@ class _Remote:
     def done(self, reference: Any, index: int) -> Done[Any]:
         """What has ended, or why it gave nothing; how long a worker lived that has died is not known."""
         try:
-            done: Done[Any] = self.api.get(reference)
+            with _signals_heard():
+                done: Done[Any] = self.api.get(reference)
         except self.api.exceptions.WorkerCrashedError:
             why = f"tried {TRIES} times: its worker was killed or crashed; too little memory is the usual reason"
         except Exception as error:  # noqa: BLE001  # of Ray: no memory, a lost node, what cannot be sent
@@ -107,6 +109,26 @@ class _Remote:
 def _attempt_there(work: Callable[[Task], Result], index: int, task: Task) -> Done[Result]:
     hold_to_one_thread()
     return attempt(work, index, task)
+
+
+def _first_of(api: Any, running: list[Any]) -> Any:
+    """One that has ended. Waits are short: what a listener to a signal raises, Ray lets out only when a wait ends."""
+    while True:
+        with _signals_heard():
+            ended, _ = api.wait(running, num_returns=1, timeout=_LOOK_EVERY_S)
+        if ended:
+            return ended[0]
+
+
+@contextmanager
+def _signals_heard() -> Iterator[None]:
+    """What a listener to a signal raises inside Ray comes out as the cause of a SystemError; take it out."""
+    try:
+        yield
+    except SystemError as error:
+        if error.__cause__ is None:
+            raise
+        raise error.__cause__ from None
 
 
 def _knock(address: str) -> None:

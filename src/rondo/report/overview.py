@@ -62,11 +62,11 @@ def signal_overview(values: ArrayLike, channels: Sequence[str], max_codes: int =
 
     NaN frames are left out; a bucket with nothing but NaN in a channel is missing there.
 
-    >>> overview = signal_overview([[1.0], [5.0], [np.nan], [2.0]], ["x"], max_codes=4)
+    >>> overview = signal_overview([[1.0], [5.0], [np.nan], [1.0]], ["x"], max_codes=4)
     >>> overview.bucket_frames, overview.values()[..., 0].ravel().tolist()
-    (1, [1.0, 5.0, nan, 2.0])
+    (1, [1.0, 5.0, nan, 1.0])
     >>> overview.coarsened(2).values().tolist()
-    [[[1.0, 5.0]], [[2.0, 2.0]]]
+    [[[1.0, 5.0]], [[1.0, 1.0]]]
     """
     frames = np.asarray(values, dtype=np.float32)
     known = np.isfinite(frames)

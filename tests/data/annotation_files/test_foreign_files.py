@@ -163,6 +163,23 @@ def test_boris_project(tmp_path: Path) -> None:
         refused(lambda bad=bad: read_tracks(bad), bad)
 
 
+def test_segments_of_a_run(tmp_path: Path) -> None:
+    """By label, or by id in a table that has none; OTHER is no annotation."""
+    rows = "recording,level,id,start_frame,end_frame\nday1,unit,3,0,4\nday1,unit,-1,4,6\nday1,unit,0,6,7\n"
+    assert spans_of(saved(tmp_path, "a.csv", rows)) == {("day1", "unit"): [(0, 4, "3"), (6, 7, "0")]}
+    named = rows.replace("end_frame\n", "end_frame,label\n").replace("4\n", "4,reach\n")
+    named = named.replace("6\n", "6,OTHER\n").replace("7\n", "7,put\n")
+    path = saved(tmp_path, "b.csv", named)
+    assert spans_of(path) == {("day1", "unit"): [(0, 4, "reach"), (6, 7, "put")]}
+    for name, content in (
+        ("c.parquet", "PAR1"),
+        ("d.csv", rows + "day1,unit,x,7,8\n"),
+        ("e.csv", rows + ",unit,1,7,8\n"),
+    ):
+        bad = saved(tmp_path, name, content)
+        refused(lambda bad=bad: read_tracks(bad), bad)
+
+
 def test_one_track_is_chosen_by_recording_and_name() -> None:
     path = Path("x.boris")
     one, two, other = Track((), "unit", "a"), Track((), "motif", "a"), Track((), "unit", "b")

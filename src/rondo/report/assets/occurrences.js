@@ -2,6 +2,7 @@
 "use strict"
 
 const CELL = 150, STRIP = 22, UNITS = 10
+const LEAST_SPAN = 254 / 8 // of the range of a channel: rest should look like rest, not like its noise
 
 function showOccurrences(drawer, entry, page, origin) {
   const facts = drawer.querySelector(".facts")
@@ -82,7 +83,8 @@ function scaleOf(entry, codes, row) {
       highest = Math.max(highest, codes[i])
     }
   }
-  return {lowest, span: Math.max(1, highest - lowest)}
+  const middle = (lowest + highest) / 2, span = Math.max(LEAST_SPAN, highest - lowest)
+  return {lowest: middle - span / 2, span}
 }
 
 function drawCell(canvas, entry, one, codes, scales, timeline) {
