@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rondo import Recording
+from rondo import Recording, Rondo
 from rondo.config import resolve
 from rondo.errors import SettingError
 from rondo.metrics.refits import over_halves, over_seeds, over_windows
@@ -50,3 +50,33 @@ def test_windows_are_fitted_one_after_the_other() -> None:
 def test_one_seed_is_refused() -> None:
     with pytest.raises(SettingError, match="2 or more"):
         over_seeds(RECORDINGS, SETTINGS, 1)
+
+
+def test_every_seed_and_both_halves_are_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted: list[tuple[int, int | str, list[np.ndarray]]] = []
+    real = Rondo.fit
+
+    def fit(self: Rondo, recordings: list[Recording], **_: object) -> Rondo:
+        config = self.resolved_config()
+        fitted.append((config.seed, config.windows.length, [recording.values for recording in recordings]))
+        return real(self, recordings)
+
+    monkeypatch.setattr(Rondo, "fit", fit)
+    settings = resolve(overrides={"seed": 4})  # and a window that Rondo chooses
+    model, _ = over_seeds(RECORDINGS, settings, 3)
+    over_halves(RECORDINGS, model)
+    window = model.window_length_frames_
+    assert [(seed, length) for seed, length, _ in fitted] == [
+        (4, "auto"), (5, window), (6, window), (4, window), (4, window)
+    ]  # fmt: skip
+    for number, recording in enumerate(RECORDINGS):
+        halves = [values[number] for _, _, values in fitted[3:]]
+        np.testing.assert_array_equal(np.concatenate(halves), recording.values)
+        assert [half.shape[0] for half in halves] == [recording.n_frames // 2] * 2
+
+
+def test_one_unit_agrees_with_nothing() -> None:
+    still = [Recording(np.random.default_rng(0).normal(size=(600, 1)))]
+    found = over_windows(still, SETTINGS, [100, 200])
+    assert [one.n_units for one in found] == [1, 1]
+    assert found[1].ari is None
