@@ -69,6 +69,8 @@ def test_stability_over_seeds_and_halves(rondo: Command, here: Path) -> None:
     lines = rondo(*arguments, "--quiet").out.splitlines()
     assert lines[0] == "over 2 seeds:"
     assert any("units are stable" in line for line in lines)
+    assert lines.count("In all of these fits every unit is its own motif.") == 2
+    assert not any(line.startswith("  m0") for line in lines)
     assert lines[-1].startswith("Found again is not proven")
     facts = json.loads(rondo(*arguments, "--json", "--quiet").out)
     assert facts.keys() == {"n_seeds", "window_length_frames", "step_frames", "seeds", "halves"}

@@ -72,18 +72,21 @@ def stability(
     print(_section(f"over {seeds} seeds", by_seed))
     if by_half is not None:
         print("\n" + _section("over the two halves of each recording", by_half))
+        print("What occurs in one half only cannot be found in the other.")
     print(_NO_PROOF)
 
 
 def _section(title: str, levels: Levels) -> str:
     lines = [f"{title}:", f"  {'entry':<6} {'share':>6} {'stability':>9} {'least':>6} {'by chance':>9}"]
-    for letter, level in (("u", levels.units), ("m", levels.motifs)):
+    is_flat = levels.units == levels.motifs
+    for letter, level in (("u", levels.units),) if is_flat else (("u", levels.units), ("m", levels.motifs)):
         lines += [
             f"  {letter + str(entry.id):<6} {entry.share:>6.1%} {entry.stability:>9.2f} {entry.least:>6.2f} "
             f"{entry.by_chance:>9.2f}  {entry.verdict}"
             for entry in level.entries
         ]
-    return "\n".join([*lines, _sentence("unit", levels.units), _sentence("motif", levels.motifs)])
+    motifs = "In all of these fits every unit is its own motif." if is_flat else _sentence("motif", levels.motifs)
+    return "\n".join([*lines, _sentence("unit", levels.units), motifs])
 
 
 def _sentence(noun: str, found: Stability) -> str:
