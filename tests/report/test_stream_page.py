@@ -44,6 +44,22 @@ def test_a_page_is_made_and_says_what_happened(tmp_path: Path) -> None:
     assert "state.json" in render(summarize_stream(tmp_path / "live"), live=True)
 
 
+def test_decisions_that_speak_for_no_frame_change_nothing(tmp_path: Path) -> None:
+    """Of windows beside a boundary, some have given all their frames to the next unit; here one comes first of all."""
+    plain, folder = (write_stream_folder(tmp_path / name / "live") for name in ("plain", "empty"))
+    path = folder / "labels.csv"
+    header, *lines = path.read_text(encoding="utf-8").splitlines()
+    silent = [",".join([start, start, second, second, "9", "9", "0.5", "0.5"]) for start, _, second, *_ in (
+        line.split(",") for line in lines
+    )]  # fmt: skip
+    mixed = [line for pair in zip(silent, lines, strict=True) for line in pair]
+    path.write_text("\n".join([header, *mixed]) + "\n", encoding="utf-8")
+    expected, found = summarize_stream(plain), summarize_stream(folder)
+    assert found.pop("provenance").startswith("40 decisions")
+    assert expected.pop("provenance").startswith("20 decisions")
+    assert found == expected
+
+
 def test_a_line_that_is_half_written_is_not_there_yet(tmp_path: Path) -> None:
     folder = write_stream_folder(tmp_path / "live")
     before = summarize_stream(folder)

@@ -42,7 +42,10 @@ def summarize_stream(run_dir: Path) -> dict[str, Any]:
     from rondo.report.run_folder import EntrySummary, RecordingSummary
     from rondo.report.summarize import lanes_of
 
-    labels = _labels(run_dir / _LABELS)
+    decisions = _labels(run_dir / _LABELS)
+    labels = decisions.filter(
+        decisions["end_frame"] > decisions["start_frame"]
+    )  # next to a cut some speak for no frame
     with warnings.catch_warnings():  # the last line of a stream that is running may be half written
         warnings.simplefilter("ignore", RondoWarning)
         events = read_journal(run_dir / _EVENTS)
@@ -77,7 +80,7 @@ def summarize_stream(run_dir: Path) -> dict[str, Any]:
         "title": "Rondo stream",
         "overview": _sentence(length, entries, events, share_other),
         "findings": [],
-        "provenance": f"{counted(labels.height, 'decision')} and {counted(len(events), 'event')} so far.",
+        "provenance": f"{counted(decisions.height, 'decision')} and {counted(len(events), 'event')} so far.",
         "scores": [],
         "fit": [],
         "notes": _notes(labels, rate),
