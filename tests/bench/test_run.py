@@ -74,6 +74,23 @@ def test_more_of_the_same_is_added(rondo: Command, here: Path, walks: Path) -> N
     assert len(stored(here)) == 9
 
 
+def test_what_another_experiment_has_made_with_the_same_settings_is_not_run_again(
+    rondo: Command, here: Path, walks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = ("--datasets", walks, "--seeds", 1, "--engine", "serial", "--out", "out")
+    assert rondo("bench", "run", "static", "--methods", "rondo", *chosen).code == 0
+    monkeypatch.setattr(bench_work, "labels_of", None)  # so that running anything would fail
+    outcome = rondo("bench", "run", "ablation", "--methods", "rondo", *chosen)
+    assert (outcome.code, outcome.err) == (0, "3 rows: 3 there, 0 to run\n")
+    by_experiment = {(own.key.experiment, own.key.recording): own for own in stored(here)}
+    assert len(by_experiment) == len(stored(here)) == 6
+    for recording in ("ann_1", "ann_2", "bob_1"):
+        static, ablation = by_experiment["static", recording], by_experiment["ablation", recording]
+        assert (static.scores, static.config, static.seconds) == (ablation.scores, ablation.config, ablation.seconds)
+    dry = rondo("bench", "run", "ablation", "--methods", "rondo-without-motifs,rondo", *chosen, "--dry-run")
+    assert "6 rows: 3 there, 3 to run" in dry.out
+
+
 def test_a_method_that_raises_is_kept_and_the_rest_goes_on(
     rondo: Command, here: Path, walks: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from rondo.bench.cost import Costs
 from rondo.bench.plan import Plan, Task
-from rondo.bench.rows import Row, RowStore
-from rondo.bench.work import Outcomes, work
+from rondo.bench.rows import Key, Row, RowStore
+from rondo.bench.work import Outcomes, settings_of, versions_in_use, work
 from rondo.engine.base import Done, Engine
 
 
@@ -40,6 +40,23 @@ class Told:
     n_done: int
     n_total: int
     left_s: float
+
+
+def made_under_other_names(plan: Plan, rows: Sequence[Row]) -> list[Row]:
+    """Rows of the plan that are there as those of another experiment or method with the same settings.
+
+    The published chain is a row of `static`, of `ablation` and, as TS2Vec, of `representation`: it is run once.
+    """
+    good = [row for row in rows if row.is_ok]
+    made = {_without_names(row.key): row for row in good}
+    there = {row.key for row in good}
+    missing = [key for task in plan.tasks for key in task.keys if key not in there]
+    return [replace(made[_without_names(key)], key=key) for key in missing if _without_names(key) in made]
+
+
+def _without_names(key: Key) -> Key:
+    """What decides on the labels; the fingerprint speaks for the protocol and every setting."""
+    return key._replace(experiment="", method="")
 
 
 def pending(plan: Plan, rows: Sequence[Row], retry: bool = False) -> Pending:
@@ -85,6 +102,8 @@ def rows_of(task: Task, done: Done[Outcomes]) -> list[Row]:
                 key,
                 "failed",
                 done.failure or "it gave no result",
+                config=settings_of(task),
+                versions=versions_in_use(),
                 seconds=done.seconds * share,
                 cpu_seconds=done.cpu_seconds * share,
                 peak_mb=done.peak_mb,

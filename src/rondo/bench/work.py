@@ -75,12 +75,22 @@ def work(task: Task) -> Outcomes:
             scores = {**row.scores, **{name: stages["recall"][name] for name in STAGES}, **by_frames}
             row = Outcome(row.recording, scores, row.clock, row.counts)
         rows.append(row)
-    config = config_of(task.method, task.set_name, task.of_set, task.protocol, task.mantis)[0]
+    config = settings_of(task)
     if task.method.preset:
-        config |= {"seed": task.seed, "device": str(resolve_device(task.device))}
+        config |= {"device": str(resolve_device(task.device))}
+    return Outcomes(tuple(rows), config, versions_in_use(), seconds, cpu_seconds, tuple(notes))
+
+
+def settings_of(task: Task) -> dict[str, Any]:
+    """All settings in effect, those of a task that fails too; the device is known where the work runs."""
+    config = config_of(task.method, task.set_name, task.of_set, task.protocol, task.mantis)[0]
+    return config | ({"seed": task.seed} if task.method.preset else {})
+
+
+def versions_in_use() -> dict[str, str]:
+    """Of Python and what Rondo stands on."""
     provenance = provenance_of([])
-    versions = {"python": str(provenance["python"])} | dict(provenance["packages"])
-    return Outcomes(tuple(rows), config, versions, seconds, cpu_seconds, tuple(notes))
+    return {"python": str(provenance["python"])} | dict(provenance["packages"])
 
 
 Extras = dict[str, dict[str, float | None]]

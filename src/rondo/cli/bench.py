@@ -79,7 +79,7 @@ def run(
     """
     from rondo.bench.plan import Choice, plan
     from rondo.bench.rows import FILE, open_rows, read_rows
-    from rondo.bench.run import pending
+    from rondo.bench.run import made_under_other_names, pending
     from rondo.bench.run import run as run_pending
     from rondo.bench.spec import read_data_sets, read_experiment
     from rondo.engine.choose import engine_of
@@ -100,10 +100,12 @@ def run(
         raise SettingError("there is nothing to run; give --data, and --datasets that lie there")
     if dry_run:
         there = read_rows(out) if (out / FILE).is_file() else []
+        there += made_under_other_names(planned, there)
         _say_plan(planned, pending(planned, there, retry), workers or os.cpu_count() or 1)
         return
     runner = engine_of(engine, workers, ray_address, per_gpu)
     with open_rows(out.absolute()) as store:
+        store.add(made_under_other_names(planned, store.rows))
         left = pending(planned, store.rows, retry)
         print(_state(left, retry), file=sys.stderr)
         n_failed = run_pending(left, store, runner, _teller())
