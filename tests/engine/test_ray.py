@@ -27,6 +27,7 @@ from tests.engine.processes import gone_within, said_by
 has_ray = importlib.util.find_spec("ray") is not None
 needs_ray = [
     pytest.mark.ray,
+    pytest.mark.timeout(180),  # a cluster that has lost a process of its own may wait for ever
     pytest.mark.skipif(not has_ray, reason="Ray is not installed: pip install 'rondo-ts[ray]'"),
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
 ]

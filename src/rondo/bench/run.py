@@ -84,7 +84,8 @@ def run(left: Pending, store: RowStore, engine: Engine, told: Callable[[Told], N
         rows = rows_of(task, done)
         store.add(rows)
         seconds_done += left.seconds[done.index]
-        left_s = (time.monotonic() - began) * (seconds_in_all - seconds_done) / seconds_done
+        # Sums of the same numbers in another order differ by rounding: never less than nothing.
+        left_s = (time.monotonic() - began) * max(0.0, seconds_in_all - seconds_done) / seconds_done
         for row in rows:
             n_done, n_failed = n_done + 1, n_failed + (not row.is_ok)
             told(Told(row, n_done, n_total, left_s))

@@ -19,6 +19,7 @@ from rondo.bench.paper_numbers import published
 from rondo.bench.rows import Row
 from rondo.bench.significance import Comparison, compare
 from rondo.bench.spec import Experiment, SetSpec
+from rondo.data.sources.catalogue import DATA_SETS
 from rondo.errors import InputError, SettingError
 
 Unit = tuple[str, str]  # what averages run over: source participant (transfer), recording
@@ -181,7 +182,7 @@ def _section(
     lines = [_line(method, runs, experiment, of_set, columns) for method, runs in part.runs.items()]
     ranked = _ranked(lines, columns)
     comparisons = compare(_by_recording([part]), reference)
-    title = of_set.paper or part.data_set
+    title = of_set.paper or next((known.title for known in DATA_SETS if known.name == part.data_set), part.data_set)
     return Section(part.data_set, title, len(part.units), tuple(ranked), comparisons, part.notes)
 
 
