@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,20 @@ def test_processes_give_the_same_rows(rondo: Command, here: Path, walks: Path) -
     one, two = ({own.key: own for own in read_rows(here / name)} for name in ("one", "two"))
     assert one.keys() == two.keys() and len(one) == 3
     assert all(one[key].scores == two[key].scores and two[key].peak_mb > 10 for key in one)
+
+
+@pytest.mark.ray
+@pytest.mark.timeout(180)
+@pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'rondo-ts[ray]'")
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_ray_gives_the_same_rows(rondo: Command, here: Path, walks: Path) -> None:
+    chosen = ("--datasets", walks, "--methods", "kmeans,clock", "--seeds", 1)
+    assert rondo("bench", "run", "static", *chosen, "--engine", "serial", "--out", "one").code == 0
+    assert rondo("bench", "run", "static", *chosen, "--engine", "ray", "--workers", 2, "--out", "two").code == 0
+    one, two = ({own.key: own for own in read_rows(here / name)} for name in ("one", "two"))
+    assert one.keys() == two.keys() and len(one) == 6
+    kept = [{key: (own.scores, own.clock, own.counts, own.config) for key, own in rows.items()} for rows in (one, two)]
+    assert kept[0] == kept[1]
 
 
 def test_a_second_run_has_nothing_to_do(rondo: Command, here: Path, walks: Path) -> None:
