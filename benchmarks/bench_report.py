@@ -2,9 +2,10 @@
 
     python benchmarks/bench_report.py [n_frames] [n_channels]
 
-Needs playwright and a chromium on the PATH (`pip install playwright`; nothing else is downloaded). The run folder is
-made of sines and noise, with some 20,000 segments in each of two lanes. A zoom step is timed from the wheel to the end
-of the frame in which it is drawn. Bars: under 15 MB, drawn in 3 s, steps of 50 ms (p95): 20 frames a second.
+Needs playwright (the extra `test`) and a chromium on the PATH; nothing is downloaded. The run folder is made of sines
+and noise, with some 20,000 segments in each of two lanes and a score for every frame and level. A zoom step is timed
+from the wheel to the end of the frame in which it is drawn. Bars: under 15 MB, drawn in 3 s, steps of 50 ms (p95): 20
+frames a second.
 """
 
 from __future__ import annotations

@@ -361,7 +361,8 @@ class Rondo:
         if "baseline" in stored.config:
             name = stored.config["baseline"]
             raise ModelError(
-                f"{folder}: a model of the baseline {name}, not of Rondo; only `rondo label` reads with it"
+                f"{folder}: a model of the baseline {name}, not of Rondo: its states cannot be named, merged or "
+                "streamed; only `rondo label` reads with it"
             )
         try:
             model = cls._restore(stored)

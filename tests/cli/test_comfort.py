@@ -128,7 +128,18 @@ def test_completion_offers_every_method_and_encoder() -> None:
 def test_completion_can_be_shown_for_each_shell(rondo: Command, shell: str) -> None:
     outcome = rondo("--show-completion", shell)
     assert outcome.code == 0
-    assert "_RONDO_COMPLETE" in outcome.out
+    assert f"_RONDO_COMPLETE=complete_{shell}" in outcome.out
+
+
+def test_completion_is_installed_for_the_shell_that_is_named(
+    rondo: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    outcome = rondo("--install-completion", "fish")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "complete_fish" in (tmp_path / ".config/fish/completions/rondo.fish").read_text(encoding="utf-8")
+    unknown = rondo("--install-completion", "klingon")
+    assert (unknown.code, "known are bash, zsh, fish" in unknown.err) == (2, True)
 
 
 def test_python_m_rondo() -> None:

@@ -69,7 +69,8 @@ def test_json_is_one_object_with_the_documented_keys(finished: tuple[Path, Outco
 def test_the_folder_holds_what_it_should(finished: tuple[Path, Outcome]) -> None:
     run, _ = finished
     assert {path.name for path in run.iterdir()} == {
-        "labels", "units", "overview", "model", "segments.csv", "segments.parquet", "summary.json", "report.html",
+        "labels", "units", "scores", "overview", "model", "segments.csv", "segments.parquet", "summary.json",
+        "report.html",
     }  # fmt: skip
     for name in ("labels", "units"):
         assert {path.name for path in (run / name).iterdir()} == {"whole.npy", "holed.npy"}
@@ -176,7 +177,10 @@ def test_words_for_people(rondo: Command, here: Path) -> None:
     found, *findings, last = outcome.out.splitlines()
     assert found.endswith("in 1 recording")
     assert last == "report: a/b/out/report.html"
-    assert all(line.startswith("[") for line in outcome.err.splitlines())
+    *progress, note = outcome.err.splitlines()
+    assert all(line.startswith("[") for line in progress)
+    assert note.startswith("note: no column tells the time, so times are counted in rows; give --rate HZ")
+    assert "no column tells" not in rondo("discover", "x.csv", "--out", "timed", "--window", "50", "--rate", "50").err
     summary = json.loads((here / "a/b/out/summary.json").read_text(encoding="utf-8"))
     assert findings == summary["findings"]
 
@@ -211,7 +215,7 @@ def test_irregular_clocks_are_labelled_row_by_row(rondo: Command, here: Path) ->
     outcome = rondo("discover", "x.csv", "--out", "out", "--window", "1s")
     assert outcome.code == 0
     assert "rows interpolated onto" in outcome.err
-    assert "1 jump(s) in time" in outcome.err
+    assert "1 jump in time" in outcome.err
     assert labels_in(here / "out", "x").shape == (3000,)
     table = pl.read_parquet(here / "out" / "segments.parquet").filter(pl.col("level") == "unit")
     assert not ((table["start_frame"] < 2000) & (table["end_frame"] > 2000)).any()

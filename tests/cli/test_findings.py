@@ -18,9 +18,14 @@ def evidence(p: float, *verdicts: Verdict) -> Evidence:
 def test_what_recurs_is_counted() -> None:
     told = recurrence_sentence([evidence(0.05, "recurs", "occurs once", "no more than chance")], 19)
     assert told == (
-        "It recurs more than chance would have it (p = 0.05, 19 surrogates): "
-        "1 of 3 units and 1 of 1 motifs pass on their own."
+        "Together they recur more than chance would have it (p = 0.05, against 19 artificial copies of the signal in "
+        "which nothing recurs); one by one, 1 of 3 units and 1 of 1 motifs do."
     )
+
+
+def test_motifs_that_are_units_are_not_counted_once_more() -> None:
+    told = recurrence_sentence([evidence(0.05, "recurs", "occurs once")], 19, is_flat=True)
+    assert told.endswith("; one by one, 1 of 2 units do.")
 
 
 def test_what_does_not_recur_is_called_no_vocabulary() -> None:

@@ -51,6 +51,24 @@ def test_where_the_window_comes_from_is_said(rondo: Command, here: Path, argumen
     assert says in rondo("suggest", "x.csv", *arguments).out
 
 
+def test_the_curve_is_drawn_on_request(rondo: Command, here: Path) -> None:
+    write_csv(here / "x.csv", waves(4000))
+    outcome = rondo("suggest", "x.csv", "--rate", "50", "--picture", "new/curve.svg")
+    assert outcome.code == 0
+    assert outcome.out.splitlines()[-1] == "picture: new/curve.svg"
+    assert "chosen: 75 frames, 1.5 s" in (here / "new/curve.svg").read_text(encoding="utf-8")
+    again = rondo("suggest", "x.csv", "--rate", "50", "--picture", "new/curve.svg")
+    assert (again.code, "it exists already" in again.err) == (2, True)
+    png = rondo("suggest", "x.csv", "--rate", "50", "--picture", "curve.png")
+    assert (png.code, "give --picture curve.svg" in png.err) == (2, True)
+    assert sorted(path.name for path in here.iterdir()) == ["new", "x.csv"]
+
+
+def test_what_was_done_to_the_data_is_said_before_a_window_is_suggested(rondo: Command, here: Path) -> None:
+    (here / "x.csv").write_text("x,label\n" + "".join(f"{value:.4f},1\n" for value in waves(900)[:, 0]))
+    assert "column 'label' left out" in rondo("suggest", "x.csv", "--rate", "50").err
+
+
 def test_units_of_each_window_on_request(rondo: Command, here: Path) -> None:
     write_csv(here / "x.csv", waves(1500))
     outcome = rondo("suggest", "x.csv", "--fit", "--json")

@@ -296,7 +296,7 @@ def test_a_long_run_is_announced(rondo: Command, here: Path, monkeypatch: pytest
         write_csv(here / f"{name}.csv", waves(seed=ord(name)))
     command = ("discover", "p.csv", "q.csv", *KMEANS, "--out")
     monkeypatch.setattr(window_clusters, "estimated_seconds", lambda n_frames, n_channels, config: n_frames / 50)
-    assert "note:" not in rondo(*command, "short").err  # 2 x 30 s
+    assert "will take" not in rondo(*command, "short").err  # 2 x 30 s
     monkeypatch.setattr(window_clusters, "estimated_seconds", lambda n_frames, n_channels, config: n_frames / 10)
     first, *_ = rondo(*command, "long").err.splitlines()
     assert first == "note: kmeans will take about 5 min on one core"

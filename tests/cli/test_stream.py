@@ -63,6 +63,16 @@ def written(out: Path) -> dict[str, bytes | None]:
 # ------------------------------------------------------------ what it writes
 
 
+def test_a_stream_without_one_whole_window_says_why(rondo: Command, here: Path, model: Path) -> None:
+    slow = waves(300)
+    slow[np.arange(300) % 60 > 0, 1] = np.nan  # a sensor slower than the other
+    write_csv(here / "slow.csv", slow)
+    done = rondo("stream", model, "--source", "slow.csv", "--out", "out")
+    assert done.code == 0
+    assert "note: not one window was whole, so nothing is labelled" in done.err
+    assert "fit the model without it (--label-column NAME)" in done.err
+
+
 @pytest.mark.usefixtures("fake")
 def test_labels_events_arrays_and_summary(rondo: Command, here: Path, rows: Path, model: Path) -> None:
     done = rondo("stream", model, "--source", rows, "--out", "out")

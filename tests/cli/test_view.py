@@ -28,10 +28,15 @@ def test_report_of_a_run_of_a_stream_and_of_two_runs(rondo: Command, here: Path)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("report", "nowhere"), "nowhere/summary.json: cannot be read"),
+        (("report", "nowhere"), "nowhere: no such folder"),
         (("report", "a", "--compare", "nowhere"), "nowhere/summary.json: cannot be read"),
         (("report", "a", "--compare", "short"), "none of its recordings"),
-        (("view", "nowhere"), "nowhere/summary.json: cannot be read"),
+        (("report", "a", "--recordings", "day2"), "did you mean 'day1'?"),
+        (("report", "a", "--channels", "acc_x,acc_w"), "--channels: the run has no 'acc_w'"),
+        (("report", "a", "--truth", "nowhere.eaf"), "nowhere.eaf': no such file"),
+        (("report", "a", "--key", "tier"), "about --truth"),
+        (("view", "nowhere"), "nowhere: no such folder"),
+        (("view", "."), "neither a run nor a stream, or not yet"),
         (("view", "a", "--port", "70000"), "--port"),
     ],
 )

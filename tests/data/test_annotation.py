@@ -82,6 +82,7 @@ def test_npz_reads_y_unless_another_key_is_named(tmp_path: Path) -> None:
         ("whatever\n3\n3\n5\n", None, [3, 3, 5]),
         ("time,label,x\n0,3,9\n1,4,9\n", None, [3, 4]),
         ("label,y\n1,2\n", None, [2]),
+        ("x,Activity ID\n1,7\n2,8\n", None, [7, 8]),
         ("a,b\n1,7\n2,8\n", "b", [7, 8]),
         ("y\n1.0\n2.0\n", None, [1, 2]),
         ("y\n-1\n4", None, [-1, 4]),

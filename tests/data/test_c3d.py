@@ -87,3 +87,16 @@ def test_files_that_are_damaged(tmp_path: Path) -> None:
     for content in (b"\x02\x50", whole[:300], whole[:600], b"no c3d at all"):
         path = write(tmp_path, "b.c3d", content)
         refusal(lambda path=path: Recording.from_file(path), naming=path)
+
+
+def test_a_file_that_would_crash_the_library_is_refused(tmp_path: Path) -> None:
+    """Some bytes of its header and parameters are others; ezc3d then reads beyond its end."""
+    rng = np.random.default_rng(3)
+    whole = save_c3d(tmp_path / "whole.c3d", ("A", "B"), ("Fz",)).read_bytes()
+    for _ in range(14):  # the fourteenth one crashes ezc3d 1.7
+        content = bytearray(whole)
+        for _ in range(6):
+            content[rng.integers(0, 1500)] = rng.integers(0, 256)
+        content[1] = 0x50
+    path = write(tmp_path, "bad.c3d", bytes(content))
+    assert "damaged" in refusal(lambda: Recording.from_file(path), naming=path)

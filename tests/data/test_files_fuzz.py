@@ -152,8 +152,9 @@ def test_what_is_written_comes_back(
         assert recording is None
         return
     assert recording is not None
-    npt.assert_array_equal(recording.values, values)
-    assert recording.channels == tuple(f"channel {i}" for i in range(values.shape[1]))
+    kept = np.flatnonzero(~np.isnan(values).all(axis=0))  # a column without a value is left out
+    npt.assert_array_equal(recording.values, values[:, kept])
+    assert recording.channels == tuple(f"channel {i}" for i in kept)
 
 
 @few
@@ -198,7 +199,9 @@ def test_ragged_rows_are_found_wherever_they_are(tmp_path: Path, rows: list[list
     """Quoted separators and short rows next to long ones, in a column that is left out and beside it."""
     content = ("label,x,label\n" + "".join(",".join(row) + "\n" for row in rows)).encode()
     (tmp_path / "a.csv").write_bytes(content)
-    sound = naive.is_rectangular(content)
+    rows_with_cells = [row for row in rows if len(row) > 1 or any(row)]
+    ends_in_separators = bool(rows_with_cells) and all(len(row) == 4 and row[3] == "" for row in rows_with_cells)
+    sound = naive.is_rectangular(content) or ends_in_separators
     numeric = sound and all("," not in row[1] for row in rows if any(row) or len(row) > 1)
     try:
         recording = read_recording(tmp_path / "a.csv", label_columns=["label"])

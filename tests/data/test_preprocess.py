@@ -123,7 +123,7 @@ def test_constant_channels_become_zero_and_are_noted(statistics: Any, scaling: A
     config = PreprocessConfig(scaling=scaling, statistics=statistics)
     signal = Preprocessor.fit([recording], config).apply(recording)
     assert not signal.values[:, 1].any()
-    assert signal.notes == ("1 constant channel(s) carry no information: 'battery'",)
+    assert signal.notes == ("constant, so of no use: 'battery'",)
     others = Recording(values[:, [0, 2]], channels=("x", "z"))
     alone = Preprocessor.fit([others], config).apply(others)  # and they do not touch the scale of the rest
     npt.assert_allclose(signal.values[:, [0, 2]], alone.values, rtol=1e-6)

@@ -118,6 +118,15 @@ def test_rate_from_timestamps(times: np.ndarray, rate: float) -> None:
     npt.assert_array_equal(recording.times_s, times)
 
 
+def test_a_clock_that_jitters_does_not_speed_up_the_rate() -> None:
+    """As packets of a wireless sensor: rows arrive late, then several at once; the long steps make up for the short."""
+    rng = np.random.default_rng(0)
+    times = np.sort(np.arange(20_000) / 32 + rng.gamma(1.0, 0.02, 20_000))
+    npt.assert_allclose(Recording(np.zeros(20_000), timestamps_s=times).rate, 32, rtol=0.01)
+    gappy = np.concatenate([times[:9000], times[9000:] + 60])
+    npt.assert_allclose(Recording(np.zeros(20_000), timestamps_s=gappy).rate, 32, rtol=0.01)
+
+
 def test_a_given_rate_wins_and_datetimes_are_seconds() -> None:
     moments = np.array(["1970-01-01T00:00:01.5", "1970-01-01T00:00:02"], "datetime64[ns]")
     recording = Recording([1.0, 2.0], timestamps_s=moments)

@@ -186,7 +186,7 @@ def test_irregular_rows_are_interpolated_onto_the_grid(
     signal = raw(recording, max_gap=max_gap)
     jumps = [i for i in range(1, clock.size) if round(clock[i] - clock[i - 1]) - 1 > max_gap]
     edges = [0, *jumps, clock.size]
-    assert any(f"{len(jumps)} jump(s) in time" in note for note in signal.notes) == bool(jumps)
+    assert any(f"{len(jumps)} jump{'s' * (len(jumps) > 1)} in time" in note for note in signal.notes) == bool(jumps)
     assert len(signal.spans) == len(edges) - 1
     if signal.frame_of_row is None:
         npt.assert_array_equal(signal.values, recording.values)
@@ -291,3 +291,20 @@ def test_rows_too_sparse_for_a_grid_are_refused_before_memory_runs_out() -> None
 def test_a_single_row_with_a_timestamp_is_a_signal() -> None:
     signal = raw(Recording([[1.0, 2.0]], timestamps_s=[5.0]))
     assert (signal.n_frames, signal.spans) == (1, ((0, 1),))
+
+
+def test_a_sensor_slower_than_the_others_is_no_gap() -> None:
+    """A heart rate each second beside 100 Hz; where it stops for long, there is a gap after all."""
+    n = 4000
+    heart = np.full(n, np.nan)
+    heart[::100] = 60 + np.arange(40)
+    heart[2000:3000] = np.nan
+    wave = np.sin(np.arange(n) / 9)
+    recording = Recording(np.stack([wave, heart], axis=1), rate=100, channels=("wave", "heart"))
+    signal = regularise(recording, recording.channels, PreprocessConfig())
+    assert signal.spans == ((0, 1901), (3000, 4000))
+    npt.assert_allclose(signal.values[:1901, 1], 60 + np.arange(1901) / 100, rtol=1e-5)
+    assert "channel 'heart' has a value only every 100 rows: interpolated between them" in signal.notes
+    bursts = np.where(np.arange(n) % 500 < 20, wave, np.nan)  # no slow sensor, but one that is mostly off
+    broken = Recording(np.stack([wave, bursts], axis=1), rate=100)
+    assert len(regularise(broken, broken.channels, PreprocessConfig()).spans) == 8

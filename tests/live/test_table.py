@@ -15,6 +15,7 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.live.file_tail import FileTail
 from rondo.live.table import Row, Table, table_of
+from tests.data.test_text_layout import FILES
 from tests.live.feeding import read_to_end
 
 
@@ -49,6 +50,12 @@ def test_columns_without_names_go_by_position() -> None:
     assert "taken by position as 'a', 'b'" in by_position.notes[0]
 
 
+def test_an_index_without_a_name_is_no_channel() -> None:
+    assert table(b",a,b", b"0,1,2").row(b"7,1,2") == Row([1.0, 2.0], None)
+    dated = table(b",a,b", b"1970-01-01 00:00:01,1,2")
+    assert dated.row(b"1970-01-01 00:00:02,1,2") == Row([1.0, 2.0], 2.0)
+
+
 @pytest.mark.parametrize(
     ("header", "message"),
     [
@@ -56,8 +63,7 @@ def test_columns_without_names_go_by_position() -> None:
         (b'{"a": 1}', "it lacks the channel(s) 'b'"),
         (b"1,2,3", "it lacks the channel(s) 'a', 'b'"),
         (b"a,a", "columns 1 and 2 are both named 'a'"),
-        (b"time,t,a,b", "could both be the clock"),
-        (b"a,\xff", "its first line is not UTF-8 text"),
+        (b"a,\xff", "it lacks the channel(s) 'b'; expected 'a', 'b', it has 'a', 'ÿ'"),
         (b'{"a": 1', "not a whole JSON object"),
     ],
 )
@@ -182,3 +188,22 @@ def test_infinite_and_beyond_float32_is_nan_and_counted(tmp_path: Path, cell: st
     live = read_to_end(FileTail(tmp_path / "x.csv", ("a", "b"), follow=False))
     npt.assert_array_equal(live.values, np.array([[1, np.nan], [2, 3]], np.float32))
     assert live.n_unreadable == 1
+
+
+# the others are told from more than two lines
+AS_PEOPLE_HAVE_THEM = sorted(set(FILES) - {"header in a remark", "lines above", "utf-16"})
+
+
+@pytest.mark.parametrize("case", AS_PEOPLE_HAVE_THEM)
+@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
+def test_files_as_people_have_them_are_streamed_as_they_are_stored(tmp_path: Path, case: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(FILES[case][0])
+    stored = Recording.from_file(path)
+    live = read_to_end(FileTail(path, ("x", "y"), follow=False))
+    npt.assert_array_equal(live.values, stored.values)
+    if stored.timestamps_s is None:
+        assert live.times_s is None
+    else:
+        npt.assert_array_equal(live.times_s, stored.timestamps_s)
+    assert len(live.skipped) == (case == "units")

@@ -15,6 +15,7 @@ from rondo.data.labels import OTHER, runs_of
 from rondo.motifs.evidence import EntryEvidence, Evidence, Verdict
 from rondo.report import overview_path, write_overview
 from rondo.report.entries import Words, entry_rows
+from rondo.report.frame_scores import FrameScores, scores_path, write_scores
 
 N_UNITS = 5
 MOTIFS = ((0, 1), (2, 3, 2), (4, 1))
@@ -40,6 +41,7 @@ def write_run_folder(
     unit_length: int = 100,
     with_truth: bool = True,
     with_gap: bool = True,
+    with_scores: bool = True,
 ) -> Path:
     """Write a whole run folder and return it; the same arguments write the same folder."""
     rng = np.random.default_rng(0)
@@ -52,6 +54,8 @@ def write_run_folder(
             values[n_frames // 2 : n_frames // 2 + n_frames // 20] = np.nan
         write_overview(overview_path(folder, recording_id), values, channels)
         tables.append(_segments(recording_id, tracks, rate, rng))
+        if with_scores:
+            write_scores(scores_path(folder, recording_id), _scores(tracks))
         late = {level: np.roll(track, unit_length // 10) for level, track in tracks.items()}
         truths.append(_segments(recording_id, late, rate, rng).drop("start_s", "end_s", "score", "units"))
         recordings.append(
@@ -130,8 +134,18 @@ def _signal(rng: np.random.Generator, units: NDArray[np.int32], n_channels: int)
     channel = np.arange(n_channels)
     pace = 0.05 * (units[:, None] + 2) * (1 + channel % 3)
     strength = 0.2 + np.abs(np.sin(units[:, None] * 1.7 + channel))
-    waves = strength * np.sin(np.cumsum(pace, axis=0)) + 10.0**channel * 0.01
+    waves = strength * np.sin(np.cumsum(pace, axis=0)) + 10.0 ** np.minimum(channel, 12) * 0.01
     return np.asarray(waves + 0.1 * rng.normal(size=waves.shape), dtype=np.float32)
+
+
+def _scores(tracks: dict[str, NDArray[np.int32]]) -> FrameScores:
+    """One score per window of 25 frames, 0 where the label is OTHER; from a generator of their own."""
+    rng, n_frames = np.random.default_rng(1), tracks["unit"].size
+    found = [
+        np.where(track == OTHER, 0, np.repeat(rng.random(-(-n_frames // 25)), 25)[:n_frames])
+        for track in tracks.values()
+    ]
+    return FrameScores(*(np.asarray(scores, dtype=np.float32) for scores in found))
 
 
 def _segments(

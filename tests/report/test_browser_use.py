@@ -1,13 +1,10 @@
-"""The report as people use it, in a real browser: zoom, press, keys, print, and pages that follow a stream.
+"""The report as people use it, in a real browser: zoom, press, point, keys, print.
 
-Needs playwright (`pip install playwright`) and a chromium on the PATH; nothing is downloaded.
+Needs playwright (the extra `test`) and a chromium on the PATH; nothing is downloaded.
 """
 
 from __future__ import annotations
 
-import shutil
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,79 +14,12 @@ import polars as pl
 import pytest
 
 from rondo.report import overview_path, read_overview, write_overview, write_report
-from rondo.report.serve import PageServer
+from rondo.report.frame_scores import FrameScores, scores_path, write_scores
 from tests.report.run_folders import edit_summary, write_run_folder
-from tests.report.stream_folders import add_decisions, write_stream_folder
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on the PATH"),
-]
+pytestmark = pytest.mark.browser
 
 N_FRAMES, STEP = 20_000, 250
-LEFT, ROW, LANE, BREAK = 128, 40, 34, 12  # px, as in assets/timeline.js
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield launched
-        launched.close()
-
-
-class Opened:
-    """A page, and everything it said or asked for meanwhile."""
-
-    def __init__(self, browser: Any, address: str) -> None:
-        self.page = browser.new_page(viewport={"width": 1300, "height": 1000})
-        self.trouble: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("console", self._heard)
-        self.page.on("pageerror", lambda error: self.trouble.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(address)
-        self.page.wait_for_function("window.rondoUnpacked")
-
-    def _heard(self, message: Any) -> None:
-        if not message.text.startswith("Canvas2D: Multiple readback"):  # of these tests, which look at pixels
-            self.trouble.append(message.text)
-
-    def evaluate(self, script: str, argument: object = None) -> Any:
-        return self.page.evaluate(script, argument)
-
-    def settle(self) -> None:
-        self.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
-
-    def point(self, frame: float, lane: int) -> tuple[float, float]:
-        """Where a frame of a lane is on the screen."""
-        return tuple(
-            self.evaluate(
-                """([frame, lane]) => {
-                  const it = rondoPage.timelines[0]
-                  it.canvas.scrollIntoView({block: "start"})
-                  const box = it.canvas.getBoundingClientRect()
-                  return [box.left + it.xOf(frame), box.top + it.lanesTop + 34 * (lane + 0.5)]
-                }""",
-                [frame, lane],
-            )
-        )
-
-
-@pytest.fixture
-def opened(browser: Any) -> Iterator[Any]:
-    pages: list[Opened] = []
-
-    def open_page(address: str) -> Opened:
-        pages.append(Opened(browser, address))
-        return pages[-1]
-
-    yield open_page
-    for it in pages:
-        it.page.close()
-        assert not it.trouble
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +37,8 @@ def steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
     values = np.stack([np.repeat(ids, STEP), np.random.default_rng(0).normal(size=N_FRAMES)], axis=1)
     values[3000:3010, 1] = np.nan
     write_overview(overview_path(folder, "day1"), values, ("step", "noise"))
+    track = np.repeat(0.25 + 0.5 * ids, STEP).astype(np.float32)
+    write_scores(scores_path(folder, "day1"), FrameScores(track, 1 - track))
     entries = {
         "n_occurrences": 40, "share": 0.5, "mean_duration_frames": 250.0, "mean_duration_s": None,
         "p10_duration_frames": 250.0, "p10_duration_s": None, "median_duration_frames": 250.0,
@@ -132,35 +64,35 @@ def test_the_page_builds_every_level_that_the_run_folder_could_have_told(opened:
 CHANGES = """() => {
   const it = rondoPage.timelines[0], pen = it.canvas.getContext("2d"), width = it.canvas.width
   const row = (y) => pen.getImageData(0, Math.round(y), width, 1).data
-  const lane = row(it.lanesTop + 34 * 0.5 - 9), low = row(37 - 1), found = {lane: [], signal: []}
+  const lane = row(it.lanesTop + 34 * 0.5 - 9), low = row(37 - 1), found = {lane: [], signal: [], score: []}
+  const half = row(it.scoresTop + 30 / 2)
   const isBlue = (d, x) => d[4 * x + 2] > 150 && d[4 * x] < 60
   const isInk = (d, x) => d[4 * x] < 120
   for (let x = 130; x < width - 110; x++) {
     if (isBlue(lane, x) !== isBlue(lane, x - 1)) found.lane.push(it.frameAt(x))
     if (isInk(low, x) !== isInk(low, x - 1)) found.signal.push(it.frameAt(x))
+    if (isInk(half, x) !== isInk(half, x - 1)) found.score.push(it.frameAt(x))
   }
   return {...found, perPixel: it.framesPerPixel}
 }"""
 
 
-@pytest.mark.parametrize("view", [(0, N_FRAMES), (5000, 8000), (6100, 6600), (9990, 10_040)])
-def test_signal_and_lanes_change_at_the_same_frame_at_every_zoom(
-    opened: Any, steps: Path, view: tuple[int, int]
-) -> None:
+def test_signal_lanes_and_scores_change_at_the_same_frame_at_every_zoom(opened: Any, steps: Path) -> None:
     page = opened(steps.as_uri())
-    page.evaluate("([from, to]) => rondoPage.timelines[0].show(from, to)", list(view))
-    page.settle()
-    found = page.evaluate(CHANGES)
-    expected = np.arange(STEP, N_FRAMES, STEP)
-    margin = 4 * found["perPixel"]
-    expected = expected[(expected > view[0] + margin) & (expected < view[1] - margin)]
-    room = 2 * found["perPixel"] + 1  # the edge between two segments is a pixel wide; a line crosses within a frame
-    assert expected.size
-    for kind in ("lane", "signal"):
-        places = np.array(found[kind])
-        for frame in expected:
-            assert np.abs(places - frame).min() <= room, (kind, frame)
-        assert all(np.abs(np.arange(0, N_FRAMES + 1, STEP) - place).min() <= room for place in places), kind
+    for view in ((0, N_FRAMES), (5000, 8000), (6100, 6600), (9990, 10_040)):
+        page.evaluate("([from, to]) => rondoPage.timelines[0].show(from, to)", list(view))
+        page.settle()
+        found = page.evaluate(CHANGES)
+        expected = np.arange(STEP, N_FRAMES, STEP)
+        margin = 4 * found["perPixel"]
+        expected = expected[(expected > view[0] + margin) & (expected < view[1] - margin)]
+        room = 2 * found["perPixel"] + 1  # the edge between two segments is a pixel wide; a line crosses within a frame
+        assert expected.size
+        for kind in ("lane", "signal", "score"):
+            places = np.array(found[kind])
+            for frame in expected:
+                assert np.abs(places - frame).min() <= room, (view, kind, frame)
+            assert all(np.abs(np.arange(0, N_FRAMES + 1, STEP) - place).min() <= room for place in places), (view, kind)
 
 
 def test_the_wheel_zooms_around_the_pointer_and_dragging_moves(opened: Any, steps: Path) -> None:
@@ -217,6 +149,21 @@ def test_pointing_tells_ids_times_and_scores(opened: Any, steps: Path) -> None:
     assert [part in words for part in ("m1", "frame 250 to frame 500", "score 0.500", "u0 u1")] == [True] * 4
 
 
+def test_pointing_at_a_score_tells_how_near_the_window_is_to_its_unit(opened: Any, steps: Path) -> None:
+    page = opened(steps.as_uri())
+    page.evaluate("rondoPage.timelines[0].show(0, 2000)")
+    page.settle()
+    x, y = page.point(375, 1)
+    page.page.mouse.move(x, y + 32)  # the row below the lanes
+    words = page.page.locator("#tooltip").inner_text().splitlines()
+    assert words[0] == "unit score 0.75" and words[1] in ("frame 374", "frame 375")
+    assert words[2] == "at 0.29 of the way from the middle of its unit to its edge"
+    page.page.mouse.move(x, y + 32 + 30)
+    assert page.page.locator("#tooltip").inner_text().splitlines()[0] == "motif score 0.25"
+    page.page.mouse.move(x, y + 32 + 60)
+    assert page.page.locator("#tooltip").is_hidden()  # the axis
+
+
 def test_everything_can_be_done_with_keys(opened: Any, steps: Path) -> None:
     page = opened(steps.as_uri())
     page.page.locator(".timeline canvas").focus()
@@ -246,19 +193,3 @@ def test_a_page_asks_nobody_for_anything_and_prints(opened: Any, steps: Path) ->
     assert page.page.locator(".timeline canvas").is_visible()
     assert page.page.pdf(format="A4").startswith(b"%PDF")
     assert page.requests == [steps.as_uri()]
-
-
-def test_a_served_page_follows_the_stream_and_keeps_its_place(opened: Any, tmp_path: Path) -> None:
-    folder = write_stream_folder(tmp_path / "live")
-    with PageServer(folder) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        page = opened(server.address)
-        assert "2 events so far" in page.page.locator("header").inner_text()
-        page.evaluate("rondoPage.timelines[0].show(100, 300)")
-        page.page.wait_for_function("document.getElementById('live').textContent.startsWith('Live')")
-        n_frames = page.evaluate("rondoPage.timelines[0].nFrames")
-        add_decisions(folder, 5)
-        page.page.wait_for_function("(n) => window.rondoDrawn && rondoPage.timelines[0].nFrames > n", arg=n_frames)
-        assert page.evaluate("rondoPage.timelines[0].view") == {"start": 100, "end": 300}
-        assert all(url.startswith(server.address) for url in page.requests)
-        server.shutdown()

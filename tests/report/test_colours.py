@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 
 import numpy as np
+import pytest
 
-from rondo.report.colours import OTHER_COLOUR, PALETTE, colour_of, ink_on
+from rondo.report.colours import LOOKS, OTHER_COLOUR, OTHER_LOOK, Look, ink_on, look_of
 
 # Machado, Oliveira & Fernandes (2009), severity 1.0, applied to linear RGB
 DEUTERANOPIA = np.array(
@@ -32,27 +34,43 @@ def lab(linear: np.ndarray) -> np.ndarray:
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
-def test_every_colour_is_a_plain_hex_colour_of_its_own() -> None:
-    assert all(re.fullmatch("#[0-9a-f]{6}", colour) for colour in PALETTE)
-    assert len({*PALETTE, OTHER_COLOUR}) == len(PALETTE) + 1
+SIGHTS = {"normal": np.eye(3), "deuteranopia": DEUTERANOPIA, "protanopia": PROTANOPIA, "tritanopia": TRITANOPIA}
 
 
-def test_the_first_eight_differ_also_for_the_colour_blind() -> None:
+def nearest(looks: Sequence[Look], sight: str) -> float:
+    """The least CIE76 distance between two of them, as someone with that sight sees them."""
+    seen = [lab(SIGHTS[sight] @ linear_rgb(look.colour)) for look in looks]
+    return float(min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)))
+
+
+def test_every_look_is_a_plain_hex_colour_and_a_pattern_of_its_own() -> None:
+    assert all(re.fullmatch("#[0-9a-f]{6}", look.colour) for look in LOOKS)
+    assert len({*LOOKS, OTHER_LOOK}) == len(LOOKS) + 1 == 33
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_the_first_eight_differ_also_for_the_colour_blind(sight: str) -> None:
     """CIE76 distances above 15 are told apart at a glance."""
-    for sight in (np.eye(3), DEUTERANOPIA, PROTANOPIA, TRITANOPIA):
-        seen = [lab(sight @ linear_rgb(colour)) for colour in PALETTE[:8]]
-        assert min(np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)) > 15
+    assert nearest(LOOKS[:8], sight) > 15
+
+
+@pytest.mark.parametrize("sight", SIGHTS)
+def test_all_looks_differ_in_pattern_or_else_in_colour(sight: str) -> None:
+    for pattern in ("plain", "stripes", "dots", "bars"):
+        alike = [look for look in LOOKS if look.pattern == pattern]
+        assert len(alike) == 8
+        assert nearest(alike, sight) > 11
 
 
 def test_names_are_readable_on_every_colour() -> None:
     """WCAG 2 asks for a contrast of 4.5 : 1."""
-    for colour in (*PALETTE, OTHER_COLOUR):
+    for colour in (*(look.colour for look in LOOKS), OTHER_COLOUR):
         dark, light = sorted(float(np.dot([0.2126, 0.7152, 0.0722], linear_rgb(c))) for c in (colour, ink_on(colour)))
         assert (light + 0.05) / (dark + 0.05) >= 4.5
 
 
-def test_same_id_same_colour_and_other_levels_look_different() -> None:
+def test_same_id_same_look_and_other_levels_look_different() -> None:
     kinds = ("unit", "motif", "true unit", "true motif")
-    assert colour_of("unit", 3) == colour_of("unit", 3)
-    assert all(len({colour_of(kind, i) for kind in kinds}) == 4 for i in range(100))
-    assert {colour_of(kind, -1) for kind in kinds} == {OTHER_COLOUR}
+    assert look_of("unit", 3) == look_of("unit", 3)
+    assert all(len({look_of(kind, i) for kind in kinds}) == 4 for i in range(100))
+    assert {look_of(kind, -1) for kind in kinds} == {OTHER_LOOK}

@@ -80,9 +80,35 @@ def test_occurrences_are_those_of_the_segments_and_their_signal() -> None:
             assert (track[one["start_frame"] : one["end_frame"]] == id).all()
             assert one["columns"] == min(MAX_COLUMNS, length)
             low, high = codes[one["offset"] : one["offset"] + 2 * one["columns"]].reshape(2, -1)
-            own = overview.codes[one["start_frame"] : one["end_frame"], 0, 0] >> 8
-            assert (low[0], high[-1]) == (own[0], own[-1])
+            lowest, highest = starts[0], starts[-1] + length - 1  # of a ramp: what all of them together span
+            ends = np.array([one["start_frame"], one["end_frame"] - 1])
+            expected = 254 * (ends - lowest) / (highest - lowest)
+            npt.assert_allclose([low[0], high[-1]], expected, atol=0.6)
             npt.assert_array_equal(low, np.sort(low))
+
+
+def test_recordings_of_other_gain_and_offset_are_compared_and_drawn_by_their_own_deviations() -> None:
+    """The same wave from a sensor that sits differently must look the same, and set nothing apart by its offset."""
+    wave = np.tile(np.sin(np.linspace(0, 2 * np.pi, 50, endpoint=False)), 4)[:, None]
+    track = np.repeat([0, 1, 0, 1], 50).astype(np.int32)
+    overviews = {"here": signal_overview(wave, ["x"]), "there": signal_overview(100 + 5 * wave, ["x"])}
+    table = pl.concat([segments_of(track, id) for id in overviews])
+    detail = entry_details("unit", table, overviews, {"": [0]})["", 0]
+    codes = np.frombuffer(base64.b64decode(detail["data"]), np.uint8)
+    cells = [codes[one["offset"] : one["offset"] + 2 * one["columns"]].astype(int) for one in detail["occurrences"]]
+    assert {one["recording"] for one in detail["occurrences"]} == {"here", "there"}
+    assert detail["apart"] == []
+    for cell in cells[1:]:
+        npt.assert_allclose(cell, cells[0], atol=1)
+
+
+def test_exemplars_are_among_the_occurrences_that_are_kept() -> None:
+    track = np.tile(np.repeat([0, 1], 10), 100).astype(np.int32)
+    overview = signal_overview(np.zeros((track.size, 1)), ["x"])
+    for exemplar in (0, 20, 640, 1980):
+        found = entry_details("unit", segments_of(track), {"r": overview}, {"": [0]}, {("r", exemplar)})
+        starts = [one["start_frame"] for one in found["", 0]["occurrences"]]
+        assert exemplar in starts and 24 <= len(starts) <= 25 and starts == sorted(starts)
 
 
 def test_ids_of_recordings_with_their_own_vocabularies_stay_apart() -> None:

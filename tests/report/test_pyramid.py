@@ -11,7 +11,7 @@ import numpy.testing as npt
 import pytest
 
 from rondo.report import signal_overview
-from rondo.report.pyramid import COARSE_BUCKETS, packed_signals
+from rondo.report.pyramid import COARSE_BUCKETS, LEAST_BUCKETS, packed
 
 
 def unpacked(level: dict[str, Any], n_channels: int, *, deflated: bool) -> np.ndarray:
@@ -32,8 +32,8 @@ def noise(n_frames: int) -> np.ndarray:
 
 def test_a_long_signal_is_there_frame_by_frame_and_coarse() -> None:
     overview = signal_overview(noise(20_001), "abc")
-    (packed,) = packed_signals([overview])
-    fine, coarse = packed["fine"], packed["coarse"]
+    levels = packed(overview, 1_000_000)
+    fine, coarse = levels["fine"], levels["coarse"]
     assert (fine["bucket_frames"], fine["width"], coarse["bucket_frames"]) == (1, 1, 8)
     assert coarse["n_buckets"] <= COARSE_BUCKETS
     codes = unpacked(fine, 3, deflated=True)
@@ -43,19 +43,19 @@ def test_a_long_signal_is_there_frame_by_frame_and_coarse() -> None:
 
 
 def test_a_short_signal_needs_no_second_level() -> None:
-    (packed,) = packed_signals([signal_overview(noise(500), "abc")])
-    assert packed["fine"] is None
-    assert packed["coarse"]["bucket_frames"] == 1
+    levels = packed(signal_overview(noise(500), "abc"), 1_000_000)
+    assert levels["fine"] is None
+    assert levels["coarse"]["bucket_frames"] == 1
 
 
-@pytest.mark.parametrize("budget", [30_000, 10_000, 1000])
+@pytest.mark.parametrize("budget", [50_000, 25_000, 10_000, 4000])
 def test_what_does_not_fit_the_budget_is_coarser(budget: int) -> None:
-    overviews = [signal_overview(noise(n), "abc") for n in (20_000, 10_000)]
-    packed = packed_signals(overviews, budget)
-    fine = [it["fine"] for it in packed if it["fine"] is not None]
-    assert sum(len(base64.b64decode(level["data"])) for level in fine) <= budget
-    for overview, it in zip(overviews, packed, strict=True):
-        if it["fine"] is not None:
-            assert it["fine"]["bucket_frames"] in (4, 8)
-            expected = overview.coarsened(it["fine"]["bucket_frames"]).codes >> 8
-            npt.assert_array_equal(unpacked(it["fine"], 3, deflated=True), expected)
+    overview = signal_overview(noise(20_000), "abc")
+    levels = packed(overview, budget)
+    coarse, fine = levels["coarse"], levels["fine"]
+    assert sum(len(base64.b64decode(it["data"])) for it in (coarse, fine) if it is not None) <= budget
+    assert LEAST_BUCKETS / 2 < coarse["n_buckets"] <= COARSE_BUCKETS
+    npt.assert_array_equal(unpacked(coarse, 3, deflated=False), overview.coarsened(coarse["bucket_frames"]).codes >> 8)
+    if fine is not None:
+        assert 1 < fine["bucket_frames"] < coarse["bucket_frames"]
+        npt.assert_array_equal(unpacked(fine, 3, deflated=True), overview.coarsened(fine["bucket_frames"]).codes >> 8)

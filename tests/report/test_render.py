@@ -86,19 +86,27 @@ def test_strings_from_files_stay_text(tmp_path: Path) -> None:
     edit_summary(folder, method=NASTY)
     summary = summarize(folder)
     summary["notes"][0]["text"] = NASTY
-    summary["entries"]["motif"][0]["composition"] = NASTY
+    summary["entries"]["motif"][0]["parts"] = [{"text": NASTY, "colour": "", "pattern": ""}]
     page = Tags(render(summary))
     assert "img" not in [tag for tag, _ in page.tags]
     assert page.text.count(NASTY) == 6  # first sentence, provenance, two score rows, note, composition
     assert name in page.text
 
 
-def test_caps_are_said(tmp_path: Path) -> None:
+def test_what_is_not_drawn_at_first_can_be_chosen_and_what_is_left_out_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ids = tuple(f"r{i}" for i in range(14))
     folder = write_run_folder(tmp_path, recording_ids=ids, channels=tuple("abcdefghijklmn"), n_frames=500)
+    page = render(summarize(folder))
+    assert page.count('<section class="recording"') == 14
+    assert page.count('<section class="recording" hidden') == 2
+    assert page.count('type="checkbox"') == 14 + 14
+    assert page.count(" checked>") == 12 + 12
+    assert "are inside this page" not in page
+    monkeypatch.setattr("rondo.report.contents.PAGE_BYTES", 2_700_000)
     text = " ".join(Tags(render(summarize(folder))).text.split())
-    assert "The first 12 of 14 recordings are drawn" in text
-    assert text.count("The first 12 of 14 channels are drawn") == 12
+    assert "of 14 recordings are inside this page, for a page is kept under 2 MB; the others by name: rondo" in text
 
 
 def test_a_timeline_holds_its_segments_frame_by_frame(tmp_path: Path) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 
 from rondo.errors import OutputError
 from rondo.report.serve import LOOPBACK, PageServer
+from tests.report.run_folders import write_run_folder
 from tests.report.stream_folders import add_decisions, write_stream_folder
 
 
@@ -60,10 +63,35 @@ def test_a_run_that_cannot_be_read_for_a_moment_is_said(server: PageServer, live
     (live / "events.jsonl").write_text("nonsense\n", encoding="utf-8")
     status, text = answer(server, "/")
     assert (status, "events.jsonl" in text) == (503, True)
+    assert 'http-equiv="refresh"' in text  # it comes back by itself
+    (live / "events.jsonl").write_text("", encoding="utf-8")
+    assert answer(server, "/")[0] == 200
+
+
+def test_a_run_that_is_whole_is_served_too(tmp_path: Path) -> None:
+    with PageServer(write_run_folder(tmp_path / "run", n_frames=600)) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        status, page = answer(server, "/")
+        assert status == 200
+        assert "Rondo found" in page and 'id="live"' in page
+        server.shutdown()
+
+
+def test_a_browser_that_goes_away_is_no_fault(server: PageServer, capfd: pytest.CaptureFixture[str]) -> None:
+    """Large enough that the answer does not fit into what the system keeps for someone who does not read."""
+    server._state, server._page = server.state(), "x" * 20_000_000
+    with socket.create_connection((LOOPBACK, server.server_port)) as connection:
+        connection.sendall(f"GET / HTTP/1.0\r\nHost: {LOOPBACK}:{server.server_port}\r\n\r\n".encode())
+        connection.recv(10)
+    assert answer(server, "/state.json")[0] == 200
+    time.sleep(0.2)  # for the thread that was left alone
+    assert capfd.readouterr().err == ""
 
 
 def test_no_run_and_no_port_are_refused(server: PageServer, live: Path, tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="rondo discover"):
+    with pytest.raises(OutputError, match="neither a run nor a stream, or not yet: `rondo discover`"):
         PageServer(tmp_path)
+    with pytest.raises(OutputError, match="no such folder"):
+        PageServer(tmp_path / "nowhere")
     with pytest.raises(OutputError, match="give another --port"):
         PageServer(live, server.server_port)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from pathlib import Path
 
+import numpy as np
+import numpy.testing as npt
 import pytest
 
 from rondo.errors import OutputError
+from rondo.live.outputs import COLUMNS
 from rondo.report import render, write_report
+from rondo.report.render import summary_of_folder
 from rondo.report.stream_page import is_stream, summarize_stream
 from tests.report.run_folders import write_run_folder
-from tests.report.stream_folders import EVENTS, add_decisions, write_stream_folder
+from tests.report.stream_folders import EVENTS, STEP, add_decisions, write_stream_folder
 
 
 def test_decisions_become_segments_and_events_a_journal(tmp_path: Path) -> None:
@@ -86,3 +91,24 @@ def test_what_is_no_stream(tmp_path: Path) -> None:
     (add / "summary.json").write_text("[]", encoding="utf-8")
     with pytest.raises(OutputError, match=r"summary\.json"):
         summarize_stream(add)
+
+
+@pytest.mark.parametrize("kept", [0, 11, len(",".join(COLUMNS)) + 1, len(",".join(COLUMNS)) + 20])
+def test_a_stream_that_has_just_begun_has_a_page(tmp_path: Path, kept: int) -> None:
+    """Between two instants of writing: no header yet, half of it, the header alone, half of the first decision."""
+    folder = write_stream_folder(tmp_path / "live")
+    path = folder / "labels.csv"
+    path.write_bytes(path.read_bytes()[:kept])
+    (folder / "events.jsonl").unlink()
+    page = render(summary_of_folder(folder), live=True)
+    assert "0 decisions and 0 events so far" in page
+
+
+def test_the_scores_of_decisions_lie_on_their_frames(tmp_path: Path) -> None:
+    folder = write_stream_folder(tmp_path / "live", n_decisions=10)
+    scores = summarize_stream(folder)["recordings"][0]["scores"]
+    assert scores["channels"] == ["unit score", "motif score"]
+    codes = np.frombuffer(base64.b64decode(scores["coarse"]["data"]), np.uint8).reshape(2, 500)
+    npt.assert_allclose(codes[0] / 254, 0.5, atol=1 / 254)
+    expected = np.repeat([0.25, 0.25, 0.25, 0.25, 0.0] * 2, STEP)  # every fifth decision is OTHER
+    npt.assert_allclose(codes[1] / 254, expected, atol=1 / 254)

@@ -92,16 +92,19 @@ def test_notes_are_gathered_over_recordings(tmp_path: Path) -> None:
     assert "timestamps jump" in notes[2]["text"]
 
 
-def test_gaps_are_missing_and_at_most_twelve_channels_and_recordings_are_drawn(tmp_path: Path) -> None:
+def test_gaps_are_missing_and_every_recording_and_channel_is_inside(tmp_path: Path) -> None:
     ids = tuple(f"r{i:02}" for i in range(13))
     summary = summarize(write_run_folder(tmp_path, recording_ids=ids, channels=tuple("abcdefghijklmn"), n_frames=800))
     assert summary["n_recordings"] == 13
-    assert [recording["id"] for recording in summary["recordings"]] == list(ids[:12])
+    assert summary["left_out"] == []
+    assert [(recording["id"], recording["at_first"]) for recording in summary["recordings"]] == [
+        (id, place < 12) for place, id in enumerate(ids)
+    ]
     signal = summary["recordings"][0]["signal"]
-    assert signal["channels"] == list("abcdefghijkl")
-    codes = np.frombuffer(base64.b64decode(signal["coarse"]["data"]), np.uint8).reshape(12, 800)
+    assert (signal["channels"], signal["at_first"]) == (list("abcdefghijklmn"), 12)
+    codes = np.frombuffer(base64.b64decode(signal["coarse"]["data"]), np.uint8).reshape(14, 800)
     assert signal["fine"] is None  # there is nothing finer than every frame
-    npt.assert_array_equal(codes == 255, np.tile((np.arange(800) >= 400) & (np.arange(800) < 440), (12, 1)))
+    npt.assert_array_equal(codes == 255, np.tile((np.arange(800) >= 400) & (np.arange(800) < 440), (14, 1)))
 
 
 def test_entries_are_named_and_coloured_like_their_segments(tmp_path: Path) -> None:
@@ -140,7 +143,7 @@ def test_exemplars_lead_to_their_place_in_the_timeline(tmp_path: Path, rate: flo
             if shown["timeline"] is not None:
                 assert shown["from"] == max(0, 2 * start - stop)
                 assert shown["to"] == min(2000, 2 * stop - start)
-    assert told == {id: None if id == "r12" else ids.index(id) for id in told}
+    assert told == {id: ids.index(id) for id in told}
 
 
 def test_of_very_many_entries_those_with_most_time_are_shown(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from rondo.cli import options
 from rondo.cli.findings import fit_sentence, found_sentence, in_kept_units, merged_sentence, recurrence_sentence
 from rondo.cli.methods import OWN_VOCABULARIES, Given, check_method, finder, refuse_idle
 from rondo.cli.progress import progress
-from rondo.cli.verbosity import detail
+from rondo.cli.verbosity import detail, is_quiet
 from rondo.errors import RecordingError
 
 if TYPE_CHECKING:
@@ -223,10 +223,11 @@ def _words(model: Rondo) -> Words:
 def _findings(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
     """What the whole run says about recurrence, composition and comparability, honestly."""
     n_surrogates = models[0].config_.evidence.surrogates
-    found = [recurrence_sentence([model.evidence_ for model in models], n_surrogates, is_foreign)]
+    is_flat = not any(model.motif_model_.composed for model in models)
+    found = [recurrence_sentence([model.evidence_ for model in models], n_surrogates, is_foreign, is_flat)]
     if models[0].config_.motifs.method == "none":
         found.append(_NOT_ASKED)
-    elif not any(model.motif_model_.composed for model in models):
+    elif is_flat:
         found.append(_FLAT)
     found += [sentence for model in models if (sentence := merged_sentence(model.edits_))]
     if len(models) > 1:
@@ -238,6 +239,7 @@ def _findings(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
 
 
 FEWEST_TELLING_FRAMES = 8
+_NO_CLOCK = "no column tells the time, so times are counted in rows; give --rate HZ (rows per second) for seconds"
 _FLAT = "No composition of units into longer motifs recurs here: every unit is its own motif."
 _NOT_ASKED = "Motifs were not looked for (motifs.method = 'none'): every unit is its own motif."
 
@@ -251,6 +253,8 @@ def announce(out: Path, summary: dict[str, Any], json: bool) -> None:
     for recording in summary["recordings"]:
         for note in recording["notes"]:
             print(f"note: {recording['id']}: {note}", file=sys.stderr)
+    if not is_quiet() and any(recording["rate"] is None for recording in summary["recordings"]):
+        print(f"note: {_NO_CLOCK}", file=sys.stderr)
     if json:
         print(json_module.dumps(summary | {"out": str(out)}))
         return

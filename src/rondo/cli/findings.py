@@ -44,8 +44,13 @@ def fit_sentence(recording: str, fit: dict[str, Any], fitted: dict[str, Any]) ->
     )
 
 
-def recurrence_sentence(each: Sequence[Evidence], n_surrogates: int, is_foreign: bool = False) -> str:
-    """Whether vocabularies recur more than chance would have it; `is_foreign`: in other recordings than these."""
+def recurrence_sentence(
+    each: Sequence[Evidence], n_surrogates: int, is_foreign: bool = False, is_flat: bool = False
+) -> str:
+    """Whether vocabularies recur more than chance would have it; `is_foreign`: in other recordings than these.
+
+    `is_flat`: motifs are the units under other ids, and not counted once more.
+    """
     tested = [evidence for evidence in each if not math.isnan(evidence.p)]
     if not tested:
         return _NOT_TESTED
@@ -63,8 +68,9 @@ def recurrence_sentence(each: Sequence[Evidence], n_surrogates: int, is_foreign:
             "the units are a description of slow change, not a vocabulary."
         )
     return (
-        f"It recurs more than chance would have it{where} (p = {evidence.p:.2g}, {n_surrogates} surrogates): "
-        f"{_recurring(evidence.units)} units and {_recurring(evidence.motifs)} motifs pass on their own."
+        f"Together they recur more than chance would have it{where} (p = {evidence.p:.2g}, against {n_surrogates} "
+        f"artificial copies of the signal in which nothing recurs); one by one, {_recurring(evidence.units)} units"
+        + (" do." if is_flat else f" and {_recurring(evidence.motifs)} motifs do.")
     )
 
 

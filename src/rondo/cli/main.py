@@ -34,6 +34,7 @@ from rondo.cli import (
     usage,
     view,
 )
+from rondo.cli.completion import completion_of_named_shell
 from rondo.cli.options import help_without_command
 from rondo.cli.verbosity import Verbosity, global_first, is_verbose, set_verbosity
 from rondo.errors import RondoError, RondoWarning, SettingError
@@ -115,7 +116,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     try:
         with _stoppable(), warnings.catch_warnings():
             warnings.showwarning = _show_warning
-            code = app(args=given, prog_name="rondo", standalone_mode=False)
+            code = 0 if completion_of_named_shell(given) else app(args=given, prog_name="rondo", standalone_mode=False)
             sys.stdout.flush()  # now, where a full disk or a closed pipe can still be told
     except RondoError as error:
         _fail(str(error))

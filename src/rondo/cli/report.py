@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from rondo.errors import SettingError
+
 
 def report(
     run: Annotated[
@@ -17,6 +19,23 @@ def report(
         Path | None,
         typer.Option("--compare", metavar="OTHER", help="Another run over the same recordings, shown beside this one."),
     ] = None,
+    recordings: Annotated[
+        str | None,
+        typer.Option("--recordings", metavar="A,B", help="Draw these alone; without, as many as fit into 15 MB."),
+    ] = None,
+    channels: Annotated[
+        str | None, typer.Option("--channels", metavar="X,Y", help="Draw these alone; without, the first 64.")
+    ] = None,
+    truth: Annotated[
+        Path | None,
+        typer.Option("--truth", metavar="TRUTH", help="Annotations, as for evaluate, drawn as a lane of their own."),
+    ] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", metavar="NAME", help="Array, column or tier of the truth.")
+    ] = None,
+    rate: Annotated[
+        float | None, typer.Option("--rate", metavar="HZ", help="For annotations in seconds, where RUN has no rate.")
+    ] = None,
 ) -> None:
     """(Re)build report.html from what the run folder holds; with --compare, compare.html.
 
@@ -25,5 +44,18 @@ def report(
     The page is one file that opens without a network. That of a stream, which may be running, shows its journal.
     """
     from rondo.report import write_report
+    from rondo.report.contents import TruthFile, Wish
 
-    print(f"report: {write_report(run, compare)}")
+    if truth is None and (key is not None or rate is not None):
+        raise SettingError("--key and --rate are about --truth; give it as well")
+    wish = Wish(_names(recordings), _names(channels), None if truth is None else TruthFile(truth, key, rate))
+    print(f"report: {write_report(run, compare, wish)}")
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    """Names with commas between them.
+
+    >>> _names("day1, day2,"), _names(None)
+    (('day1', 'day2'), ())
+    """
+    return tuple(name.strip() for name in (text or "").split(",") if name.strip())

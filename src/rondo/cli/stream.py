@@ -90,6 +90,8 @@ def _run(session: Session, stop: list[int], follow: bool, json: bool) -> None:
 
 def _say_goodbye(session: Session, out: Path, json: bool) -> None:
     rows = f"{session.counters.n_rows} rows"
+    if session.counters.n_rows and not session.counters.n_windows:
+        print(f"note: {_NO_WINDOW}", file=sys.stderr)
     if not session.finished:
         print(f"stopped after {rows}; the same command goes on from there", file=sys.stderr)
     elif json:
@@ -97,6 +99,12 @@ def _say_goodbye(session: Session, out: Path, json: bool) -> None:
     else:
         print(f"labels:  {out / 'labels' / session.id}.npy ({rows}, {session.counters.n_windows} windows)")
         print(f"events:  {out / 'events.jsonl'} ({session.counters.n_events})")
+
+
+_NO_WINDOW = (
+    "not one window was whole, so nothing is labelled: there were too few rows, or one channel is missing too often; "
+    "a sensor slower than the others cannot be streamed, fit the model without it (--label-column NAME)"
+)
 
 
 def _print(session: Session, written: Written, json: bool) -> None:

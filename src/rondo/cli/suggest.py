@@ -1,4 +1,6 @@
-"""`rondo suggest`: which window suits the data, the curve behind it, and what a run would cost. Nothing is written.
+"""`rondo suggest`: which window suits the data, the curve behind it, and what a run would cost.
+
+Nothing is written but the picture of the curve, where one is asked for.
 
 A command of its own and no `discover --dry-run`: it needs no --out, shows what discover does not, and is asked before
 the first run, when nobody knows yet what to set.
@@ -7,8 +9,10 @@ the first run, when nobody knows yet what to set.
 from __future__ import annotations
 
 import json as json_module
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,6 +20,7 @@ import typer
 from rondo.cli import options
 from rondo.cli.discover import FEWEST_TELLING_FRAMES, read_all
 from rondo.cli.progress import progress
+from rondo.errors import OutputError
 
 if TYPE_CHECKING:
     from rondo.config import RondoConfig
@@ -36,6 +41,9 @@ def suggest(
     fit: Annotated[
         bool, typer.Option("--fit", metavar="", help="Also find units with each window: how many, how long, how alike.")
     ] = False,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", metavar="FILE", help="Also draw the curve, as a new file FILE.svg.")
+    ] = None,
     rate: options.Rate = None,
     key: options.Key = None,
     label_column: options.LabelColumns = None,
@@ -54,6 +62,8 @@ def suggest(
     from rondo.model import common_rate
 
     settings = options.resolve_settings(preset, config, set_)
+    if picture is not None and picture.suffix.lower() != ".svg":
+        raise OutputError(f"{picture}: the curve is drawn as SVG only; give --picture {picture.with_suffix('.svg')}")
     recordings, _ = read_all(paths, rate, key, label_column)
     common_rate(recordings)
     preprocessor = Preprocessor.fit(recordings, settings.preprocess)
@@ -75,6 +85,11 @@ def suggest(
     }
     if fits:
         facts["fits"] = [asdict(one) for one in fits]
+    for signal in signals:
+        for note in signal.notes:
+            print(f"note: {signal.id}: {note}", file=sys.stderr)
+    if picture is not None:
+        _draw(picture, curve, signals[0].rate, length, fits, recordings)
     if json:
         print(json_module.dumps(facts))
         return
@@ -83,6 +98,24 @@ def suggest(
         print(_ALIKE)
     for sentence in [*_why(signals, facts, settings), f"`rondo discover` would take {cost.sentence()}."]:
         print(sentence)
+    if picture is not None:
+        print(f"picture: {picture}")
+
+
+def _draw(
+    path: Path,
+    curve: Sequence[Candidate],
+    rate: float | None,
+    chosen: int,
+    fits: Sequence[WindowFit],
+    recordings: Sequence[Recording],
+) -> None:
+    from rondo.report.export.writing import write_files
+    from rondo.report.window_picture import window_picture
+
+    more = f" and {len(recordings) - 1} more" if len(recordings) > 1 else ""
+    title = f"Which window suits {recordings[0].id}{more}?"
+    write_files({path: window_picture(curve, rate, chosen, fits, title).encode()})
 
 
 def _fits(recordings: Sequence[Recording], settings: RondoConfig, curve: Sequence[Candidate]) -> list[WindowFit]:

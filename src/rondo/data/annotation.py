@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.data import annotation_files
 from rondo.data.annotation_files.tracks import choose_track, on_frames
+from rondo.data.columns import is_label_name
 from rondo.data.frame_clock import FrameClock
 from rondo.errors import AnnotationError
 
@@ -249,14 +250,16 @@ def _read_csv(path: Path, key: str | None) -> NDArray[np.generic]:
 
 def _column_of(columns: list[str], key: str | None, path: Path) -> str:
     usual = [name for name in USUAL_COLUMNS if name in columns]
+    usual = usual or [name for name in columns if is_label_name(name)]
     if key is not None:
         if key not in columns:
-            raise AnnotationError(f"'{path}': no column '{key}', it has {_listed(columns)}; name one as the key")
+            has = f"it has {_listed(columns)}"
+            raise AnnotationError(f"'{path}': no column '{key}', {has}; name one as the key (--key NAME)")
         return key
     if not usual and len(columns) != 1:
         raise AnnotationError(
             f"'{path}': which column holds the labels? None is called {_listed(USUAL_COLUMNS)}; "
-            f"it has {_listed(columns)}; name one as the key"
+            f"it has {_listed(columns)}; name one as the key (--key NAME)"
         )
     column = usual[0] if usual else columns[0]
     if _is_number(column) or ";" in column or "\t" in column:

@@ -17,7 +17,8 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.data.columns import Columns, choose_columns, in_seconds, listed
+from rondo.data.clock import in_seconds, spread
+from rondo.data.columns import Columns, choose_columns, listed
 from rondo.data.recording import Recording, Values
 from rondo.errors import MissingExtraError, RecordingError
 
@@ -132,7 +133,8 @@ def _recording(
     times, notes = about.time, about.notes + columns.notes
     if columns.clock is not None and clock is not None:
         times, unit = in_seconds(clock, names[columns.clock])
-        notes += unit
+        times, apart = spread(times, names[columns.clock])
+        notes += unit + apart
     return Recording(values, rate if rate is not None else about.rate, columns.channels, id, times, notes)
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rondo.data.io_extra import kept_channels, optional_library, refuse_another_format, told_apart
 from rondo.data.recording import Recording
+from rondo.data.trial import refuse_fatal
 from rondo.errors import RecordingError
 
 _MARK = 0x50  # the second byte of every C3D file
@@ -34,14 +35,15 @@ class _Group(NamedTuple):
 def read_c3d(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
     """Markers, analog signals, or both where they share a rate.
 
-    ezc3d ends the process where a file stops too early, so its size is checked before. Other damage can still do that,
-    or keep it busy without end, and nothing here can catch it.
+    ezc3d ends the process where a file stops too early, so its size is checked before. Other damage can do that too, or
+    keep it busy without end: so the file is tried in a child first.
     """
     with path.open("rb") as file:
         head = file.read(8)
     refuse_another_format(head, head[1:2] == bytes([_MARK]), "C3D file")
     ezc3d = optional_library("ezc3d", "Reading .c3d")
     _refuse_truncated(path)
+    refuse_fatal(path, "ezc3d", "ezc3d.c3d(path)")
     content = ezc3d.c3d(str(path.resolve()))
     groups = [group for group in (_markers(content), _analogs(content)) if group.values.size]
     if not groups:

@@ -7,10 +7,11 @@ spellings or names the line and column at fault. The frames are the same whateve
 
 from __future__ import annotations
 
+import codecs
 import csv
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -18,47 +19,30 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rondo.data.columns import Columns, choose_columns, in_seconds, iso_seconds
+from rondo.data.clock import date_seconds, day_order, in_seconds, over_midnight, spread
+from rondo.data.columns import Columns, Kind, choose_columns, without_empty
 from rondo.data.recording import Recording
+from rondo.data.text_layout import (
+    LONGEST_LINE,
+    WHITESPACE,
+    Layout,
+    decoded,
+    is_missing,
+    is_number,
+    layout_of,
+    quoted,
+    with_tabs,
+)
 from rondo.errors import RecordingError
 
 BLOCK_BYTES = 2 << 20
-_LONGEST_LINE = 16 << 20  # a "line" beyond this is no row of a table, and must not be gathered in memory
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-WHITESPACE = " "  # a separator that stands for any run of blanks; such runs are turned into one tab before parsing
-_SEPARATORS = ("\t", ";", ",", WHITESPACE)  # ";" before ",": with decimal commas both occur
-_MISSING = frozenset({"", "na", "nan", "null"})
+_UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _MISSING_IN_POLARS = [
     "NA",
     "na",
     "null",
     "NULL",
 ]  # it knows nan; odder spellings are left to the second reading
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf(inity)?|nan)", re.IGNORECASE | re.ASCII)
-
-
-@dataclass(frozen=True)
-class Layout:
-    """How a text table is written, and where its rows lie: bytes [start, stop), from line `first_line` on."""
-
-    separator: str
-    names: tuple[str, ...]
-    first_row: tuple[str, ...]
-    start: int
-    stop: int
-    first_line: int
-    notes: tuple[str, ...] = ()
-
-    @property
-    def delimiter(self) -> str:
-        return "\t" if self.separator == WHITESPACE else self.separator
-
-
-class Line(NamedTuple):
-    text: str
-    start: int
-    stop: int
-    number: int
 
 
 class Frames(NamedTuple):
@@ -68,110 +52,94 @@ class Frames(NamedTuple):
     times: NDArray[np.float64] | None
 
 
+class _Reading(NamedTuple):
+    """What the rows are read by."""
+
+    layout: Layout
+    columns: Columns
+    has_dates: bool
+    day_first: bool
+
+
 def read_csv(
     path: Path, *, rate: float | None, label_columns: Sequence[str] = (), block_bytes: int = BLOCK_BYTES
 ) -> Recording:
     """The recording in a text table; `block_bytes` bounds the memory used beside the result."""
+    with _in_utf8(path) as file:
+        layout = layout_of(file)
+        kinds = layout.kinds()
+        columns = choose_columns(layout.names, rate=rate, label_columns=label_columns, kinds=kinds)
+        values, times, notes = _read(file, layout, columns, block_bytes)
+        if times is not None and kinds.get(columns.clock or 0) == "rising" and not (np.diff(times) > 0).all():
+            rest = {position: kind for position, kind in kinds.items() if position != columns.clock}
+            columns = choose_columns(layout.names, rate=rate, label_columns=label_columns, kinds=rest)
+            values, times, notes = _read(file, layout, columns, block_bytes)
+            kinds = rest
+    notes = layout.notes + columns.notes + notes
+    if columns.clock is not None and times is not None:
+        times, more = _told(times, columns, layout, kinds)
+        notes += more
+    values, channels, empty = without_empty(values, columns.channels)
+    return Recording(values, rate, channels, path.stem, times, notes + empty)
+
+
+@contextmanager
+def _in_utf8(path: Path) -> Iterator[BinaryIO]:
+    """The file; one in UTF-16, as spreadsheets write "Unicode text", is rewritten in UTF-8 beside."""
     with path.open("rb") as file:
-        layout = _layout_of(file)
-        columns = choose_columns(layout.names, rate=rate, label_columns=label_columns)
-        n_lines = _count_lines(file, layout, block_bytes)
-        values = np.empty((n_lines, len(columns.positions)), dtype=np.float32)
-        times = None if columns.clock is None else np.empty(n_lines)
-        n_frames = 0
-        for text, first_line in _blocks(file, layout, block_bytes):
-            frames = _frames_of(text, first_line, layout, columns)
-            rows = slice(n_frames, n_frames + len(frames.values))
-            with np.errstate(over="ignore"):  # beyond float32 becomes infinite, and Recording refuses that by name
-                values[rows] = frames.values
-            if times is not None:
-                times[rows] = frames.times
-            n_frames = rows.stop
-    notes = layout.notes + columns.notes
+        if file.read(2) not in _UTF_16:
+            file.seek(0)
+            yield file
+            return
+    with path.open(encoding="utf-16", newline="") as text, tempfile.TemporaryFile() as rewritten:
+        try:
+            while part := text.read(1 << 20):
+                rewritten.write(part.encode("utf-8", "replace"))
+        except UnicodeError as error:
+            raise RecordingError("it begins as UTF-16 text and goes on otherwise; save it as UTF-8") from error
+        rewritten.seek(0)
+        yield rewritten
+
+
+def _read(
+    file: BinaryIO, layout: Layout, columns: Columns, block_bytes: int
+) -> tuple[NDArray[np.float32], NDArray[np.float64] | None, tuple[str, ...]]:
+    """Values, clock readings as they are written (dates in seconds), and notes."""
+    dates = [] if columns.clock is None else layout.column(columns.clock if columns.day is None else columns.day)
+    day_first, notes = day_order(dates)
+    has_dates = columns.clock is not None and _has_dates(layout, columns.clock)
+    reading = _Reading(layout, columns, has_dates, day_first)
+    n_lines = _count_lines(file, layout, block_bytes)
+    values = np.empty((n_lines, len(columns.positions)), dtype=np.float32)
+    times = None if columns.clock is None else np.empty(n_lines)
+    n_frames = 0
+    for text, first_line in _blocks(file, layout, block_bytes):
+        frames = _frames_of(text, first_line, reading)
+        rows = slice(n_frames, n_frames + len(frames.values))
+        with np.errstate(over="ignore"):  # beyond float32 becomes infinite, and Recording refuses that by name
+            values[rows] = frames.values
+        if times is not None:
+            times[rows] = frames.times
+        n_frames = rows.stop
     if n_frames < n_lines:
         notes += (f"{n_lines - n_frames} blank lines skipped",)
-    if columns.clock is not None and times is not None:
-        times, unit = in_seconds(times[:n_frames], layout.names[columns.clock])
-        notes += unit
-    return Recording(values[:n_frames], rate, columns.channels, path.stem, times, notes)
+    return values[:n_frames], None if times is None else times[:n_frames], notes
 
 
-def _layout_of(file: BinaryIO) -> Layout:
-    stop = _end_of_text(file)
-    file.seek(len(_BYTE_ORDER_MARK) if file.read(3) == _BYTE_ORDER_MARK else 0)
-    first = _next_line(file, 1)
-    if first is None:
-        raise RecordingError("it has no rows; expected a header line and one row per frame")
-    second = _next_line(file, first.number + 1)
-    separator = separator_of(first.text, second.text if second else first.text)
-    cells = cells_of(first.text, separator)
-    if all(is_missing(cell) or NUMBER.fullmatch(cell) for cell in cells) and not all(map(is_missing, cells)):
-        names = tuple(f"ch{i}" for i in range(len(cells)))
-        note = f"no header line: the channels are named {names[0]}" + (f" to {names[-1]}" if names[1:] else "")
-        return Layout(separator, names, cells, first.start, stop, first.number, (note,))
-    if second is None:
-        raise RecordingError(f"it has a header ({len(cells)} columns) but no rows; expected one row per frame")
-    return Layout(separator, cells, cells_of(second.text, separator), first.stop, stop, first.number + 1)
-
-
-def _end_of_text(file: BinaryIO, block_bytes: int = 1 << 16) -> int:
-    """The length of the file without the line ends that close it."""
-    stop = file.seek(0, 2)
-    while stop > 0:
-        start = max(0, stop - block_bytes)
-        file.seek(start)
-        tail = file.read(stop - start).rstrip(b"\r\n")
-        stop = start + len(tail)
-        if tail:
-            break
-    file.seek(0)
-    return stop
-
-
-def _next_line(file: BinaryIO, number: int) -> Line | None:
-    """The next line that is not blank."""
-    while True:
-        start = file.tell()
-        line = file.readline(_LONGEST_LINE)
-        if not line:
-            return None
-        if b"\0" in line or len(line) == _LONGEST_LINE:
-            raise RecordingError("it is not a text table (binary data?); expected columns of numbers in UTF-8 text")
-        if b"\r" in line.rstrip(b"\r\n"):
-            raise RecordingError(f"line {number} holds a bare carriage return; save the file with usual line ends")
-        if line.strip():
-            return Line(_decoded(line, number).rstrip("\r\n"), start, file.tell(), number)
-        number += 1
-
-
-def _decoded(line: bytes, number: int) -> str:
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise RecordingError(
-            f"line {number} is not UTF-8 text (byte 0x{line[error.start]:02x}); save the file as UTF-8"
-        ) from error
-
-
-def separator_of(header: str, row: str) -> str:
-    """The one that cuts header and row into equally many cells, more than one; else one that cuts the row."""
-    counts = [(s, len(cells_of(header, s)), len(cells_of(row, s))) for s in _SEPARATORS]
-    fitting = [s for s, in_header, in_row in counts if in_header == in_row > 1]
-    cutting = [s for s, _, in_row in counts if in_row > 1]
-    return (fitting + cutting + [","])[0]
-
-
-def cells_of(line: str, separator: str) -> tuple[str, ...]:
-    """The cells of one line, without the blanks around them; one empty cell where there is none."""
-    if separator == WHITESPACE:
-        line, separator = _with_tabs(line.encode() + b"\n").decode()[:-1], "\t"
-    cells = next(csv.reader([line], delimiter=separator), [])
-    return tuple(cell.strip() for cell in cells) or ("",)
-
-
-def is_missing(cell: str) -> bool:
-    """Whether a cell says that there is no value: empty, NA, NaN or null in any case."""
-    return cell.casefold() in _MISSING
+def _told(
+    times: NDArray[np.float64], columns: Columns, layout: Layout, kinds: Mapping[int, Kind]
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """The clock in seconds, rising through midnight and through readings that repeat, and what was done to it."""
+    clock = columns.clock or 0
+    name = layout.names[clock] or f"column {clock + 1}"
+    notes: tuple[str, ...] = ()
+    if kinds.get(clock) == "time of day" and columns.day is None:
+        times = over_midnight(times)
+        notes = (f"clock '{name}' holds times of day without a date",)
+    elif not _has_dates(layout, clock):
+        times, notes = in_seconds(times, name, layout.unit(clock))
+    times, more = spread(times, name)
+    return times, notes + more
 
 
 def _count_lines(file: BinaryIO, layout: Layout, block_bytes: int) -> int:
@@ -202,7 +170,7 @@ def _blocks(file: BinaryIO, layout: Layout, block_bytes: int) -> Iterator[tuple[
         block = rest + block + (b"" if left else b"\n")
         cut = block.rfind(b"\n") + 1
         block, rest = block[:cut], block[cut:]
-        if len(rest) > _LONGEST_LINE:
+        if len(rest) > LONGEST_LINE:
             raise RecordingError(f"line {line} does not end; expected columns of numbers in UTF-8 text")
         if block:
             n_lines = _count(block, "\n")
@@ -210,25 +178,12 @@ def _blocks(file: BinaryIO, layout: Layout, block_bytes: int) -> Iterator[tuple[
             line += n_lines
 
 
-def _frames_of(text: bytes, first_line: int, layout: Layout, columns: Columns) -> Frames:
+def _frames_of(text: bytes, first_line: int, reading: _Reading) -> Frames:
+    layout = reading.layout
     if layout.separator == WHITESPACE:
-        text = _with_tabs(text)
-    frames = _parsed_by_polars(text, layout, columns) if _is_rectangular(text, layout) else None
-    return _parsed_by_cell(text, first_line, layout, columns) if frames is None else frames
-
-
-def _with_tabs(text: bytes) -> bytes:
-    """Runs of blanks outside quotes become one tab, and vanish at both ends of a line."""
-    codes = np.frombuffer(text, dtype=np.uint8)
-    blank = ((codes == ord(" ")) | (codes == ord("\t"))) & ~_quoted(codes)
-    last_of_run = blank & ~np.append(blank[1:], False)
-    tabbed: bytes = np.where(blank, np.uint8(ord("\t")), codes)[~blank | last_of_run].tobytes()
-    return tabbed.removeprefix(b"\t").replace(b"\n\t", b"\n").replace(b"\t\n", b"\n")
-
-
-def _quoted(codes: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Which bytes lie inside double quotes: those after an odd number of them (uint8 wraps, parity stays)."""
-    return (np.cumsum(codes == ord('"'), dtype=np.uint8) & 1).astype(np.bool_)
+        text = with_tabs(text)
+    frames = _parsed_by_polars(text, reading) if _is_rectangular(text, layout) else None
+    return _parsed_by_cell(text, first_line, reading) if frames is None else frames
 
 
 def _is_rectangular(text: bytes, layout: Layout) -> bool:
@@ -241,21 +196,22 @@ def _is_rectangular(text: bytes, layout: Layout) -> bool:
     if b'"' not in text:
         return _count(text, layout.delimiter) == n_between * _count(text, "\n")
     codes = np.frombuffer(text, dtype=np.uint8)
-    quoted = _quoted(codes)
+    inside = quoted(codes)
     line_ends = np.flatnonzero(codes == ord("\n"))
-    between = np.flatnonzero((codes == ord(layout.delimiter)) & ~quoted)
+    between = np.flatnonzero((codes == ord(layout.delimiter)) & ~inside)
     per_line = np.diff(np.searchsorted(between, line_ends), prepend=0)
-    return not quoted[line_ends].any() and bool((per_line == n_between).all())
+    return not inside[line_ends].any() and bool((per_line == n_between).all())
 
 
-def _parsed_by_polars(text: bytes, layout: Layout, columns: Columns) -> Frames | None:
+def _parsed_by_polars(text: bytes, reading: _Reading) -> Frames | None:
     """The fast reading; None where anything is unusual.
 
     Columns that are left out are parsed too, as text: when polars skips columns it no longer minds long rows.
     """
+    layout, columns = reading.layout, reading.columns
     types: dict[int, pl.DataType] = dict.fromkeys(range(len(layout.names)), pl.String())
     types |= dict.fromkeys(columns.positions, pl.Float32())
-    if columns.clock is not None and not _has_dates(layout, columns.clock):
+    if columns.clock is not None and not reading.has_dates:
         types[columns.clock] = pl.Float64()
     try:
         table = pl.read_csv(
@@ -265,6 +221,7 @@ def _parsed_by_polars(text: bytes, layout: Layout, columns: Columns) -> Frames |
             schema={str(position): dtype for position, dtype in types.items()},
             # looking for them in every cell takes a fifth of the time
             null_values=_MISSING_IN_POLARS if b"N" in text or b"n" in text else None,
+            decimal_comma=layout.has_decimal_comma,
         )
     except pl.exceptions.PolarsError:
         return None
@@ -276,29 +233,32 @@ def _parsed_by_polars(text: bytes, layout: Layout, columns: Columns) -> Frames |
     clock = table[str(columns.clock)]
     if clock.dtype != pl.String:
         return Frames(values, clock.to_numpy())
-    times = np.array([iso_seconds(cell or "") for cell in clock.to_list()])
+    cells = clock.fill_null("").to_list()
+    if columns.day is not None:
+        days = table[str(columns.day)].fill_null("").to_list()
+        cells = [f"{day} {cell}" for day, cell in zip(days, cells, strict=True)]
+    times = np.array([date_seconds(cell, day_first=reading.day_first) for cell in cells])
     return None if np.isnan(times).any() else Frames(values, times)
 
 
 def _has_dates(layout: Layout, clock: int) -> bool:
-    cell = layout.first_row[clock] if clock < len(layout.first_row) else ""
-    return not (is_missing(cell) or NUMBER.fullmatch(cell))
+    cells = layout.column(clock)
+    return bool(cells) and not layout.is_number(cells[0])
 
 
-def _parsed_by_cell(text: bytes, first_line: int, layout: Layout, columns: Columns) -> Frames:
+def _parsed_by_cell(text: bytes, first_line: int, reading: _Reading) -> Frames:
     """The careful reading: every spelling that is a number or missing, or the line and column at fault."""
+    layout, columns = reading.layout, reading.columns
+    channels = list(zip(columns.positions, columns.channels, strict=True))
     rows: list[list[float]] = []
     times: list[float] = []
     for number, line in enumerate(text.split(b"\n")[:-1], start=first_line):
         if len(layout.names) > 1 and not line.strip():
             continue  # no frame: a row without a single value still has its separators
         cells = _cells_of_row(line, number, layout)
-        rows.append(
-            [_number(cells[p], number, name) for p, name in zip(columns.positions, columns.channels, strict=True)]
-        )
+        rows.append([_number(cells[place], number, name, layout.has_decimal_comma) for place, name in channels])
         if columns.clock is not None:
-            read = _date if _has_dates(layout, columns.clock) else _number
-            times.append(read(cells[columns.clock], number, layout.names[columns.clock]))
+            times.append(_time(cells, number, reading, columns.clock))
     values = np.array(rows, dtype=np.float64).reshape(len(rows), len(columns.positions))
     return Frames(values, None if columns.clock is None else np.array(times))
 
@@ -307,7 +267,7 @@ def _cells_of_row(line: bytes, number: int, layout: Layout) -> tuple[str, ...]:
     if b"\0" in line:
         raise RecordingError(f"line {number} holds binary data; expected columns of numbers in UTF-8 text")
     try:
-        cells = next(csv.reader([_decoded(line, number)], delimiter=layout.delimiter, strict=True), [])
+        cells = next(csv.reader([decoded(line)[0]], delimiter=layout.delimiter, strict=True), [])
     except csv.Error as error:
         raise RecordingError(
             f"line {number} cannot be cut into cells: {error}; quotes must close on their line"
@@ -321,23 +281,28 @@ def _cells_of_row(line: bytes, number: int, layout: Layout) -> tuple[str, ...]:
     return tuple(cell.strip() for cell in cells)
 
 
-def _number(cell: str, line: int, column: str) -> float:
+def _number(cell: str, line: int, column: str, has_decimal_comma: bool) -> float:
     if is_missing(cell):
         return float("nan")
-    if not NUMBER.fullmatch(cell):
-        comma = " (a decimal comma? write a point)" if NUMBER.fullmatch(cell.replace(",", ".", 1)) else ""
-        raise RecordingError(
-            f"line {line}, column '{column}': {_shown(cell)} is not a number{comma}; "
-            f"correct it, or leave the column out with label_columns=['{column}'] (--label-column {column})"
-        )
-    return float(cell)
+    if is_number(cell, has_decimal_comma):
+        return float(cell.replace(",", "."))
+    comma = " (a decimal comma? write a point)" if is_number(cell, has_decimal_comma=True) else ""
+    raise RecordingError(
+        f"line {line}, column '{column}': {_shown(cell)} is not a number{comma}; "
+        f"correct it, or leave the column out with label_columns=['{column}'] (--label-column {column!r})"
+    )
 
 
-def _date(cell: str, line: int, column: str) -> float:
-    seconds = iso_seconds(cell)
-    if seconds != seconds and not is_missing(cell):
+def _time(cells: Sequence[str], line: int, reading: _Reading, clock: int) -> float:
+    name = reading.layout.names[clock]
+    if not reading.has_dates:
+        return _number(cells[clock], line, name, reading.layout.has_decimal_comma)
+    day = reading.columns.day
+    cell = cells[clock] if day is None else f"{cells[day]} {cells[clock]}"
+    seconds = date_seconds(cell, day_first=reading.day_first)
+    if seconds != seconds and not is_missing(cells[clock]):
         raise RecordingError(
-            f"line {line}, column '{column}': {_shown(cell)} is not an ISO date like 2024-05-01T12:00:00.25; correct it"
+            f"line {line}, column '{name}': {_shown(cell)} is not a date like 2024-05-01 12:00:00.25; correct it"
         )
     return seconds
 

@@ -23,6 +23,7 @@ from polars.exceptions import PanicException
 
 from rondo.data.array_files import read_hdf5, read_npy, read_npz
 from rondo.data.c3d import read_c3d
+from rondo.data.columns import label_suspects
 from rondo.data.csv_file import read_csv
 from rondo.data.edf import read_edf
 from rondo.data.recording import Recording, checked_rate
@@ -56,12 +57,18 @@ def read_recording(
         checked_rate(rate)  # before a long read, not after it
         suffix = path.suffix.lower()
         if suffix in _ARCHIVE_READERS:
-            return _ARCHIVE_READERS[suffix](path, rate=rate, key=key, label_columns=label_columns)
+            return _warned(_ARCHIVE_READERS[suffix](path, rate=rate, key=key, label_columns=label_columns))
         if key is not None:
             raise RecordingError(
                 f"a key ('{key}') names an array in {' '.join(_ARCHIVE_READERS)} files; leave it away here"
             )
-        return _TABLE_READERS[suffix](path, rate=rate, label_columns=label_columns)
+        return _warned(_TABLE_READERS[suffix](path, rate=rate, label_columns=label_columns))
+
+
+def _warned(recording: Recording) -> Recording:
+    """The recording with a note on each channel that looks as if it held labels."""
+    suspects = label_suspects(recording.values, recording.channels)
+    return recording.noted(*suspects) if suspects else recording
 
 
 def from_frame(
@@ -119,7 +126,10 @@ def _refuse_unreadable(path: Path) -> None:
     if not path.exists():
         raise RecordingError("there is no such file; check the path")
     if path.suffix.lower() not in SUFFIXES:
-        raise RecordingError(f"unknown suffix '{path.suffix}'; expected one of {' '.join(SUFFIXES)}; save it as .csv")
+        raise RecordingError(
+            f"unknown suffix '{path.suffix}'; expected one of {' '.join(SUFFIXES)}; save it as .csv, "
+            "or, if it is a table in text, rename it to .txt"
+        )
     if not path.is_file():  # a pipe or a device could keep the reader waiting for ever
         raise RecordingError("it is not a regular file; store the recording in one")
     with path.open("rb") as file:

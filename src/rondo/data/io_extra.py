@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Sequence
 from typing import Any
 
-from rondo.data.columns import LABEL_NAMES, listed
+from rondo.data.columns import is_label_name, listed
 from rondo.errors import MissingExtraError, RecordingError
 
 
@@ -34,7 +34,7 @@ def kept_channels(names: Sequence[str], label_columns: Sequence[str]) -> tuple[l
     unknown = sorted(given - set(names))
     if unknown:
         raise RecordingError(f"there is no channel '{unknown[0]}' to leave out; the channels are: {listed(names)}")
-    truths = [name for name in names if name.strip().casefold() in LABEL_NAMES and name not in given]
+    truths = [name for name in names if is_label_name(name) and name not in given]
     kept = [place for place, name in enumerate(names) if name not in given and name not in truths]
     if not kept:
         raise RecordingError(f"no channel is left among {listed(names)}; expected at least one")

@@ -43,7 +43,7 @@ class Preprocessor:
         channels = _chosen_channels(recordings[0], config)
         n_channels = len(channels)
         recordings = [_fitting(recording, channels, config) for recording in recordings]
-        _refuse_transposed(recordings, channels)
+        _refuse_shapes(recordings, channels)
         if config.pca_components > n_channels:
             raise SettingError(
                 f"preprocess.pca_components = {config.pca_components}, but there are only {n_channels} channels; "
@@ -79,7 +79,7 @@ class Preprocessor:
         if self.config.statistics == "recording":
             mean, scale = _mean_and_scale([signal], len(self.channels), self.config, f"recording '{signal.id}'")
         still = [name for name, width in zip(signal.channels, scale, strict=True) if width == 0]
-        notes = (f"{len(still)} constant channel(s) carry no information: {shortened(still)}",) if still else ()
+        notes = (f"constant, so of no use: {shortened(still)}",) if still else ()
         factor = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
         values = np.empty_like(signal.values)
         for start in range(0, signal.n_frames, _BLOCK):
@@ -88,9 +88,11 @@ class Preprocessor:
         return replace(signal, values=values, notes=signal.notes + notes)
 
 
-def _refuse_transposed(recordings: Sequence[Recording], channels: Sequence[str]) -> None:
-    """An array of (channels, frames) would be computed on for ever, and mean nothing."""
+def _refuse_shapes(recordings: Sequence[Recording], channels: Sequence[str]) -> None:
+    """One frame holds nothing; an array of (channels, frames) would be computed on for ever, and mean nothing."""
     longest = max(recordings, key=lambda recording: recording.n_frames)
+    if longest.n_frames == 1:
+        raise RecordingError(f"recording '{longest.id}' has a single frame, in which nothing can recur; record longer")
     if len(channels) > max(_MANY_CHANNELS, longest.n_frames):
         raise RecordingError(
             f"recording '{longest.id}' has {longest.n_frames} frames x {len(channels)} channels; rows are frames and "

@@ -21,6 +21,7 @@ from rondo.errors import RecordingError
 from rondo.notebook import MOST_ROWS, card, duration_in_words
 
 Values = NDArray[np.float32]
+_MOST_SHORT_STEPS = 0.01  # of all steps, before the clock is said to jitter
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +97,10 @@ class Recording:
     def renamed(self, id: str) -> Recording:
         """The same recording under another id; values are shared, not copied."""
         return Recording(self.values, self.rate, self.channels, id, self.timestamps_s, self.notes)
+
+    def noted(self, *notes: str) -> Recording:
+        """The same recording with more notes; values are shared, not copied."""
+        return Recording(self.values, self.rate, self.channels, self.id, self.timestamps_s, (*self.notes, *notes))
 
     def resampled(self, rate: float) -> Recording:
         """The same recording at another rate (Hz), filtered against aliasing; see `rondo.data.resample`.
@@ -257,9 +262,11 @@ def _rate_of(times: NDArray[np.float64]) -> float:
     """Frames per second, from the mean of the steps that are near the median one.
 
     The median alone is coarse where a clock counts in milliseconds (30 Hz steps by 33, 33, 34 ms) or from
-    1970 (float64 then resolves 0.2 us), the mean alone is spoilt by gaps. Digits beyond the ninth are noise.
+    1970 (float64 then resolves 0.2 us), the mean alone is spoilt by gaps. Digits beyond the ninth are noise. Lost rows
+    make no step shorter, so where many are short it is the clock that jitters, and long steps make up for them.
     """
     steps = np.diff(times)
     median = np.median(steps)
-    usual = steps[(steps > median / 2) & (steps < median * 1.5)]
+    jitters = (steps < median / 2).mean() > _MOST_SHORT_STEPS
+    usual = steps[steps < median * 10] if jitters else steps[(steps > median / 2) & (steps < median * 1.5)]
     return float(f"{1.0 / (usual.mean() if usual.size else median):.9g}")

@@ -4,7 +4,8 @@ A Signal is finite everywhere. What could not be repaired is left out of its `sp
 windows may use:
 
 - jumps in time that leave out more than `max_gap` frames are boundaries: nothing is carried across them;
-- missing values (NaN): runs up to `max_gap` frames are interpolated in time; longer ones become holes;
+- missing values (NaN): runs up to `max_gap` frames are interpolated in time; longer ones become holes, but for a sensor
+  that is slower than the others;
 - timestamps that do not fit the rate, and missing rows: values are interpolated linearly onto the grid. Timestamps
   that merely jitter, each by less than half a period, leave the values as they are.
 
@@ -28,6 +29,7 @@ from rondo.errors import RecordingError
 
 GAP_SECONDS, GAP_FRAMES = 0.5, 25  # what max_gap = "auto" means with and without a known rate
 _BLOCK = 1 << 13  # frames per block where a temporary as large as the recording would hurt
+_FEWEST_SLOW_VALUES = 8  # of a sensor slower than the others, before its silence is taken for its rate
 _MOST_FRAMES_PER_ROW = 20  # rows so sparse that a regular grid would be nearly all interpolation are refused
 
 Flags = NDArray[np.bool_]
@@ -138,7 +140,8 @@ def _timing(recording: Recording, config: PreprocessConfig) -> _Timing:
     pieces = tuple(pairwise([0, *breaks.tolist(), clock.size]))
     if not breaks.size:
         return _Timing(clock, pieces, max_gap, ())
-    note = f"{breaks.size} jump(s) in time (longest {steps.max() / rate:.3g} s) are boundaries that no window crosses"
+    n_jumps = "1 jump" if breaks.size == 1 else f"{breaks.size} jumps"
+    note = f"{n_jumps} in time (longest {steps.max() / rate:.3g} s): no window reaches across them"
     return _Timing(clock, pieces, max_gap, (note,))
 
 
@@ -188,8 +191,8 @@ def _on_grid(values: Values, missing: Flags, timing: _Timing, recording: Recordi
             grid[first:stop, c] = np.interp(frames, clock, values[a:b, c])
     steps_s = _steps(timing) / (recording.rate or 1.0)
     note = (
-        f"timestamps do not fit {recording.rate:g} Hz (steps of {steps_s.min():.3g} to {steps_s.max():.3g} s): "
-        f"{n_rows} rows interpolated onto {n_frames} frames"
+        f"rows come unevenly, every {steps_s.min():.3g} to {steps_s.max():.3g} s: "
+        f"{n_rows} rows interpolated onto {n_frames} frames of {recording.rate:.4g} Hz"
     )
     spans = _present_spans(absent, frame_spans)
     return Signal(recording.id, grid, recording.rate, tuple(channels), spans, n_rows, frame_of_row, (note,))
@@ -219,7 +222,36 @@ def _repair_missing(
     holed = np.flatnonzero(n_missing)
     if not holed.size:
         return values, missing, ()
-    names = shortened([channels[c] for c in holed.tolist()])
+    _refuse_unrepairable(n_missing, n_rows, recording_id, channels, config)
+    repaired = values.copy()
+    notes, n_filled = [], 0
+    filled: list[str] = []
+    gone: list[str] = []
+    for c in holed.tolist():
+        every = _usual_spacing(repaired[:, c], timing)
+        lost = _fill(repaired[:, c], timing, max(timing.max_gap, 2 * every))
+        missing |= lost
+        n_own = int(n_missing[c] - lost.sum())
+        if every:
+            notes.append(f"channel '{channels[c]}' has a value only every {every} rows: interpolated between them")
+        elif n_own:
+            n_filled += n_own
+            filled.append(channels[c])
+        if lost.any():
+            gone.append(channels[c])
+    if n_filled:
+        runs = f"(runs up to {timing.max_gap} frames)"
+        notes.append(f"{n_filled} missing values interpolated {runs} in {shortened(filled)}")
+    if gone:
+        of = f"{int(missing.sum())} rows lie in gaps longer than {timing.max_gap} frames"
+        notes.append(f"{of} (in {shortened(gone)}): labelled OTHER")
+    return repaired, missing, tuple(notes)
+
+
+def _refuse_unrepairable(
+    n_missing: NDArray[np.int64], n_rows: int, recording_id: str, channels: Sequence[str], config: PreprocessConfig
+) -> None:
+    names = shortened([channels[c] for c in np.flatnonzero(n_missing).tolist()])
     silent = [channels[c] for c in np.flatnonzero(n_missing == n_rows).tolist()]
     if silent:
         raise RecordingError(
@@ -231,19 +263,6 @@ def _repair_missing(
             f"recording '{recording_id}': missing values in channel(s) {names} and preprocess.missing = 'refuse'; "
             "repair the file or set preprocess.missing = 'interpolate'"
         )
-    repaired = values.copy()
-    n_filled = 0
-    for c in holed:
-        lost = _fill(repaired[:, c], timing)
-        missing |= lost
-        n_filled += int(n_missing[c] - lost.sum())
-    notes = []
-    if n_filled:
-        notes.append(f"{n_filled} missing values interpolated (runs up to {timing.max_gap} frames) in {names}")
-    if missing.any():
-        n_lost = int(missing.sum())
-        notes.append(f"{n_lost} rows lie in gaps longer than {timing.max_gap} frames (in {names}): labelled OTHER")
-    return repaired, missing, tuple(notes)
 
 
 def _missing_per_channel(values: Values) -> NDArray[np.int64]:
@@ -253,7 +272,21 @@ def _missing_per_channel(values: Values) -> NDArray[np.int64]:
     return count
 
 
-def _fill(column: Values, timing: _Timing) -> Flags:
+def _usual_spacing(column: Values, timing: _Timing) -> int:
+    """Frames from one value of a slow sensor to its next, as of a heart rate each second; 0 where it is not slow.
+
+    Slow is what has values so regularly, and so far apart, that all between them would be a gap.
+    """
+    clock = timing.clock[~np.isnan(column)]
+    if clock.size < _FEWEST_SLOW_VALUES:
+        return 0
+    steps = np.diff(clock)
+    usual = float(np.median(steps))
+    is_slow = usual > timing.max_gap + 1 and np.quantile(steps, 0.9) < 1.5 * usual
+    return round(usual) if is_slow else 0
+
+
+def _fill(column: Values, timing: _Timing, longest: int) -> Flags:
     """Fill the NaN of one channel in place, piece by piece; say which of them lie in runs too long to trust."""
     absent = np.isnan(column)
     lost = np.zeros_like(absent)
@@ -265,7 +298,7 @@ def _fill(column: Values, timing: _Timing) -> Flags:
             column[piece], lost[piece] = 0.0, True
         else:
             column[piece][gone] = np.interp(clock[gone], clock[~gone], column[piece][~gone])
-            lost[piece] = _long_runs(gone, clock, timing.max_gap)
+            lost[piece] = _long_runs(gone, clock, longest)
     return lost
 
 

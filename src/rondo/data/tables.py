@@ -11,11 +11,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from rondo.data.columns import choose_columns, in_seconds, is_clock_name, iso_seconds, not_numeric
+from rondo.data.clock import date_seconds, day_order, in_seconds, is_clock_name, spread
+from rondo.data.columns import Kind, choose_columns, has_no_name, kind_of_numbers, not_numeric, without_empty
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 
 Column = nw.Series[Any]
+_ROWS_LOOKED_AT = 64
 
 
 def read_parquet(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
@@ -78,15 +80,15 @@ def _from_columns(
     label_columns: Sequence[str],
 ) -> Recording:
     names = list(schema)
-    dates = {name for name, dtype in schema.items() if _holds_dates(dtype)}
-    columns = choose_columns(names, rate=rate, label_columns=label_columns, datetimes=dates)
+    columns = choose_columns(names, rate=rate, label_columns=label_columns, kinds=_kinds(schema, load))
     for name in columns.channels:
         if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
             raise not_numeric(name, schema[name])
     notes, times = columns.notes, None
     if columns.clock is not None:
         times, unit = _clock_seconds(load(names[columns.clock]), names[columns.clock])
-        notes += unit
+        times, apart = spread(times, names[columns.clock])
+        notes += unit + apart
     values = np.empty((0, 0), dtype=np.float32)
     for channel, name in enumerate(columns.channels):
         numbers = _numbers(load(name))
@@ -94,7 +96,23 @@ def _from_columns(
             values = np.empty((len(numbers), len(columns.channels)), dtype=np.float32)
         with np.errstate(over="ignore"):  # beyond float32 becomes infinite, and Recording refuses that by name
             values[:, channel] = numbers
-    return Recording(values, rate, columns.channels, id, times, notes)
+    values, channels, empty = without_empty(values, columns.channels)
+    return Recording(values, rate, channels, id, times, notes + empty)
+
+
+def _kinds(schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column]) -> dict[int, Kind]:
+    """What the types of the columns say; whole numbers are looked at, as they may count rows or time."""
+    kinds: dict[int, Kind] = {}
+    for position, (name, dtype) in enumerate(schema.items()):
+        if _holds_dates(dtype):
+            kinds[position] = "dates"
+        elif dtype == nw.String and not is_clock_name(name):
+            kinds[position] = "text"
+        elif dtype.is_integer():
+            numbers = np.asarray(_numbers(load(name).head(_ROWS_LOOKED_AT)), dtype=np.float64)
+            kind = kind_of_numbers(numbers, is_unnamed=has_no_name(name))
+            kinds |= {} if kind is None else {position: kind}
+    return kinds
 
 
 def _holds_dates(dtype: nw.dtypes.DType) -> bool:
@@ -109,7 +127,7 @@ def _clock_seconds(column: Column, name: str) -> tuple[NDArray[np.float64], tupl
     if column.dtype == nw.Duration:
         return _numbers(column.dt.total_microseconds()) / 1e6, ()
     if column.dtype == nw.String:
-        return _dates_in_text(column.to_list(), name), ()
+        return _dates_in_text(column.to_list(), name)
     if not column.dtype.is_numeric():
         raise RecordingError(f"the clock '{name}' holds {column.dtype}; expected seconds or dates")
     return in_seconds(_numbers(column).astype(np.float64), name)
@@ -125,9 +143,12 @@ def _numbers(column: Column) -> NDArray[Any]:
     return numbers if numbers.dtype.kind in "fiub" else column.cast(nw.Float64).to_numpy()
 
 
-def _dates_in_text(cells: list[str | None], name: str) -> NDArray[np.float64]:
-    seconds = np.array([iso_seconds(cell or "") for cell in cells])
+def _dates_in_text(cells: list[str | None], name: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    day_first, notes = day_order([cell for cell in cells[:_ROWS_LOOKED_AT] if cell])
+    seconds = np.array([date_seconds(cell or "", day_first=day_first) for cell in cells])
     wrong = next((frame for frame in np.flatnonzero(np.isnan(seconds)) if cells[frame]), None)
     if wrong is not None:
-        raise RecordingError(f"frame {wrong}, clock '{name}': {cells[wrong]!r:.60} is not an ISO date; correct it")
-    return seconds
+        raise RecordingError(
+            f"frame {wrong}, clock '{name}': {cells[wrong]!r:.60} is not a date like 2024-05-01 12:00:00.25; correct it"
+        )
+    return seconds, notes

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from rondo.data.text_layout import REMARK, decoded
 from rondo.errors import RecordingError, RondoWarning
 from rondo.live.base import Rows, Skip
 from rondo.live.lines import Lines
@@ -36,7 +37,7 @@ class RowReader:
         """Read how the lines are written, from the first two of them; False where they have not come yet."""
         if self._table is not None:
             return True
-        while (first := self._lines.peek()) is not None and not first.strip():
+        while (first := self._lines.peek()) is not None and (not first.strip() or _is_remark(first)):
             self._lines.take()
         second = self._lines.peek(1)
         if first is None or (second is None and not at_end):
@@ -130,6 +131,11 @@ class RowReader:
             for note in notes:
                 warnings.warn(f"{self._name}: {note}", RondoWarning, stacklevel=2)
         return self.divisor
+
+
+def _is_remark(line: bytes) -> bool:
+    """A line above the table, as in stored recordings; but `#,x,y` is a header with row numbers."""
+    return REMARK.match(decoded(line)[0]) is not None and line.lstrip()[:2] not in (b"#,", b"#;", b"#\t")
 
 
 @contextmanager

@@ -22,7 +22,7 @@ def clock_runs(n_frames: int, n_pieces: int) -> Runs:
 
 
 def clock_labels(n_frames: int, n_pieces: int) -> Labels:
-    """The same as a label per frame.
+    """The clock as a label for each frame: the number of its piece, of `n_pieces` equal ones.
 
     >>> clock_labels(7, 3).tolist()
     [0, 0, 0, 1, 1, 2, 2]

@@ -1,14 +1,17 @@
-"""One colour per id, the same in every report, told apart by colour-blind readers.
+"""One look per id, the same in every report, told apart by colour-blind readers.
 
-Eight hues of Okabe & Ito (2008, "Color universal design") and Tol (2021, technical note SRON/EPS/TN/09-002),
-each in three lightness steps. Ids beyond the list start it again: the name inside a segment, not its colour,
-is its identity.
+Eight hues of Okabe & Ito (2008, "Color universal design") and Tol (2021, technical note SRON/EPS/TN/09-002), then the
+same hues lighter and striped, darker and dotted, and barred: 32 looks that differ in hue or, where hues are alike, in
+pattern. Ids beyond start again: the name inside a segment, not its look, is its identity.
 """
 
 from __future__ import annotations
 
+from typing import Literal, NamedTuple
+
 from rondo.data.labels import OTHER
 
+Pattern = Literal["plain", "stripes", "dots", "bars"]
 OTHER_COLOUR = "#e6e6e6"
 
 _HUES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#882255")
@@ -17,13 +20,26 @@ _FIRST_HUE = {"unit": 0, "motif": 3, "true unit": 5, "true motif": 6}
 """Each level starts elsewhere: u2, m2 and a true unit 2 have nothing in common and must not look alike."""
 
 
-def colour_of(kind: str, entry_id: int) -> str:
-    """The colour of an id as #rrggbb; `kind` is unit, motif, true unit or true motif.
+class Look(NamedTuple):
+    """A colour as #rrggbb, and the pattern on it."""
 
-    >>> colour_of("unit", 0), colour_of("unit", 24), colour_of("motif", -1)
-    ('#0072b2', '#0072b2', '#e6e6e6')
+    colour: str
+    pattern: Pattern
+
+
+def look_of(kind: str, entry_id: int) -> Look:
+    """The look of an id; `kind` is unit, motif, true unit or true motif.
+
+    >>> look_of("unit", 0), look_of("unit", 24), look_of("motif", -1)  # doctest: +NORMALIZE_WHITESPACE
+    (Look(colour='#0072b2', pattern='plain'), Look(colour='#0072b2', pattern='bars'),
+     Look(colour='#e6e6e6', pattern='plain'))
     """
-    return OTHER_COLOUR if entry_id == OTHER else PALETTE[(_FIRST_HUE[kind] + entry_id) % len(PALETTE)]
+    return OTHER_LOOK if entry_id == OTHER else LOOKS[(_FIRST_HUE[kind] + entry_id) % len(LOOKS)]
+
+
+def colour_of(kind: str, entry_id: int) -> str:
+    """The colour alone, for formats that have no patterns."""
+    return look_of(kind, entry_id).colour
 
 
 def ink_on(colour: str) -> str:
@@ -50,8 +66,10 @@ def _linear(channel: int) -> float:
     return share / 12.92 if share <= 0.04045 else float(((share + 0.055) / 1.055) ** 2.4)
 
 
-PALETTE = (
-    *_HUES,
-    *(_mixed(hue, 255, 0.5) for hue in _HUES),
-    *(_mixed(hue, 0, 0.4) for hue in _HUES),
+OTHER_LOOK = Look(OTHER_COLOUR, "plain")
+LOOKS: tuple[Look, ...] = (
+    *(Look(hue, "plain") for hue in _HUES),
+    *(Look(_mixed(hue, 255, 0.25), "stripes") for hue in _HUES),
+    *(Look(_mixed(hue, 0, 0.3), "dots") for hue in _HUES),
+    *(Look(hue, "bars") for hue in _HUES),
 )

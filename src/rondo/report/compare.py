@@ -18,7 +18,9 @@ from rondo.data.labels import OTHER, Labels, from_runs
 from rondo.errors import OutputError
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information, adjusted_rand, one_to_one
-from rondo.report.colours import OTHER_COLOUR, colour_of
+from rondo.report.colours import OTHER_LOOK, Look, look_of
+from rondo.report.contents import EVERYTHING, Wish
+from rondo.report.frame_scores import read_scores, score_rows, scores_path
 from rondo.report.tables import entry_name
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 MAX_ENTRIES_COMPARED = 16
 _LEVELS = ("unit", "motif")
+_SCORE_BYTES = 300_000  # of one recording
 _SCORES = {"ari": adjusted_rand, "ami": adjusted_mutual_information, "one_to_one": one_to_one}
 
 
@@ -49,12 +52,12 @@ class Tracks:
         return rows.tolist(), columns.tolist(), frames.reshape(rows.size, columns.size)
 
 
-def compare(run_dir: Path, other_dir: Path) -> dict[str, Any]:
+def compare(run_dir: Path, other_dir: Path, wish: Wish = EVERYTHING) -> dict[str, Any]:
     """`summarize(run_dir)` with the lanes of another run beside its own, and how far both agree."""
     from rondo.report.run_folder import read_run_summary, read_segments
     from rondo.report.summarize import lane_of, summarize
 
-    summary = summarize(run_dir)
+    summary = summarize(run_dir, wish)
     run, other = read_run_summary(run_dir), read_run_summary(other_dir)
     lengths = {recording.id: recording.n_frames for recording in run.recordings}
     common = {it.id: it.n_frames for it in other.recordings if lengths.get(it.id) == it.n_frames}
@@ -66,21 +69,34 @@ def compare(run_dir: Path, other_dir: Path) -> dict[str, Any]:
     names = _names(run_dir, other_dir)
     tables = [read_segments(folder / "segments.parquet", it) for folder, it in ((run_dir, run), (other_dir, other))]
     tracks = {level: Tracks(*(_tracks(table, level, common) for table in tables)) for level in _LEVELS}
-    colours = {level: _colours(level, tracks[level]) for level in _LEVELS}
+    looks = {level: _looks(level, tracks[level]) for level in _LEVELS}
     for recording in summary["recordings"]:
+        annotated = [lane for lane in recording["lanes"] if lane["kind"] == "annotation"]
         own = [lane for lane in recording["lanes"] if lane["kind"] in _LEVELS]
         own = [lane | {"title": f"{lane['kind']}s {names[0]}"} for lane in own]
         if recording["id"] in common:
             others = [lane_of(recording["id"], level, level, tables[1]) for level in _LEVELS]
-            others = [_other_lane(lane, names[1], colours[lane["kind"]]) for lane in others]
+            others = [_other_lane(lane, names[1], looks[lane["kind"]]) for lane in others]
             own = [lane for pair in zip(own, others, strict=True) for lane in pair]
-        recording["lanes"] = own
+        recording["lanes"] = [*own, *annotated]
+        recording["scores"] = _scores(recording, dict(zip(names, (run_dir, other_dir), strict=True)), common)
     agreement = {
         "names": names,
         "n_recordings": len(common),
-        "levels": [{"level": level, **_table(level, tracks[level], colours[level])} for level in _LEVELS],
+        "levels": [{"level": level, **_table(level, tracks[level], looks[level])} for level in _LEVELS],
     }
     return summary | {"title": f"Rondo report: {names[0]} and {names[1]}", "agreement": agreement, "scores": []}
+
+
+def _scores(recording: dict[str, Any], runs: Mapping[str, Path], common: Mapping[str, int]) -> dict[str, Any]:
+    """Rows of both runs, where both have the recording; their names are all that tells them apart."""
+    n_frames, own = recording["n_frames"], next(iter(runs))
+    read = {
+        name: read_scores(scores_path(folder, recording["id"]), n_frames)
+        for name, folder in runs.items()
+        if name == own or recording["id"] in common
+    }
+    return score_rows(read, _SCORE_BYTES)
 
 
 def _names(run_dir: Path, other_dir: Path) -> tuple[str, str]:
@@ -100,14 +116,14 @@ def _tracks(segments: pl.DataFrame, level: str, lengths: Mapping[str, int]) -> d
     return tracks
 
 
-def _colours(level: str, tracks: Tracks) -> dict[int, str]:
+def _looks(level: str, tracks: Tracks) -> dict[int, Look]:
     """Of the entries of the other run: that of their partner, else one of another level, which looks different."""
     rows, columns, frames = tracks.shared()
     partner = {columns[j]: rows[i] for i, j in best_of_each_other(frames).items()}
     return {
-        id: OTHER_COLOUR if id == OTHER
-        else colour_of(level, partner[id]) if partner.get(id, OTHER) != OTHER
-        else colour_of(f"true {level}", id)
+        id: OTHER_LOOK if id == OTHER
+        else look_of(level, partner[id]) if partner.get(id, OTHER) != OTHER
+        else look_of(f"true {level}", id)
         for id in columns
     }  # fmt: skip
 
@@ -122,12 +138,17 @@ def best_of_each_other(frames: NDArray[np.int64]) -> dict[int, int]:
     return {i: int(j) for i, j in enumerate(best_column) if best_row[j] == i and frames[i, j]}
 
 
-def _other_lane(lane: dict[str, Any], name: str, colours: Mapping[int, str]) -> dict[str, Any]:
+def _other_lane(lane: dict[str, Any], name: str, looks: Mapping[int, Look]) -> dict[str, Any]:
     ids = [OTHER if entry == "OTHER" else int(entry.split()[0][1:]) for entry in lane["names"]]
-    return lane | {"run": f"{name}: ", "title": f"{lane['kind']}s {name}", "colours": [colours[id] for id in ids]}
+    return lane | {
+        "run": f"{name}: ",
+        "title": f"{lane['kind']}s {name}",
+        "colours": [looks[id].colour for id in ids],
+        "patterns": [looks[id].pattern for id in ids],
+    }
 
 
-def _table(level: str, tracks: Tracks, colours: Mapping[int, str]) -> dict[str, Any]:
+def _table(level: str, tracks: Tracks, looks: Mapping[int, Look]) -> dict[str, Any]:
     """Scores, and which share of the time of each entry goes to each entry of the other run."""
     rows, columns, frames = tracks.shared()
     kept_rows, kept_columns = _largest(frames.sum(axis=1)), _largest(frames.sum(axis=0))
@@ -135,11 +156,11 @@ def _table(level: str, tracks: Tracks, colours: Mapping[int, str]) -> dict[str, 
     order = _by_partner(kept_rows, kept_columns, partner)
     return {
         "scores": tracks.agreement(),
-        "columns": [{"name": entry_name(level, columns[j]), "colour": colours[columns[j]]} for j in order],
+        "columns": [{"name": entry_name(level, columns[j]), **looks[columns[j]]._asdict()} for j in order],
         "rows": [
             {
                 "name": entry_name(level, rows[i]),
-                "colour": colour_of(level, rows[i]),
+                **look_of(level, rows[i])._asdict(),
                 "share": float(frames[i].sum() / frames.sum()),
                 "cells": [float(frames[i, j] / frames[i].sum()) for j in order],
             }

@@ -5,13 +5,15 @@ as a standardised difference of the frames of the entry to all other frames,
 
     d = (mean_in - mean_rest) / sqrt((var_in + var_rest) / 2)
 
-so that 0.8 and more can be seen by eye. It describes; it proves nothing.
+so that 0.8 and more can be seen by eye. It describes; it proves nothing. Every recording is taken in deviations from
+its own mean, as models read them unless told otherwise: sensors sit differently each time.
 """
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +36,24 @@ _FRAMES_COMPARED = 200_000
 """Means of two hundred thousand frames are as good as those of a million, and quicker."""
 
 _MEDIANS_SHOWN = 2.5
+_LEAST_SPAN = 1 / 8  # of the range of a channel: rest should look like rest, not like its noise
 _LARGEST = 99.9  # d of two constants that differ is infinite
 _CELL = ("recording", "start_frame", "end_frame", "score")
 Figures = NDArray[np.float64]
+
+
+def standardised(overview: Overview) -> Overview:
+    """The same codes, read as deviations from the mean of each channel in standard deviations."""
+    values = overview._replace(codes=overview.codes[:: _every(overview)]).values().mean(axis=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a channel without any value: its mean is none
+        mean, deviation = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+    unit = np.where(deviation > 0, deviation, 1.0)
+    return overview._replace(low=(overview.low - mean) / unit, high=(overview.high - mean) / unit)
+
+
+def _every(overview: Overview) -> int:
+    return max(1, len(overview.codes) // _FRAMES_COMPARED)
 
 
 @dataclass
@@ -54,7 +71,7 @@ class Sums:
     def add(self, overview: Overview, track: NDArray[np.int32]) -> None:
         """Add the frames of one recording; `track` gives the id of each."""
         n_buckets, bucket = overview.codes.shape[0], overview.bucket_frames
-        places = np.arange(0, n_buckets, max(1, n_buckets // _FRAMES_COMPARED))
+        places = np.arange(0, n_buckets, _every(overview))
         now, before = (
             overview._replace(codes=overview.codes[at]).values() for at in (places, np.maximum(places - 1, 0))
         )
@@ -95,18 +112,23 @@ class Vocabulary:
 
 
 def entry_details(
-    level: str, segments: pl.DataFrame, overviews: Mapping[str, Overview], shown: Mapping[str, Sequence[int]]
+    level: str,
+    segments: pl.DataFrame,
+    overviews: Mapping[str, Overview],
+    shown: Mapping[str, Sequence[int]],
+    exemplars: Collection[tuple[str, int]] = (),
 ) -> dict[tuple[str, int], dict[str, Any]]:
     """By vocabulary ("" where all recordings share one, else the recording) and id: apart, rows, width, cells, data.
 
-    `shown` names the ids to tell about, by vocabulary. Recordings without an overview here are passed over.
+    `shown` names the ids to tell about, by vocabulary. Recordings without an overview here are passed over. Occurrences
+    that begin where `exemplars` says (recording, frame) are among those kept.
     """
     found = {}
     n_entries = max(1, sum(len(ids) for ids in shown.values()))
     most = min(MAX_OCCURRENCES, max(3, MAX_CELLS // (2 * n_entries)))
     for vocabulary, ids in shown.items():
-        own = overviews if not vocabulary else {id: it for id, it in overviews.items() if id == vocabulary}
-        told = _vocabulary(level, segments, own, set(ids), most) if own and ids else None
+        own = [*overviews] if not vocabulary else [id for id in overviews if id == vocabulary]
+        told = _vocabulary(level, segments, overviews, own, set(ids), most, exemplars) if own and ids else None
         if told is not None:
             d = told.sums.differences()
             found.update({(vocabulary, id): _detail(told, d[id], told.cells.get(id, [])) for id in ids})
@@ -114,57 +136,71 @@ def entry_details(
 
 
 def _vocabulary(
-    level: str, segments: pl.DataFrame, overviews: Mapping[str, Overview], ids: set[int], most: int
+    level: str,
+    segments: pl.DataFrame,
+    overviews: Mapping[str, Overview],
+    recordings: Sequence[str],
+    ids: set[int],
+    most: int,
+    exemplars: Collection[tuple[str, int]],
 ) -> Vocabulary:
     import polars as pl
 
-    own = segments.filter((pl.col("level") == level) & (pl.col("id") >= 0) & pl.col("recording").is_in([*overviews]))
-    channels = next(iter(overviews.values())).channels
+    own = segments.filter((pl.col("level") == level) & (pl.col("id") >= 0) & pl.col("recording").is_in(recordings))
+    channels = overviews[recordings[0]].channels
     top = max(max(ids), int(own["id"].max() or 0))  # type: ignore[arg-type]
     told = Vocabulary(Sums.empty(top + 1, len(channels)), channels)
-    chosen = _chosen(own.filter(pl.col("id").is_in(sorted(ids))), most)
-    for id, overview in overviews.items():
-        if overview.channels != channels:
+    chosen = _chosen(own.filter(pl.col("id").is_in(sorted(ids))), most, exemplars)
+    for id in recordings:
+        if overviews[id].channels != channels:
             continue
+        overview = standardised(overviews[id])
         rows = own.filter(pl.col("recording") == id)
         track = from_runs(rows["start_frame"], rows["end_frame"], rows["id"], overview.n_frames)
         told.sums.add(overview, track)
         for cell in chosen.filter(pl.col("recording") == id).iter_rows(named=True):
             span = _columns(overview, cell["start_frame"], cell["end_frame"])
-            told.cells.setdefault(cell["id"], []).append({name: cell[name] for name in _CELL} | {"codes": span})
+            kept = {name: cell[name] for name in _CELL} | {"values": span, "extent": (overview.low, overview.high)}
+            told.cells.setdefault(cell["id"], []).append(kept)
     return told
 
 
-def _chosen(occurrences: pl.DataFrame, most: int) -> pl.DataFrame:
-    """At most so many occurrences of each id, spread evenly over all of them, in the order of time."""
+def _chosen(occurrences: pl.DataFrame, most: int, exemplars: Collection[tuple[str, int]]) -> pl.DataFrame:
+    """At most so many occurrences of each id, spread evenly over all of them, in the order of time; and exemplars."""
     import polars as pl
 
     place, n = pl.int_range(pl.len()).over("id"), pl.len().over("id")
-    return occurrences.sort("recording", "start_frame").filter(
-        (n <= most) | ((place * most) // n != ((place - 1) * most) // n) | (place == 0)
+    best = pl.DataFrame([*exemplars], schema={"recording": pl.String, "start_frame": pl.Int64}, orient="row")
+    marked = occurrences.join(best.unique().with_columns(best=pl.lit(True)), on=best.columns, how="left")
+    return marked.sort("recording", "start_frame").filter(
+        (n <= most)
+        | ((place * most) // n != ((place - 1) * most) // n)
+        | (place == 0)
+        | pl.col("best").fill_null(False)
     )
 
 
-def _columns(overview: Overview, start: int, end: int) -> NDArray[np.uint8]:
-    """Lowest and highest of a span in at most MAX_COLUMNS columns: (n_channels, 2, n_columns)."""
+def _columns(overview: Overview, start: int, end: int) -> NDArray[np.float32]:
+    """Lowest and highest of a span in at most MAX_COLUMNS columns: (n_channels, 2, n_columns); NaN where missing."""
     first = start // overview.bucket_frames
     span = overview.codes[first : max(first + 1, -(-end // overview.bucket_frames))]
     n_columns = min(MAX_COLUMNS, span.shape[0])
     starts = np.arange(n_columns) * span.shape[0] // n_columns
     low = np.minimum.reduceat(span[..., 0], starts, axis=0)
     high = np.maximum.reduceat(np.where(span[..., -1] == MISSING, 0, span[..., -1]), starts, axis=0)
-    codes = np.stack([low, np.where(low == MISSING, MISSING, high)], axis=0) >> 8
-    return codes.astype(np.uint8).transpose(2, 0, 1)
+    codes = np.stack([low, np.where(low == MISSING, MISSING, high)], axis=-1)
+    return overview._replace(codes=codes).values().transpose(1, 2, 0)
 
 
 def _detail(told: Vocabulary, d: Figures, cells: list[dict[str, Any]]) -> dict[str, Any]:
     strength = np.abs(d).max(axis=0)
     rows = np.argsort(-strength, kind="stable")[:MAX_ROWS]
+    low, span = _scale(cells, rows)
     offset, parts, occurrences = 0, [], []
     for cell in cells:
-        codes = np.ascontiguousarray(cell["codes"][rows])
+        codes = _drawn(cell["values"][rows], low, span)
         placed = {"offset": offset, "columns": codes.shape[2]}
-        occurrences.append({name: value for name, value in cell.items() if name != "codes"} | placed)
+        occurrences.append({name: cell[name] for name in _CELL} | placed)
         parts.append(codes.tobytes())
         offset += codes.size
     return {
@@ -174,6 +210,27 @@ def _detail(told: Vocabulary, d: Figures, cells: list[dict[str, Any]]) -> dict[s
         "occurrences": occurrences,
         "data": base64.b64encode(b"".join(parts)).decode(),
     }
+
+
+def _scale(cells: Sequence[dict[str, Any]], rows: NDArray[np.int64]) -> tuple[Figures, Figures]:
+    """Lowest value and span of each row, the same for all cells, whatever recording they are from."""
+    if not cells:
+        return np.zeros(rows.size), np.ones(rows.size)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a channel without any value: NaN is the right answer
+        low, high = (
+            ends([ends(cell["values"][rows], axis=(1, 2)) for cell in cells], axis=0) for ends in (np.nanmin, np.nanmax)
+        )
+        whole = np.nanmax([cell["extent"][1][rows] - cell["extent"][0][rows] for cell in cells], axis=0)
+    span = np.maximum(np.nan_to_num(high - low), _LEAST_SPAN * np.nan_to_num(whole))
+    middle = np.nan_to_num((low + high) / 2)
+    return middle - span / 2, np.where(span > 0, span, 1.0)
+
+
+def _drawn(values: NDArray[np.float32], low: Figures, span: Figures) -> NDArray[np.uint8]:
+    """Codes from 0 to 254 over the span of each row; 255 is missing."""
+    share = (values - low[:, None, None]) / span[:, None, None]
+    return np.where(np.isnan(share), 255, np.rint(254 * np.nan_to_num(share).clip(0, 1))).astype(np.uint8)
 
 
 def _width(cells: Sequence[dict[str, Any]]) -> int:

@@ -50,6 +50,12 @@ class Overview(NamedTuple):
         codes = coarser(self.codes, bucket_frames // self.bucket_frames)
         return self._replace(codes=codes, bucket_frames=max(bucket_frames, self.bucket_frames))
 
+    def only(self, channels: Sequence[int]) -> Overview:
+        """The same frames of some channels."""
+        own = list(channels)
+        names = tuple(self.channels[channel] for channel in own)
+        return self._replace(codes=self.codes[:, own], low=self.low[own], high=self.high[own], channels=names)
+
     def values(self) -> NDArray[np.float32]:
         """What the codes stand for, in their shape; NaN where it is missing."""
         scale = (self.high - self.low) / TOP_CODE
@@ -57,10 +63,16 @@ class Overview(NamedTuple):
         return np.where(self.codes == MISSING, np.nan, values).astype(np.float32)
 
 
-def signal_overview(values: ArrayLike, channels: Sequence[str], max_codes: int = MAX_CODES) -> Overview:
+def signal_overview(
+    values: ArrayLike,
+    channels: Sequence[str],
+    max_codes: int = MAX_CODES,
+    extent: tuple[float, float] | None = None,
+) -> Overview:
     """The overview of `values` (n_frames, n_channels) with at most `max_codes` codes, in linear time.
 
-    NaN frames are left out; a bucket with nothing but NaN in a channel is missing there.
+    NaN frames are left out; a bucket with nothing but NaN in a channel is missing there. Codes run from the lowest to
+    the highest value of each channel, or over the `extent` that all of them are known to lie in.
 
     >>> overview = signal_overview([[1.0], [5.0], [np.nan], [1.0]], ["x"], max_codes=4)
     >>> overview.bucket_frames, overview.values()[..., 0].ravel().tolist()
@@ -73,6 +85,8 @@ def signal_overview(values: ArrayLike, channels: Sequence[str], max_codes: int =
     low = np.min(frames, axis=0, where=known, initial=np.inf).astype(np.float64)
     high = np.max(frames, axis=0, where=known, initial=-np.inf).astype(np.float64)
     low, high = np.where(np.isfinite(low), low, np.nan), np.where(np.isfinite(high), high, np.nan)
+    if extent is not None:
+        low, high = (np.full_like(low, end) for end in extent)
     scale = np.divide(TOP_CODE, high - low, out=np.zeros_like(low), where=high > low)
     codes = np.full((*frames.shape, 1), MISSING, dtype=np.uint16)
     for channel in range(frames.shape[1]):  # one at a time: a second copy of a long recording is a lot of memory

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-_SCRIPTS = ("signal", "timeline", "listening", "occurrences", "page")
+_SCRIPTS = (
+    "signal", "patterns", "signal_rows", "axis", "timeline", "scores", "listening", "occurrences", "choosing", "page",
+)  # fmt: skip
 
 
 def style() -> str:
@@ -22,7 +24,21 @@ def asset(name: str) -> str:
     return (files("rondo.report") / "assets" / name).read_text(encoding="utf-8")
 
 
-PAGE = """<!DOCTYPE html>
+PAGE = """{% macro swatch(look) -%}
+<span class="swatch {{ look.pattern }}" style="background-color:{{ look.colour }}"></span>
+{%- endmacro %}
+{% macro chooser(id, heading, choices) %}
+<details class="chooser" id="{{ id }}"{% if choices | rejectattr("at_first") | list %} open{% endif %}>
+<summary><h3>{{ heading }}</h3><span class="count"></span></summary>
+<div class="bar"><input type="search" placeholder="part of a name" aria-label="Filter {{ heading | lower }}">
+<button type="button" class="all">draw those listed</button>
+<button type="button" class="none">draw none of them</button></div><div class="list">
+{% for choice in choices %}<label><input type="checkbox" autocomplete="off" value="{{ choice.value }}"
+{%- if choice.at_first %} checked{% endif %}> {{ choice.name }}</label>
+{% endfor %}
+</div></details>
+{% endmacro %}
+<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -35,11 +51,14 @@ PAGE = """<!DOCTYPE html>
 <h1>{{ title }}</h1>
 <p class="lead">{{ overview }}</p>
 {% for finding in findings %}<p class="lead">{{ finding }}</p>
-{% endfor %}<p class="quiet">{{ provenance }}</p>
+{% endfor %}<p class="quiet">A <b>unit</b> is a kind of stretch that looks alike wherever it occurs; a <b>motif</b> is
+a sequence of units that comes back. <b>OTHER</b> fits none of them. Ids such as u3 mean only "the same again":
+<code>rondo name</code> gives names.</p>
+<p class="quiet">{{ provenance }}</p>
 {% if live_script %}<p class="quiet" id="live" role="status"></p>
 {% endif %}
 </header>
-<main>
+<main data-hours="{{ 1 if in_hours else 0 }}">
 {% if scores %}
 <h2>Scores against the truth</h2>
 <div class="scroll"><table>
@@ -80,10 +99,10 @@ recording{{ "" if agreement.n_recordings == 1 else "s" }}:
 <h3>{{ one.level | capitalize }}s: rows {{ agreement.names[0] }}, columns {{ agreement.names[1] }}</h3>
 <div class="scroll"><table>
 <thead><tr><th class="word">Id</th><th>Share of time</th>{% for column in one.columns %}<th>
-<span class="swatch" style="background:{{ column.colour }}"></span><br>{{ column.name }}</th>{% endfor %}</tr></thead>
+{{ swatch(column) }}<br>{{ column.name }}</th>{% endfor %}</tr></thead>
 <tbody>
 {% for row in one.rows %}
-<tr><td class="word id"><span class="swatch" style="background:{{ row.colour }}"></span>{{ row.name }}</td>
+<tr><td class="word id">{{ swatch(row) }}{{ row.name }}</td>
 <td>{{ "%.0f" | format(100 * row.share) }} %</td>
 {%- for cell in row.cells %}<td class="cell" style="background:rgba(0,114,178,{{ "%.2f" | format(0.45 * cell) }})">
 {{- "%.0f" | format(100 * cell) if cell >= 0.005 else "" }}</td>{% endfor %}</tr>
@@ -130,21 +149,25 @@ to see {{ "all occurrences of its entry" if has_signal else "where else its entr
 values, each channel to its own scale, which stands at the right.{% endif %}
 {%- if n_events %} A stream keeps no signal; its journal stands above the lanes: ▲ promoted, ◆ merged, ▼ expired,
 ▮ a gap in the input, ✕ rows skipped.{% endif %}
+{%- if not motif_lane %} Every motif is one unit here, so that motifs have no lane of their own.{% endif %}
+{%- if has_frame_scores %} Below the lanes stands how well each window fits: the score of a unit is 1 at its middle and
+0.37 at its edge, the broken line
+{%- if has_motif_scores %}; that of a motif is how sure the motif model is, given the units{% endif %}.{% endif %}
+{%- if has_annotation %} The annotation is what people wrote down; nothing was learned from it, and its colours have
+nothing to do with those above.{% endif %}
 {%- if has_truth %} True ids are counted on their own: compare where segments begin and which ids go together,
 not colours.{% endif %}</p>
 <p class="quiet keys">Keys, once a timeline has the focus (<kbd>Tab</kbd>): <kbd>←</kbd> <kbd>→</kbd> move, <kbd>+</kbd>
 <kbd>-</kbd> zoom, <kbd>Home</kbd> shows all, <kbd>↑</kbd> <kbd>↓</kbd> choose a lane, <kbd>,</kbd> <kbd>.</kbd> go from
 segment to segment, <kbd>Enter</kbd> shows all occurrences, <kbd>Esc</kbd> ends that.</p>
-{% if n_recordings > recordings | length %}
-<p>The first {{ recordings | length }} of {{ n_recordings }} recordings are drawn; the tables below count all
-of them.</p>
-{% endif %}
+{% for words in left_out %}<p>{{ words }}</p>
+{% endfor %}
+{% if recordings | length > 1 %}{{ chooser("choose-recordings", "Recordings", recording_choices) }}{% endif %}
+{% if channel_choices | length > 1 %}{{ chooser("choose-channels", "Channels", channel_choices) }}{% endif %}
 {% for recording in recordings %}
-<section class="recording">
+<section class="recording"{% if not recording.at_first %} hidden{% endif %}>
 <div class="head"><h3>{{ recording.id }}</h3><div class="tools"></div></div>
 <p class="quiet">{{ recording.about }}. From {{ recording.source }}
-{%- if recording.n_channels > recording.signal.channels | length %}. The first
-{{ recording.signal.channels | length }} of {{ recording.n_channels }} channels are drawn{% endif %}
 {%- if recording.finest_frames > 1 %}. At the closest zoom each point of the signal covers {{ recording.finest_frames }}
 frames{% endif %}.</p>
 <div class="timeline" id="timeline-{{ loop.index0 }}">
@@ -170,9 +193,10 @@ events.jsonl holds all. {% endif %}{{ n_refined }} refinements of known entries 
 with the highest scores, the longest first among equals; press one to see it in the timeline, or an id to see
 {% if has_signal %}all occurrences side by side. How an entry looks is told by the channel that sets it apart most, up
 to six of its occurrences over each other.{% else %}where it occurs.{% endif %}
+{%- if composition_key %} In a composition, {{ composition_key }}.{% endif %}
 {%- if has_evidence %} Whether an entry recurs is asked of surrogates, which are as slow and as loud but in which
 nothing recurs: p is the share of them that do as well. What occurs once or recurs no more than chance would have it
-is greyed.{% endif %}</p>
+is greyed; not tested is what a long recording has fewer than twice in the part that was asked about.{% endif %}</p>
 <div class="columns">
 {% for level, heading in (("unit", "Units"), ("motif", "Motifs")) %}
 <section>
@@ -198,20 +222,24 @@ summary.json holds all.</p>
 {% for entry in entries[level] %}
 <tr{% if entry.unproven %} class="unproven"{% endif %}>
 {% if own %}<td class="word">{{ entry.recording }}</td>{% endif %}
-<td class="word id"><span class="swatch" style="background:{{ entry.colour }}"></span>
+<td class="word id">{{ swatch(entry) }}
 {%- if entry.key %}<button type="button" class="entry" data-key="{{ entry.key }}" aria-pressed="false">
 {{- entry.name }}</button>{% else %}{{ entry.name }}{% endif %}</td>
 {% if has_evidence %}<td class="word id">{{ entry.evidence }}</td>
 {% endif %}<td>{{ entry.n_occurrences }}</td><td>{{ entry.share }}</td><td>{{ entry.mean_duration }}</td>
 <td>{{ entry.median_duration }}</td>
-{% if told %}<td class="word">{{ entry.composition if level == "motif" else entry.taken_for }}</td>
+{% if told %}<td class="word">{% if level == "motif" %}{% for part in entry.parts %}
+{%- if part.colour %}<span class="part">{{ swatch(part) }}{{ part.text }}</span>
+{% else %}{{ part.text }} {% endif %}{% endfor %}
+{% else %}{{ entry.taken_for }}{% endif %}</td>
 {% endif %}{% if has_signal %}<td class="word">
 <canvas class="spark" data-key="{{ entry.key }}" width="1" height="1"></canvas></td>
 {% endif %}<td class="word exemplars">{% for one in entry.exemplars %}<span class="nowrap">
 {%- if one.timeline is none %}{{ one.text }}{% else -%}
 <button type="button" class="exemplar" data-timeline="{{ one.timeline }}" data-from="{{ one.from }}"
  data-to="{{ one.to }}">
-{{- one.text }}</button>{% endif %} ({{ one.score }})</span>{% if not loop.last %}, {% endif %}{% endfor %}</td></tr>
+{{- one.text }}</button>{% endif %} ({{ one.score }}){% if not loop.last %},{% endif %}</span>
+{% endfor %}</td></tr>
 {% endfor %}
 </tbody></table>
 {% else %}<p class="quiet">None found.</p>{% endif %}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,14 +19,13 @@ from rondo.report.overview import Overview, coarser
 COARSE_BUCKETS = 4096
 """Two to four per pixel of a wide page."""
 
-PAGE_BUDGET_BYTES = 8_500_000
-"""Deflated, of all recordings together: 11.4 MB of text, so that a page with its lanes stays under 15 MB."""
+LEAST_BUCKETS = 512
+"""What a recording gets of the budget at least; half a bucket per pixel still shows where something happens."""
 
 
-def packed_signals(overviews: Sequence[Overview], budget_bytes: int = PAGE_BUDGET_BYTES) -> list[dict[str, Any]]:
-    """Of each recording: `coarse` and `fine` (None where coarse has every frame), both with their bucket_frames."""
-    n_frames = max(1, sum(overview.n_frames for overview in overviews))
-    return [_packed(overview, budget_bytes * overview.n_frames // n_frames) for overview in overviews]
+def least_bytes(n_channels: int) -> int:
+    """What a recording takes in a page however little there is to spare."""
+    return 2 * LEAST_BUCKETS * n_channels
 
 
 def base64_of(values: NDArray[Any]) -> str:
@@ -35,23 +33,40 @@ def base64_of(values: NDArray[Any]) -> str:
     return base64.b64encode(values.astype(values.dtype.newbyteorder("<")).tobytes()).decode()
 
 
-def _packed(overview: Overview, budget_bytes: int) -> dict[str, Any]:
+def packed(overview: Overview, budget_bytes: int) -> dict[str, Any]:
+    """`coarse` and `fine` (None where coarse is the finest that fits), both with their bucket_frames."""
     codes = (overview.codes >> 8).astype(np.uint8)
-    bucket = overview.bucket_frames
-    step = 1
-    while -(-codes.shape[0] // step) > COARSE_BUCKETS:
-        step *= 2
+    step = _coarse_step(codes, budget_bytes // 2)
     coarse = coarser(codes, step)
-    packed = {"coarse": _level(coarse, bucket * step, base64_of(_by_channel(coarse))), "fine": None}
+    fine = _fine(codes, overview.bucket_frames, step, budget_bytes - coarse.size)
+    if fine is None:  # then there is more for the coarse one
+        step = _coarse_step(codes, budget_bytes)
+        coarse = coarser(codes, step)
+    data = base64_of(_by_channel(coarse))
+    return {"coarse": _level(coarse, overview.bucket_frames * step, data), "fine": fine}
+
+
+def _coarse_step(codes: NDArray[np.uint8], budget_bytes: int) -> int:
+    """How many frames a bucket needs so that a level is no more than a page shows at once, and within the budget."""
+    step = 1
+    while True:
+        n_buckets = -(-codes.shape[0] // step)
+        size = n_buckets * codes.shape[1] * (2 if step > 1 else codes.shape[2])
+        if n_buckets <= LEAST_BUCKETS or (n_buckets <= COARSE_BUCKETS and size <= budget_bytes):
+            return step
+        step *= 2
+
+
+def _fine(codes: NDArray[np.uint8], bucket: int, step: int, budget_bytes: int) -> dict[str, Any] | None:
+    """The finest level below buckets of `step` that fits, as differences along time."""
     while step > 1:
         deflated = _deflated(codes, budget_bytes)
         if deflated is not None:
-            packed["fine"] = _level(codes, bucket, base64.b64encode(deflated).decode())
-            break
+            return _level(codes, bucket, base64.b64encode(deflated).decode())
         # lowest and highest of two frames are as many numbers as the frames themselves
         factor = 4 if codes.shape[2] == 1 else 2
         codes, bucket, step = coarser(codes, factor), bucket * factor, step // factor
-    return packed
+    return None
 
 
 def _level(codes: NDArray[np.uint8], bucket_frames: int, data: str) -> dict[str, Any]:

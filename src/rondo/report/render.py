@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rondo.errors import OutputError
+from rondo.errors import OutputError, SettingError
+from rondo.report.contents import EVERYTHING, Wish
 from rondo.report.page import PAGE, asset, script, style
 from rondo.report.summarize import summarize
+from rondo.report.tables import composition_key
 from rondo.report.timeline import timeline
 from rondo.units.fit_profile import RULE
 
@@ -18,6 +21,16 @@ _CLAIM_COLUMNS = {"ari": "ARI", "ami": "AMI", "one_to_one": "One-to-one"}
 """A claim that something was discovered rests on these, so they come first."""
 
 _PAPER_COLUMNS = {"mof": "MoF", "recall": "Recall", "f1_50": "F1@50", "edit": "Edit", "seg_ratio": "SegRatio"}
+
+
+_HOURS_FROM_S = 7200
+"""Axes of a page with a recording that is longer count hours and minutes."""
+
+
+def _is_in_hours(recording: dict[str, Any]) -> bool:
+    """Whether its axis counts hours and minutes: it is long, or shows times of day."""
+    is_long = bool(recording["rate"]) and recording["n_frames"] / recording["rate"] >= _HOURS_FROM_S
+    return is_long or (recording.get("clock") or {}).get("date") is not None
 
 
 def render(summary: dict[str, Any], *, live: bool = False) -> str:
@@ -29,7 +42,11 @@ def render(summary: dict[str, Any], *, live: bool = False) -> str:
     from markupsafe import Markup
 
     template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True).from_string(PAGE)
-    recordings = [{**recording, "figure": Markup(_json(timeline(recording)))} for recording in summary["recordings"]]
+    motif_lane = not _motif_lane_repeats(summary)
+    recordings = [
+        {**recording, "figure": Markup(_json(timeline(recording, motif_lane=motif_lane)))}
+        for recording in summary["recordings"]
+    ]
     return template.render(
         {
             **summary,
@@ -38,11 +55,22 @@ def render(summary: dict[str, Any], *, live: bool = False) -> str:
             "claims": _CLAIM_COLUMNS,
             "paper": _PAPER_COLUMNS,
             "has_truth": any(lane["kind"].startswith("true") for it in recordings for lane in it["lanes"]),
+            "has_annotation": any(lane["kind"] == "annotation" for it in recordings for lane in it["lanes"]),
+            "has_frame_scores": any(it["scores"]["channels"] for it in recordings),
+            "has_motif_scores": any("motif" in it["scores"]["kinds"] for it in recordings),
+            "in_hours": any(_is_in_hours(recording) for recording in recordings),
+            "left_out": summary.get("left_out", []),
+            "recording_choices": [
+                {"value": place, "name": it["id"], "at_first": it["at_first"]} for place, it in enumerate(recordings)
+            ],
+            "channel_choices": _channel_choices(recordings),
             "has_signal": any(it["signal"]["channels"] for it in recordings),
             "events": summary.get("events", []),
             "n_events": summary.get("n_events", 0),
             "n_refined": summary.get("n_refined", 0),
             "agreement": summary.get("agreement"),
+            "motif_lane": motif_lane,
+            "composition_key": composition_key(entry["composition"] for entry in summary["entries"]["motif"]),
             "motifs_are_units": _motifs_are_units(summary),
             "has_evidence": any(entry["evidence"] for rows in summary["entries"].values() for entry in rows),
             "fit_rule": RULE,
@@ -54,21 +82,39 @@ def render(summary: dict[str, Any], *, live: bool = False) -> str:
     )
 
 
-def summary_of_folder(run_dir: Path) -> dict[str, Any]:
+def summary_of_folder(run_dir: Path, wish: Wish = EVERYTHING) -> dict[str, Any]:
     """What there is to say about the folder of a run, or of a stream."""
     from rondo.report.stream_page import is_stream, summarize_stream
 
-    return summarize_stream(run_dir) if is_stream(run_dir) else summarize(run_dir)
+    if not is_stream(run_dir):
+        _check_is_run(run_dir)
+        return summarize(run_dir, wish)
+    if wish != EVERYTHING:
+        raise SettingError(
+            f"{run_dir}: the page of a stream has no signal to choose from and no lane for annotations; "
+            "hold it against them with `rondo compare`"
+        )
+    return summarize_stream(run_dir)
 
 
-def write_report(run_dir: Path, other: Path | None = None) -> Path:
+def _check_is_run(run_dir: Path) -> None:
+    if not run_dir.is_dir():
+        raise OutputError(f"{run_dir}: no such folder; give the --out of `rondo discover` or `rondo stream`")
+    if not (run_dir / "summary.json").exists():
+        raise OutputError(
+            f"{run_dir}: it holds neither a run nor a stream, or not yet: `rondo discover` puts a run there when it is "
+            "whole, `rondo stream` begins at once"
+        )
+
+
+def write_report(run_dir: Path, other: Path | None = None, wish: Wish = EVERYTHING) -> Path:
     """Write `report.html` into a run folder and return its path; an older one is replaced whole, or stays.
 
-    With another run over the same recordings it is `compare.html`, which shows both.
+    With another run over the same recordings it is `compare.html`, which shows both. A `wish` names what to draw.
     """
     from rondo.report.compare import compare
 
-    page = render(summary_of_folder(run_dir) if other is None else compare(run_dir, other))
+    page = render(summary_of_folder(run_dir, wish) if other is None else compare(run_dir, other, wish))
     path = run_dir / ("report.html" if other is None else "compare.html")
     unfinished = run_dir / f".{path.name}.{os.getpid()}"
     try:
@@ -80,10 +126,25 @@ def write_report(run_dir: Path, other: Path | None = None) -> Path:
     return path
 
 
+def _channel_choices(recordings: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every channel name once, in the order of its first appearance, and whether it is drawn before anyone chooses."""
+    found: dict[str, bool] = {}
+    for recording in recordings:
+        for place, name in enumerate(recording["signal"]["channels"]):
+            found[name] = found.get(name, False) or place < recording["signal"]["at_first"]
+    return [{"value": name, "name": name, "at_first": at_first} for name, at_first in found.items()]
+
+
 def _motifs_are_units(summary: dict[str, Any]) -> bool:
     """Whether no motif is a composition, so that motifs say what units have said already."""
     compositions = [entry["composition"] for entry in summary["entries"]["motif"]]
     return len(compositions) > 1 and all(re.fullmatch(r"u\d+", composition) for composition in compositions)
+
+
+def _motif_lane_repeats(summary: dict[str, Any]) -> bool:
+    """Whether a lane of motifs would be the lane of units in other colours, with nothing to hold it against."""
+    lanes = {lane["kind"] for recording in summary["recordings"] for lane in recording["lanes"]}
+    return _motifs_are_units(summary) and lanes - {"annotation"} == {"unit", "motif"} and not summary.get("agreement")
 
 
 def _json(value: Any) -> str:

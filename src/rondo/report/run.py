@@ -1,4 +1,4 @@
-"""A run folder, written whole or not at all: labels, units, segments, model, summary, overview and report."""
+"""A run folder, written whole or not at all: labels, units, scores, segments, model, summary, overview and report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ from rondo.labelling import Labelling
 from rondo.provenance import rondo_version
 from rondo.report.entries import Words as Words
 from rondo.report.entries import entry_rows, evidence_row
+from rondo.report.frame_scores import FrameScores, scores_path, write_scores
 from rondo.report.overview import overview_path, write_overview
+from rondo.report.wall_clock import clock_knots
 from rondo.units.fit_profile import QUANTILES, FitProfile, fit_of
 from rondo.vocabulary.vocabulary import Level
 
@@ -113,6 +115,7 @@ def write_run(out: Path, run: Run, write_models: Callable[[Path], None] | None =
             np.save(draft / "labels" / f"{recording.id}.npy", labelling.motifs)
             np.save(draft / "units" / f"{recording.id}.npy", labelling.units)
             write_overview(overview_path(draft, recording.id), recording.values, recording.channels)
+            write_scores(scores_path(draft, recording.id), FrameScores(labelling.unit_scores, labelling.motif_scores))
         segments = pl.concat([labelling.segments for labelling in run.labellings])
         segments.write_csv(draft / "segments.csv")
         segments.write_parquet(draft / "segments.parquet")
@@ -171,6 +174,7 @@ def _recording_summary(recording: Recording, labelling: Labelling, run: Run) -> 
         "share_other": labelling.share_other,
         "share_accepted": labelling.share_accepted,
         "n_gaps": int(labelling.breaks.size),
+        "clock": clock_knots(recording.timestamps_s, recording.rate),
     }
     if run.fitted is not None:
         own = labelling.fit_profile

@@ -42,6 +42,13 @@ class FitSummary(Profile):
     n_units_of_model: Count
 
 
+class ClockKnots(_Stored):
+    """Frames and what the clock of the recording shows there, in seconds; see `rondo.report.wall_clock`."""
+
+    frames: tuple[Count, ...]
+    seconds: tuple[float, ...]
+
+
 class RecordingSummary(_Stored):
     """One recording of the run; `rate` in Hz, None where it is unknown."""
 
@@ -55,6 +62,7 @@ class RecordingSummary(_Stored):
     share_other: Share
     n_gaps: Count
     fit: FitSummary | None = None
+    clock: ClockKnots | None = None
 
 
 class Exemplar(_Stored):

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import sys
+from html import escape
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 from rondo.errors import OutputError, RondoError
 from rondo.report.render import render, summary_of_folder
 
 LOOPBACK = "127.0.0.1"
+_LATER = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="2">
+<title>Rondo</title></head><body><p>{}</p><p>This page looks again every two seconds.</p></body></html>"""
 _WATCHED = ("labels.csv", "events.jsonl", "summary.json", "segments.parquet", "truth.parquet")
 
 
@@ -59,6 +64,11 @@ class PageServer(ThreadingHTTPServer):
                 self._state = now
             return self._page
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A browser that goes away before it has its answer is no fault: tabs are closed, pages reloaded."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
+
 
 class _Handler(BaseHTTPRequestHandler):
     server: PageServer
@@ -74,7 +84,7 @@ class _Handler(BaseHTTPRequestHandler):
             try:
                 self._answer(200, "text/html", self.server.page())
             except RondoError as error:
-                self._answer(503, "text/plain", f"{error}\nReload this page in a moment.")
+                self._answer(503, "text/html", _LATER.format(escape(str(error))))
         elif self.path == "/favicon.ico":  # every browser asks
             self._answer(204, "image/x-icon", "")
         else:

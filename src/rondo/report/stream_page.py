@@ -15,12 +15,15 @@ from rondo.continual.journal import read_journal
 from rondo.data.labels import OTHER
 from rondo.errors import OutputError, RondoWarning
 from rondo.report.entries import Words, entry_rows
+from rondo.report.frame_scores import FrameScores, score_rows
 from rondo.report.tables import counted, entry_name, entry_table, percent
 
 if TYPE_CHECKING:
     import polars as pl
 
 MAX_EVENTS_LISTED = 300
+_MOST_FRAMES_SCORED = 1 << 24  # two days at 100 Hz
+_SCORE_BYTES = 600_000
 _LABELS, _EVENTS = "labels.csv", "events.jsonl"
 _PAST = {
     "promote": "promoted",
@@ -33,8 +36,8 @@ _PAST = {
 
 
 def is_stream(run_dir: Path) -> bool:
-    """Whether a folder is the --out of `rondo stream`."""
-    return (run_dir / _LABELS).is_file() and (run_dir / _EVENTS).is_file()
+    """Whether a folder is the --out of `rondo stream`, which may have begun just now."""
+    return (run_dir / _LABELS).is_file()
 
 
 def summarize_stream(run_dir: Path) -> dict[str, Any]:
@@ -48,7 +51,7 @@ def summarize_stream(run_dir: Path) -> dict[str, Any]:
     )  # next to a cut some speak for no frame
     with warnings.catch_warnings():  # the last line of a stream that is running may be half written
         warnings.simplefilter("ignore", RondoWarning)
-        events = read_journal(run_dir / _EVENTS)
+        events = read_journal(run_dir / _EVENTS) if (run_dir / _EVENTS).exists() else []
     id, rate, finished = _about(run_dir, labels)
     n_frames = max([1, *labels["end_frame"].tail(1).to_list()])
     segments = _segments(labels, id, rate)
@@ -68,7 +71,9 @@ def summarize_stream(run_dir: Path) -> dict[str, Any]:
         "rate": rate,
         "n_channels": 0,
         "finest_frames": 1,
-        "signal": {"channels": [], "extents": [], "coarse": None, "fine": None},
+        "signal": {"channels": [], "extents": [], "at_first": 0, "coarse": None, "fine": None},
+        "scores": score_rows({"": _frame_scores(labels, n_frames)}, _SCORE_BYTES),
+        "at_first": True,
         "lanes": lanes_of(id, known, None),
         "journal": [{"kind": e.kind, "frame": e.frame, "words": _words(e, rate)} for e in told],
     }
@@ -99,15 +104,14 @@ def _labels(path: Path) -> pl.DataFrame:
     """labels.csv without a last line that is half written."""
     import polars as pl
 
+    schema: dict[str, pl.DataType | type[pl.DataType]] = {
+        "start_frame": pl.Int64, "end_frame": pl.Int64, "start_s": pl.Float64, "end_s": pl.Float64,
+        "unit": pl.Int32, "motif": pl.Int32, "unit_score": pl.Float64, "motif_score": pl.Float64,
+    }  # fmt: skip
     try:
         text = path.read_bytes()
-        return pl.read_csv(
-            text[: text.rfind(b"\n") + 1],
-            schema={
-                "start_frame": pl.Int64, "end_frame": pl.Int64, "start_s": pl.Float64, "end_s": pl.Float64,
-                "unit": pl.Int32, "motif": pl.Int32, "unit_score": pl.Float64, "motif_score": pl.Float64,
-            },
-        )  # fmt: skip
+        whole = text[: text.rfind(b"\n") + 1]
+        return pl.read_csv(whole, schema=schema) if whole else pl.DataFrame(schema=schema)
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise OutputError(f"{path}: expected the labels of `rondo stream`, but {reason}; give its --out") from None
@@ -157,6 +161,21 @@ def _segments(labels: pl.DataFrame, id: str, rate: float | None) -> pl.DataFrame
             ).drop("run")
         )
     return pl.concat(tables)
+
+
+def _frame_scores(labels: pl.DataFrame, n_frames: int) -> FrameScores | None:
+    """The scores of the decisions on the frames they speak for; None for a stream too long to hold frame by frame."""
+    if n_frames > _MOST_FRAMES_SCORED or labels.is_empty():
+        return None
+    starts, lengths = labels["start_frame"].to_numpy(), (labels["end_frame"] - labels["start_frame"]).to_numpy()
+    offset = np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
+    frames = np.arange(offset.size) + offset
+    tracks = []
+    for name in ("unit_score", "motif_score"):
+        track = np.zeros(n_frames, dtype=np.float32)
+        track[frames] = np.repeat(labels[name].fill_null(0.0).to_numpy(), lengths)
+        tracks.append(track)
+    return FrameScores(*tracks)
 
 
 def _notes(labels: pl.DataFrame, rate: float | None) -> list[dict[str, Any]]:

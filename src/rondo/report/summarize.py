@@ -6,29 +6,28 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rondo.errors import OutputError
-from rondo.report.colours import colour_of
-from rondo.report.details import entry_details
-from rondo.report.overview import Overview, overview_path, read_overview
-from rondo.report.pyramid import packed_signals
-from rondo.report.tables import counted, entry_key, entry_name, entry_table, fit_rows, percent
-from rondo.report.tables import entries_shown as shown_of
+from rondo.report.colours import look_of
+from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, Contents, Overviews, TruthFile, Wish, contents_of
+from rondo.report.drawer import drawer_entries
+from rondo.report.frame_scores import read_scores, score_rows, scores_path
+from rondo.report.overview import Overview
+from rondo.report.pyramid import packed
+from rondo.report.tables import counted, entry_name, entry_table, fit_rows, percent
 from rondo.report.timeline import written_extent
+from rondo.report.wall_clock import day_and_time, is_date, page_clock
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rondo.report.run_folder import EntrySummary, RecordingSummary, RunSummary, Scores
-
-MAX_RECORDINGS_DRAWN = 12
-MAX_CHANNELS_DRAWN = 12
+    from rondo.report.run_folder import RecordingSummary, RunSummary, Scores
 
 
-def summarize(run_dir: Path) -> dict[str, Any]:
+def summarize(run_dir: Path, wish: Wish = EVERYTHING) -> dict[str, Any]:
     """What the report of a run folder says, as a dict that `json.dumps(..., allow_nan=False)` takes.
 
-    Keys: title, overview, findings, provenance, scores (rows), fit (rows), notes, n_recordings, recordings (those
-    drawn, each with its signal and lanes), entries (unit and motif rows), n_entries, details (of entries, by key).
+    Keys: title, overview, findings, provenance, scores (rows), fit (rows), notes, n_recordings, left_out (in words),
+    recordings (those inside the page, each with its signal, scores and lanes), entries (unit and motif rows),
+    n_entries, details (of entries, by key).
     """
     from rondo.report.run_folder import read_run_summary, read_segments
 
@@ -36,10 +35,11 @@ def summarize(run_dir: Path) -> dict[str, Any]:
     segments = read_segments(run_dir / "segments.parquet", run)
     truth_path = run_dir / "truth.parquet"
     truth = read_segments(truth_path, run) if truth_path.exists() else None
-    drawn = run.recordings[:MAX_RECORDINGS_DRAWN]
+    contents = contents_of(run, [segments] if truth is None else [segments, truth], wish)
+    drawn = contents.recordings
     levels = {"unit": run.units, "motif": run.motifs}
-    overviews = {recording.id: _overview(run_dir, recording) for recording in drawn}
-    signals = packed_signals([_drawn(overview) for overview in overviews.values()])
+    overviews = Overviews(run_dir, drawn)
+    annotated = {} if wish.truth is None else _annotated(run_dir, run, wish.truth)
     return {
         "title": "Rondo report",
         "overview": _overview_sentence(run),
@@ -49,16 +49,25 @@ def summarize(run_dir: Path) -> dict[str, Any]:
         "fit": fit_rows(run),
         "notes": _notes(run.recordings),
         "n_recordings": len(run.recordings),
+        "left_out": list(contents.left_out),
         "recordings": [
-            _recording(recording, {**_channels(overviews[recording.id]), **signal}, segments, truth)
-            for recording, signal in zip(drawn, signals, strict=True)
+            _recording(recording, _signal(overviews[recording.id], contents, recording.id))
+            | {
+                "scores": score_rows(
+                    {"": read_scores(scores_path(run_dir, recording.id), recording.n_frames)},
+                    contents.score_bytes(recording.id),
+                ),
+                "lanes": [*lanes_of(recording.id, segments, truth), *_listed(annotated.get(recording.id))],
+                "at_first": place < DRAWN_AT_FIRST,
+            }
+            for place, recording in enumerate(drawn)
         ],
         "entries": {level: entry_table(level, entries, drawn) for level, entries in levels.items()},
         "n_entries": {level: len(entries) for level, entries in levels.items()},
         "details": {
             key: detail
             for level, entries in levels.items()
-            for key, detail in _details(level, entries, segments, overviews, drawn).items()
+            for key, detail in drawer_entries(level, entries, segments, overviews, drawn).items()
         },
     }
 
@@ -79,8 +88,11 @@ def _overview_sentence(run: RunSummary) -> str:
     known_rates = [rate for rate in rates if rate is not None]
     clock = f" at {_extent(known_rates, '.4g')} Hz" if len(known_rates) == len(rates) else ""
     share_other = sum(r.share_other * r.n_frames for r in run.recordings) / n_frames
+    # motifs that are single units say nothing more, and a finding says so
+    has_longer = not all(motif.composition.removeprefix("u").isdigit() for motif in run.motifs)
+    motifs = f" and {counted(len(run.motifs), 'motif')}" if has_longer or not run.motifs else ""
     return (
-        f"{finder} found {counted(len(run.units), 'unit')} and {counted(len(run.motifs), 'motif')} in "
+        f"{finder} found {counted(len(run.units), 'unit')}{motifs} in "
         f"{counted(len(run.recordings), 'recording')} ({length}, {n_channels} "
         f"channel{'' if n_channels == '1' else 's'}{clock}). {percent(share_other)} of the time is OTHER."
     )
@@ -105,9 +117,9 @@ def _notes(recordings: Sequence[RecordingSummary]) -> list[dict[str, Any]]:
     about: dict[str, list[str]] = {}
     for recording in recordings:
         own = list(recording.notes)
-        if recording.n_gaps:
+        if recording.n_gaps and not any("no window reaches across" in note for note in own):
             own.append(f"{counted(recording.n_gaps, 'gap')} that no window crosses.")
-        if _time_jumps(recording):
+        if recording.clock is None and _time_jumps(recording):
             own.append("The timestamps jump: the time axis below counts frames at the nominal rate.")
         for note in own:
             about.setdefault(note, []).append(recording.id)
@@ -121,39 +133,29 @@ def _time_jumps(recording: RecordingSummary) -> bool:
     return abs(counted_s - recording.duration_s) > max(0.01 * counted_s, 2 / recording.rate)
 
 
-def _overview(run_dir: Path, recording: RecordingSummary) -> Overview:
-    path = overview_path(run_dir, recording.id)
-    overview = read_overview(path)
-    if overview.n_frames != recording.n_frames or overview.channels != recording.channels:
-        raise OutputError(
-            f"{path}: it covers {overview.n_frames} frames and {len(overview.channels)} channels, but "
-            f"summary.json says {recording.n_frames} frames and {len(recording.channels)} channels, or names "
-            "them otherwise; run `rondo discover` again"
-        )
-    return overview
+def _signal(overview: Overview, contents: Contents, recording_id: str) -> dict[str, Any]:
+    """What the page draws of a signal, and which of its channels at first."""
+    own = overview.only(contents.channels[recording_id])
+    extents = zip(own.low.tolist(), own.high.tolist(), strict=True)
+    return {
+        "channels": list(own.channels),
+        "extents": [written_extent(*ends) for ends in extents],
+        "at_first": min(DRAWN_AT_FIRST, len(own.channels)),
+        **packed(own, contents.signal_bytes(recording_id)),
+    }
 
 
-def _drawn(overview: Overview) -> Overview:
-    return overview._replace(codes=overview.codes[:, :MAX_CHANNELS_DRAWN])
-
-
-def _channels(overview: Overview) -> dict[str, Any]:
-    shown = slice(MAX_CHANNELS_DRAWN)
-    extents = zip(overview.low[shown].tolist(), overview.high[shown].tolist(), strict=True)
-    return {"channels": list(overview.channels[shown]), "extents": [written_extent(*ends) for ends in extents]}
-
-
-def _recording(
-    recording: RecordingSummary, signal: dict[str, Any], segments: pl.DataFrame, truth: pl.DataFrame | None
-) -> dict[str, Any]:
+def _recording(recording: RecordingSummary, signal: dict[str, Any]) -> dict[str, Any]:
     about = [
         f"{recording.n_frames:,} frames" if recording.duration_s is None else _duration(recording.duration_s),
         counted(len(recording.channels), "channel"),
-        "rate unknown" if recording.rate is None else f"{recording.rate:.4g} Hz",
+        "no clock (give --rate HZ for seconds)" if recording.rate is None else f"{recording.rate:.4g} Hz",
         f"{percent(recording.share_other)} OTHER",
     ]
     if recording.n_gaps:
         about.append(counted(recording.n_gaps, "gap"))
+    if recording.clock is not None and is_date(recording.clock.seconds[0]):
+        about.append(f"from {day_and_time(recording.clock.seconds[0])} on")
     return {
         "id": recording.id,
         "source": recording.source,
@@ -161,66 +163,20 @@ def _recording(
         "n_frames": recording.n_frames,
         "rate": recording.rate,
         "n_channels": len(recording.channels),
+        "clock": page_clock(None if recording.clock is None else recording.clock.model_dump()),
         "finest_frames": (signal["fine"] or signal["coarse"])["bucket_frames"],
         "signal": signal,
-        "lanes": lanes_of(recording.id, segments, truth),
     }
 
 
-def _details(
-    level: str,
-    entries: Sequence[EntrySummary],
-    segments: pl.DataFrame,
-    overviews: dict[str, Overview],
-    drawn: Sequence[RecordingSummary],
-) -> dict[str, dict[str, Any]]:
-    """What the drawer shows of each entry in the table, by its key."""
-    shown = {(entry.recording, entry.id): entry for entry in shown_of(entries)}
-    ids: dict[str, list[int]] = {}
-    for vocabulary, id in shown:
-        ids.setdefault(vocabulary, []).append(id)
-    found = entry_details(level, segments, overviews, ids)
-    return {
-        entry_key(level, shown[place]): {
-            **detail,
-            "level": level,
-            "name": entry_name(level, place[1], shown[place].name),
-            "colour": colour_of(level, place[1]),
-            "facts": _facts(shown[place], len(detail["occurrences"])),
-            "composition": shown[place].composition,
-            "taken_for": shown[place].taken_for,
-            "occurrences": [_cell(one, drawn) for one in detail["occurrences"]],
-            "width_words": _width_words(detail, drawn),
-        }
-        for place, detail in found.items()
-    }
+def _annotated(run_dir: Path, run: RunSummary, truth: TruthFile) -> dict[str, Any]:
+    from rondo.report.annotation_lane import annotation_lanes  # brings all readers of annotations
+
+    return annotation_lanes(run_dir, run.recordings, truth)
 
 
-def _facts(entry: EntrySummary, n_cells: int) -> str:
-    some = f" ({n_cells} of them here, spread over time)" if n_cells < entry.n_occurrences else ""
-    return f"{counted(entry.n_occurrences, 'occurrence')}{some}, {percent(entry.share)} of the time."
-
-
-def _width_words(detail: dict[str, Any], drawn: Sequence[RecordingSummary]) -> str:
-    rates = {recording.rate for recording in drawn}
-    rate = rates.pop() if len(rates) == 1 else None
-    return f"{detail['width']} frames" if rate is None else f"{detail['width'] / rate:.3g} s"
-
-
-def _cell(one: dict[str, Any], drawn: Sequence[RecordingSummary]) -> dict[str, Any]:
-    """One occurrence as the drawer needs it: where it is, and the words beneath it."""
-    place, recording = next((place, it) for place, it in enumerate(drawn) if it.id == one["recording"])
-    start = one["start_frame"]
-    at = f"frame {start}" if recording.rate is None else f"{start / recording.rate:.1f} s"
-    score = "" if one["score"] is None else f" ({one['score']:.2f})"
-    return {
-        "timeline": place,
-        "start": start,
-        "end": one["end_frame"],
-        "offset": one["offset"],
-        "columns": one["columns"],
-        "words": f"{at}{score}" if len(drawn) == 1 else f"{recording.id} {at}{score}",
-    }
+def _listed(lane: dict[str, Any] | None) -> list[dict[str, Any]]:
+    return [] if lane is None else [lane]
 
 
 def lanes_of(recording_id: str, segments: pl.DataFrame, truth: pl.DataFrame | None) -> list[dict[str, Any]]:
@@ -241,11 +197,12 @@ def lane_of(recording_id: str, level: str, kind: str, table: pl.DataFrame) -> di
     ids = own["id"].to_list()
     named = set(zip(ids, own["name"].to_list(), strict=True))
     names = {entry_id: entry_name(level, entry_id, name) for entry_id, name in named}
-    colours = {entry_id: colour_of(kind, entry_id) for entry_id in set(ids)}
+    looks = {entry_id: look_of(kind, entry_id) for entry_id in set(ids)}
     return {
         "kind": kind,
         "names": [names[entry_id] for entry_id in ids],
-        "colours": [colours[entry_id] for entry_id in ids],
+        "colours": [looks[entry_id].colour for entry_id in ids],
+        "patterns": [looks[entry_id].pattern for entry_id in ids],
         "start_frames": own["start_frame"].to_list(),
         "end_frames": own["end_frame"].to_list(),
         "scores": own["score"].fill_nan(None).to_list(),
@@ -254,7 +211,9 @@ def lane_of(recording_id: str, level: str, kind: str, table: pl.DataFrame) -> di
 
 
 def _duration(seconds: float) -> str:
-    return f"{seconds:.4g} s" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+    if seconds <= 120:
+        return f"{seconds:.4g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _extent(values: Iterable[float], form: str) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rondo.data.labels import OTHER
-from rondo.report.colours import colour_of
+from rondo.report.colours import look_of
+from rondo.report.wall_clock import moment
 
 if TYPE_CHECKING:
     from rondo.report.run_folder import EntrySummary, EvidenceSummary, Exemplar, Profile, RecordingSummary, RunSummary
@@ -36,18 +38,44 @@ def entry_table(level: str, entries: Sequence[EntrySummary], drawn: Sequence[Rec
             "recording": entry.recording,
             "key": entry_key(level, entry),
             "name": entry_name(level, entry.id, entry.name),
-            "colour": colour_of(level, entry.id),
+            **look_of(level, entry.id)._asdict(),
             "n_occurrences": entry.n_occurrences,
             "share": percent(entry.share),
             **_durations(entry),
-            "evidence": _evidence(entry.evidence),
+            "evidence": evidence_words(entry.evidence),
             "unproven": entry.evidence is not None and entry.evidence.verdict in _UNPROVEN,
             "exemplars": [_exemplar(one, places, several and not entry.recording) for one in entry.exemplars],
             "composition": entry.composition,
+            "parts": composition_parts(entry.composition),
             "taken_for": entry.taken_for,
         }
         for entry in shown
     ]
+
+
+def composition_parts(composition: str) -> list[dict[str, str]]:
+    """A composition word by word, each with the look that its unit has in the timeline.
+
+    >>> [part["text"] for part in composition_parts("u6 (u5 u4)×2-4 [u3]")]
+    ['u6', '(u5', 'u4)×2-4', '[u3]']
+    """
+    words = [(word, re.search(r"u(\d+)", word)) for word in composition.split()]
+    return [
+        {"text": word, **(look_of("unit", int(unit[1]))._asdict() if unit else {"colour": "", "pattern": ""})}
+        for word, unit in words
+    ]
+
+
+def composition_key(compositions: Iterable[str]) -> str:
+    """What the signs in these compositions mean.
+
+    >>> composition_key(["u1 [u2]", "(u5 u4)×2-4"])
+    '[ ] is a part that some occurrences lack, ×2-4 is how often a part goes round'
+    """
+    every = " ".join(compositions)
+    times = re.search(r"×[\d-]+", every)
+    optional = ["[ ] is a part that some occurrences lack"] if "[" in every else []
+    return ", ".join([*optional, *([f"{times[0]} is how often a part goes round"] if times else [])])
 
 
 def entries_shown(entries: Sequence[EntrySummary]) -> list[EntrySummary]:
@@ -105,7 +133,8 @@ def _durations(entry: EntrySummary) -> dict[str, str]:
     return {"mean_duration": f"{entry.mean_duration_s:.2f} s", "median_duration": middle}
 
 
-def _evidence(evidence: EvidenceSummary | None) -> str:
+def evidence_words(evidence: EvidenceSummary | None) -> str:
+    """The verdict on an entry with its p; nothing where no model was fitted."""
     if evidence is None:
         return ""
     verdict = "yes" if evidence.verdict == "recurs" else evidence.verdict
@@ -114,7 +143,7 @@ def _evidence(evidence: EvidenceSummary | None) -> str:
 
 def _exemplar(exemplar: Exemplar, places: dict[str, tuple[int, RecordingSummary]], named: bool) -> dict[str, Any]:
     """Where it lies in words and, if its recording is drawn, the frames of its timeline to move to."""
-    at = f"frame {exemplar.start_frame}" if exemplar.start_s is None else f"{exemplar.start_s:.1f} s"
+    at = f"frame {exemplar.start_frame}" if exemplar.start_s is None else moment(exemplar.start_s)
     shown: dict[str, Any] = {
         "text": f"{exemplar.recording} {at}" if named else at,
         "score": f"{exemplar.score:.2f}",

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.annotation import Annotation
-from rondo.data.columns import iso_seconds
+from rondo.data.clock import date_seconds
 from rondo.data.recording import Recording
 from rondo.data.sources.header_table import read_columns, read_rows, whole_number
 from rondo.data.sources.spans import painted
@@ -93,7 +93,7 @@ def read_annotation(path: Path, track: str = "operations") -> Annotation:
     table = path.parents[2] / "annotation" / f"openpack-{track}" / path.name
     rows = read_rows(table, ["id", track.removesuffix("s"), "start", "end"], _WHAT)
     ids = [whole_number(id, table, "id") for id, *_ in rows]
-    starts, ends = ([iso_seconds(row[column]) * 1000 for row in rows] for column in (2, 3))
+    starts, ends = ([date_seconds(row[column]) * 1000 for row in rows] for column in (2, 3))
     if not np.isfinite([*starts, *ends]).all():
         raise AnnotationError(f"{table}: a start or end is no date; get the file anew")
     names = (

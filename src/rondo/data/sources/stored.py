@@ -20,7 +20,7 @@ import numpy as np
 from rondo.data import annotation as label_tracks
 from rondo.data import files
 from rondo.data.annotation import Annotation
-from rondo.data.columns import LABEL_NAMES
+from rondo.data.columns import is_label_name
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError
 
@@ -76,7 +76,7 @@ def annotation_key(path: Path) -> str | None:
         case ".csv":
             with path.open(encoding="utf-8-sig", errors="replace") as file:
                 columns = [name.strip().strip('"') for name in file.readline().split(",")]
-            return next((name for name in columns if name.casefold() in LABEL_NAMES), None)  # `y` may be an axis
+            return next((name for name in columns if is_label_name(name)), None)  # `y` may be an axis
         case _:
             return None
 

@@ -51,7 +51,9 @@ function point(timeline, event) {
   const found = timeline.segmentAt(event.offsetX, event.offsetY)
   const told = timeline.eventAt(event.offsetX, event.offsetY)
   timeline.canvas.style.cursor = found ? "pointer" : "grab"
-  timeline.page.tip(found ? segmentWords(timeline, found) : told ? told.words : null, event.clientX, event.clientY)
+  const words = found ? segmentWords(timeline, found) : told ? told.words
+    : scoreWords(timeline, event.offsetX, event.offsetY)
+  timeline.page.tip(words, event.clientX, event.clientY)
 }
 
 function segmentWords(timeline, {lane, place}) {

@@ -2,7 +2,6 @@
 "use strict"
 
 const CELL = 150, STRIP = 22, UNITS = 10
-const LEAST_SPAN = 254 / 8 // of the range of a channel: rest should look like rest, not like its noise
 
 function showOccurrences(drawer, entry, page, origin) {
   const facts = drawer.querySelector(".facts")
@@ -14,15 +13,23 @@ function showOccurrences(drawer, entry, page, origin) {
     return made
   }
   const heading = add("h2", entry.name)
-  const swatch = document.createElement("span")
-  swatch.className = "swatch"
-  swatch.style.background = entry.colour
-  heading.prepend(swatch)
-  add("p", entry.facts)
-  if (entry.composition) add("p", `Made of: ${entry.composition}`).className = "composition"
+  heading.prepend(swatchOf(entry))
+  for (const fact of entry.facts) add("p", fact)
+  if (entry.composition.length) {
+    const made = add("p", "Made of: ")
+    made.className = "composition"
+    for (const part of entry.composition) {
+      const span = add("span", part.text, made)
+      if (part.colour) { span.className = "part"; span.prepend(swatchOf(part)) }
+      made.append(" ")
+    }
+    if (entry.composition_key) add("p", `Here ${entry.composition_key}.`).className = "quiet"
+  }
   if (entry.taken_for) add("p", `Often taken for: ${entry.taken_for}`)
   if (entry.apart.length) {
-    add("p", "Set apart from the rest by:").className = "apart"
+    const apart = add("p", "Set apart from the rest by:")
+    apart.className = "apart"
+    apart.title = "d: difference of means over the standard deviation; 0.8 and more can be seen by eye"
     const list = add("ol", "")
     for (const one of entry.apart) add("li", one, list)
   }
@@ -31,12 +38,20 @@ function showOccurrences(drawer, entry, page, origin) {
   drawer.querySelector(".key").replaceChildren()
   if (!entry.occurrences.length) return add("p", "No occurrence of it is drawn on this page.", grid)
   drawer.querySelector(".key").replaceChildren(...keyRows(entry))
-  const codes = bytesOf(entry.data), scales = entry.rows.map((_, row) => scaleOf(entry, codes, row))
-  entry.occurrences.forEach((one) => grid.append(cellOf(entry, one, codes, scales, page)))
-  add("p", `Each begins at the left; a cell is ${entry.width_words} wide.`).className = "quiet"
+  const codes = bytesOf(entry.data)
+  entry.occurrences.forEach((one) => grid.append(cellOf(entry, one, codes, page)))
+  add("p", `Each begins at the left; a cell is ${entry.width_words} wide. ★: its exemplars, which have the highest`
+    + " scores. Under each, when it begins and its score.").className = "quiet"
   const near = origin && [...grid.querySelectorAll("button")].find((it) =>
     Number(it.dataset.start) === origin.frame && Number(it.dataset.timeline) === page.timelines.indexOf(origin.timeline))
   if (near) near.classList.add("pressed")
+}
+
+function swatchOf({colour, pattern}) {
+  const swatch = document.createElement("span")
+  swatch.className = `swatch ${pattern}`
+  swatch.style.backgroundColor = colour
+  return swatch
 }
 
 // The names of the rows, once, at the left.
@@ -50,46 +65,29 @@ function keyRows(entry) {
   })
 }
 
-function cellOf(entry, one, codes, scales, page) {
+function cellOf(entry, one, codes, page) {
   const cell = document.createElement("button"), canvas = document.createElement("canvas")
   cell.type = "button"
   cell.dataset.start = one.start
   cell.dataset.end = one.end
-  cell.dataset.timeline = one.timeline ?? -1
-  const timeline = one.timeline === null ? null : page.timelines[one.timeline]
-  drawCell(canvas, entry, one, codes, scales, timeline)
+  cell.dataset.timeline = one.timeline
+  drawCell(canvas, entry, one, codes, page)
   const words = document.createElement("span")
-  words.textContent = one.words
+  words.textContent = `${one.exemplar ? "★ " : ""}${one.words}`
   cell.append(canvas, words)
-  if (timeline) {
-    cell.title = "Show it in the timeline"
-    cell.addEventListener("click", () => {
-      const margin = one.end - one.start
-      timeline.show(one.start - margin, one.end + margin)
-      timeline.place.scrollIntoView({block: "nearest"})
-      for (const other of cell.parentNode.children) other.classList.toggle("pressed", other === cell)
-    })
-  } else cell.disabled = true
+  cell.title = "Show it in the timeline"
+  cell.addEventListener("click", () => {
+    const margin = one.end - one.start, timeline = page.timelineAt(one.timeline)
+    timeline.show(one.start - margin, one.end + margin)
+    timeline.place.scrollIntoView({block: "nearest"})
+    for (const other of cell.parentNode.children) other.classList.toggle("pressed", other === cell)
+  })
   return cell
 }
 
-function scaleOf(entry, codes, row) {
-  let lowest = 255, highest = 0
-  for (const one of entry.occurrences) {
-    const at = one.offset + 2 * row * one.columns
-    for (let i = at; i < at + 2 * one.columns; i++) {
-      if (codes[i] === 255) continue
-      lowest = Math.min(lowest, codes[i])
-      highest = Math.max(highest, codes[i])
-    }
-  }
-  const middle = (lowest + highest) / 2, span = Math.max(LEAST_SPAN, highest - lowest)
-  return {lowest: middle - span / 2, span}
-}
-
-function drawCell(canvas, entry, one, codes, scales, timeline) {
+function drawCell(canvas, entry, one, codes, page) {
   const density = Math.max(1, window.devicePixelRatio || 1)
-  const units = timeline && entry.level === "motif" ? timeline.lanes.find((lane) => lane.kind === "unit") : null
+  const units = entry.level === "motif" ? page.lanesOf(page.dataOf(one.timeline)).find((lane) => lane.kind === "unit") : null
   const height = STRIP * entry.rows.length + (units ? UNITS + 2 : 0)
   Object.assign(canvas, {width: CELL * density, height: height * density})
   Object.assign(canvas.style, {width: `${CELL}px`, height: `${height}px`})
@@ -100,8 +98,8 @@ function drawCell(canvas, entry, one, codes, scales, timeline) {
   pen.fillRect(0, 0, width, STRIP * entry.rows.length)
   pen.fillStyle = "#4a5663"
   entry.rows.forEach((_, row) => {
-    const {lowest, span} = scales[row], column = width / one.columns
-    const yOf = (code) => STRIP * row + 2 + (STRIP - 4) * (1 - (code - lowest) / span)
+    const column = width / one.columns
+    const yOf = (code) => STRIP * row + 2 + (STRIP - 4) * (1 - code / 254)
     const at = one.offset + 2 * row * one.columns
     let before = null
     for (let i = 0; i < one.columns; i++) {
@@ -127,7 +125,7 @@ function drawSpark(canvas, entry) {
   Object.assign(canvas, {width: width * density, height: height * density})
   Object.assign(canvas.style, {width: `${width}px`, height: `${height}px`})
   if (!entry || !entry.occurrences.length) return
-  const pen = canvas.getContext("2d"), codes = bytesOf(entry.data), {lowest, span} = scaleOf(entry, codes, 0)
+  const pen = canvas.getContext("2d"), codes = bytesOf(entry.data)
   pen.scale(density, density)
   Object.assign(pen, {strokeStyle: "#4a566399", lineWidth: 1})
   const every = Math.max(1, Math.floor(entry.occurrences.length / 6))
@@ -137,7 +135,7 @@ function drawSpark(canvas, entry) {
     for (let i = 0; i < one.columns; i++) {
       const low = codes[one.offset + i], high = codes[one.offset + one.columns + i]
       if (low === 255) continue
-      pen.lineTo((i + 0.5) * column, 2 + (height - 4) * (1 - ((low + high) / 2 - lowest) / span))
+      pen.lineTo((i + 0.5) * column, 2 + (height - 4) * (1 - (low + high) / 508))
     }
     pen.stroke()
   }
@@ -148,7 +146,7 @@ function drawUnits(pen, lane, one, width, y) {
   const perFrame = width / (one.end - one.start)
   for (let i = firstEndingAfter(lane, one.start); i < lane.starts.length && lane.starts[i] < one.end; i++) {
     const from = Math.max(0, lane.starts[i] - one.start), to = Math.min(one.end, lane.ends[i]) - one.start
-    pen.fillStyle = lane.entries[lane.entry[i]].colour
+    pen.fillStyle = fillOf(pen, lane.entries[lane.entry[i]], (to - from) * perFrame)
     pen.fillRect(from * perFrame, y, (to - from) * perFrame, UNITS)
   }
 }

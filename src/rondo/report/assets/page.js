@@ -7,20 +7,22 @@ class Page {
     this.drawer = document.getElementById("drawer")
     this.tooltip = document.getElementById("tooltip")
     this.chosen = null
-    this.timelines = []
+    this.places = [...document.querySelectorAll(".timeline")]
+    this.timelines = this.places.map(() => null) // until they are drawn
+    this.channels = {has: () => true}
+    this.data = new Map()
+    this.lanes = new Map()
   }
 
   start() {
-    const places = [...document.querySelectorAll(".timeline")]
-    const data = places.map((place) => JSON.parse(place.querySelector("script").textContent))
-    niceStep.inHours = data.some((it) => it.frame_s !== null && it.n_frames * it.frame_s >= 7200)
-    places.forEach((place, i) => {
-      const timeline = new Timeline(place, data[i], this)
-      this.timelines.push(timeline)
-      const kept = JSON.parse(sessionStorage.getItem(`${location.pathname} view ${data[i].id}`) ?? "null")
-      if (kept) timeline.show(kept.start, kept.whole ? data[i].n_frames : kept.end)
-      this.zoomButtons(place, timeline)
+    niceStep.inHours = document.querySelector("main").dataset.hours === "1"
+    choosing("choose-channels", (names) => {
+      this.channels = new Set(names)
+      for (const timeline of this.drawn) { timeline.layOut(); timeline.later() }
     })
+    const chooser = choosing("choose-recordings", (places) => this.showRecordings(places.map(Number)))
+    if (!chooser) this.showRecordings(this.places.map((_, place) => place))
+    this.recordings = chooser
     for (const button of document.querySelectorAll("button.exemplar")) {
       button.addEventListener("click", () => this.goTo(Number(button.dataset.timeline), Number(button.dataset.from),
         Number(button.dataset.to)))
@@ -31,9 +33,42 @@ class Page {
     for (const canvas of document.querySelectorAll("canvas.spark")) drawSpark(canvas, this.entries[canvas.dataset.key])
     this.drawer.querySelector(".close").addEventListener("click", () => this.choose(null))
     document.addEventListener("keydown", (event) => { if (event.key === "Escape") this.choose(null) })
-    window.addEventListener("beforeprint", () => this.timelines.forEach((it) => it.draw()))
+    window.addEventListener("beforeprint", () => this.drawn.forEach((it) => it.draw()))
     const chosen = sessionStorage.getItem(`${location.pathname} chosen`)
     if (chosen && this.entries[chosen]) this.choose(chosen)
+  }
+
+  get drawn() { return this.timelines.filter((it) => it !== null) }
+
+  // What a timeline is made of, read when it is first needed.
+  dataOf(place) {
+    if (!this.data.has(place)) this.data.set(place, JSON.parse(this.places[place].querySelector("script").textContent))
+    return this.data.get(place)
+  }
+
+  lanesOf(data) {
+    if (!this.lanes.has(data)) this.lanes.set(data, data.lanes.map(laneOf))
+    return this.lanes.get(data)
+  }
+
+  showRecordings(places) {
+    this.places.forEach((place, i) => { place.parentNode.hidden = !places.includes(i) })
+    for (const place of places) this.draw(place)
+  }
+
+  draw(place) {
+    if (this.timelines[place]) return
+    const data = this.dataOf(place), timeline = new Timeline(this.places[place], data, this)
+    this.timelines[place] = timeline
+    const kept = JSON.parse(sessionStorage.getItem(`${location.pathname} view ${data.id}`) ?? "null")
+    if (kept) timeline.show(kept.start, kept.whole ? data.n_frames : kept.end)
+    this.zoomButtons(this.places[place], timeline)
+  }
+
+  // The timeline of a recording, which is drawn from now on.
+  timelineAt(place) {
+    if (this.places[place].parentNode.hidden) this.recordings.add(String(place))
+    return this.timelines[place]
   }
 
   zoomButtons(place, timeline) {
@@ -52,7 +87,7 @@ class Page {
   }
 
   goTo(place, from, to) {
-    const timeline = this.timelines[place]
+    const timeline = this.timelineAt(place)
     timeline.show(from, to)
     timeline.place.scrollIntoView({block: "center"})
   }
@@ -68,7 +103,7 @@ class Page {
     if (this.chosen === null) return null
     const place = lane.entries.findIndex((_, entry) => this.keyOf(timeline, lane, entry) === this.chosen)
     if (place >= 0) return place
-    const [run, level] = this.chosen.split("|")[0].match(/^(.*?)((?:true )?(?:unit|motif))$/).slice(1)
+    const [run, level] = this.chosen.split("|")[0].match(/^(.*?)((?:true )?(?:unit|motif)|annotation)$/).slice(1)
     return lane.run === run && lane.kind === level ? -1 : null // of its level, but another: drawn pale
   }
 
@@ -85,7 +120,7 @@ class Page {
       - this.drawer.getBoundingClientRect().top : 0
     if (hidden > 0) window.scrollBy(0, hidden) // the drawer must not cover what was pressed
     sessionStorage.setItem(`${location.pathname} chosen`, this.chosen ?? "")
-    for (const timeline of this.timelines) timeline.later()
+    for (const timeline of this.drawn) timeline.later()
   }
 
   keep(timeline) {
@@ -108,7 +143,9 @@ class Page {
 async function unpackAll(timelines) {
   for (const timeline of timelines) {
     await new Promise((done) => (window.requestIdleCallback ?? setTimeout)(done))
-    if (timeline.signal.packed) await timeline.signal.unpack().then(() => timeline.later())
+    for (const signal of [timeline.signal, timeline.scores]) {
+      if (signal.packed) await signal.unpack().then(() => timeline.later())
+    }
   }
 }
 
@@ -116,5 +153,5 @@ const rondoPage = new Page()
 rondoPage.start()
 requestAnimationFrame(() => setTimeout(() => {
   window.rondoDrawn = true
-  unpackAll(rondoPage.timelines).then(() => { window.rondoUnpacked = true })
+  unpackAll(rondoPage.drawn).then(() => { window.rondoUnpacked = true })
 }))

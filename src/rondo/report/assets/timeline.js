@@ -1,9 +1,8 @@
-// One recording on a canvas: signal rows, journal, lanes and axis share one mapping from frames to pixels.
+// One recording on a canvas: signal rows, journal, lanes, scores and axis share one mapping from frames to pixels.
 "use strict"
 
 const LEFT = 128, RIGHT = 104, ROW = 40, LANE = 34, BAR = 26, BREAK = 12, AXIS = 44
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
-const INK = 0xff63564a // #4a5663, its bytes from the last to the first
 const EVENT_LOOKS = {
   promote: {sign: "▲", colour: "#00755c"}, merge: {sign: "◆", colour: "#7b2a8f"},
   expire: {sign: "▼", colour: "#b04a00"}, gap: {sign: "▮", colour: "#000000"},
@@ -16,10 +15,9 @@ class Timeline {
     this.page = page
     this.nFrames = data.n_frames
     this.signal = new Signal(data.signal)
-    this.lanes = data.lanes.map(laneOf)
-    this.top = ROW * this.signal.channels.length + (this.signal.channels.length ? BREAK : 0)
-    this.lanesTop = this.top + (data.journal.length ? LANE : 0)
-    this.height = this.lanesTop + LANE * this.lanes.length + AXIS
+    this.scores = new Signal(data.scores)
+    this.lanes = page.lanesOf(data)
+    this.layOut()
     this.view = {start: 0, end: this.nFrames}
     this.canvas = document.createElement("canvas")
     this.canvas.tabIndex = 0
@@ -31,6 +29,16 @@ class Timeline {
     new ResizeObserver(() => this.draw()).observe(place)
     this.place = place
     this.draw()
+  }
+
+  // Which channels have a row, and where everything beneath them is.
+  layOut() {
+    this.rows = this.signal.channels.map((_, channel) => channel)
+      .filter((channel) => this.page.channels.has(this.signal.channels[channel]))
+    this.top = ROW * this.rows.length + (this.rows.length ? BREAK : 0)
+    this.lanesTop = this.top + (this.data.journal.length ? LANE : 0)
+    this.scoresTop = this.lanesTop + LANE * this.lanes.length
+    this.height = this.scoresTop + SCORE * this.scores.channels.length + AXIS
   }
 
   get plotWidth() { return Math.max(50, this.width - LEFT - RIGHT) }
@@ -76,6 +84,7 @@ class Timeline {
     pen.fillStyle = "#fff"
     pen.fillRect(0, 0, this.width, this.height)
     drawSignal(this, pen, density)
+    drawScores(this, pen, density)
     drawAxis(this, pen)
     drawRowNames(this, pen)
     pen.save()
@@ -106,7 +115,19 @@ class Timeline {
   }
 
   timeOf(frame) {
-    return this.data.frame_s === null ? `frame ${Math.round(frame)}` : clock(frame * this.data.frame_s, 0.001)
+    if (this.data.frame_s === null) return `frame ${Math.round(frame)}`
+    return clock(this.secondsAt(frame), 0.001, this.data.clock?.date)
+  }
+
+  // What the clock of the data shows at a frame, and back; straight lines between the frames where it is known.
+  secondsAt(frame) {
+    const known = this.data.clock, {frame_s} = this.data
+    return known ? along(known.frames, known.seconds, frame, frame_s) : frame * frame_s
+  }
+
+  frameOf(seconds) {
+    const known = this.data.clock, {frame_s} = this.data
+    return known ? along(known.seconds, known.frames, seconds, 1 / frame_s) : seconds / frame_s
   }
 }
 
@@ -129,92 +150,21 @@ function firstEndingAfter(lane, frame) {
   return from
 }
 
-function drawSignal(timeline, pen, density) {
-  const {signal} = timeline
-  if (!signal.channels.length) return
-  const level = signal.levelFor(timeline.framesPerPixel, () => timeline.later())
-  if (level.bucket <= timeline.framesPerPixel) return drawDots(timeline, pen, level, density)
-  pen.save()
-  pen.beginPath()
-  pen.rect(LEFT, 0, timeline.plotWidth, timeline.top)
-  pen.clip()
-  signal.channels.forEach((_, channel) => {
-    const low = channel * level.width * level.n, high = low + (level.width - 1) * level.n
-    drawBuckets(timeline, pen, level, low, high, (code) => ROW * (channel + 0.075 + 0.85 * (1 - code / 254)))
-  })
-  pen.restore()
-}
-
-// Dot by dot into a picture of the whole signal: twelve thousand small bars would take ten times as long.
-function drawDots(timeline, pen, level, density) {
-  const {signal, view} = timeline, perDot = timeline.framesPerPixel / density, row = ROW * density
-  const width = Math.floor(timeline.plotWidth * density), height = Math.ceil(row * signal.channels.length)
-  if (timeline.picture?.width !== width) timeline.picture = new ImageData(width, height)
-  const dots = new Uint32Array(timeline.picture.data.buffer)
-  dots.fill(0xffffffff)
-  for (let channel = 0; channel < signal.channels.length; channel++) {
-    const low = channel * level.width * level.n, high = low + (level.width - 1) * level.n
-    const base = row * (channel + 0.925), scale = 0.85 * row / 254
-    let lowBefore = 255, highBefore = -1
-    for (let x = 0; x < width; x++) {
-      const from = Math.floor((view.start + x * perDot) / level.bucket)
-      const to = Math.min(level.n, Math.max(from + 1, Math.ceil((view.start + (x + 1) * perDot) / level.bucket)))
-      extremes(level.codes, low, high, from, to)
-      const lowest = pair[0], highest = pair[1]
-      if (lowest === 255) { lowBefore = 255; highBefore = -1; continue }
-      // a step from one dot to the next is drawn, not left open
-      const top = Math.round(base - scale * (lowBefore === 255 ? highest : Math.max(highest, lowBefore)))
-      const bottom = Math.round(base - scale * (highBefore < 0 ? lowest : Math.min(lowest, highBefore)))
-      for (let at = top * width + x, end = Math.max(bottom, top + 1) * width; at < end; at += width) dots[at] = INK
-      lowBefore = lowest
-      highBefore = highest
-    }
-  }
-  pen.putImageData(timeline.picture, Math.round(LEFT * density), 0)
-}
-
-// Closer than a bucket per pixel: a line through the middles of single frames, or the bands of larger buckets.
-function drawBuckets(timeline, pen, level, low, high, yOf) {
-  const {start, end} = timeline.view
-  const from = Math.max(0, Math.floor(start / level.bucket) - 1), to = Math.min(level.n, Math.ceil(end / level.bucket) + 1)
-  pen.beginPath()
-  if (level.width === 2) {
-    pen.fillStyle = "#8b98a8"
-    for (let i = from; i < to; i++) {
-      if (level.codes[low + i] === 255) continue
-      const left = timeline.xOf(i * level.bucket), right = timeline.xOf(Math.min(timeline.nFrames, (i + 1) * level.bucket))
-      const y = yOf(level.codes[high + i])
-      pen.rect(left, y, right - left + 0.3, Math.max(1, yOf(level.codes[low + i]) - y))
-    }
-    return pen.fill()
-  }
-  let open = false
-  for (let i = from; i < to; i++) {
-    const code = level.codes[low + i]
-    if (code === 255) { open = false; continue }
-    const x = timeline.xOf((i + 0.5) * level.bucket), y = yOf(code)
-    if (open) pen.lineTo(x, y)
-    else { pen.moveTo(x - 0.5, y); pen.lineTo(x, y) }
-    open = true
-  }
-  Object.assign(pen, {strokeStyle: "#4a5663", lineWidth: 1.2, lineJoin: "bevel"})
-  pen.stroke()
-}
-
 function drawLane(timeline, pen, lane, y) {
   pen.fillStyle = "#e6e6e6"
   pen.fillRect(timeline.xOf(0), y, timeline.nFrames / timeline.framesPerPixel, BAR)
   const chosen = timeline.page.chosenIn(timeline, lane)
-  const named = []
+  const named = [], {start, end} = timeline.view, perFrame = 1 / timeline.framesPerPixel
   let drawnTo = -Infinity
   for (let i = firstEndingAfter(lane, timeline.view.start); i < lane.starts.length; i++) {
-    if (lane.starts[i] >= timeline.view.end) break
-    const left = timeline.xOf(lane.starts[i]), right = timeline.xOf(lane.ends[i])
+    if (lane.starts[i] >= end) break
+    const right = LEFT + (lane.ends[i] - start) * perFrame
     const entry = lane.entry[i], isChosen = entry === chosen
-    if (right - drawnTo < 0.5 && !isChosen) continue // nothing of it would be seen
+    if (right - drawnTo < 0.8 && !isChosen) continue // next to nothing of it would be seen
+    const left = LEFT + (lane.starts[i] - start) * perFrame
     const from = Math.max(left, drawnTo - 0.5)
     pen.globalAlpha = chosen === null || isChosen ? 1 : 0.2
-    pen.fillStyle = lane.entries[entry].colour
+    pen.fillStyle = fillOf(pen, lane.entries[entry], right - left)
     pen.fillRect(isChosen ? left : from, y, Math.max(0.5, right - (isChosen ? left : from)), BAR)
     drawnTo = right
     if (right - left > 7 && pen.globalAlpha === 1) named.push([i, left, right])
@@ -222,12 +172,18 @@ function drawLane(timeline, pen, lane, y) {
   pen.globalAlpha = 1
   Object.assign(pen, {font: `11px ${FONT}`, textAlign: "center", textBaseline: "middle"})
   for (const [i, left, right] of named) {
-    const {name, ink} = lane.entries[lane.entry[i]]
+    const {name, ink, colour, pattern} = lane.entries[lane.entry[i]]
     pen.fillStyle = "#fff"
     pen.fillRect(right - 0.5, y, 1, BAR)
     const from = Math.max(left, LEFT), to = Math.min(right, LEFT + timeline.plotWidth)
-    const shown = to - from < 7 * name.length + 6 ? name.split(" ")[0] : name // the id alone, where its name is too long
+    const isLong = to - from < 7 * name.length + 6 && lane.kind !== "annotation"
+    const shown = isLong ? name.split(" ")[0] : name // the id alone, where its name is too long
     if (name === "OTHER" || to - from < 7 * shown.length + 6) continue
+    if (pattern !== "plain") {
+      const width = pen.measureText(shown).width + 4
+      pen.fillStyle = colour
+      pen.fillRect((from + to - width) / 2, y + 5, width, BAR - 10)
+    }
     pen.fillStyle = ink
     pen.fillText(shown, (from + to) / 2, y + BAR / 2 + 0.5)
   }
@@ -247,53 +203,20 @@ function drawJournal(timeline, pen) {
 }
 
 function drawRowNames(timeline, pen) {
-  const {signal, lanes} = timeline
-  const middles = signal.channels.map((_, i) => ROW * (i + 0.5))
+  const {signal, lanes, rows, scores} = timeline
+  const middles = rows.map((_, i) => ROW * (i + 0.5))
   const laneMiddles = lanes.map((_, i) => timeline.lanesTop + LANE * (i + 0.5))
   Object.assign(pen, {fillStyle: "#222", font: `12px ${FONT}`, textAlign: "right", textBaseline: "middle"})
-  signal.channels.forEach((name, i) => pen.fillText(shortened(name), LEFT - 8, middles[i]))
+  rows.forEach((channel, i) => pen.fillText(shortened(signal.channels[channel]), LEFT - 8, middles[i], LEFT - 10))
   if (timeline.data.journal.length) pen.fillText("journal", LEFT - 8, timeline.top + LANE / 2)
-  lanes.forEach((lane, i) => pen.fillText(shortened(lane.title), LEFT - 8, laneMiddles[i]))
+  lanes.forEach((lane, i) => pen.fillText(shortened(lane.title), LEFT - 8, laneMiddles[i], LEFT - 10))
+  scores.channels.forEach((name, i) => pen.fillText(shortened(name), LEFT - 8, timeline.scoresTop + SCORE * (i + 0.5),
+    LEFT - 10))
   Object.assign(pen, {fillStyle: "#666", font: `10px ${FONT}`, textAlign: "left"})
-  signal.extents.forEach((extent, i) => pen.fillText(extent, LEFT + timeline.plotWidth + 6, middles[i], RIGHT - 8))
+  const right = LEFT + timeline.plotWidth + 6
+  rows.forEach((channel, i) => pen.fillText(signal.extents[channel], right, middles[i], RIGHT - 8))
+  scores.channels.forEach((_, i) => pen.fillText("0 … 1", right, timeline.scoresTop + SCORE * (i + 0.5), RIGHT - 8))
 }
 
 // Channels often differ at their ends: the middle goes first.
 const shortened = (name) => name.length <= 18 ? name : `${name.slice(0, 9)}…${name.slice(-8)}`
-
-function drawAxis(timeline, pen) {
-  const frame_s = timeline.data.frame_s ?? 1, {start, end} = timeline.view
-  const bottom = timeline.height - AXIS + 4, step = niceStep((end - start) * frame_s / Math.max(2, timeline.plotWidth / 110),
-    timeline.data.frame_s === null)
-  Object.assign(pen, {font: `12px ${FONT}`, textAlign: "center", textBaseline: "top"})
-  for (let tick = Math.ceil(start * frame_s / step - 1e-9); tick * step <= end * frame_s * (1 + 1e-12); tick++) {
-    const x = timeline.xOf(tick * step / frame_s)
-    pen.fillStyle = "#0000001a"
-    pen.fillRect(x - 0.5, 0, 1, bottom - 4)
-    pen.fillStyle = "#666"
-    pen.fillRect(x - 0.5, bottom - 3, 1, 6)
-    pen.fillStyle = "#222"
-    pen.fillText(timeline.data.frame_s === null ? String(Math.round(tick * step)) : clock(tick * step, step), x, bottom + 5)
-  }
-  pen.fillStyle = "#555"
-  const last = timeline.nFrames * frame_s
-  const unit = timeline.data.frame_s === null ? "frame" : last >= 7200 ? "time (h:min:s)" : "time (s)"
-  pen.fillText(unit, LEFT + timeline.plotWidth / 2, bottom + 22)
-}
-
-function niceStep(least, whole) {
-  if (whole && least < 1) return 1
-  const sixties = [60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 86400]
-  const power = 10 ** Math.floor(Math.log10(least))
-  const plain = [1, 2, 5, 10].map((it) => it * power).find((it) => it >= least * 0.999)
-  return !whole && niceStep.inHours && least > 30 ? sixties.find((it) => it >= least) ?? plain : plain
-}
-
-// Seconds with as many decimals as steps of this size need; hours and minutes on a page with long recordings.
-function clock(seconds, step) {
-  const decimals = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))
-  if (!niceStep.inHours) return seconds.toFixed(decimals)
-  const whole = Number(seconds.toFixed(decimals)), pad = (it) => String(it).padStart(2, "0")
-  const rest = (whole % 60).toFixed(decimals)
-  return `${Math.floor(whole / 3600)}:${pad(Math.floor(whole / 60) % 60)}:${rest.padStart(decimals ? decimals + 3 : 2, "0")}`
-}

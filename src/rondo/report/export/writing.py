@@ -15,7 +15,7 @@ def write_files(files: Mapping[Path, bytes]) -> list[Path]:
     """Write all of them; nothing that exists is written over, and what was made goes where one of them fails."""
     for path in files:
         if path.exists() or path.is_symlink():
-            raise OutputError(f"{path}: it exists already; choose another --out or remove it first")
+            raise OutputError(f"{path}: it exists already; choose another name or remove it first")
     new_folders = [p for path in files for p in (path.parent, *path.parent.parents) if not p.exists()]
     placed: list[Path] = []
     try:

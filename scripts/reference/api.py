@@ -1,0 +1,131 @@
+"""The names that other programs may use, with signatures and docstrings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+from scripts.reference.markup import cell, code, page, table
+
+MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be said of them
+    "rondo": ("Rondo Recording Labelling", ""),
+    "rondo.continual.stream": ("StreamReport", "What `Rondo.partial_fit` gives back. See [streams](../continual.md)."),
+    "rondo.continual.updater": ("Decision", ""),
+    "rondo.continual.events": ("Event", ""),
+    "rondo.metrics": (
+        "evaluate Scores ScoreRow clock_labels compare Comparison evaluate_continual",
+        "No learner can import this module: a contract in the build. What each score says: [scores](../scores.md).",
+    ),
+    "rondo.data.annotation": ("Annotation", ""),
+    "rondo.data.synthetic": ("plant plant_subjects structureless PlantedStream", ""),
+    "rondo.data.sources.read": ("read_data_set", "See [data sets](../data_sets.md)."),
+    "rondo.baselines": ("build_baseline label_recording", "See [baselines](../baselines.md)."),
+}
+
+
+def api_page() -> str:
+    return page(
+        "# Python",
+        "`rondo` has three names: `Rondo`, `Recording` and `Labelling`. The other modules below are those that pages "
+        "of this documentation use; before version 1.0 they may still move. Everything else is internal. The examples "
+        "run as they stand, one after the other, as all of this documentation does.",
+        "```python\n>>> import numpy as np\n>>> from rondo.data.annotation import Annotation\n\n```",
+        *(
+            block
+            for module, (names, about) in MODULES.items()
+            for block in _module_blocks(module, names.split(), about)
+        ),
+        "## Errors",
+        inspect.getdoc(import_module("rondo.errors")) or "",
+    )
+
+
+def _module_blocks(module: str, names: list[str], about: str) -> Iterator[str]:
+    yield f"## Module {module}"
+    if about:
+        yield about
+    yield f"```python\n>>> from {module} import {', '.join(names)}\n\n```"
+    for name in names:
+        thing = getattr(import_module(module), name)
+        yield f"### {name}"
+        yield _signature(name, thing)
+        yield _prose(thing)
+        if inspect.isclass(thing):
+            yield from _learned_block(thing)
+            yield from _member_blocks(name, thing)
+
+
+def _learned_block(thing: type) -> Iterator[str]:
+    learned = {name: kind for name, kind in inspect.get_annotations(thing).items() if name.endswith("_")}
+    if learned:
+        comments = _comments(thing)
+        rows = [(code(name), code(kind), cell(comments.get(name, ""))) for name, kind in learned.items()]
+        yield "What is learned:"
+        yield table(("attribute", "type", ""), rows)
+
+
+def _comments(thing: Callable[..., Any]) -> dict[str, str]:
+    """What the source says beside a field of a class."""
+    found = (
+        re.finditer(r"^    (\w+): [^#\n]*?  # (.*)$", inspect.getsource(thing), re.M) if inspect.isclass(thing) else ()
+    )
+    return {line[1]: line[2] for line in found}
+
+
+def _member_blocks(owner: str, thing: type) -> Iterator[str]:
+    """Public methods and properties with a docstring, in the order of the source."""
+    for name, member in vars(thing).items():
+        if name.startswith("_"):
+            continue
+        call = inspect.unwrap(getattr(member, "__func__", member))
+        wrapped = getattr(member, "fget", None) or getattr(member, "func", None)  # a property, cached or not
+        if wrapped is not None and (doc := inspect.getdoc(wrapped)):
+            yield f"#### {owner}.{name}"
+            yield f"A property, `{inspect.signature(wrapped).return_annotation}`. {_fenced(doc)}"
+        elif inspect.isfunction(call) and inspect.getdoc(call):
+            yield f"#### {owner}.{name}"
+            yield _signature(f"{owner}.{name}", call)
+            yield _prose(call)
+
+
+def _signature(name: str, thing: Callable[..., Any]) -> str:
+    signature = inspect.signature(thing)
+    parts, star = [], False
+    for parameter in signature.parameters.values():
+        if parameter.name in ("self", "cls"):
+            continue
+        if parameter.kind is parameter.KEYWORD_ONLY and not star:
+            parts.append("*")
+        star = star or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
+        parts.append(_parameter(parameter))
+    gives = "" if inspect.isclass(thing) else f" -> {signature.return_annotation}"
+    line = f"{name}({', '.join(parts)}){gives}"
+    comments = _comments(thing)
+    if len(line) > 100 or comments:
+        lines = [f"    {part},  # {comments.get(part.partition(':')[0], '')}".removesuffix("  # ") for part in parts]
+        line = "\n".join([f"{name}(", *lines, f"){gives}"])
+    return f"```python\n{line}\n```"
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    sign = (
+        "*" if parameter.kind is parameter.VAR_POSITIONAL else "**" if parameter.kind is parameter.VAR_KEYWORD else ""
+    )
+    kind = getattr(parameter.annotation, "__forward_arg__", parameter.annotation)  # a NamedTuple keeps references
+    if parameter.default is parameter.empty:
+        return f"{sign}{parameter.name}: {kind}"
+    default = repr(parameter.default)
+    return f"{sign}{parameter.name}: {kind} = {'…' if default.startswith('<') or len(default) > 40 else default}"
+
+
+def _prose(thing: Any) -> str:
+    return _fenced(inspect.getdoc(thing) or "")
+
+
+def _fenced(doc: str) -> str:
+    """A docstring as Markdown: its examples become code."""
+    examples = r"(?:^>>> .*\n?(?:^\S.*\n?)*\n*)+"
+    return re.sub(examples, lambda found: f"```python\n{found[0].rstrip()}\n\n```\n\n", doc, flags=re.M).strip()

@@ -1,0 +1,237 @@
+"""What a clock column says: which names are clocks, how dates are written, what numbers count, coarse clocks.
+
+People name and write their clocks in many ways. Everything that is guessed here is returned as a note, with what to do
+where the guess is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+from numpy.typing import NDArray
+
+Times = NDArray[np.float64]
+
+CLOCK_NAMES = frozenset({
+    "time", "times", "timestamp", "timestamps", "ts", "t", "datetime", "date", "dateandtime", "timeofday",
+    "localtime", "unixtime", "unixtimestamp", "epoch", "epochtime", "utc", "utctime", "utctimestamp", "gpstime",
+    "systemtime", "sampletime", "elapsed", "elapsedtime", "timeelapsed", "secondselapsed", "relativetime", "seconds",
+    "millis", "milliseconds", "zeit", "zeitstempel", "datum", "datumuhrzeit", "datumzeit", "uhrzeit", "tijd",
+    "tijdstip", "horodatage", "heure", "tiempo", "fecha", "fechahora",
+})  # fmt: skip
+"""As `plain_name` writes them: lower case, letters and digits only, without a unit."""
+
+_PER_SECOND = {
+    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
+    **dict.fromkeys(("ms", "msec", "millis", "millisecond", "milliseconds"), 1e3),
+    **dict.fromkeys(("us", "µs", "μs", "usec", "micros", "microsecond", "microseconds"), 1e6),
+    **dict.fromkeys(("ns", "nsec", "nanos", "nanosecond", "nanoseconds"), 1e9),
+}
+_UNIT_WORDS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
+
+# Epoch counts are told apart by size: 1e11 s lies in the year 5138, 1e11 ms in 1973, and so on upwards.
+_EPOCH_UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+_EARLIEST_EPOCH_S = 6e8  # 1989: before it nobody stored such counts, so they are finer ones since a device was started
+_DAY_S = 86_400.0
+_ROWS_TO_JUDGE = 32
+
+_DATE = re.compile(r"(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})(?:[ T,_]\s*(.+))?", re.ASCII)
+_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,:](\d{1,9}))?)?\s*([ap]m)?", re.ASCII | re.IGNORECASE)
+
+
+def plain_name(name: str) -> tuple[str, str]:
+    """A column's name in lower case, letters and digits only, and the unit that it ends in, or "".
+
+    >>> plain_name("Time (ms)"), plain_name("time_s"), plain_name("Datum / Uhrzeit"), plain_name("T [°C]")
+    (('time', 'ms'), ('time', 's'), ('datumuhrzeit', ''), ('t', '°c'))
+    """
+    name = name.strip().casefold()
+    bracketed = re.fullmatch(r"(.+?)\s*[(\[{]\s*([^()\[\]{}]*?)\s*[)\]}]", name)
+    if bracketed:
+        return re.sub(r"[\W_]+", "", bracketed[1]), bracketed[2]
+    words = [word for word in re.split(r"[\W_]+", name) if word]
+    if len(words) > 1 and words[-1] in _PER_SECOND and "".join(words[:-1]) in CLOCK_NAMES:
+        return "".join(words[:-1]), words[-1]
+    return "".join(words), ""
+
+
+def is_clock_name(name: str) -> bool:
+    """Whether a column of this name is the clock; `T [°C]` is not.
+
+    >>> [is_clock_name(name) for name in ("Timestamp [ms]", "Date/Time", "unixtime", "T [°C]", "x")]
+    [True, True, True, False, False]
+    """
+    plain, unit = plain_name(name)
+    return plain in CLOCK_NAMES and (plain != "t" or unit in ("", *_PER_SECOND))
+
+
+def date_seconds(cell: str, *, day_first: bool = False) -> float:
+    """Seconds since 1970 of a date and time, in UTC where no zone is named; NaN where it is no date.
+
+    ISO, with dots (always day first), with slashes or dashes (as `day_first` says), 24 or 12 hours. A time without a
+    date lies on the first of January 1970.
+
+    >>> date_seconds("1970-01-01 00:01:00.5"), date_seconds("1970-01-01T01:00+01:00"), date_seconds("noon")
+    (60.5, 0.0, nan)
+    >>> date_seconds("2.1.1970 00:00:05,250"), date_seconds("1/2/1970 12:00:05 AM"), date_seconds("0:00:05.5")
+    (86405.25, 86405.0, 5.5)
+    """
+    cell = cell.strip()
+    try:
+        moment = datetime.fromisoformat(cell)
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        pass
+    if alone := _TIME.fullmatch(cell):
+        return _seconds_of_day(alone) if alone[3] else float("nan")  # 12:30 could be minutes and seconds
+    found = _DATE.fullmatch(cell)
+    time = _TIME.fullmatch(found[5]) if found and found[5] else None
+    if not found or (found[5] and not time):
+        return float("nan")
+    first, middle, last = (int(found[place]) for place in (1, 3, 4))
+    if len(found[1]) == 4:
+        year, month, day = first, middle, last
+    else:
+        year = last if len(found[4]) == 4 else 2000 + last
+        day, month = (first, middle) if day_first or found[2] == "." else (middle, first)
+    try:
+        start = datetime(year, month, day, tzinfo=UTC).timestamp()
+    except (ValueError, OverflowError):
+        return float("nan")
+    return start + (_seconds_of_day(time) if time else 0.0)
+
+
+def _seconds_of_day(found: re.Match[str]) -> float:
+    hours, minutes, seconds = int(found[1]), int(found[2]), int(found[3] or 0)
+    if found[5]:
+        hours = hours % 12 + (12 if found[5].casefold() == "pm" else 0)
+    if hours > 24 or minutes > 59 or seconds > 60:
+        return float("nan")
+    fraction = int(found[4]) / 10 ** len(found[4]) if found[4] else 0.0
+    return timedelta(hours=hours, minutes=minutes, seconds=seconds).total_seconds() + fraction
+
+
+def is_date(cell: str) -> bool:
+    """Whether a cell holds a date or a time of day, in any order of day and month."""
+    return any(seconds == seconds for seconds in (date_seconds(cell), date_seconds(cell, day_first=True)))
+
+
+def is_time_of_day(cell: str) -> bool:
+    return _TIME.fullmatch(cell.strip()) is not None
+
+
+def is_day(cell: str) -> bool:
+    """Whether a cell holds a date without a time."""
+    return is_date(cell) and ":" not in cell and "T" not in cell
+
+
+def day_order(cells: Sequence[str]) -> tuple[bool, tuple[str, ...]]:
+    """Whether dates with slashes or dashes name the day first, from the first that tells; a note where none does.
+
+    >>> day_order(["15/11/2026 20:31"]), day_order(["2026-11-15"]), day_order(["3/4/2026"])[0]
+    ((True, ()), (False, ()), False)
+    """
+    found = [match for cell in cells if (match := _DATE.fullmatch(cell.strip())) and match[2] != "."]
+    found = [match for match in found if len(match[1]) < 3]
+    for match in found:
+        if max(int(match[1]), int(match[3])) > 12:
+            return int(match[1]) > 12, ()
+    if not found:
+        return False, ()
+    return False, (f"dates such as '{found[0][0]}' read as month, day, year; write 2026-11-15 if that is wrong",)
+
+
+def in_seconds(times: Times, clock: str, unit: str = "") -> tuple[Times, tuple[str, ...]]:
+    """Clock readings in seconds, from the unit in the clock's name, or else from their size; and what was guessed.
+
+    >>> in_seconds(np.array([1.7e12, 1.7e12 + 500]), "time")
+    (array([1.7e+09, 1.7e+09]), ("clock 'time' read as milliseconds since 1970, from its size",))
+    >>> in_seconds(np.array([0.0, 20.0, 40.0]), "time (ms)")
+    (array([0.  , 0.02, 0.04]), ("clock 'time (ms)' read as milliseconds, from its name",))
+    """
+    finite = times[np.isfinite(times)]
+    per_second, notes = ticks_per_second(float(finite[0]) if finite.size else 0.0, clock, unit)
+    if per_second > 1:
+        return times / per_second, notes
+    is_told = plain_name(clock)[1] in _PER_SECOND or bool(unit)
+    return (times, ()) if is_told else _whole_steps(times, finite, clock)
+
+
+def ticks_per_second(first: float, clock: str, unit: str = "") -> tuple[float, tuple[str, ...]]:
+    """What a clock counts per second, from the unit in its name or else from the size of its first reading.
+
+    >>> ticks_per_second(1.7e12, "time")[0], ticks_per_second(12.5, "time")[0], ticks_per_second(0.0, "t_ms")[0]
+    (1000.0, 1.0, 1000.0)
+    >>> ticks_per_second(2.5e14, "timestamp")[1]
+    ("clock 'timestamp' read as nanoseconds since the device was started, from its size",)
+    """
+    named = _PER_SECOND.get(unit.strip(" ()[]").casefold() or plain_name(clock)[1], 1.0)
+    if named > 1:
+        return named, (f"clock '{clock}' read as {_UNIT_WORDS[named]}, from its name",)
+    for least, per_second in _EPOCH_UNITS:
+        if abs(first) >= least:
+            since = "since 1970"
+            if abs(first) / per_second < _EARLIEST_EPOCH_S and per_second < 1e9:
+                per_second, since = per_second * 1e3, "since the device was started"
+            return per_second, (f"clock '{clock}' read as {_UNIT_WORDS[per_second]} {since}, from its size",)
+    return 1.0, ()
+
+
+def _whole_steps(times: Times, finite: Times, clock: str) -> tuple[Times, tuple[str, ...]]:
+    """Whole numbers that rise by many in each row are ticks of a sensor's own clock, if their steps vary as such do."""
+    if finite.size < _ROWS_TO_JUDGE or (finite != np.rint(finite)).any():
+        return times, ()
+    steps = np.diff(finite)
+    usual = float(np.median(steps))
+    if usual < 2 or size_of_epoch(float(finite[0])):
+        return times, ()
+    per_second = 1e3 if usual < 2e3 else 1e6 if usual < 2e6 else 1e9
+    if np.ptp(steps) == 0:
+        note = (
+            f"clock '{clock}' rises by {usual:g} in each row, read as seconds; if these are {_UNIT_WORDS[per_second]}"
+        )
+        return times, (f"{note}, give --rate {per_second / usual:.4g}",)
+    note = f"clock '{clock}' read as {_UNIT_WORDS[per_second]}: whole numbers that rise by about {usual:g} in each row"
+    return times / per_second, (f"{note}; if they are seconds, name it 'time_s'",)
+
+
+def size_of_epoch(reading: float) -> bool:
+    """Whether a number is as large as counts since 1970 are, in seconds or finer (the years 2001 to 2096)."""
+    return any(1e9 * per_second <= reading < 4e9 * per_second for per_second in (1.0, 1e3, 1e6, 1e9))
+
+
+def over_midnight(times: Times) -> Times:
+    """Times of day made to rise through midnight."""
+    steps = np.diff(times, prepend=times[:1])
+    return times + _DAY_S * np.cumsum(steps < -_DAY_S / 2)
+
+
+def spread(times: Times, clock: str) -> tuple[Times, tuple[str, ...]]:
+    """Rows that repeat a reading of a coarse clock, spread over the time until its next reading.
+
+    Readings u_0 < u_1 < ... with n_k rows each: row j of reading k is at u_k + j min(d, (u_{k+1} - u_k) / n_k), d the
+    median of those quotients, so that rows are not drawn out over gaps; rows of the first reading end at u_1 instead,
+    because a recording may begin in the middle of it.
+
+    >>> spread(np.array([7.0, 8.0, 8.0, 8.0, 8.0, 9.0, 9.0]), "t")[0]
+    array([7.75, 8.  , 8.25, 8.5 , 8.75, 9.  , 9.25])
+    """
+    steps = np.diff(times)
+    if not (steps == 0).any() or not (steps >= 0).all() or times[0] == times[-1]:
+        return times, ()
+    first = np.flatnonzero(np.append(True, steps > 0))
+    rows_each = np.diff(first, append=times.size)
+    readings = times[first]
+    own = np.diff(readings) / rows_each[:-1]
+    inner = own[1:] if own.size > 1 else own
+    usual = float(np.median(inner))
+    step = np.append(np.minimum(own, usual), usual)
+    place = np.arange(times.size) - np.repeat(first, rows_each)
+    apart = np.repeat(readings, rows_each) + place * np.repeat(step, rows_each)
+    apart[: rows_each[0]] = readings[1] - step[0] * np.arange(rows_each[0], 0, -1)
+    repeated = times.size - readings.size
+    note = f"{repeated} rows repeat the time of the row before in '{clock}': spread evenly until its next reading"
+    return apart, (note,)

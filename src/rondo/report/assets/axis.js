@@ -1,0 +1,56 @@
+// The axis of time: frames, seconds, hours and minutes, or times of day.
+"use strict"
+
+function drawAxis(timeline, pen) {
+  const inFrames = timeline.data.frame_s === null, {start, end} = timeline.view, date = timeline.data.clock?.date
+  const first = inFrames ? start : timeline.secondsAt(start), last = inFrames ? end : timeline.secondsAt(end)
+  const bottom = timeline.height - AXIS + 4, step = niceStep((last - first) / Math.max(2, timeline.plotWidth / 110), inFrames)
+  Object.assign(pen, {font: `12px ${FONT}`, textAlign: "center", textBaseline: "top"})
+  let before = -Infinity
+  for (let tick = Math.ceil(first / step - 1e-9); tick * step <= last + step * 1e-9; tick++) {
+    const x = timeline.xOf(inFrames ? tick * step : timeline.frameOf(tick * step))
+    if (x < before + 60) continue // in a gap many times lie at one place
+    before = x
+    pen.fillStyle = "#0000001a"
+    pen.fillRect(x - 0.5, 0, 1, bottom - 4)
+    pen.fillStyle = "#666"
+    pen.fillRect(x - 0.5, bottom - 3, 1, 6)
+    pen.fillStyle = "#222"
+    pen.fillText(inFrames ? String(Math.round(tick * step)) : clock(tick * step, step, date), x, bottom + 5)
+  }
+  pen.fillStyle = "#555"
+  const unit = inFrames ? "frame" : date ? `time of day, from ${date} on` : niceStep.inHours ? "time (h:min:s)" : "time (s)"
+  pen.fillText(unit, LEFT + timeline.plotWidth / 2, bottom + 22)
+}
+
+// The line through points with rising xs, read at x; beyond its ends it goes on with a slope.
+function along(xs, ys, x, slope) {
+  const end = xs.length - 1
+  if (x <= xs[0]) return ys[0] + (x - xs[0]) * slope
+  if (x >= xs[end]) return ys[end] + (x - xs[end]) * slope
+  let low = 0, high = end
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if (xs[middle] <= x) low = middle
+    else high = middle
+  }
+  return ys[low] + (ys[high] - ys[low]) * (x - xs[low]) / (xs[high] - xs[low])
+}
+
+function niceStep(least, whole) {
+  if (whole && least < 1) return 1
+  const sixties = [60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 86400]
+  const power = 10 ** Math.floor(Math.log10(least))
+  const plain = [1, 2, 5, 10].map((it) => it * power).find((it) => it >= least * 0.999)
+  return !whole && niceStep.inHours && least > 30 ? sixties.find((it) => it >= least) ?? plain : plain
+}
+
+// Seconds with as many decimals as steps of this size need; hours and minutes on a page with long recordings.
+function clock(seconds, step, date) {
+  const decimals = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))
+  if (!niceStep.inHours) return seconds.toFixed(decimals)
+  const whole = Number(seconds.toFixed(decimals)), pad = (it) => String(it).padStart(2, "0")
+  const rest = (whole % 60).toFixed(decimals)
+  const hours = date ? pad(Math.floor(whole / 3600) % 24) : Math.floor(whole / 3600)
+  return `${hours}:${pad(Math.floor(whole / 60) % 60)}:${rest.padStart(decimals ? decimals + 3 : 2, "0")}`
+}

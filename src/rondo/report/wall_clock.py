@@ -1,0 +1,93 @@
+"""What the clock of a recording shows: kept in summary.json as a few knots, and written as people read it.
+
+Rows may come unevenly and with gaps, so that frames / rate is not the time that the file gives. The clock is kept as
+straight lines between knots, near enough for any picture; readings since 1970 are shown as times of day.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from rondo.report.run_folder import RecordingSummary
+
+_EARLIEST_DATE_S = 6e8  # 1989: smaller readings count from the start of something, not from 1970
+_NEAR_FRAMES, _NEAR_S = 2.0, 0.05  # what straight lines may be off: more than clocks jitter, less than one sees
+_MOST_KNOTS = 1000
+
+
+def is_date(seconds: float | None) -> bool:
+    """Whether a reading counts from 1970."""
+    return seconds is not None and seconds >= _EARLIEST_DATE_S
+
+
+def moment(seconds: float) -> str:
+    """A reading of a clock: a time of day where it counts from 1970, else seconds.
+
+    >>> moment(1794774665.25), moment(65.25)
+    ('20:31:05.2', '65.2 s')
+    """
+    if not is_date(seconds):
+        return f"{seconds:.1f} s"
+    return datetime.fromtimestamp(seconds, UTC).strftime("%H:%M:%S.%f")[:-5]
+
+
+def day_and_time(seconds: float) -> str:
+    """
+    >>> day_and_time(1794774665.25)
+    '2026-11-15 20:31:05'
+    """
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def clock_knots(times_s: NDArray[np.float64] | None, rate: float | None) -> dict[str, list[int] | list[float]] | None:
+    """Frames and the seconds at them, between which the clock runs straight; None where there are no timestamps.
+
+    Douglas and Peucker: the reading that is farthest from the line becomes a knot, until none is far.
+
+    >>> clock_knots(np.array([5.0, 6, 7, 20, 21, 22]), 1.0)
+    {'frames': [0, 2, 3, 5], 'seconds': [5.0, 7.0, 20.0, 22.0]}
+    """
+    if times_s is None or times_s.size < 2:
+        return None
+    near = max(_NEAR_S, _NEAR_FRAMES / (rate or 1.0))
+    while len(knots := _knots(times_s, near)) > _MOST_KNOTS:
+        near *= 2
+    return {"frames": knots, "seconds": [float(times_s[knot]) for knot in knots]}
+
+
+def _knots(times: NDArray[np.float64], near: float) -> list[int]:
+    found, open_spans = {0, times.size - 1}, [(0, times.size - 1)]
+    while open_spans and len(found) <= _MOST_KNOTS:
+        first, last = open_spans.pop()
+        off = np.abs(times[first : last + 1] - np.linspace(times[first], times[last], last - first + 1))
+        farthest = first + int(off.argmax())
+        if off.max() > near:
+            found.add(farthest)
+            open_spans += [(first, farthest), (farthest, last)]
+    return sorted(found)
+
+
+def seconds_at(recording: RecordingSummary, frame: int) -> float:
+    """What the clock of a recording with a rate shows at a frame."""
+    if recording.clock is None:
+        return frame / (recording.rate or 1.0)
+    return float(np.interp(frame, recording.clock.frames, recording.clock.seconds))
+
+
+def page_clock(knots: Mapping[str, Sequence[float]] | None) -> dict[str, Any] | None:
+    """The clock as the script of the page draws it: seconds since midnight of the first day where there are dates."""
+    if knots is None:
+        return None
+    first = knots["seconds"][0]
+    midnight = first - first % 86_400 if is_date(first) else 0.0
+    return {
+        "frames": list(knots["frames"]),
+        "seconds": [round(second - midnight, 6) for second in knots["seconds"]],
+        "date": day_and_time(first)[:10] if is_date(first) else None,
+    }

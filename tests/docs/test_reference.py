@@ -1,0 +1,78 @@
+"""The reference pages are what the code says now, and complete."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import typer
+
+import rondo
+from rondo.baselines import BASELINES, build_baseline
+from rondo.cli.main import app
+from rondo.config import RondoConfig, resolve, to_toml
+from scripts.write_reference import FOLDER, PAGES
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_committed_page_is_not_stale(name: str) -> None:
+    assert (FOLDER / name).read_text(encoding="utf-8") == PAGES[name](), "run: python -m scripts.write_reference"
+
+
+def test_no_other_page_lies_beside_them() -> None:
+    assert sorted(path.name for path in FOLDER.iterdir()) == sorted(PAGES)
+
+
+def test_every_command_has_a_section_with_an_example() -> None:
+    page = PAGES["commands.md"]()
+    for path in _commands(typer.main.get_command(app), "rondo"):
+        section = re.search(rf"^#+ {path}\n(.*?)(?=^#+ |\Z)", page, re.MULTILINE | re.DOTALL)
+        assert section is not None, path
+        assert f"```\n{path}" in section[1], path
+
+
+def test_every_setting_of_every_way_stands_with_its_source() -> None:
+    page = PAGES["settings.md"]()
+    ways = [
+        {},
+        *({"encoder.name": name} for name in ("ts2vec", "time_mae", "mantis")),
+        *({"units.method": name} for name in ("unit_align", "direct")),
+        {"motifs.method": "motif_former"},
+    ]
+    for overrides in ways:
+        section = ""
+        for line in to_toml(resolve(overrides=overrides)).splitlines():
+            if heading := re.match(r"\[(.*?)\]", line):
+                section = heading[1] + "."
+            setting = re.match(r"(\w+) = .*?  # (?:paper|ours):", line)
+            if setting and section != "motifs.mixture.":  # which is listed once, under units
+                assert f"| `{section}{setting[1]}` |" in page, (section, setting[1])
+    assert len(re.findall(r"^\| `", page, re.MULTILINE)) > 80
+    assert set(RondoConfig.model_fields) - {"seed", "device"} <= set(re.findall(r"^## (\w+)", page, re.MULTILINE))
+
+
+def test_every_baseline_stands_with_its_own_settings() -> None:
+    page = PAGES["settings.md"]()
+    for name in BASELINES:
+        section = page.partition(f"\n### {name}\n")[2].partition("\n### ")[0]
+        own = [key for key, field in type(build_baseline(name).config).model_fields.items() if field.description]
+        assert own
+        assert [key for key in own if f"| `{key}` |" not in section] == []
+
+
+def test_every_public_name_and_method_has_a_section_and_a_sentence() -> None:
+    page = PAGES["api.md"]()
+    for name in rondo.__all__:
+        thing = getattr(rondo, name)
+        assert f"\n### {name}\n" in page
+        methods = [own for own, member in vars(thing).items() if not own.startswith("_") and callable(member)]
+        for method in methods:
+            assert f"\n#### {name}.{method}\n" in page, f"{name}.{method} has no docstring"
+
+
+def _commands(group: typer.core.TyperGroup, path: str) -> list[str]:
+    found = []
+    for name, command in group.commands.items():
+        inner = _commands(command, f"{path} {name}") if hasattr(command, "commands") else [f"{path} {name}"]
+        found.extend(inner)
+    return found

@@ -1,0 +1,93 @@
+"""The pages for readers who type along: every command and every piece of Python in them is run, in order.
+
+Pages on made-up data are compared with what they show. Tutorials on public recordings are run on a small planted
+stand-in, for the commands; and all pages in full, for the figures, where the recordings are (`pytest -m data`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rondo.data.synthetic import StreamPlan, plant_subjects
+from tests.cli.running import call
+from tests.docs.executed_pages import LANGUAGES, ROOT, blocks_of, run_page
+
+DOCS = ROOT / "docs"
+ON_MADE_UP_DATA = ["start.md", "recipes.md", "tutorials/live_stream.md"]
+ON_PUBLIC_DATA = ["tutorials/wearable.md", "tutorials/motion_capture.md"]
+PAGES = [*ON_MADE_UP_DATA, *ON_PUBLIC_DATA, "method.md"]
+MARK = re.compile(r"((not run|run in full only): \w.*|exit code \d+)?")
+MOST_NOT_RUN = 1  # of a page: an installation, a download, a browser, a GPU
+
+
+pytestmark = pytest.mark.skipif(
+    not all(map(shutil.which, ("bash", "cmp", "timeout"))), reason="the pages use bash, cmp and timeout"
+)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RONDO_DATA", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ".settings"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", ON_MADE_UP_DATA)
+def test_a_page_does_what_it_says(page: str) -> None:
+    run_page(DOCS / page, compared=True)
+
+
+@pytest.mark.parametrize("page", ON_PUBLIC_DATA)
+def test_the_commands_of_a_tutorial_run(page: str, here: Path) -> None:
+    _write_stand_in(here / "data" / "USC-HAD", "subject", StreamPlan(rate=100), n_frames=7_000)
+    _write_stand_in(here / "data" / "MoCap", "amc_86_", StreamPlan(n_channels=4), n_frames=3_000)
+    run_page(DOCS / page, compared=False)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("page", ["start.md", "tutorials/live_stream.md", *ON_PUBLIC_DATA])
+def test_the_figures_of_a_page_are_those_of_the_recordings(page: str, here: Path, data_dir: Path) -> None:
+    (here / "data").symlink_to(data_dir.resolve())
+    run_page(DOCS / page, compared=True, in_full=True)
+
+
+def test_the_demo_runs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the page it takes too long for every day."""
+    monkeypatch.setattr("rondo.cli.demo.N_FRAMES", 6_000)
+    assert call("demo").out.endswith("report:  rondo-demo/report.html\n")
+    assert (here / "rondo-demo" / "report.html").is_file()
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_is_not_run_is_rare_and_says_why(page: str) -> None:
+    blocks = blocks_of(DOCS / page)
+    assert {block.language for block in blocks} <= set(LANGUAGES), "a block without a known language is never run"
+    assert [block.where for block in blocks if not MARK.fullmatch(block.mark)] == []
+    assert sum(block.mark.startswith("not run") for block in blocks) <= MOST_NOT_RUN
+
+
+def test_files_that_the_method_page_names_are_there() -> None:
+    named = re.findall(r"`([a-z_]+/[a-z_]+\.py)`", (DOCS / "method.md").read_text())
+    assert len(named) > 30
+    assert [name for name in named if not (ROOT / "src" / "rondo" / name).is_file()] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pictures_are_there_and_small(page: str) -> None:
+    for name in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", (DOCS / page).read_text()):
+        assert (DOCS / page).with_name(name).stat().st_size < 150_000, name
+
+
+def _write_stand_in(folder: Path, stem: str, plan: StreamPlan, n_frames: int) -> None:
+    """A data set in our stored form, planted: recordings 01 and 02 with classes that have names."""
+    folder.mkdir(parents=True)
+    for number, stream in enumerate(plant_subjects(plan, 2, n_frames=n_frames, seed=5), start=1):
+        np.savez(folder / f"{stem}{number:02d}.npz", X=stream.recording.values, y=stream.unit_truth + 1)
+    (folder / "meta.json").write_text(json.dumps({"classes": ["rest", *(f"class {i}" for i in range(8))]}))

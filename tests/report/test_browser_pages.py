@@ -1,0 +1,117 @@
+"""Every kind of page in a real browser: several recordings, odd names, two runs, a stream, a stream that goes on."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from rondo.report import write_report
+from rondo.report.serve import PageServer
+from tests.report.run_folders import write_run_folder
+from tests.report.stream_folders import add_decisions, write_stream_folder
+
+pytestmark = pytest.mark.browser
+
+INKED = """() => rondoPage.timelines.map(({canvas}) => new Set(new Uint32Array(
+  canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size > 10)"""
+
+
+@pytest.mark.parametrize(
+    ("recording_ids", "channels"),
+    [(("day1", "day2"), ("x", "y", "z")), (('<b>&"',), ("</script><b>", "$$\\frac{1}{2}$$"))],
+)
+def test_every_timeline_is_drawn_and_an_exemplar_leads_to_its_place(
+    opened: Any, tmp_path: Path, recording_ids: tuple[str, ...], channels: tuple[str, ...]
+) -> None:
+    report = write_report(write_run_folder(tmp_path / "run", recording_ids=recording_ids, channels=channels))
+    page = opened(report.as_uri())
+    assert page.evaluate(INKED) == [True] * len(recording_ids)
+    assert page.page.locator("section.recording h3").all_inner_texts() == [*recording_ids]
+    exemplar = page.page.locator("button.exemplar").first
+    place, start, end = (int(exemplar.get_attribute(f"data-{name}")) for name in ("timeline", "from", "to"))
+    exemplar.click()
+    assert page.evaluate("(place) => rondoPage.timelines[place].view", place) == {"start": start, "end": end}
+    assert page.requests == [report.as_uri()]
+
+
+def test_recordings_and_channels_are_drawn_when_they_are_chosen(opened: Any, tmp_path: Path) -> None:
+    ids = tuple(f"day{i:02}" for i in range(14))
+    channels = tuple(f"c{i:02}" for i in range(14))
+    page = opened(write_report(write_run_folder(tmp_path, recording_ids=ids, channels=channels, n_frames=600)).as_uri())
+    chooser, sections = page.page.locator("#choose-recordings"), page.page.locator("section.recording")
+    assert chooser.locator(".count").inner_text() == "12 of 14 drawn"
+    assert not sections.nth(13).is_visible()
+    assert page.evaluate("rondoPage.timelines.map((it) => it !== null)") == [True] * 12 + [False] * 2
+    chooser.locator("button.none").click()
+    chooser.locator("input[type=search]").fill("DAY13")
+    assert chooser.locator("label:visible").all_inner_texts() == [" day13"]
+    chooser.locator("label", has_text="day13").click()
+    assert [sections.nth(i).is_visible() for i in (0, 13)] == [False, True]
+    cell = {"timeline": 12, "start": 100, "end": 150}
+    page.evaluate("(it) => rondoPage.goTo(it.timeline, it.start, it.end)", cell)  # an exemplar that is not drawn yet
+    assert sections.nth(12).is_visible()
+    assert page.evaluate("rondoPage.timelines[12].view") == {"start": 100, "end": 150}
+    before = page.evaluate("rondoPage.timelines[12].height")
+    page.page.locator("#choose-channels label", has_text="c13").click()
+    assert page.evaluate("rondoPage.timelines[12].height") == before + 40
+    assert page.evaluate("rondoPage.timelines[12].rows") == [*range(12), 13]
+    page.settle()
+    assert page.evaluate("rondoPage.timelines[12].canvas.clientHeight") == before + 40
+
+
+def test_two_runs_stand_under_one_signal_and_a_press_chooses_in_its_own_run(opened: Any, tmp_path: Path) -> None:
+    first, second = (write_run_folder(tmp_path / name, with_truth=False) for name in ("first", "second"))
+    path = second / "segments.parquet"
+    table = pl.read_parquet(path)
+    table.with_columns(pl.when(pl.col("id") >= 0).then(pl.col("id") + 10).otherwise(-1).alias("id")).write_parquet(path)
+    page = opened(write_report(first, second).as_uri())
+    titles = page.evaluate("rondoPage.timelines[0].lanes.map((it) => it.title)")
+    assert titles == ["units first", "units second", "motifs first", "motifs second"]
+    starts = page.evaluate("rondoPage.timelines[0].lanes.map((it) => Array.from(it.starts))")
+    assert starts[0] == starts[1] and starts[2] == starts[3]  # the same run under other ids
+    assert "100.00" in page.page.locator("table").first.inner_text()
+    known = table.filter((pl.col("level") == "unit") & (pl.col("id") >= 0)).row(0, named=True)
+    middle = (known["start_frame"] + known["end_frame"]) / 2
+    page.page.mouse.click(*page.point(middle, 1))
+    assert page.evaluate("rondoPage.chosen") == f"second: unit||u{known['id'] + 10}"
+    assert page.page.locator("#drawer").is_hidden()  # this page knows the details of the first run only
+    page.page.mouse.click(*page.point(middle, 0))
+    assert page.page.locator("#drawer h2").inner_text() == f"u{known['id']}"
+
+
+def test_the_page_of_a_stream_tells_its_journal_on_the_axis_and_in_words(opened: Any, tmp_path: Path) -> None:
+    page = opened(write_report(write_stream_folder(tmp_path / "live")).as_uri())
+    x, y = page.evaluate(
+        """() => { const it = rondoPage.timelines[0], box = it.canvas.getBoundingClientRect()
+          return [box.left + it.xOf(400), box.top + it.top + 17] }"""
+    )
+    page.page.mouse.move(x, y)
+    assert page.page.locator("#tooltip").inner_text().startswith("8.0 s: promoted u7")
+    assert "promoted u7" in page.page.locator("td.id", has_text="promoted").inner_text()
+    page.page.mouse.move(*page.point(25, 0))
+    assert "u0" in page.page.locator("#tooltip").inner_text()
+    assert page.page.locator("#live").count() == 0  # a page from a disk follows nobody
+    assert len(page.requests) == 1
+
+
+def test_a_served_page_follows_the_stream_and_keeps_its_place(opened: Any, tmp_path: Path) -> None:
+    folder = write_stream_folder(tmp_path / "live")
+    with PageServer(folder) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = opened(server.address)
+        assert "2 events so far" in page.page.locator("header").inner_text()
+        page.evaluate("rondoPage.timelines[0].show(100, 300)")
+        page.page.wait_for_function("document.getElementById('live').textContent.startsWith('Live')")
+        n_frames = page.evaluate("rondoPage.timelines[0].nFrames")
+        add_decisions(folder, 5)
+        page.page.wait_for_function("(n) => window.rondoDrawn && rondoPage.timelines[0].nFrames > n", arg=n_frames)
+        assert page.evaluate("rondoPage.timelines[0].view") == {"start": 100, "end": 300}
+        assert all(url.startswith(server.address) for url in page.requests)
+        server.shutdown()
+        server.server_close()
+        page.page.wait_for_function("document.getElementById('live').textContent.startsWith('The server')")
+        page.trouble = [it for it in page.trouble if "ERR_CONNECTION_REFUSED" not in it]

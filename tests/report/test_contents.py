@@ -1,0 +1,108 @@
+"""A page holds all that fits, in a stated number of bytes, and says what it left out and how to get it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from rondo.errors import SettingError
+from rondo.report import summarize
+from rondo.report.contents import MAX_CHANNELS_INSIDE, PAGE_BYTES, Overviews, Wish, contents_of
+from rondo.report.run_folder import RunSummary, read_run_summary, read_segments
+from rondo.report.timeline import timeline
+from tests.report.run_folders import write_run_folder
+
+IDS = tuple(f"day{i}" for i in range(6))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_run_folder(
+        tmp_path_factory.mktemp("run"), recording_ids=IDS, channels=("x", "y", "z"), n_frames=3000, with_truth=False
+    )
+
+
+def read(folder: Path) -> tuple[RunSummary, list[pl.DataFrame]]:
+    run = read_run_summary(folder)
+    return run, [read_segments(folder / "segments.parquet", run)]
+
+
+def test_everything_is_inside_while_it_fits(folder: Path) -> None:
+    contents = contents_of(*read(folder))
+    assert [it.id for it in contents.recordings] == [*IDS]
+    assert contents.left_out == []
+    assert 4 / 3 * sum(contents.bytes_of.values()) < PAGE_BYTES
+
+
+def test_recordings_that_do_not_fit_are_named_with_the_way_to_get_them(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rondo.report.contents.PAGE_BYTES", 2_600_000 + 30_000)
+    contents = contents_of(*read(folder))
+    n_inside = len(contents.recordings)
+    assert 1 <= n_inside < 6
+    (words,) = contents.left_out
+    assert words.startswith(f"{n_inside} of 6 recordings are inside this page")
+    assert f"--recordings {','.join(IDS[n_inside : n_inside + 2])}" in words
+    asked = contents_of(*read(folder), Wish(recordings=(IDS[5],)))
+    assert [it.id for it in asked.recordings] == [IDS[5]]
+
+
+def test_a_longer_recording_gets_more_and_all_get_something(folder: Path) -> None:
+    run, tables = read(folder)
+    longer = run.recordings[0].model_copy(update={"n_frames": 300_000})
+    contents = contents_of(run.model_copy(update={"recordings": (longer, *run.recordings[1:])}), tables)
+    shares = [contents.bytes_of[id] for id in IDS]
+    assert shares[0] > 50 * shares[1] > 0
+    assert contents.signal_bytes(IDS[0]) + contents.score_bytes(IDS[0]) <= shares[0]
+
+
+def test_channels_can_be_chosen_and_too_many_are_left_out(folder: Path, tmp_path: Path) -> None:
+    summary = summarize(folder, Wish(channels=("z", "x")))
+    assert summary["recordings"][0]["signal"]["channels"] == ["x", "z"]
+    assert "2 of 3 channels are inside this page, as was asked for" in summary["left_out"][0]
+    names = tuple(f"c{i}" for i in range(MAX_CHANNELS_INSIDE + 3))
+    many = summarize(write_run_folder(tmp_path, channels=names, n_frames=400))
+    assert many["recordings"][0]["signal"]["channels"] == [*names[:MAX_CHANNELS_INSIDE]]
+    assert f"--channels c{MAX_CHANNELS_INSIDE},c{MAX_CHANNELS_INSIDE + 1}" in many["left_out"][0]
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        (Wish(recordings=("dayy1",)), "--recordings: the run has no 'dayy1'; did you mean 'day1'?"),
+        (Wish(channels=("pressure",)), "--channels: the run has no 'pressure'; there are x, y, z"),
+    ],
+)
+def test_an_unknown_name_is_refused(folder: Path, wish: Wish, message: str) -> None:
+    with pytest.raises(SettingError, match=message.replace("?", r"\?")):
+        summarize(folder, wish)
+
+
+def test_a_page_of_many_recordings_keeps_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise hardly shrinks: 20 recordings of 10,000 frames and 12 channels are 2.4 MB before they become text."""
+    ids = tuple(f"r{i:02}" for i in range(20))
+    channels = tuple(f"c{i}" for i in range(12))
+    run = write_run_folder(tmp_path, recording_ids=ids, channels=channels, n_frames=10_000, with_truth=False)
+    weights = []
+    for room in (1_000_000, 2_000_000):
+        monkeypatch.setattr("rondo.report.contents.PAGE_BYTES", 2_600_000 + room)
+        summary = summarize(run)
+        weights.append(sum(len(json.dumps(timeline(recording))) for recording in summary["recordings"]))
+        assert 0.4 * room < weights[-1] < room
+        assert len(summary["recordings"]) == 20
+
+
+def test_overviews_are_read_when_asked_for_and_few_are_held(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    overviews = Overviews(folder, read(folder)[0].recordings)
+    assert [*overviews] == [*IDS] and len(overviews) == 6
+    size = overviews[IDS[0]].codes.size
+    assert overviews[IDS[0]] is overviews[IDS[0]]
+    monkeypatch.setattr("rondo.report.contents._CODES_KEPT", 2 * size)
+    first = overviews[IDS[0]]
+    assert overviews[IDS[1]] is overviews[IDS[1]]
+    overviews[IDS[2]]
+    assert overviews[IDS[0]] is not first
