@@ -105,8 +105,12 @@ def _figures(row: dict[str, float]) -> str:
     return " ".join(f"{name} {row[name]:.2f}" for name in FIGURES)
 
 
-if __name__ == "__main__":
+def main() -> None:
     twin()
     lengths()
     if len(sys.argv) > 1:
         mocap(Path(sys.argv[1]) / "MoCap", *(int(n) for n in sys.argv[2:3] or ["5"]))
+
+
+if __name__ == "__main__":
+    main()

@@ -13,11 +13,13 @@ import warnings
 
 import numpy as np
 from numpy.typing import NDArray
-from progressive import NEW_UNITS, PLAN, SHARE
+from progressive import NEW
 
 from rondo import Recording, Rondo
+from rondo.bench.inputs import PLANTED_FRAMES, PLANTED_PLAN
 from rondo.continual.updater import Updater
 from rondo.data.synthetic import plant
+from rondo.metrics.continual import INITIAL_PERCENT
 from rondo.units.timeline import centre_distances
 
 LENGTH, STEP, SEEDS = 75, 18, range(20, 28)
@@ -26,9 +28,9 @@ PURE = 0.9  # share of a window that one unit must fill
 
 def accepted(seed: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
     """Of each pure window after the first part: do latents, do exemplars accept it; is it known, is it new."""
-    stream = plant(PLAN, n_frames=100_000, seed=seed)
+    stream = plant(PLANTED_PLAN, n_frames=PLANTED_FRAMES, seed=seed)
     recording, truth = stream.recording, stream.unit_truth
-    n_first = int(SHARE * recording.n_frames)
+    n_first = recording.n_frames * INITIAL_PERCENT // 100
     settings = {"evidence.surrogates": 0, "preprocess.statistics": "dataset"}
     first = Recording(recording.values[:n_first], rate=recording.rate)
     model = Rondo(LENGTH, STEP, settings=settings).fit(first)
@@ -38,13 +40,13 @@ def accepted(seed: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[n
     ratios = (
         centre_distances(units.projection.apply(representations), units.vocabulary.centres) / units.vocabulary.radii
     )
-    updater = Updater.begin(units, model.motif_model_, model.config_.continual, LENGTH, STEP)
+    updater = Updater.begin(units, model.motif_model_, model.config_.continual, (LENGTH, STEP), aligned=True)
     nearest = [updater.units.distances(point).min() for point in representations.astype(np.float64)]
     starts = windows.grid.starts
     classes = truth[starts + LENGTH // 2]
     pure = [(truth[start : start + LENGTH] == own).mean() > PURE for start, own in zip(starts, classes, strict=True)]
     asked = np.array(pure) & (starts >= n_first) & (classes >= 0)
-    new = np.isin(classes, NEW_UNITS)
+    new = np.isin(classes, NEW["unit"])
     by_latents, by_exemplars = ratios.min(axis=1) <= 1, np.array(nearest) <= updater.buffer.scales.reach
     return by_latents[asked], by_exemplars[asked], ~new[asked], new[asked]
 
