@@ -135,6 +135,21 @@ def test_recordings_that_were_joined_otherwise_are_left_out() -> None:
     assert (section.n_recordings, section.lines[0].cells["ari"].mean) == (1, 50.0)
 
 
+def test_in_transfer_a_target_is_one_observation_whoever_it_is_read_from() -> None:
+    about: dict[str, Any] = {"experiment": "transfer", "data_set": "lara"}
+    rows = [
+        row(target, method, better * i + (source == "S1"), source=source, fingerprint="abcd-" + source, **about)
+        for method, better in (("rondo", 2.0), ("time2state", 1.0))
+        for i, target in enumerate(("a", "b", "c", "d", "e", "f", "g"), start=1)
+        for source in ("S1", "S2", "S3")
+    ]
+    (section,) = summarise(rows, read_experiment("transfer"), SETS).sections
+    assert section.n_recordings == 21
+    (ari,) = (one for one in section.comparisons if one.score == "ari")
+    assert (ari.n_recordings, ari.n_better, ari.difference) == (7, 7, 4.0)
+    assert ari.p == pytest.approx(2 * 2.0**-7)  # seven signs; 21 would give 2 * 2 ** -21
+
+
 def test_in_transfer_each_pair_counts() -> None:
     pairs = {("s1", "two"): (10.0, "abcd-1111"), ("s2", "one"): (30.0, "abcd-2222")}
     rows = [

@@ -1,8 +1,8 @@
 """Is one method better than another? Wilcoxon's signed ranks over recordings, Holm over the methods compared.
 
-A recording is one observation, its score the mean over seeds. With fewer than six recordings that differ no outcome
-could reach 0.05 on two sides (2 · 2⁻⁵ = 0.0625), so that none is computed. In transfer the same recording is the target
-of several sources: these are not independent, and its p says less than it seems to.
+A recording is one observation, its score the mean over seeds and, in transfer, over the sources that it was read from.
+With fewer than six recordings that differ no outcome could reach 0.05 on two sides (2 · 2⁻⁵ = 0.0625), so that none is
+computed.
 """
 
 from __future__ import annotations

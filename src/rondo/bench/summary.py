@@ -238,14 +238,20 @@ def _ranked(lines: Sequence[Line], columns: Sequence[Column]) -> list[Line]:
 
 
 def _by_recording(parts: Sequence[_Part]) -> dict[str, dict[str, dict[str, float]]]:
-    """Score -> method -> recording -> mean over seeds, for methods that all parts have."""
+    """Score -> method -> recording -> mean over seeds and, in transfer, over sources, for methods that all parts have.
+
+    Readings of one target from several sources are not independent, and count as one observation.
+    """
     methods = [name for name in parts[0].runs if all(name in part.runs for part in parts)]
     scores: dict[str, dict[str, dict[str, float]]] = {}
     for column in (*RECURRENCE, Column("mof", "MoF")):
         for method in methods:
             own = scores.setdefault(column.name, {}).setdefault(method, {})
             for part in parts:
-                for unit in part.units:
-                    values = [runs[unit].scores[column.name] for runs in part.runs[method].values()]
-                    own["/".join((part.data_set, *unit))] = float(np.mean([v for v in values if v is not None]))
+                values: dict[str, list[float]] = {}
+                for source, recording in part.units:
+                    for runs in part.runs[method].values():
+                        value = runs[source, recording].scores[column.name]
+                        values.setdefault(f"{part.data_set}/{recording}", []).extend([] if value is None else [value])
+                own |= {recording: float(np.mean(given)) for recording, given in values.items()}
     return scores
