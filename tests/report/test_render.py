@@ -225,7 +225,7 @@ def test_a_million_frames_make_a_light_page_quickly(tmp_path: Path) -> None:
     units = pl.read_parquet(folder / "segments.parquet").filter(pl.col("level") == "unit")
     assert units.height > 19_000
     pl.concat([units, units.with_columns(level=pl.lit("motif"))]).write_parquet(folder / "segments.parquet")
-    started = time.perf_counter()
+    started = time.process_time()  # of this process: a machine that others use is no fault of the page
     path = write_report(folder)
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 8
     assert path.stat().st_size < 15e6

@@ -73,7 +73,9 @@ def discover(
 ) -> None:
     """Find units and motifs in recordings and write a run folder: labels, segments, model and report.
 
-    Example: rondo discover walk.csv --rate 100 --out run
+    Nothing has to be set: a clock in the file tells the rate, and notes say what was done with the columns.
+
+    Example: rondo discover walk.csv --out run
     """
     check_method(method)
     if method == "rondo":

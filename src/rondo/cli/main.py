@@ -48,7 +48,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 _UsageError: type[Any] = typer.BadParameter.__mro__[1]
 
 _EPILOG = (
-    "Example: rondo discover walk.csv --rate 100 --out run\n\n"
+    "Example: rondo discover walk.csv --out run\n\n"
     "Exit codes: 0 done; 1 what was compared differs (datasets verify), or a fault of ours; 2 bad input or setting, "
     "with one line that says what to do; 130 interrupted (143: asked to end). Nothing half-written is left behind."
 )

@@ -44,7 +44,9 @@ Device = Annotated[
 ]
 Recordings = Annotated[
     list[Path],
-    typer.Argument(metavar="RECORDING", help="Files (csv, tsv, parquet, npz, npy, h5, edf, c3d, xdf), or folders."),
+    typer.Argument(
+        metavar="RECORDING", help="Files (csv, tsv, txt, parquet, npz, npy, h5, edf, c3d, xdf), or folders."
+    ),
 ]
 Window = Annotated[
     str | None,
@@ -66,12 +68,12 @@ def _hertz(text: str) -> float:
 
 Rate = Annotated[
     float | None,
-    typer.Option("--rate", metavar="HZ", help="Sampling rate, for files that do not tell.", parser=_hertz),
+    typer.Option("--rate", metavar="HZ", help="Rows per second, for files without a clock.", parser=_hertz),
 ]
 Key = Annotated[str | None, typer.Option("--key", metavar="NAME", help="Array in .npz or .h5 files, X if not given.")]
 LabelColumns = Annotated[
     list[str] | None,
-    typer.Option("--label-column", metavar="NAME", help="A column that is no channel; may be repeated."),
+    typer.Option("--label-column", metavar="NAME", help="A column that is no channel, as labels; may be repeated."),
 ]
 Preset = Annotated[
     str,

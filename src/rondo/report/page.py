@@ -194,9 +194,9 @@ with the highest scores, the longest first among equals; press one to see it in 
 {% if has_signal %}all occurrences side by side. How an entry looks is told by the channel that sets it apart most, up
 to six of its occurrences over each other.{% else %}where it occurs.{% endif %}
 {%- if composition_key %} In a composition, {{ composition_key }}.{% endif %}
-{%- if has_evidence %} Whether an entry recurs is asked of surrogates, which are as slow and as loud but in which
-nothing recurs: p is the share of them that do as well. What occurs once or recurs no more than chance would have it
-is greyed; not tested is what a long recording has fewer than twice in the part that was asked about.{% endif %}</p>
+{%- if has_evidence %} Whether an entry recurs is asked of artificial copies (surrogates), as slow and as loud, in
+which nothing recurs: p is the share of them that do as well. What occurs once or recurs no more than chance would have
+it is greyed; not tested is what a long recording has fewer than twice in the part that was asked about.{% endif %}</p>
 <div class="columns">
 {% for level, heading in (("unit", "Units"), ("motif", "Motifs")) %}
 <section>
