@@ -38,6 +38,7 @@ LANGUAGES = ("console", "python", "text", "toml")
 _BLOCK = re.compile(r"(?:<!-- ([^\n]*?) -->\n)?^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"exit code (\d+)")
 _DECIMAL = re.compile(r"\d+\.\d+")
+_BOTH = " 2>&1"  # what a reader sees: notes on stderr, which come first, and the result
 _SHELL = re.compile(r"[|&;<>*$]")
 
 
@@ -122,8 +123,10 @@ def outcomes_of(block: Block) -> Iterator[tuple[Command, Outcome]]:
 
 
 def _run(line: str) -> Outcome:
-    if line.startswith("rondo ") and not _SHELL.search(line):
-        return call(*shlex.split(line, comments=True)[1:])
+    typed = line.removesuffix(_BOTH)
+    if typed.startswith("rondo ") and not _SHELL.search(typed):
+        outcome = call(*shlex.split(typed, comments=True)[1:])
+        return outcome if typed == line else outcome._replace(out=outcome.err + outcome.out)
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     ended = subprocess.run(
         ["bash", "-c", line], capture_output=True, text=True, env=os.environ | {"PATH": path}, check=False

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rondo.config import PRESETS, EvidenceConfig
 from rondo.data.synthetic import StreamPlan, plant_subjects
 from tests.cli.running import call
 from tests.docs.executed_pages import LANGUAGES, ROOT, blocks_of, run_page
@@ -45,7 +46,10 @@ def test_a_page_does_what_it_says(page: str) -> None:
 
 
 @pytest.mark.parametrize("page", ON_PUBLIC_DATA)
-def test_the_commands_of_a_tutorial_run(page: str, here: Path) -> None:
+def test_the_commands_of_a_tutorial_run(page: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    untested = EvidenceConfig(surrogates=0)  # half of the time of a fit, and no figure is looked at here
+    quick = {name: preset.model_copy(update={"evidence": untested}) for name, preset in PRESETS.items()}
+    monkeypatch.setattr("rondo.config.PRESETS", quick)
     _write_stand_in(here / "data" / "USC-HAD", "subject", StreamPlan(rate=100), n_frames=7_000)
     _write_stand_in(here / "data" / "MoCap", "amc_86_", StreamPlan(n_channels=4), n_frames=3_000)
     run_page(DOCS / page, compared=False)
@@ -60,7 +64,7 @@ def test_the_figures_of_a_page_are_those_of_the_recordings(page: str, here: Path
 
 def test_the_demo_runs(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the page it takes too long for every day."""
-    monkeypatch.setattr("rondo.cli.demo.N_FRAMES", 6_000)
+    monkeypatch.setattr("rondo.cli.demo.N_FRAMES", 4_000)
     assert call("demo").out.endswith("report:  rondo-demo/report.html\n")
     assert (here / "rondo-demo" / "report.html").is_file()
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rondo.bench.rows import Row
 from rondo.bench.spec import Experiment, SetSpec
-from rondo.bench.summary import Summary, summarise
+from rondo.bench.summary import Summary, summarise, title_of
 from rondo.bench.tracks import from_stored
 from rondo.errors import InputError, MissingExtraError, OutputError
 from rondo.metrics.mapping import class_of_cluster
@@ -108,6 +108,7 @@ def _segmentation(
     for axis, panel in zip(axes[:, 0], panels, strict=True):
         ordered = sorted(panel, key=lambda row: list(experiment.methods).index(row.key.method))
         _paint(axis, pyplot, ordered, experiment, sets)
+    figure.tight_layout()
     return figure
 
 
@@ -132,8 +133,7 @@ def _paint(axis: Any, pyplot: Any, rows: Sequence[Row], experiment: Experiment, 
     axis.set_yticks(range(len(tracks)), list(reversed(titles)))
     axis.set_xlim(0, tracks[-1].size)
     key = rows[0].key
-    title = sets[key.data_set].paper if key.data_set in sets else ""
-    axis.set_title(f"{title or key.data_set}, {key.recording}", fontsize=9)
+    axis.set_title(f"{title_of(key.data_set, sets)}, {key.recording}", fontsize=9)
     axis.set_xlabel("frame", fontsize=8)
 
 

@@ -175,6 +175,12 @@ def _whole_seeds(rows: Iterable[Row]) -> tuple[dict[int, dict[Unit, Row]], list[
 # ---------------------------------------------------------------- what they say
 
 
+def title_of(data_set: str, sets: Mapping[str, SetSpec]) -> str:
+    """The name of a set for people: as the paper has it, else as the catalogue does, else its own."""
+    published_as = sets[data_set].paper if data_set in sets else ""
+    return published_as or next((known.title for known in DATA_SETS if known.name == data_set), data_set)
+
+
 def _section(
     part: _Part, experiment: Experiment, sets: Mapping[str, SetSpec], columns: Sequence[Column], reference: str
 ) -> Section:
@@ -182,7 +188,7 @@ def _section(
     lines = [_line(method, runs, experiment, of_set, columns) for method, runs in part.runs.items()]
     ranked = _ranked(lines, columns)
     comparisons = compare(_by_recording([part]), reference)
-    title = of_set.paper or next((known.title for known in DATA_SETS if known.name == part.data_set), part.data_set)
+    title = title_of(part.data_set, sets)
     return Section(part.data_set, title, len(part.units), tuple(ranked), comparisons, part.notes)
 
 
