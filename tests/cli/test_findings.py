@@ -28,6 +28,16 @@ def test_motifs_that_are_units_are_not_counted_once_more() -> None:
     assert told.endswith("; one by one, 1 of 2 units do.")
 
 
+def test_what_was_not_asked_about_has_not_failed() -> None:
+    told = recurrence_sentence([evidence(0.05, "recurs", "not tested", "not tested", "occurs once")], 19, is_flat=True)
+    assert told.endswith("; one by one, 1 of 4 units (2 not tested) do.")
+
+
+def test_where_all_recordings_recur_there_are_no_others() -> None:
+    assert recurrence_sentence([evidence(0.05, "recurs")] * 2, 19).endswith("(p <= 0.05 in each, 19 surrogates).")
+    assert "in the others" in recurrence_sentence([evidence(0.05, "recurs"), evidence(0.5, "recurs")], 19)
+
+
 def test_what_does_not_recur_is_called_no_vocabulary() -> None:
     told = recurrence_sentence([evidence(0.35, "no more than chance")], 19)
     assert told.startswith("Nothing here recurs more than chance would have it (p = 0.35): ")

@@ -109,12 +109,13 @@ def test_from_a_disk_the_search_finds_and_no_request_leaves(site: Path) -> None:
         page, asked = browser.new_page(), []
         page.on("request", lambda request: asked.append(request.url))
         page.goto((site / "index.html").as_uri())
+        typed = page.locator("input[aria-label='Search']")
+        typed.wait_for(state="attached")  # its script has run, and the button has something to open
         page.get_by_role("button", name="Search").first.click()
-        page.keyboard.type("surrogate")
-        page.get_by_text("results").first.wait_for(timeout=10_000)
-        found = page.locator("a[href*='evidence.html']").count()
+        typed.fill("surrogate")
+        found = page.get_by_text(re.compile(r"^\d+ results$")).inner_text()
         browser.close()
-    assert found
+    assert int(found.split()[0]) >= 3
     assert [address for address in asked if not address.startswith(("file:", "data:", "blob:"))] == []
 
 

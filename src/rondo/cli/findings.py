@@ -57,9 +57,10 @@ def recurrence_sentence(
     where = " where the model was fitted" if is_foreign else ""
     if len(each) > 1:
         n_recurring = sum(evidence.recurs for evidence in tested)
+        others = "; in the others the units describe slow change" if n_recurring < len(tested) else ""
         return (
             f"{n_recurring} of {len(tested)} recordings recur more than chance would have it "
-            f"(p <= 0.05 in each, {n_surrogates} surrogates); in the others the units describe slow change."
+            f"(p <= 0.05 in each, {n_surrogates} surrogates){others}."
         )
     evidence = tested[0]
     if not evidence.recurs:
@@ -69,8 +70,8 @@ def recurrence_sentence(
         )
     return (
         f"Together they recur more than chance would have it{where} (p = {evidence.p:.2g}, against {n_surrogates} "
-        f"artificial copies of the signal in which nothing recurs); one by one, {_recurring(evidence.units)} units"
-        + (" do." if is_flat else f" and {_recurring(evidence.motifs)} motifs do.")
+        f"artificial copies of the signal in which nothing recurs); one by one, {_recurring(evidence.units, 'units')}"
+        + (" do." if is_flat else f" and {_recurring(evidence.motifs, 'motifs')} do.")
     )
 
 
@@ -97,8 +98,11 @@ def in_kept_units(composition: str, edits: Edits) -> str:
     return re.sub(r"\bu(\d+)\b", lambda found: f"u{edits.kept('unit', int(found[1]))}", composition)
 
 
-def _recurring(entries: Entries) -> str:
-    return f"{sum(entry.verdict == 'recurs' for entry in entries.values())} of {len(entries)}"
+def _recurring(entries: Entries, noun: str) -> str:
+    """How many do, and of how many nobody asked: those too rare in the part that was tested have not failed."""
+    verdicts = [entry.verdict for entry in entries.values()]
+    untested = f" ({verdicts.count('not tested')} not tested)" if "not tested" in verdicts else ""
+    return f"{verdicts.count('recurs')} of {len(verdicts)} {noun}{untested}"
 
 
 def _median(profile: dict[str, Any]) -> str:
