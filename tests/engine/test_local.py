@@ -142,6 +142,11 @@ def test_notes_reach_the_user_and_other_warnings_do_not(capfd: pytest.CaptureFix
     assert sorted(said.err.splitlines()) == ["a library talks", "note: a channel is constant"]
 
 
+def test_a_worker_that_ends_already_and_is_told_so_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    assert [one.failure for one in Local(1).run(works.is_told_to_end_while_it_ends, [0])] == [None]
+    assert capfd.readouterr() == ("", "")
+
+
 def test_progress_counts_what_has_ended() -> None:
     told: list[tuple[str, int, int]] = []
     list(Local(1).run(works.ten_times, [1, 4], lambda *said: told.append(said)))

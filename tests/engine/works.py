@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import subprocess
@@ -34,6 +35,10 @@ def ten_times(number: int) -> int:
     if number == 3:
         raise ZeroDivisionError("by nought")
     return 10 * number
+
+
+def is_told_to_end_while_it_ends(_: int) -> None:
+    atexit.register(os.kill, os.getpid(), signal.SIGTERM)
 
 
 def process_of(_: int) -> int:

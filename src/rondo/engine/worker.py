@@ -27,7 +27,7 @@ from rondo.errors import RondoWarning
 def main(descriptor: int) -> None:
     """Answer until there is nobody to answer to."""
     os.set_inheritable(descriptor, False)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that temporary folders are removed
+    signal.signal(signal.SIGTERM, _leave)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _be_chosen_when_memory_is_short()
     warnings.showwarning = _show_warning
@@ -36,8 +36,19 @@ def main(descriptor: int) -> None:
             try:
                 asked = connection.recv_bytes()
             except (EOFError, OSError):
-                return
+                return _heed_no_more()
             connection.send_bytes(answer(asked))
+
+
+def _leave(*_: object) -> None:
+    """End by an exception, so that temporary folders are removed."""
+    _heed_no_more()
+    sys.exit(128 + signal.SIGTERM)
+
+
+def _heed_no_more() -> None:
+    """It ends already; an exception in what Python does at its end would be printed. Too slow, it is killed."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def answer(asked: bytes) -> bytes:
