@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo import artifact
-from rondo.config import MotifFormerConfig, MotifsConfig, RondoConfig, SlowUnitsConfig, resolve
+from rondo import model_folder
+from rondo.config import RondoConfig, SlowUnitsConfig, resolve
 from rondo.continual.stream import Stream, StreamReport
 from rondo.continual.updater import Updater
+from rondo.data.given import are_several, as_recordings, common_rate, in_hertz, same_rate
 from rondo.data.labels import OTHER
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
@@ -23,31 +24,27 @@ from rondo.data.signal import select, shortened
 from rondo.data.suggest import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
-from rondo.errors import InputError, ModelError, NotFittedError, RecordingError, SettingError
+from rondo.errors import NotFittedError, RecordingError, SettingError
 from rondo.labelling import Labelling, repeat_starts
 from rondo.motifs.base import Motifs, MotifTimeline
 from rondo.motifs.discover import fit_motifs
 from rondo.motifs.evidence import Evidence
-from rondo.motifs.model import MotifModel
 from rondo.motifs.subsequences import lengths_in_windows
 from rondo.motifs.surrogate_test import find_evidence
 from rondo.notebook import card
 from rondo.provenance import provenance_of
-from rondo.tensors import Tensors, as_bits, from_bits, owned
 from rondo.training.device import resolve_device
 from rondo.training.progress import Progress, silent
 from rondo.training.seeding import generators
 from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel, fit_units
 from rondo.units.timeline import Timeline
-from rondo.vocabulary.edit_file import now, read_edits
+from rondo.vocabulary.edit_file import now
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.names import EntryId, known_entry
 from rondo.vocabulary.vocabulary import Level
 
 _STAGES = ("encoder", "units", "motifs", "evidence")  # each draws from a generator of its own; new ones go last
-_RATE_TOLERANCE = 0.01  # recordings whose rates differ by less share one vocabulary
-_LONGEST_WINDOW = 1_000_000  # frames; a model folder that asks for more is damaged, and would ask for all memory
 
 
 class Rondo:
@@ -184,7 +181,7 @@ class Rondo:
             self.stream_ = self.stream()
         if isinstance(chunk, np.ndarray):  # as it is: a chunk may well be missing throughout
             return self.stream_.feed(chunk).edited(self.edits_)
-        (recording,) = as_recordings(chunk if _are_several(chunk) else [chunk])
+        (recording,) = as_recordings(chunk if are_several(chunk) else [chunk])
         if self.rate_ is not None and recording.rate is not None:
             common_rate([recording], self.rate_, "a stream cannot be resampled; fit a model at its rate")
         channels = self.preprocessor_.channels
@@ -241,7 +238,7 @@ class Rondo:
         """
         self._check_fitted()
         labellings = [self._label(recording, resample) for recording in as_recordings(recordings)]
-        return labellings if _are_several(recordings) else labellings[0]
+        return labellings if are_several(recordings) else labellings[0]
 
     def relabel(self, recordings: Any, *, resample: bool = False) -> Any:
         """Label recordings anew with the vocabularies as the stream of `partial_fit` has grown them, as `predict` does.
@@ -253,7 +250,7 @@ class Rondo:
         if not hasattr(self, "stream_"):
             raise NotFittedError("this Rondo follows no stream yet; call partial_fit(chunk) first, or use predict")
         labellings = [self._label_anew(recording, resample) for recording in as_recordings(recordings)]
-        return labellings if _are_several(recordings) else labellings[0]
+        return labellings if are_several(recordings) else labellings[0]
 
     def _label(self, recording: Recording, resample: bool = False) -> Labelling:
         signal, windows = self._windows_of(recording, resample)
@@ -320,7 +317,7 @@ class Rondo:
             own = preprocessor.config.model_copy(update={"statistics": "dataset"})
             preprocessor = replace(preprocessor, config=own)
         rates_known = self.rate_ is not None and recording.rate is not None
-        resample = resample and rates_known and not _same_rate(recording.rate, self.rate_)
+        resample = resample and rates_known and not same_rate(recording.rate, self.rate_)
         if rates_known and not resample:
             common_rate([recording], self.rate_, "read it at the rate of the model (--resample, resample=True)")
         signal = preprocessor.apply(recording, self.rate_ if resample else None)
@@ -331,87 +328,12 @@ class Rondo:
     def save(self, folder: str | Path) -> None:
         """Write the fitted model, and the stream if it follows one, as a folder: manifest.json, tensors.safetensors."""
         self._check_fitted()
-        preprocessor = self.preprocessor_
-        tensors: dict[str, NDArray[np.generic]] = {
-            "preprocess.mean": preprocessor.mean,
-            "preprocess.scale": preprocessor.scale,
-            "preprocess.components": preprocessor.components,
-        }
-        tensors |= owned("units", self.unit_model_.tensors()) | owned("motifs", self.motif_model_.tensors())
-        tensors |= owned("evidence", self.evidence_.tensors())
-        provenance = self.provenance_ | {
-            "channels": list(preprocessor.channels),
-            "rate": self.rate_,
-            "window_length_frames": self.window_length_frames_,
-            "step_frames": self.step_frames_,
-        }
-        if hasattr(self, "stream_"):
-            state, plain = self.stream_.state()
-            bits, kinds = as_bits(state)
-            tensors |= owned("stream", bits)
-            provenance["stream"] = {"tensors": kinds, "plain": plain}
-        config = self.config_.model_dump(mode="json")
-        edits = self.edits_.as_json() if self.edits_.history else None
-        artifact.save(Path(folder), artifact.Artifact(config, provenance, tensors), edits=edits)
+        model_folder.save(self, Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path) -> Rondo:
         """Read a model folder; nothing in it is executed, and a damaged one is refused with what is wrong."""
-        stored = artifact.load(Path(folder))
-        if "baseline" in stored.config:
-            name = stored.config["baseline"]
-            raise ModelError(
-                f"{folder}: a model of the baseline {name}, not of Rondo: its states cannot be named, merged or "
-                "streamed; only `rondo label` reads with it"
-            )
-        try:
-            model = cls._restore(stored)
-        except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, InputError) as error:
-            raise ModelError(
-                f"{folder}: its parts do not fit together ({_first_line(error)}); fit the model again"
-            ) from None
-        model.edits_ = read_edits(Path(folder))
-        return model
-
-    @classmethod
-    def _restore(cls, stored: artifact.Artifact) -> Rondo:
-        model = cls.from_config(resolve(overrides=stored.config))
-        config = model.resolved_config()
-        names = ("preprocess", "units", "motifs", "evidence", "stream")
-        parts: dict[str, dict[str, NDArray[np.generic]]] = {name: {} for name in names}
-        for name, tensor in stored.tensors.items():
-            part, _, inner = name.partition(".")
-            parts[part][inner] = tensor
-        provenance = dict(stored.provenance)
-        channels = tuple(str(name) for name in provenance.pop("channels"))
-        mean, scale, components = (
-            np.asarray(parts["preprocess"][name], np.float64) for name in ("mean", "scale", "components")
-        )
-        if mean.shape != (len(channels),) or scale.shape != mean.shape or components.shape[1:] != mean.shape:
-            raise ValueError("preprocessing does not fit the channels")
-        model.preprocessor_ = Preprocessor(config.preprocess, channels, mean, scale, components)
-        rate = provenance.pop("rate")
-        model.rate_ = None if rate is None else float(rate)
-        model.window_length_frames_ = int(provenance.pop("window_length_frames"))
-        model.step_frames_ = int(provenance.pop("step_frames"))
-        if not 1 <= model.step_frames_ <= model.window_length_frames_ <= _LONGEST_WINDOW:
-            raise ValueError(f"a window of {model.window_length_frames_} frames and a step of {model.step_frames_}")
-        model.unit_model_ = UnitModel.restore(parts["units"], config.encoder, config.units)
-        motifs = lengths_in_windows(config.motifs, model.step_frames_, model.rate_)
-        model.motif_model_ = _restored_motifs(parts["motifs"], motifs)
-        model.evidence_ = Evidence.restore(parts["evidence"], model.unit_model_.ids, model.motif_model_.ids)
-        followed = provenance.pop("stream", None)
-        model.config_, model.provenance_, model.edits_ = config, provenance, Edits()
-        probe = np.random.default_rng(0).normal(size=(model.window_length_frames_ + model.step_frames_, len(channels)))
-        model.predict(Recording(probe, rate=model.rate_, channels=channels))  # shapes that do not fit fail here
-        if followed is not None:
-            model.stream_ = model._restored_stream(from_bits(parts["stream"], followed["tensors"]), followed["plain"])
-        return model
-
-    def _restored_stream(self, tensors: Tensors, plain: Mapping[str, Any]) -> Stream:
-        """Where `partial_fit` stood; a copy is tried first, so that parts that do not fit fail here."""
-        Stream.restore(self.stream(), tensors, plain).spend()
-        return Stream.restore(self.stream(), tensors, plain)
+        return model_folder.load(cls, Path(folder))
 
     # ------------------------------------------------------------ settings, with scikit-learn's manners
 
@@ -451,7 +373,7 @@ class Rondo:
         facts = {
             "fitted on": shortened(names),
             "channels": shortened(self.preprocessor_.channels),
-            "window, step": f"{self.window_length_frames_}, {self.step_frames_} frames at {_hertz(self.rate_)}",
+            "window, step": f"{self.window_length_frames_}, {self.step_frames_} frames at {in_hertz(self.rate_)}",
             "found": f"{len(self.unit_model_.ids)} units, {len(self.motif_model_.ids)} motifs",
             "recurs more than chance": _in_words(self.evidence_),
         }
@@ -467,68 +389,8 @@ class Rondo:
             raise NotFittedError("this Rondo is not fitted yet; call fit(recordings) or Rondo.load(folder) first")
 
 
-def as_recordings(recordings: Any) -> list[Recording]:
-    """One or many recordings, arrays or tables, as a list of Recordings with ids that differ."""
-    if not _are_several(recordings):
-        return [_as_recording(recordings)]
-    if not recordings:
-        raise RecordingError("no recording was given; expected at least one")
-    several = [_as_recording(item) for item in recordings]
-    named = [
-        r if r.id != "recording" or len(several) == 1 else r.renamed(f"recording{i}") for i, r in enumerate(several)
-    ]
-    ids = [recording.id for recording in named]
-    twice = next((id for id in ids if ids.count(id) > 1), None)
-    if twice is not None:
-        raise RecordingError(f"two recordings have the id '{twice}'; ids must differ (files: the name without suffix)")
-    return named
-
-
-def _are_several(recordings: Any) -> bool:
-    return isinstance(recordings, Sequence) and not isinstance(recordings, str)
-
-
-def _as_recording(given: Any) -> Recording:
-    if isinstance(given, Recording):
-        return given
-    if isinstance(given, np.ndarray):
-        return Recording(given)
-    if isinstance(given, str | Path):
-        raise RecordingError(f"expected a recording, an array or a table, got '{given}'; use Recording.from_file")
-    if isinstance(given, Sequence):
-        raise RecordingError(
-            "expected a recording, an array or a table, got a list within the list; give recordings in one flat list, "
-            "values as an array (n_frames, n_channels)"
-        )
-    return Recording.from_frame(given)
-
-
 def _windows(signal: Signal, length: int, step: int) -> Windows:
     return Windows(signal.values, WindowGrid(length, step, signal.n_frames, signal.spans))
-
-
-def common_rate(
-    recordings: Sequence[Recording],
-    expected: float | None = None,
-    advice: str = "resample it (Recording.resampled), or give one --rate for all",
-) -> float | None:
-    rate = expected if expected is not None else recordings[0].rate
-    for recording in recordings:
-        if not _same_rate(recording.rate, rate):
-            raise RecordingError(
-                f"recording '{recording.id}' has {_hertz(recording.rate)}, expected {_hertz(rate)}; {advice}"
-            )
-    return rate
-
-
-def _same_rate(some: float | None, other: float | None) -> bool:
-    if some is None or other is None:
-        return some is other
-    return abs(some / other - 1) <= _RATE_TOLERANCE
-
-
-def _hertz(rate: float | None) -> str:
-    return "no sampling rate" if rate is None else f"{rate:g} Hz"
 
 
 def _short_span_notes(signal: Signal, grid: WindowGrid) -> tuple[str, ...]:
@@ -544,14 +406,6 @@ def _in_words(evidence: Evidence) -> str:
     return f"{'yes' if evidence.recurs else 'no'} (p = {evidence.p:.2g})"
 
 
-def _restored_motifs(tensors: dict[str, NDArray[np.generic]], config: MotifsConfig) -> Motifs:
-    if isinstance(config, MotifFormerConfig):
-        from rondo.motifs.former import FormerMotifs  # brings torch, which takes seconds to import
-
-        return FormerMotifs.restore(tensors, config)
-    return MotifModel.restore(tensors)
-
-
 def _refuse_unbuilt(config: RondoConfig) -> None:
     """Say at once what this version cannot do, before any data are prepared for it."""
     build_encoder(config.encoder)
@@ -564,7 +418,3 @@ def _refuse_unbuilt(config: RondoConfig) -> None:
 
 def _parameter_names() -> list[str]:
     return list(inspect.signature(Rondo).parameters)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

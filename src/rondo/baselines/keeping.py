@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 from rondo import artifact
 from rondo.baselines.base import FittedBaseline, ReadingBaseline, build_baseline
+from rondo.data.given import in_hertz, same_rate
 from rondo.data.labels import OTHER, Labels
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
 from rondo.errors import InputError, ModelError, RecordingError
 from rondo.tensors import owned, owned_by
-
-_RATE_TOLERANCE = 0.01  # as for Rondo: rates that differ by less are one rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +43,11 @@ class KeptBaseline:
 
     def prepare(self, recording: Recording, resample: bool = False) -> Signal:
         """The recording as the method sees it; another rate is refused, or with `resample` turned into the model's."""
-        if self.rate is None or recording.rate is None or abs(recording.rate / self.rate - 1) <= _RATE_TOLERANCE:
+        if self.rate is None or recording.rate is None or same_rate(recording.rate, self.rate):
             return self.preprocessor.apply(recording)
         if not resample:
             raise RecordingError(
-                f"recording '{recording.id}' has {recording.rate:g} Hz, expected {self.rate:g} Hz; "
+                f"recording '{recording.id}' has {in_hertz(recording.rate)}, expected {in_hertz(self.rate)}; "
                 "read it at the rate of the model (--resample)"
             )
         return self.preprocessor.apply(recording, self.rate)

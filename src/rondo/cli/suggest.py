@@ -57,9 +57,9 @@ def suggest(
     Example: rondo suggest walk.csv --rate 100
     """
     from rondo.cost import cost_of_fit
+    from rondo.data.given import common_rate
     from rondo.data.preprocess import Preprocessor
     from rondo.data.suggest import typical_period, window_and_step, window_curve
-    from rondo.model import common_rate
 
     settings = options.resolve_settings(preset, config, set_)
     if picture is not None and picture.suffix.lower() != ".svg":
