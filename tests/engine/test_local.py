@@ -160,6 +160,7 @@ def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: 
         "from rondo.engine.local import Local\n"
         "from tests.engine import works\n"
         "signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored in what a shell starts with &
         "list(Local(1).run(works.sleeps_beside_a_child, [works.Note(pathlib.Path(sys.argv[1]), 'here')]))\n"
     )
     root = Path(__file__).parents[2]

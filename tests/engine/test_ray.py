@@ -80,8 +80,9 @@ class TestOnRay:
             list(OnRay().run(lambda task: task, [0]))
 
     def test_time_and_memory_are_measured_there(self) -> None:
-        done = {one.index: one for one in OnRay().run(works.holds, [1, 700, 1])}
-        assert done[1].peak_mb > done[0].peak_mb + 200 and done[1].peak_mb > done[2].peak_mb + 200
+        done = {one.index: one for one in OnRay().run(works.holds, [1, 1500, 1])}
+        # Workers differ by what earlier tasks imported, torch among it, so there is no common ground to start from.
+        assert done[1].peak_mb > 1500 > max(done[0].peak_mb, done[2].peak_mb)
         assert done[1].seconds > 0 and done[1].cpu_seconds > 0
 
     def test_left_early_nothing_goes_on(self, tmp_path: Path) -> None:

@@ -225,7 +225,7 @@ summary.json holds all.</p>
 <td class="word id">{{ swatch(entry) }}
 {%- if entry.key %}<button type="button" class="entry" data-key="{{ entry.key }}" aria-pressed="false">
 {{- entry.name }}</button>{% else %}{{ entry.name }}{% endif %}</td>
-{% if has_evidence %}<td class="word id">{{ entry.evidence }}</td>
+{% if has_evidence %}<td class="word{% if entry.evidence == "not tested" %} quiet{% endif %}">{{ entry.evidence }}</td>
 {% endif %}<td>{{ entry.n_occurrences }}</td><td>{{ entry.share }}</td><td>{{ entry.mean_duration }}</td>
 <td>{{ entry.median_duration }}</td>
 {% if told %}<td class="word">{% if level == "motif" %}{% for part in entry.parts %}
