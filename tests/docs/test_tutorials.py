@@ -16,6 +16,7 @@ import pytest
 
 from rondo.config import PRESETS, EvidenceConfig
 from rondo.data.synthetic import StreamPlan, plant_subjects
+from tests.cli.conftest import here as here
 from tests.cli.running import call
 from tests.docs.executed_pages import LANGUAGES, ROOT, blocks_of, run_page
 
@@ -30,14 +31,6 @@ MOST_NOT_RUN = 1  # of a page: an installation, a download, a browser, a GPU
 pytestmark = pytest.mark.skipif(
     not all(map(shutil.which, ("bash", "cmp", "timeout"))), reason="the pages use bash, cmp and timeout"
 )
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("RONDO_DATA", raising=False)
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / ".settings"))
-    return tmp_path
 
 
 @pytest.mark.parametrize("page", ON_MADE_UP_DATA)

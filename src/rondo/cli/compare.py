@@ -25,12 +25,8 @@ def compare(
     recording: Annotated[
         str | None, typer.Option("--recording", metavar="ID", help="This one alone; needed after --per-recording.")
     ] = None,
-    key: Annotated[
-        str | None, typer.Option("--key", metavar="NAME", help="Array, column or tier of the truth.")
-    ] = None,
-    rate: Annotated[
-        float | None, typer.Option("--rate", metavar="HZ", help="For annotations in seconds, where RUN has no rate.")
-    ] = None,
+    key: options.TruthKey = None,
+    rate: options.TruthRate = None,
     suggest_names: Annotated[
         bool, typer.Option("--suggest-names", metavar="", help="Propose a class as the name of each entry it fits.")
     ] = False,

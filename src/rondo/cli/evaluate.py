@@ -20,9 +20,7 @@ def evaluate(
         typer.Argument(metavar="TRUTH", help="Classes: .npy, .csv, .npz, a folder of them, or annotations (.eaf, …)."),
     ],
     labels: Annotated[Path, typer.Argument(metavar="LABELS", help="Labels: a file, or a folder matched by file stem.")],
-    key: Annotated[
-        str | None, typer.Option("--key", metavar="NAME", help="Array, column or tier of the truth.")
-    ] = None,
+    key: options.TruthKey = None,
     rate: Annotated[
         float | None,
         typer.Option("--rate", metavar="HZ", help="For annotations in seconds, where the labels lie in no run folder."),

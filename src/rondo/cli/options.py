@@ -71,6 +71,10 @@ Rate = Annotated[
     typer.Option("--rate", metavar="HZ", help="Rows per second, for files without a clock.", parser=_hertz),
 ]
 Key = Annotated[str | None, typer.Option("--key", metavar="NAME", help="Array in .npz or .h5 files, X if not given.")]
+TruthKey = Annotated[str | None, typer.Option("--key", metavar="NAME", help="Array, column or tier of the truth.")]
+TruthRate = Annotated[
+    float | None, typer.Option("--rate", metavar="HZ", help="For annotations in seconds, where RUN has no rate.")
+]
 LabelColumns = Annotated[
     list[str] | None,
     typer.Option("--label-column", metavar="NAME", help="A column that is no channel, as labels; may be repeated."),

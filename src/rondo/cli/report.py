@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rondo.cli import options
 from rondo.errors import SettingError
 
 
@@ -30,12 +31,8 @@ def report(
         Path | None,
         typer.Option("--truth", metavar="TRUTH", help="Annotations, as for evaluate, drawn as a lane of their own."),
     ] = None,
-    key: Annotated[
-        str | None, typer.Option("--key", metavar="NAME", help="Array, column or tier of the truth.")
-    ] = None,
-    rate: Annotated[
-        float | None, typer.Option("--rate", metavar="HZ", help="For annotations in seconds, where RUN has no rate.")
-    ] = None,
+    key: options.TruthKey = None,
+    rate: options.TruthRate = None,
 ) -> None:
     """(Re)build report.html from what the run folder holds; with --compare, compare.html.
 
