@@ -28,7 +28,7 @@ from rondo.errors import NotFittedError, RecordingError, SettingError
 from rondo.labelling import Labelling, repeat_starts
 from rondo.motifs.base import Motifs, MotifTimeline
 from rondo.motifs.discover import fit_motifs
-from rondo.motifs.evidence import Evidence
+from rondo.motifs.evidence import Entries, Evidence
 from rondo.motifs.subsequences import lengths_in_windows
 from rondo.motifs.surrogate_test import find_evidence
 from rondo.notebook import card
@@ -38,11 +38,13 @@ from rondo.training.progress import Progress, silent
 from rondo.training.seeding import generators
 from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel, fit_units
+from rondo.units.moved import distances_moved, moved_to
 from rondo.units.timeline import Timeline
 from rondo.vocabulary.edit_file import now
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.names import EntryId, known_entry
 from rondo.vocabulary.vocabulary import Level
+from rondo.wording import counted, found_in_words
 
 _STAGES = ("encoder", "units", "motifs", "evidence")  # each draws from a generator of its own; new ones go last
 
@@ -61,17 +63,17 @@ class Rondo:
     `settings` holds any other setting by its dotted name, {"units.dimension": 3}. What is learned ends in `_`.
     """
 
-    config_: RondoConfig
-    preprocessor_: Preprocessor
-    unit_model_: UnitModel
-    motif_model_: Motifs
-    evidence_: Evidence
-    window_length_frames_: int
-    step_frames_: int
-    rate_: float | None
-    provenance_: dict[str, Any]
+    config_: RondoConfig  # every setting, as the fit had it
+    preprocessor_: Preprocessor  # which channels there are, and how their values are repaired and scaled
+    unit_model_: UnitModel  # the units: `unit_model_.ids`; reads the unit of every window
+    motif_model_: Motifs  # the motifs: `motif_model_.ids`, what each is made of: `motif_model_.composition(id)`
+    evidence_: Evidence  # whether anything recurs more than chance would have it: `evidence_.p`, and each entry
+    window_length_frames_: int  # of a window, chosen from the data where `window` was "auto"
+    step_frames_: int  # from the start of a window to that of the next
+    rate_: float | None  # frames per second of the recordings; None where they had no clock
+    provenance_: dict[str, Any]  # versions that computed; id, size and rate of every recording; how near units they lay
     edits_: Edits  # what people have named and merged; learners never see it
-    stream_: Stream  # since the first partial_fit
+    stream_: Stream  # where the stream stands; there since the first `partial_fit`
 
     def __init__(
         self,
@@ -132,31 +134,57 @@ class Rondo:
         self._forget_stream()
         return self
 
+    def adapt(self, recordings: Any, *, resample: bool = False, progress: Progress | None = None) -> Rondo:
+        """Transfer: move the units to where these recordings have them; ids, names and motifs stay."""
+        tell = progress or silent
+        tell("units", 0, 2)
+        recordings, windows = self._to_learn_from(recordings, resample)
+        units = moved_to(self.unit_model_, windows)
+        tell("evidence", 1, 2)
+        evidence = self._evidence(windows, [units.timeline(w) for w in windows], self.motif_model_)
+        tell("done", 2, 2)
+        moved = {str(id): radii for id, radii in distances_moved(self.unit_model_, units).items()}
+        adapted = {"units_adapted_to": provenance_of(recordings)["recordings"], "units_moved_by_radii": moved}
+        self.unit_model_, self.evidence_, self.provenance_ = units, evidence, self.provenance_ | adapted
+        self._forget_stream()
+        return self
+
     def fit_motifs(self, recordings: Any, *, resample: bool = False, progress: Progress | None = None) -> Rondo:
         """Transfer: keep the units as they are, learn the motifs anew from these recordings."""
-        self._check_fitted()
-        recordings = as_recordings(recordings)
         tell = progress or silent
         tell("units", 0, 3)
-        windows = [w for w in (self._windows_of(recording, resample)[1] for recording in recordings) if len(w)]
+        recordings, windows = self._to_learn_from(recordings, resample)
         timelines = [self.unit_model_.timeline(w) for w in windows]
-        if not timelines:
-            raise RecordingError("no recording is long enough for one window; motifs cannot be learned from nothing")
         tell("motifs", 1, 3)
         chosen = self.resolved_config()  # of which seed and device may differ from those of the fit
         rngs, device = generators(chosen.seed, _STAGES), resolve_device(chosen.device)
         settings = lengths_in_windows(self.config_.motifs, self.step_frames_, self.rate_)
         motifs = fit_motifs(timelines, self.unit_model_, settings, rngs["motifs"], device, tell)
         tell("evidence", 2, 3)
-        unit_ids = self.unit_model_.ids
-        evidence = find_evidence(windows, timelines, unit_ids, motifs, self.config_, rngs["evidence"])
+        evidence = self._evidence(windows, timelines, motifs)
         tell("done", 3, 3)
         self.motif_model_, self.evidence_ = motifs, evidence
         refitted = {"motifs_refitted_on": provenance_of(recordings)["recordings"], "motifs_refit_seed": chosen.seed}
         self.provenance_ = self.provenance_ | refitted
-        self.edits_ = self.edits_.among({"unit": unit_ids})  # the motifs are others now
         self._forget_stream()
+        self.edits_ = self.edits_.among({"unit": self.unit_model_.ids})  # the motifs are others now
+        for kept in self.edits_.groups("unit"):  # of which those that are units again are merged as these are
+            self.merge(*(f"unit:{id}" for id in (kept, *self.edits_.absorbed("unit", kept))))
         return self
+
+    def _to_learn_from(self, recordings: Any, resample: bool) -> tuple[list[Recording], list[Windows]]:
+        """What is given to learn from, and the windows of those recordings that are long enough for one."""
+        self._check_fitted()
+        recordings = as_recordings(recordings)
+        windows = [w for w in (self._windows_of(recording, resample)[1] for recording in recordings) if len(w)]
+        if not windows:
+            raise RecordingError("no recording is long enough for one window; nothing can be learned from it")
+        return recordings, windows
+
+    def _evidence(self, windows: list[Windows], timelines: list[Timeline], motifs: Motifs) -> Evidence:
+        """Whether vocabularies that were changed for these windows recur in them."""
+        rng = generators(self.resolved_config().seed, _STAGES)["evidence"]
+        return find_evidence(windows, timelines, self.unit_model_.ids, motifs, self.config_, rng)
 
     # ------------------------------------------------------------ a stream that keeps coming
 
@@ -201,12 +229,16 @@ class Rondo:
         return self._with(self.edits_.named(self._known(entry), name, now()))
 
     def merge(self, *entries: str) -> Rondo:
-        """Let entries count as one from now on, under the lowest of their ids; learners go on as they are."""
-        return self._with(self.edits_.merged([self._known(entry) for entry in entries], now()))
+        """Let entries count as one from now on, under the lowest of their ids; learners go on as they are.
+
+        Where every unit is its own motif, the motifs of merged units are merged too.
+        """
+        these = [self._known(entry) for entry in entries]
+        return self._with(self.edits_.merged(these, now(), self.own_motifs()))
 
     def split(self, entry: str) -> Rondo:
-        """Take an entry out of the group that `merge` has put it in."""
-        return self._with(self.edits_.split(self._known(entry), now()))
+        """Take an entry out of the group that `merge` has put it in; its motif too, where that is all it is."""
+        return self._with(self.edits_.split(self._known(entry), now(), self.own_motifs()))
 
     def entry_ids(self) -> dict[Level, tuple[int, ...]]:
         """The ids of both levels, those that the stream of `partial_fit` has added among them."""
@@ -220,6 +252,14 @@ class Rondo:
     def fitted_ids(self) -> dict[Level, tuple[int, ...]]:
         """The ids of both levels as they were fitted: what a new stream begins with."""
         return {"unit": tuple(self.unit_model_.ids), "motif": tuple(self.motif_model_.ids)}
+
+    def own_motifs(self) -> dict[int, int]:
+        """The motif of each unit, where every unit is its own motif; empty where units compose."""
+        self._check_fitted()
+        if self.motif_model_.composed:
+            return {}
+        grown = self.stream_.updater.motifs.own if hasattr(self, "stream_") else {}
+        return {unit: unit for unit in self.unit_model_.ids} | grown
 
     def _known(self, entry: str) -> EntryId:
         return known_entry(entry, self.entry_ids())
@@ -374,15 +414,19 @@ class Rondo:
             "fitted on": shortened(names),
             "channels": shortened(self.preprocessor_.channels),
             "window, step": f"{self.window_length_frames_}, {self.step_frames_} frames at {in_hertz(self.rate_)}",
-            "found": f"{len(self.unit_model_.ids)} units, {len(self.motif_model_.ids)} motifs",
+            "found": found_in_words(
+                len(self.unit_model_.ids), len(self.motif_model_.ids), motifs_are_units=not self.motif_model_.composed
+            ),
             "recurs more than chance": _in_words(self.evidence_),
         }
-        entries = self.evidence_.motifs
-        rows = [
-            (f"m{id}", self.motif_model_.composition(id), entries[id].verdict if id in entries else "not tested")
+        if not self.motif_model_.composed:
+            rows = [(f"u{id}", _verdict(self.evidence_.units, id)) for id in self.unit_model_.ids]
+            return card(repr(self), facts, ("unit", "evidence"), rows)
+        motifs = [
+            (f"m{id}", self.motif_model_.composition(id), _verdict(self.evidence_.motifs, id))
             for id in self.motif_model_.ids
         ]
-        return card(repr(self), facts, ("motif", "made of", "evidence"), rows)
+        return card(repr(self), facts, ("motif", "made of", "evidence"), motifs)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "motif_model_"):
@@ -397,7 +441,12 @@ def _short_span_notes(signal: Signal, grid: WindowGrid) -> tuple[str, ...]:
     short = [stop - start for start, stop in signal.spans if stop - start < grid.length_frames]
     if not short:
         return ()
-    return (f"{len(short)} stretch(es) shorter than a window ({sum(short)} frames in all): labelled OTHER",)
+    stretches = counted(len(short), "stretch", "stretches")
+    return (f"{stretches} shorter than a window ({counted(sum(short), 'frame')} in all): labelled OTHER",)
+
+
+def _verdict(entries: Entries, id: int) -> str:
+    return entries[id].verdict if id in entries else "not tested"
 
 
 def _in_words(evidence: Evidence) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,15 +16,17 @@ from rondo.bench.continual import follow
 from rondo.bench.inputs import PLANTED, projected, read_some, recording_ids, shared_preprocessor, with_channels
 from rondo.bench.labels import labels_of
 from rondo.bench.plan import Choice, Task, plan
+from rondo.bench.run import rows_of
 from rondo.bench.spec import SetSpec, read_data_sets, read_experiment
-from rondo.bench.transfer import laid_together, transferred
+from rondo.bench.transfer import laid_together, learned
 from rondo.bench.work import work
 from rondo.config import PreprocessConfig
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
 from rondo.data.sources.read import DataSet
 from rondo.data.synthetic import plant
-from rondo.errors import AnnotationError
+from rondo.engine.base import Done
+from rondo.errors import AnnotationError, RecordingError, SettingError
 from rondo.metrics import evaluate, evaluate_continual
 from rondo.model import Rondo
 from tests.cli.running import waves
@@ -95,6 +98,10 @@ def test_channels_are_chosen() -> None:
     chosen = with_channels(recording, read_data_sets()["pamap2"])
     assert chosen.channels == ("a_acc16x", "b_acc16y")
     npt.assert_array_equal(chosen.values, recording.values[:, [0, 2]])
+    unnamed = Recording(waves(100, 3), 50.0)
+    assert with_channels(unnamed, read_data_sets()["pamap2"]) is unnamed
+    with pytest.raises(SettingError, match=r"recording 'day': no channel is called like '\*acc16\*'"):
+        with_channels(Recording(waves(100, 1), 50.0, ("heart",), "day"), read_data_sets()["pamap2"])
 
 
 def test_a_recording_without_classes_is_refused(tmp_path: Path) -> None:
@@ -169,21 +176,61 @@ def test_rondo_is_learned_on_the_source_and_read_on_the_target(
         return real(self, recordings)
 
     monkeypatch.setattr(Rondo, "fit_motifs", fit_motifs)
-    (found,) = transferred(task, [one, two], [target])
+    found = learned(task, [one, two])(target)
     assert refitted == (["bob_1"] if method == "rondo-fit" else [])
     expected = real(model, [target]) if method == "rondo-fit" else model
     npt.assert_array_equal(found, expected.predict(target).motifs)
 
 
+def test_every_target_is_adapted_to_from_the_source(
+    walks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = task_of(walks, tmp_path, "transfer", "rondo-adapt")
+    source, *targets = all_of(walks).recordings
+    began_with: list[object] = []
+    real = Rondo.adapt
+
+    def adapt(self: Rondo, recordings: list[Recording]) -> Rondo:
+        began_with.append(self.unit_model_)
+        return real(self, recordings)
+
+    monkeypatch.setattr(Rondo, "adapt", adapt)
+    read = learned(task, [source])
+    found = [read(target) for target in targets]
+    assert began_with == [began_with[0]] * len(targets)
+    model = Rondo(60, 20, settings={"evidence.surrogates": 0}, device="cpu").fit([source])
+    npt.assert_array_equal(found[0], real(model, targets[0]).predict(targets[0]).motifs)
+
+
 def test_a_baseline_learns_from_one_source_as_from_a_recording(walks: Path, tmp_path: Path) -> None:
     task = replace(task_of(walks, tmp_path, "transfer", "e2usd", index=1), learned_from=("bob_1",))
     *targets, source = all_of(walks).recordings
-    found = transferred(task, [source], targets)
+    read = learned(task, [source])
+    found = [read(target) for target in targets]
     baseline = build_baseline("e2usd", {"windows.length": 60, "windows.step": 20})
     preprocessor = Preprocessor.fit([source], baseline.config.preprocess)
     fitted = baseline.fit(preprocessor.apply(source), np.random.default_rng(0))  # type: ignore[attr-defined]
     for labels, target in zip(found, targets, strict=True):
         npt.assert_array_equal(labels, in_order_of_appearance(fitted.predict(preprocessor.apply(target))))
+
+
+def test_a_target_that_cannot_be_read_is_a_failed_row_of_its_own(walks: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "walks"
+    shutil.copytree(walks, folder)
+    (folder / "cid_1.npz").write_bytes(b"PK, and no more")
+    np.savez(folder / "dan_1.npz", X=waves(300, 5), y=np.zeros(300, int))  # other channels
+    for method in ("rondo", "time2state"):
+        tasks = [task_of(folder, tmp_path, "transfer", method, index=index) for index in (0, 2)]
+        of_ann, of_cid = tasks
+        assert (of_ann.source, of_cid.source) == ("ann", "cid")
+        outcomes = work(of_ann)
+        assert [own.recording for own in outcomes.rows] == ["bob_1"]
+        assert set(outcomes.failures) == {"cid_1", "dan_1"}
+        rows = {row.key.recording: row for row in rows_of(of_ann, Done(0, outcomes, None, 1.0, 1.0, 1.0))}
+        assert {id: row.status for id, row in rows.items()} == {"bob_1": "ok", "cid_1": "failed", "dan_1": "failed"}
+        assert "cid_1.npz" in rows["cid_1"].error and rows["bob_1"].seconds > 0
+    with pytest.raises(RecordingError, match=r"cid_1.npz"):
+        work(of_cid)
 
 
 def test_no_span_crosses_a_seam() -> None:

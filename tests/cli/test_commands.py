@@ -76,6 +76,18 @@ def test_transfer_keeps_the_units_and_learns_motifs(rondo: Command, here: Path, 
     npt.assert_array_equal(recording.motifs, np.load(here / "refit/labels/two.npy"))
 
 
+def test_adapting_moves_the_units_and_tells_how_well_they_fitted_before(
+    rondo: Command, here: Path, fitted: Path
+) -> None:
+    plain = rondo("label", fitted / "run", fitted / "two.npz", "--out", "plain", "--json")
+    moved = rondo("label", fitted / "run", fitted / "two.npz", "--out", "moved", "--adapt", "--json")
+    assert json.loads(moved.out)["recordings"][0]["fit"] == json.loads(plain.out)["recordings"][0]["fit"]
+    assert any("units were moved" in sentence for sentence in json.loads(moved.out)["findings"])
+    model = Rondo.load(here / "moved" / "model")
+    assert [r["id"] for r in model.provenance_["units_adapted_to"]] == ["two"]
+    npt.assert_array_equal(model.predict(_recording(fitted)).units, np.load(here / "moved/units/two.npy"))
+
+
 def _recording(fitted: Path) -> Any:
     from rondo import Recording
 
@@ -201,7 +213,7 @@ def test_the_demo_discovers_scores_and_shows(rondo: Command, here: Path, monkeyp
     outcome = rondo("demo", "--seed", "2")
     assert outcome.code == 0
     lines = outcome.out.splitlines()
-    assert lines[0] == "planted: 8 units, 5 motifs, 3 minutes"
+    assert lines[0] == "planted: 8 units and 5 motifs in 3 minutes"
     assert lines[-1] == "report:  rondo-demo/report.html"
     assert all(line.startswith("[") for line in outcome.err.splitlines())
     again = rondo("demo", "--seed", "2", "--out", "other", "--json")

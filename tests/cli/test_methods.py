@@ -280,7 +280,7 @@ def test_reading_needs_the_rate_and_the_channels_of_the_model(rondo: Command, he
     assert (lacking.code, "'b'" in lacking.err) == (2, True)
 
 
-@pytest.mark.parametrize("option", [["--refit-motifs"], ["--seed", "3"], ["--device", "cpu"]])
+@pytest.mark.parametrize("option", [["--refit-motifs"], ["--adapt"], ["--seed", "3"], ["--device", "cpu"]])
 def test_what_has_no_effect_with_a_kept_model_is_refused(rondo: Command, here: Path, option: list[str]) -> None:
     write_csv(here / "x.csv", waves())
     assert rondo("discover", "x.csv", "--out", "run", *KMEANS).code == 0

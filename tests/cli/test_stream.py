@@ -173,7 +173,8 @@ def test_what_cannot_be_labelled_anew(rondo: Command, here: Path, rows: Path, mo
     for place in ("empty", "nowhere"):
         refused(rondo("label", model, "x.csv", "--out", "o", "--stream", place), "it holds no checkpoint")
     refused(rondo("label", model, "x.csv", "--out", "o", "--stream", "live"), "its parts do not fit together")
-    refused(rondo("label", model, "x.csv", "--out", "o", "--stream", "live", "--refit-motifs"), "give one")
+    for option in ("--refit-motifs", "--adapt"):
+        refused(rondo("label", model, "x.csv", "--out", "o", "--stream", "live", option), f"{option} learns from what is read; give one")
     assert rondo("label", "live/checkpoint", "x.csv", "--out", "o").code == 2
     Rondo.load(model).save(here / "copy")
     manifest = json.loads((here / "copy" / "manifest.json").read_text())
@@ -403,7 +404,7 @@ def test_an_output_folder_with_something_else(rondo: Command, here: Path, rows: 
 def test_a_source_that_cannot_be_read_leaves_nothing(rondo: Command, here: Path, model: Path, source: str) -> None:
     (here / "lacking.csv").write_text("a,c\n1,2\n")
     (here / "empty").mkdir()
-    expected = {"no.csv": "there is no such file", "lacking.csv": "lacks the channel(s) 'b'", "empty": "no files"}
+    expected = {"no.csv": "there is no such file", "lacking.csv": "lacks the channel 'b'", "empty": "no files"}
     before = tree(here)
     refused(rondo("stream", model, "--source", source, "--out", "out"), expected[source])
     assert tree(here) == before

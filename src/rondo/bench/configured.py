@@ -64,6 +64,7 @@ def config_of(
         return about | {"baseline": method.baseline} | baseline.config.model_dump(mode="json"), baseline
     own = rondo_for(method, data_set, of_set, protocol, mantis).model_dump(mode="json")
     about |= {"axes": of_set.pca_of("rondo"), "level": level_of(method, of_set), "refit_motifs": method.refit_motifs}
+    about |= {"adapt_units": True} if method.adapt_units else {}  # rows from before there was such a choice stay valid
     return about | own, None
 
 

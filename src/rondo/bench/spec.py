@@ -14,15 +14,17 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from rondo.baselines.base import BASELINES
+from rondo.data.signal import shortened
 from rondo.errors import SettingError
 
 Protocol = Literal["static", "continual", "transfer", "qualitative"]
@@ -44,12 +46,13 @@ class Method(_Spec):
     source: str
     preset: str = ""
     baseline: str = ""
-    clock: int = 0  # equal pieces
+    clock: int = Field(0, ge=0)  # equal pieces
     paper: str = ""  # its row in the published table
     once: str = ""  # why one seed is enough
     needs: Literal["", "mantis"] = ""  # what must be at hand
     level: Level = "motif"
     refit_motifs: bool = False  # Rondo-fit: motifs learned anew on the target record
+    adapt_units: bool = False  # units moved to where the target record has them
     settings: dict[str, Any] = {}
     for_: dict[str, dict[str, Any]] = Field({}, alias="for")  # on one data set
 
@@ -80,14 +83,39 @@ class SetSpec(_Spec):
     level: Level | None = None
     paper: str = ""
 
+    @field_validator("subject", "group")
+    @classmethod
+    def _names_a_part(cls, pattern: str) -> str:
+        try:
+            n_parts = re.compile(pattern).groups
+        except re.error as error:
+            raise ValueError(f"'{pattern}' is no regular expression ({error})") from None
+        if pattern and not n_parts:
+            raise ValueError(f"'{pattern}' has no part in brackets, which would be the name")
+        return pattern
+
+    @field_validator("pca")
+    @classmethod
+    def _is_of_methods(cls, axes: dict[str, int]) -> dict[str, int]:
+        for name in axes:
+            if name not in (known := ("*", "rondo", *BASELINES)):
+                raise ValueError(f"there is no method '{name}'; {_meant(name, known)}")
+        return axes
+
     def pca_of(self, name: str) -> int:
         """Axes to project on for the baseline of that name, or for Rondo; 0 where channels stay as they are."""
         return self.pca.get(name, self.pca.get("*", 0))
 
     def chosen(self, channels: tuple[str, ...]) -> tuple[str, ...]:
-        """Which of these channels are used; those without a name that could match are used as they are."""
-        kept = tuple(name for name in channels if any(fnmatchcase(name, pattern) for pattern in self.channels))
-        return kept or channels
+        """Which of these channels are used; a pattern that none has is refused."""
+        for pattern in self.channels:
+            if not any(fnmatchcase(name, pattern) for name in channels):
+                raise SettingError(
+                    f"no channel is called like '{pattern}'; there are {shortened(channels)}: change `channels` in a "
+                    "copy of data_sets.toml, and give it with --sets"
+                )
+        wanted = self.channels or ("*",)
+        return tuple(name for name in channels if any(fnmatchcase(name, pattern) for pattern in wanted))
 
     def subject_of(self, recording: str) -> str:
         """The participant of a recording, by its id.
@@ -121,16 +149,14 @@ def read_experiment(name: str) -> Experiment:
         path = Path(name)
         return _checked(Experiment, {"name": path.stem} | _read(path, name), name)
     if name not in NAMES:
-        near = get_close_matches(name, NAMES, n=1)
-        hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(NAMES)}, or give a .toml file"
-        raise SettingError(f"unknown experiment '{name}'; {hint}")
+        raise SettingError(f"unknown experiment '{name}'; {_meant(name, NAMES, ', or give a .toml file')}")
     return _checked(Experiment, {"name": name} | _read(_packaged(name), name), name)
 
 
 def read_data_sets(path: Path | None = None) -> Mapping[str, SetSpec]:
     """How each data set enters, by name: as in the paper, or as the file says."""
     where = str(path or f"{_SHARED}.toml")
-    read = _read(path or _packaged(_SHARED), where)
+    read = _read(path or _packaged(_SHARED), where, f"`rondo bench show {_SHARED}` prints one to copy")
     return {name: _checked(SetSpec, own, f"{where}, [{name}]") for name, own in read.items()}
 
 
@@ -144,11 +170,11 @@ def _packaged(name: str) -> Any:
     return resources.files("rondo.bench").joinpath("experiments", f"{name}.toml")
 
 
-def _read(path: Any, where: str) -> dict[str, Any]:
+def _read(path: Any, where: str, instead: str = "give the name of an experiment") -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise SettingError(f"{where}: cannot be read ({error.strerror}); give the name of an experiment") from None
+        raise SettingError(f"{where}: cannot be read ({error.strerror}); {instead}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingError(f"{where}: not a TOML file ({error})") from None
 
@@ -160,8 +186,17 @@ def _checked(kind: type[Spec], read: Mapping[str, Any], where: str) -> Spec:
         found = error.errors(include_url=False)
         first = next((own for own in found if own["type"] == "extra_forbidden"), found[0])  # often a misspelt name
         name = ".".join(str(part) for part in first["loc"])
-        reason = "there is no such setting" if first["type"] == "extra_forbidden" else first["msg"]
+        reason = first["msg"]
+        if first["type"] == "extra_forbidden":
+            of = Method if kind is Experiment and len(first["loc"]) > 1 else kind
+            known = [field.alias or known for known, field in of.model_fields.items()]
+            reason = f"there is no such setting; {_meant(str(first['loc'][-1]), known)}"
         raise SettingError(f"{where}: {name or 'it'}: {reason.removeprefix('Value error, ')}") from None
+
+
+def _meant(name: str, known: Sequence[str], more: str = "") -> str:
+    near = get_close_matches(name, known, n=1)
+    return f"did you mean '{near[0]}'?" if near else f"there are {', '.join(known)}{more}"
 
 
 def _part(pattern: str, recording: str) -> str:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rondo.wording import counted, found_in_words
+
 if TYPE_CHECKING:
     from rondo.motifs.evidence import Entries, Evidence
     from rondo.vocabulary.edits import Edits
@@ -18,12 +20,13 @@ _NOT_TESTED = "Whether anything recurs more than chance would have it was not te
 def found_sentence(summary: dict[str, Any]) -> str:
     """How many entries of each level occur in how many recordings.
 
-    >>> found_sentence({"units": [{}] * 3, "motifs": [{}], "recordings": [{}]})
-    '3 units, 1 motif in 1 recording'
+    >>> found_sentence({"units": [{}] * 3, "motifs": [{}], "motifs_are_units": False, "recordings": [{}]})
+    '3 units and 1 motif in 1 recording'
     """
     units, motifs, recordings = (len(summary[name]) for name in ("units", "motifs", "recordings"))
     own = " (recording by recording)" if any("recording" in entry for entry in summary["units"]) else ""
-    return f"{_counted(units, 'unit')}, {_counted(motifs, 'motif')} in {_counted(recordings, 'recording')}{own}"
+    where = f" in {counted(recordings, 'recording')}{own}"
+    return found_in_words(units, motifs, motifs_are_units=summary["motifs_are_units"], where=where)
 
 
 def fit_sentence(recording: str, fit: dict[str, Any], fitted: dict[str, Any]) -> str:
@@ -41,6 +44,26 @@ def fit_sentence(recording: str, fit: dict[str, Any], fitted: dict[str, Any]) ->
     return (
         f"{recording}: the model {fit['verdict']}: {share} of windows accepted (fitted: {fitted_share}), "
         f"median distance {median} ({fitted_median}), {fit['n_units']} of {fit['n_units_of_model']} units{one}"
+    )
+
+
+def moved_sentence(provenance: dict[str, Any]) -> str:
+    """How far `adapt` has moved the units.
+
+    >>> moved_sentence({"units_moved_by_radii": {"0": 0.2, "1": 1.5, "2": 0.0}})
+    'The units were moved to these recordings: 2 of 3, u1 furthest, by 1.5 radii; 1 left what it was (look at it).'
+    """
+    moved: dict[str, float] = provenance["units_moved_by_radii"]
+    if not any(moved.values()):
+        return "The units were to be moved to these recordings, but none occurs in them."
+    furthest = max(moved, key=lambda id: moved[id])
+    n_moved, n_left = sum(radii > 0 for radii in moved.values()), sum(radii > 1 for radii in moved.values())
+    left = (
+        f"; {n_left} left what {'it was (look at it)' if n_left == 1 else 'they were (look at them)'}" if n_left else ""
+    )
+    return (
+        f"The units were moved to these recordings: {n_moved} of {len(moved)}, "
+        f"u{furthest} furthest, by {moved[furthest]:.1f} radii{left}."
     )
 
 
@@ -75,11 +98,11 @@ def recurrence_sentence(
     )
 
 
-def merged_sentence(edits: Edits) -> str:
+def merged_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
     """Which entries count as others because people have said so; "" where none does."""
     from rondo.vocabulary.names import EntryId
 
-    levels: tuple[Level, ...] = ("unit", "motif")
+    levels: tuple[Level, ...] = ("unit",) if motifs_are_units else ("unit", "motif")
     parts = [
         f"{', '.join(EntryId(level, other).short for other in edits.absorbed(level, id))} as {EntryId(level, id).short}"
         for level in levels
@@ -108,7 +131,3 @@ def _recurring(entries: Entries, noun: str) -> str:
 def _median(profile: dict[str, Any]) -> str:
     median = profile["distance_quantiles"].get("0.5")
     return "unknown" if median is None else f"{median:.2f}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -12,6 +12,7 @@ import typer
 
 from rondo.cli import options
 from rondo.cli.discover import announce, read_all, run_of
+from rondo.cli.findings import moved_sentence
 from rondo.cli.methods import reading_run, refuse_idle
 from rondo.cli.progress import progress
 from rondo.errors import ModelError, SettingError
@@ -19,12 +20,19 @@ from rondo.errors import ModelError, SettingError
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
     from rondo.model import Rondo
+    from rondo.report.run import Run
+    from rondo.training.progress import Progress
+    from rondo.units.fit_profile import FitProfile
 
 
 def label(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or the run folder that holds it.")],
     paths: options.Recordings,
     out: options.Out,
+    adapt: Annotated[
+        bool,
+        typer.Option("--adapt", metavar="", help="Transfer: move the units to where these recordings have them."),
+    ] = False,
     refit_motifs: Annotated[
         bool, typer.Option("--refit-motifs", metavar="", help="Transfer: keep the units, learn the motifs anew.")
     ] = False,
@@ -46,6 +54,9 @@ def label(
 ) -> None:
     """Label recordings with a fitted model; its vocabulary stays as it is.
 
+    With --adapt, for another person, machine or day, the ids stay and the units move to where these recordings have
+    them. The model in --out is the moved one.
+
     With --stream, recordings are read anew with what a stream that began with this model has learned since. The labels
     that it has issued stay issued.
 
@@ -59,12 +70,19 @@ def label(
     from rondo.report.run import check_free, write_run
     from rondo.units.fit_profile import FitProfile
 
-    if stream is not None and refit_motifs:
-        raise SettingError("--stream reads motifs that a stream has learned, --refit-motifs learns them anew; give one")
+    if stream is not None and (refit_motifs or adapt):
+        given = "--refit-motifs" if refit_motifs else "--adapt"
+        raise SettingError(f"--stream reads with what a stream has learned, {given} learns from what is read; give one")
     check_free(out)
     folder = model_folder(model)
     if is_baseline(load(folder)):
-        idle = {"--refit-motifs": refit_motifs, "--stream": stream, "--seed": seed, "--device": device}
+        idle = {
+            "--adapt": adapt,
+            "--refit-motifs": refit_motifs,
+            "--stream": stream,
+            "--seed": seed,
+            "--device": device,
+        }
         summary = _label_with_baseline(folder, idle, resample, read_all(paths, rate, key, label_column), out)
         return announce(out, summary, json)
     fitted = Rondo.load(folder)
@@ -77,11 +95,8 @@ def label(
     recordings, sources = read_all(paths, rate, key, label_column)
     with progress() as tell:
         tell("labelling", 0, len(recordings))
-        if refit_motifs:
-            fitted.fit_motifs(recordings, resample=resample, progress=tell)
         if stream is None:
-            labellings = fitted.predict(recordings, resample=resample)
-            run = run_of([fitted], recordings, sources, labellings, is_foreign=not refit_motifs, fitted=profile)
+            run = _read(fitted, (recordings, sources), profile, adapt, refit_motifs, resample, tell)
         else:  # distances to exemplars are none to centres: the profile of the fit says nothing about them
             labellings = fitted.relabel(recordings, resample=resample)
             run = run_of([fitted], recordings, sources, labellings, is_foreign=True)
@@ -94,6 +109,29 @@ def label(
             message = f"only {share} of its windows lie near any unit of the model; it may not fit this recording"
             print(f"note: {recording['id']}: {message}", file=sys.stderr)
     return announce(out, summary, json)
+
+
+def _read(
+    model: Rondo,
+    given: tuple[list[Recording], dict[str, str]],
+    profile: FitProfile | None,
+    adapt: bool,
+    refit_motifs: bool,
+    resample: bool,
+    tell: Progress,
+) -> Run:
+    """The run of these recordings, by the vocabularies as they are or changed for them."""
+    recordings, _ = given
+    as_fitted = model.predict(recordings, resample=resample) if adapt else []
+    if adapt:
+        model.adapt(recordings, resample=resample, progress=tell)
+    if refit_motifs:
+        model.fit_motifs(recordings, resample=resample, progress=tell)
+    labellings = model.predict(recordings, resample=resample)
+    for i, was in enumerate(as_fitted):  # whether a model fits is a question to its units before they were moved
+        labellings[i] = replace(labellings[i], share_accepted=was.share_accepted, distance_profile=was.distance_profile)
+    run = run_of([model], *given, labellings, is_foreign=not (adapt or refit_motifs), fitted=profile)
+    return replace(run, findings=[*run.findings, moved_sentence(model.provenance_)]) if adapt else run
 
 
 def _label_with_baseline(
