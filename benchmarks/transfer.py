@@ -10,7 +10,7 @@ the same with units that were fitted, and called, on the target itself.
 DATA holds a folder of .npz recordings (`X`, and `y` for scoring) per set. Before those come planted streams of which
 the second half is read after its sensor was turned by so many degrees (two triples of channels, each about its third
 axis), means over three seeds. Scores are ARI / AMI / one-to-one of the units on the target; the last line of a set is
-its mean.
+its mean, and says what one fit of all its recordings together gives.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import argparse
 import warnings
 from collections.abc import Iterator
 from copy import copy
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -74,16 +75,32 @@ def figures(source: Known, target: Known, fitted: Rondo, own: Rondo) -> tuple[di
     return columns, f"{fit_of(as_fitted.fit_profile, profile)}, {100 * as_fitted.share_accepted:.0f} % accepted"
 
 
-def pairs_of(folder: Path, pattern: str, settings: dict[str, Any], seed: int) -> Iterator[tuple[Any, Any, Any, Any]]:
+def known_of(folder: Path, pattern: str) -> list[Known]:
+    """Recordings with their classes; unlabelled frames are a class of their own."""
+    stored = {path.stem: np.load(path) for path in sorted(folder.glob(f"{pattern}.npz"))}
+    return [(Recording(own["X"], id=id), own["y"].astype(int).ravel() + 1) for id, own in stored.items()]
+
+
+def pairs_of(known: list[Known], models: list[Rondo]) -> Iterator[tuple[Known, Known, Rondo, Rondo]]:
     """Source, target, the model of the source, the model of the target."""
-    known, models = [], []
-    for path in sorted(folder.glob(f"{pattern}.npz")):
-        stored = np.load(path)
-        classes = stored["y"].astype(int).ravel() + 1  # unlabelled frames are a class of their own
-        known.append((Recording(stored["X"], id=path.stem), classes))
-        models.append(Rondo(*WINDOWS[folder.name], settings=settings, seed=seed).fit(known[-1][0]))
     for i, j in permutations(range(len(known)), 2):
         yield known[i], known[j], models[i], models[j]
+
+
+def together(known: list[Known], model: Rondo) -> str:
+    """All recordings fitted as one: scores of each, and units called what they mostly are in the others."""
+    labels = [
+        labelling.units for labelling in model.fit([recording for recording, _ in known]).predict([r for r, _ in known])
+    ]
+    scores, meaning = [], []
+    for i, (_, truth) in enumerate(known):
+        row = evaluate({"own": (truth, labels[i])}).as_dict()
+        scores.append([row[each] for each in ("ari", "ami", "one_to_one")])
+        others = [j for j in range(len(known)) if j != i]
+        classes, units = (np.concatenate([each[j] for j in others]) for each in ([y for _, y in known], labels))
+        meaning.append(called_right(classes, units, truth, labels[i]))
+    cell = " / ".join(f"{number:.1f}" for number in np.mean(scores, axis=0))
+    return f"{len(model.unit_model_.ids)} units, {cell}, meaning {np.mean(meaning):.1f}"
 
 
 def turned(values: NDArray[np.float32], degrees: float) -> NDArray[np.float32]:
@@ -136,14 +153,18 @@ def main() -> None:
         print(row, flush=True)
     for name, patterns in GROUPS.items():
         for pattern in patterns:
-            rows = []
-            for source, target, fitted, own in pairs_of(given.data / name, pattern, settings, given.seed):
+            known, rows = known_of(given.data / name, pattern), []
+            make = partial(Rondo, *WINDOWS[name], settings=settings, seed=given.seed)
+            models = [make().fit(recording) for recording, _ in known]
+            for source, target, fitted, own in pairs_of(known, models):
                 columns, fit = figures(source, target, fitted, own)
                 rows.append((f"{name} {source[0].id} -> {target[0].id}", columns, fit))
             if len(rows) <= MOST_PAIRS:
                 print("\n".join(line(*row) for row in rows), flush=True)
             mean = mean_of([columns for _, columns, _ in rows])
-            print(line(f"{name} {pattern}, {len(rows)} pairs", mean, ""), flush=True)
+            print(
+                line(f"{name} {pattern}, {len(rows)} pairs", mean, f"together: {together(known, make())}"), flush=True
+            )
 
 
 if __name__ == "__main__":
