@@ -37,15 +37,33 @@ def test_labels_and_segments_follow_the_edits(model: Rondo) -> None:
     after = model.predict(OTHER_DAY)
     assert {0, 1, 2} <= set(before.units.tolist())
     npt.assert_array_equal(after.units, np.where(before.units == 2, 0, before.units))
-    npt.assert_array_equal(after.motifs, before.motifs)
+    npt.assert_array_equal(after.motifs, np.where(before.motifs == 2, 0, before.motifs))  # every unit is its own
     npt.assert_array_equal(after.unit_scores, before.unit_scores)
     named = {(row["level"], row["id"]): row["name"] for row in after.segments.iter_rows(named=True)}
     assert named == {
-        ("unit", 0): "reach", ("unit", 1): "", ("motif", 0): "", ("motif", 1): "pick up", ("motif", 2): "",
+        ("unit", 0): "reach", ("unit", 1): "", ("motif", 0): "", ("motif", 1): "pick up",
     }  # fmt: skip
     assert "u2" not in " ".join(after.segments["units"])
     assert set(before.segments["name"]) == {""}
-    npt.assert_array_equal(model.split("unit:2").predict(OTHER_DAY).units, before.units)
+    apart = model.split("unit:2").predict(OTHER_DAY)
+    npt.assert_array_equal(apart.units, before.units)
+    npt.assert_array_equal(apart.motifs, before.motifs)
+
+
+def test_motifs_of_composed_models_are_merged_apart(model: Rondo, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert model.own_motifs() == {0: 0, 1: 1, 2: 2}
+    monkeypatch.setattr("rondo.motifs.model.MotifModel.composed", True)
+    assert model.own_motifs() == {}
+    assert model.merge("unit:0", "unit:2").edits_.groups("motif") == ()
+
+
+def test_a_unit_that_a_stream_has_added_is_merged_with_its_motif(model: Rondo) -> None:
+    model.partial_fit(OTHER_DAY.values[:350])
+    motif = model.stream_.updater.motifs.add_unit(3)  # as a promotion does
+    model.stream_.updater.motifs.add_unit(9)
+    assert model.own_motifs()[9] == motif + 1
+    model.edits_ = model.edits_.merged(["unit:3", "unit:9"], own_motifs=model.own_motifs())
+    assert model.edits_.kept("motif", motif + 1) == motif
 
 
 def test_what_is_not_there_is_not_named(model: Rondo) -> None:
@@ -85,6 +103,7 @@ def test_motifs_that_were_learned_anew_have_no_names_and_units_keep_theirs(model
     model.name("unit:1", "reach").name("motif:1", "pick up").merge("unit:0", "unit:2").fit_motifs(OTHER_DAY)
     assert (model.edits_.names("unit"), model.edits_.names("motif")) == ({1: "reach"}, {})
     assert model.edits_.absorbed("unit", 0) == (2,)
+    assert model.edits_.absorbed("motif", 0) == (2,)  # units again, each its own motif
 
 
 def test_a_stream_goes_on_as_it_would_and_its_labels_follow(model: Rondo, tmp_path: Path) -> None:
@@ -97,7 +116,9 @@ def test_a_stream_goes_on_as_it_would_and_its_labels_follow(model: Rondo, tmp_pa
     second = model.partial_fit(OTHER_DAY.values[half:])
     assert second.events == expected[1].events
     assert {2} <= {own.unit for own in expected[1].decisions}
-    assert [own._replace(unit=0) if own.unit == 2 else own for own in expected[1].decisions] == second.decisions
+    assert [
+        own._replace(unit=0, motif=0) if own.unit == 2 else own for own in expected[1].decisions
+    ] == second.decisions
     assert model.edits_.name("unit", 1) == "reach"
     for own, other in zip(model.stream_.state()[0].values(), plain.stream_.state()[0].values(), strict=True):
         npt.assert_array_equal(own, other)  # the learner has not noticed

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.data.labels import OTHER, Labels, Runs, runs_of
+from rondo.data.labels import OTHER, Labels, Runs, are_one_to_one, runs_of
 from rondo.motifs.base import MotifTimeline
 from rondo.notebook import MOST_ROWS, card, duration_in_words
 from rondo.units.fit_profile import FitProfile
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.vocabulary import Level
+from rondo.wording import found_in_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,10 +56,18 @@ class Labelling:
     def share_other(self) -> float:
         return float((self.motifs == OTHER).mean())
 
-    def __repr__(self) -> str:
+    @cached_property
+    def motifs_are_units(self) -> bool:
+        """Whether motifs are the units under other ids: no motif here is longer than a unit."""
+        return are_one_to_one(self.units, self.motifs)
+
+    def _found(self) -> str:
         n_units, n_motifs = (np.unique(track[track != OTHER]).size for track in (self.units, self.motifs))
-        found = f"{n_units} units, {n_motifs} motifs, {self.share_other:.0%} OTHER"
-        return f"Labelling('{self.recording_id}', {self.n_frames} frames: {found})"
+        return found_in_words(n_units, n_motifs, motifs_are_units=self.motifs_are_units)
+
+    def __repr__(self) -> str:
+        told = f"{self._found()}; {self.share_other:.0%} OTHER"
+        return f"Labelling('{self.recording_id}', {self.n_frames} frames: {told})"
 
     def _repr_html_(self) -> str:
         facts: dict[str, object] = {
@@ -68,24 +77,25 @@ class Labelling:
         }
         if self.notes:
             facts["notes"] = "; ".join(self.notes)
-        motifs, units = self._cut(self.motifs, self.motif_begins), self._cut(self.units, _NOWHERE)
-        facts["found"] = (
-            f"{np.unique(motifs.ids).size} motifs, {np.unique(units.ids).size} units; "
-            f"of each the {MOST_ROWS // 2} that take most time"
-        )
-        rows = self._usage_rows("m", motifs) + self._usage_rows("u", units)
+        facts["found"] = self._found()
+        units, motifs = self._cut(self.units, _NOWHERE), self._cut(self.motifs, self.motif_begins)
+        levels = {"u": units} if self.motifs_are_units else {"m": motifs, "u": units}
+        most = MOST_ROWS // len(levels)
+        facts["shown"] = f"the {most} that take most time" + (" of each level" if len(levels) > 1 else "")
+        rows = [row for letter, runs in levels.items() for row in self._usage_rows(letter, runs, most)]
         header = ("entry", "occurrences", "share", "mean duration")
         return card(f"Labelling of {self.recording_id}", facts, header, rows)
 
-    def _usage_rows(self, letter: str, runs: Runs) -> list[tuple[str, int, str, str]]:
-        """Entries by their share of time; half of a notebook's table for each level."""
+    def _usage_rows(self, letter: str, runs: Runs, most: int) -> list[tuple[str, int, str, str]]:
+        """The entries of a level with the largest share of time."""
         ids, place = np.unique(runs.ids, return_inverse=True)
         counts, frames = np.bincount(place, minlength=ids.size), np.bincount(place, runs.lengths, minlength=ids.size)
         rows = []
-        for i in np.argsort(-frames, kind="stable")[: MOST_ROWS // 2]:
+        for i in np.argsort(-frames, kind="stable")[:most]:
             mean = frames[i] / counts[i]
             told = f"{mean:.0f} frames" if self.rate is None else duration_in_words(mean / self.rate)
-            rows.append((f"{letter}{ids[i]}", int(counts[i]), f"{frames[i] / self.n_frames:.1%}", told))
+            name = self.edits.name("unit" if letter == "u" else "motif", int(ids[i]))
+            rows.append((f"{letter}{ids[i]} {name}".rstrip(), int(counts[i]), f"{frames[i] / self.n_frames:.1%}", told))
         return rows
 
     @property

@@ -33,6 +33,7 @@ from rondo.motifs.subsequences import lengths_in_windows
 from rondo.motifs.surrogate_test import find_evidence
 from rondo.notebook import card
 from rondo.provenance import provenance_of
+from rondo.settings import apart_from
 from rondo.training.device import resolve_device
 from rondo.training.progress import Progress, silent
 from rondo.training.seeding import generators
@@ -404,6 +405,9 @@ class Rondo:
     def __repr__(self) -> str:
         defaults = inspect.signature(Rondo).parameters
         changed = {k: v for k, v in self.get_params().items() if v != defaults[k].default}
+        if "settings" in changed:  # of a model that was loaded they are all there
+            changed["settings"] = apart_from(resolve(self.preset).model_dump(), changed["settings"])
+            changed = {k: v for k, v in changed.items() if k != "settings" or v}
         return f"Rondo({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
     def _repr_html_(self) -> str:
@@ -420,13 +424,16 @@ class Rondo:
             "recurs more than chance": _in_words(self.evidence_),
         }
         if not self.motif_model_.composed:
-            rows = [(f"u{id}", _verdict(self.evidence_.units, id)) for id in self.unit_model_.ids]
+            rows = [(self._shown("unit", id), _verdict(self.evidence_.units, id)) for id in self.unit_model_.ids]
             return card(repr(self), facts, ("unit", "evidence"), rows)
         motifs = [
-            (f"m{id}", self.motif_model_.composition(id), _verdict(self.evidence_.motifs, id))
+            (self._shown("motif", id), self.motif_model_.composition(id), _verdict(self.evidence_.motifs, id))
             for id in self.motif_model_.ids
         ]
         return card(repr(self), facts, ("motif", "made of", "evidence"), motifs)
+
+    def _shown(self, level: Level, id: int) -> str:
+        return f"{EntryId(level, id).short} {self.edits_.name(level, id)}".rstrip()
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "motif_model_"):

@@ -57,6 +57,25 @@ def to_toml(config: BaseModel) -> str:
 # ---------------------------------------------------------------- changing
 
 
+def apart_from(base: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that are not as in `base`, section by section.
+
+    >>> apart_from({"seed": 0, "units": {"ridge": 0.1, "merge": False}}, {"seed": 0, "units": {"ridge": 1.0}})
+    {'units': {'ridge': 1.0}}
+    """
+    found = {}
+    for name, value in settings.items():
+        inside = base.get(name)
+        if isinstance(value, Mapping) and isinstance(inside, Mapping):
+            value = apart_from(inside, value)
+            if not value:
+                continue
+        elif name in base and value == inside:
+            continue
+        found[name] = value
+    return found
+
+
 class _Section(NamedTuple):
     """A model while it is being changed: where it stands, and the other ways it could have been done."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rondo.baselines import build_baseline
@@ -13,6 +14,7 @@ from rondo.bench.cost import Costs
 from rondo.bench.plan import Choice, Task, plan
 from rondo.bench.run import pending
 from rondo.bench.spec import read_data_sets, read_experiment
+from rondo.data.sources.stored import size_of
 from tests.bench.made_rows import row
 
 
@@ -50,3 +52,23 @@ def test_the_longest_comes_first(walks: Path) -> None:
     left = pending(planned, [])
     assert left.tasks[-1].method_name == "clock"
     assert list(left.seconds) == sorted(left.seconds, reverse=True)
+
+
+def test_own_recordings_are_not_read_to_know_their_size(
+    tmp_path: Path, walks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = "".join(f"{i / 50:.2f},{i % 7}.5,{i % 3}.25,walk\n" for i in range(5000))
+    (tmp_path / "long.csv").write_text("time,x,y,activity\n" + rows)
+    monkeypatch.setattr("rondo.data.files.read_recording", None)
+    assert size_of(walks / "ann_1.npz") == (900, 2)
+    n_frames, n_columns = size_of(tmp_path / "long.csv")
+    assert n_frames == pytest.approx(5000, rel=0.02)
+    assert n_columns == 4
+
+
+def test_what_cannot_be_read_is_left_to_its_own_row(tmp_path: Path, walks: Path) -> None:
+    np.savez(tmp_path / "good.npz", X=np.ones((30, 2)), y=np.zeros(30, int))
+    (tmp_path / "bad.npz").write_bytes(b"PK, and no more")
+    np.savez(tmp_path / "strange.npz", Z=np.ones(3))
+    costs = Costs([])
+    assert [costs.seconds(task) > 0 for task in tasks_of(tmp_path, "kmeans")] == [True] * 3

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rondo.bench.figures import draw, mapped_track
+from rondo.bench.figures import draw, mapped_track, panels_of
 from rondo.bench.rows import open_rows
 from rondo.bench.spec import read_data_sets, read_experiment
 from rondo.bench.tracks import as_runs, from_stored
@@ -51,6 +51,7 @@ def test_without_matplotlib_it_says_what_to_install(
 def test_every_figure_can_be_drawn(rondo: Command, here: Path) -> None:
     pytest.importorskip("matplotlib")
     rows = [SEGMENTED, row("one", "ticc", 50.0), row("one", "rondo", 60.0)]
+    rows.append(replace(row("one", "ticc", 0.0, data_set="lara"), status="failed", error="no room", scores={}))
     streamed = row("one", "denstream", 10.0, experiment="continual", data_set="pamap2")
     rows.append(replace(streamed, scores={**streamed.scores, "h_40": 20.0, "h_60": None, "h_80": 3.0, "h_100": 4.0}))
     with open_rows(here / "out") as store:
@@ -60,3 +61,34 @@ def test_every_figure_can_be_drawn(rondo: Command, here: Path) -> None:
         assert (outcome.code, outcome.out) == (0, f"{kind}.png\n")
         assert (here / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
     assert rondo("bench", "figure", "scores", "scores.doc", "--out", "out").err.startswith("error: scores.doc: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("continual", "f.png", "--experiment", "static"), "the figure 'continual' shows how a stream goes on"),
+        (("scores", "f.png", "--methods", "rondo,tick"), "unknown method of 'static': 'tick'; did you mean 'ticc'?"),
+        (("segmentation", "f.png", "--methods", "rondoo"), "'rondoo'; did you mean 'rondo'?"),
+        (
+            ("segmentation", "f.png", "--only", "two"),
+            "no labels are kept for that choice: there are those of mocap one",
+        ),
+        (("segmentation", "f.png", "--datasets", "mocap,lara"), "no labels are kept for lara"),
+    ],
+)
+@pytest.mark.filterwarnings("default")  # matplotlib's own
+def test_what_cannot_be_drawn_is_one_line(rondo: Command, here: Path, arguments: tuple[str, ...], message: str) -> None:
+    pytest.importorskip("matplotlib")
+    with open_rows(here / "out") as store:
+        store.add([SEGMENTED, row("one", "ticc", 50.0), row("one", "rondo", 60.0)])
+    outcome = rondo("bench", "figure", *arguments, "--out", "out")
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert message in outcome.err
+
+
+def test_a_panel_shows_the_rows_that_a_table_would() -> None:
+    """Of settings that were changed and put back, those of now; of methods that are no more, nothing."""
+    qualitative = read_experiment("qualitative")
+    changed = replace(SEGMENTED, key=SEGMENTED.key._replace(fingerprint="other"))
+    gone = replace(SEGMENTED, key=SEGMENTED.key._replace(method="no more"))
+    assert panels_of([SEGMENTED, changed, gone], qualitative, read_data_sets()) == [[SEGMENTED]]

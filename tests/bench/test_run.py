@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -82,6 +83,17 @@ def test_a_second_run_has_nothing_to_do(rondo: Command, here: Path, walks: Path)
     assert (here / "out" / FILE).read_bytes() == before
 
 
+def test_another_folder_of_the_same_name_is_told(rondo: Command, here: Path, walks: Path) -> None:
+    """Rows go by the name of a folder: those of other recordings would be taken for these."""
+    assert "note:" not in run(rondo, walks, "--methods", "clock").err
+    shutil.copytree(walks, here / "moved" / "walks")
+    outcome = run(rondo, here / "moved" / "walks", "--methods", "clock")
+    assert outcome.err.startswith(
+        f"note: rows of 'walks' in out were made from {walks}, this is {here / 'moved' / 'walks'}; if these are other "
+        "recordings, give another --out\n3 rows: 3 there, 0 to run"
+    )
+
+
 def test_more_of_the_same_is_added(rondo: Command, here: Path, walks: Path) -> None:
     assert run(rondo, walks, "--limit", 1).code == 0
     assert len(stored(here)) == 3
@@ -144,8 +156,26 @@ def test_a_dry_run_says_what_and_how_long_and_writes_nothing(rondo: Command, her
     assert not (here / "out").exists()
     with open_rows(here / "out") as store:  # an earlier row took long
         counts = {"n_frames": 900, "n_channels": 2}
-        store.add([row("ann_1", "kmeans", 1.0, data_set="walks", seconds=1800.0, counts=counts)])
+        store.add([row("ann_1", "kmeans", 1.0, data_set="walks", seconds=1800.0, counts=counts, fingerprint="other")])
     assert "walks            kmeans                     6  3 hours" in run(rondo, walks, "--dry-run").out
+
+
+def test_what_is_no_number_is_a_failed_row_and_the_rest_goes_on(
+    rondo: Command, here: Path, walks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = bench_work.outcome
+
+    def outcome(recording: Any, truth: Any, labels: Any, extra: Any) -> Any:
+        odd = {"promoted": float("nan")} if recording.id == "ann_2" else {}
+        return real(recording, truth, labels, extra | odd)
+
+    monkeypatch.setattr(bench_work, "outcome", outcome)
+    assert run(rondo, walks, "--methods", "clock").code == 2
+    assert {own.key.recording: own.error for own in stored(here)} == {
+        "ann_1": "",
+        "ann_2": "a number in this row is not finite (promoted)",
+        "bob_1": "",
+    }
 
 
 def test_two_runs_at_once_are_refused(rondo: Command, here: Path, walks: Path) -> None:
@@ -164,6 +194,7 @@ def test_two_runs_at_once_are_refused(rondo: Command, here: Path, walks: Path) -
         (("static", "--datasets", "mocap"), "where is mocap? Give the folder of data sets with --data"),
         (("statc",), "did you mean 'static'"),
         (("static", "--methods", "tic"), "did you mean 'ticc'"),
+        (("static", "--datasets", "planted", "--methods", "clock", "--dry-run", "--engine", "loca"), "mean 'local'"),
     ],
 )
 def test_a_mistake_is_one_line(rondo: Command, arguments: tuple[str, ...], message: str) -> None:
@@ -204,9 +235,24 @@ def test_what_a_method_warns_of_is_kept(
     assert {tuple(own.details["notes"]) for own in stored(here)} == {("it did not converge",)}
 
 
+def test_show_reads_a_file_too_and_says_what_was_meant(rondo: Command, here: Path) -> None:
+    (here / "mine.toml").write_text(rondo("bench", "show", "ablation").out)
+    assert rondo("bench", "show", "mine.toml").out == rondo("bench", "show", "ablation").out
+    meant = rondo("bench", "show", "data_set")
+    assert (meant.code, meant.err) == (2, "error: unknown experiment 'data_set'; did you mean 'data_sets'?\n")
+
+
+def test_a_set_of_ones_own_may_be_named_wherever_one_is(rondo: Command, here: Path, walks: Path) -> None:
+    run(rondo, walks, "--methods", "clock")
+    for given in ("walks", walks):
+        assert "### walks: 3 recordings" in rondo("bench", "table", "static", "--datasets", given, "--out", "out").out
+    wrong = rondo("bench", "table", "static", "--datasets", "walk", "--out", "out")
+    assert wrong.err == "error: unknown data set: 'walk'; did you mean 'walks'?\n"
+
+
 def test_sets_may_be_written_in_any_way(rondo: Command, here: Path) -> None:
     with open_rows(here / "out") as store:
         store.add([row("one", "ticc", 40.0), row("one", "ticc", 50.0, data_set="usc_had")])
     assert "### MoCap" not in rondo("bench", "table", "static", "--datasets", "USC-HAD", "--out", "out").out
     shown = rondo("bench", "table", "static", "--datasets", "MoCap", "--out", "out").out
-    assert "### MoCap: 1 recording\n" in shown and "usc_had" not in shown
+    assert "### MoCap: 1 of 9 recordings\n" in shown and "usc_had" not in shown

@@ -77,7 +77,9 @@ def test_shared_axes_are_applied_before_rondo_but_for_streams() -> None:
 def test_channels_go_by_pattern() -> None:
     of_set = read_data_sets()["pamap2"]
     assert of_set.chosen(("heart_rate", "hand_acc16x", "hand_acc6x", "ankle_acc16z")) == ("hand_acc16x", "ankle_acc16z")
-    assert of_set.chosen(("c0", "c1")) == ("c0", "c1")
+    with pytest.raises(SettingError, match=r"no channel is called like '\*acc16\*'; there are 'c0', 'c1'"):
+        of_set.chosen(("c0", "c1"))
+    assert SetSpec().chosen(("c0", "c1")) == ("c0", "c1")
 
 
 @pytest.mark.parametrize(
@@ -111,13 +113,41 @@ def test_an_own_experiment_is_a_copy_that_was_changed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [("sedes = 5", "sedes"), ("seeds = 0", "seeds"), ("seeds = [", "not a TOML file")],
+    [
+        ("sedes = 5", "mine.toml: sedes: there is no such setting; did you mean 'seeds'?"),
+        ("seeds = 0", "seeds"),
+        ("seeds = [", "not a TOML file"),
+        ("seeds = 5\nqqqqqq = 1", "there is no such setting; there are .*title, protocol, source"),
+    ],
 )
 def test_a_mistake_in_a_file_is_named(tmp_path: Path, change: str, message: str) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(text_of("ablation").replace("seeds = 5", change))
     with pytest.raises(SettingError, match=message):
         read_experiment(str(path))
+
+
+def test_mistakes_in_methods_and_sets_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text_of("ablation").replace("preset", "preste", 1))
+    with pytest.raises(
+        SettingError, match=r"methods.rondo-paper.preste: there is no such setting; did you mean 'prese"
+    ):
+        read_experiment(str(path))
+    path.write_text(text_of("static").replace("clock = 20", "clock = -3"))
+    with pytest.raises(SettingError, match=r"methods.clock.clock: .*greater than or equal to 0"):
+        read_experiment(str(path))
+    for wrong, message in (
+        ("windoww = 5", "windoww: there is no such setting; did you mean 'window'"),
+        ("subject = '(S'", "subject: '.S' is no regular expression"),
+        ("subject = 'S[0-9]+'", "subject: 'S.0-9.*' has no part in brackets"),
+        ("pca = { tick = 5 }", "pca: there is no method 'tick'; did you mean 'ticc'"),
+    ):
+        path.write_text(f"[lara]\n{wrong}\n")
+        with pytest.raises(SettingError, match=rf"mine.toml, \[lara\]: {message}"):
+            read_data_sets(path)
+    with pytest.raises(SettingError, match=r"none.toml: cannot be read .*; `rondo bench show data_sets` prints one"):
+        read_data_sets(tmp_path / "none.toml")
 
 
 def test_a_method_is_one_thing() -> None:

@@ -19,7 +19,7 @@ from rondo.bench.spec import read_data_sets, read_experiment
 from rondo.bench.summary import Summary, summarise
 from rondo.bench.tables import latex, markdown, to_csv
 from rondo.errors import InputError, SettingError
-from tests.bench.made_rows import row
+from tests.bench.made_rows import now, row
 
 STATIC = read_experiment("static")
 SETS = read_data_sets()
@@ -121,24 +121,50 @@ def test_a_seed_that_was_stopped_is_left_out() -> None:
     assert section.notes == ("kmeans: not complete and left out: seed 1",)
 
 
-def test_rows_of_other_settings_are_left_out() -> None:
-    rows = [row("one", "kmeans", 99.0, fingerprint="old"), row("one", "kmeans", 50.0)]
-    (section,) = summary(rows).sections
-    assert section.lines[0].cells["ari"].mean == 50.0
-    assert section.notes == ("1 row of kmeans made with other settings left out",)
+def test_rows_of_other_settings_are_left_out_whenever_they_were_made() -> None:
+    old, new = row("one", "kmeans", 99.0, fingerprint="old"), row("one", "kmeans", 50.0)
+    for rows in ([old, new], [new, old]):  # changed, or changed and put back: then nothing is run again
+        (section,) = summary(rows).sections
+        assert section.lines[0].cells["ari"].mean == 50.0
+        assert section.notes == ("1 row of kmeans made with other settings left out",)
 
 
-def test_recordings_that_were_joined_otherwise_are_left_out() -> None:
-    rows = [row(name, "compile", 99.0, fingerprint="abcd-1111") for name in ("one", "two")]
-    rows.append(row("one", "compile", 50.0, fingerprint="abcd-2222"))  # by itself, later
+def test_rows_of_several_versions_are_told() -> None:
+    rows = [row("one", "kmeans", 1.0, versions={"rondo-ts": "0.1.0"}), row("two", "kmeans", 1.0, versions={})]
+    assert summary(rows).sections[0].notes == ()
+    rows.append(row("three", "kmeans", 1.0, versions={"rondo-ts": "0.2.0"}))
+    (note,) = summary(rows).sections[0].notes
+    assert note == "rows of kmeans were made with Rondo 0.1.0 and 0.2.0; give another --out to run all of them anew"
+
+
+def test_settings_that_were_never_run_are_said() -> None:
+    (section,) = summary(
+        [row("one", "kmeans", 9.0, fingerprint="a"), row("one", "kmeans", 8.0, fingerprint="b")]
+    ).sections
+    assert section.lines[0].cells["ari"].mean == 8.0
+    assert section.notes[0] == "kmeans was run with other settings than it has now; run it again"
+
+
+def test_of_recordings_that_were_joined_the_most_count() -> None:
+    rows = [row(name, "compile", 99.0, fingerprint=f"{now('compile')}-1111") for name in ("one", "two")]
+    rows.append(row("one", "compile", 50.0, fingerprint=f"{now('compile')}-2222"))  # by itself, later, to try it out
     (section,) = summary(rows).sections
-    assert (section.n_recordings, section.lines[0].cells["ari"].mean) == (1, 50.0)
+    assert (section.n_recordings, section.lines[0].cells["ari"].mean) == (2, 99.0)
+    rows.append(row("two", "compile", 40.0, fingerprint=f"{now('compile')}-2222"))
+    assert summary(rows).sections[0].lines[0].cells["ari"].mean == 45.0  # of as many the last
 
 
 def test_in_transfer_a_target_is_one_observation_whoever_it_is_read_from() -> None:
     about: dict[str, Any] = {"experiment": "transfer", "data_set": "lara"}
     rows = [
-        row(target, method, better * i + (source == "S1"), source=source, fingerprint="abcd-" + source, **about)
+        row(
+            target,
+            method,
+            better * i + (source == "S1"),
+            source=source,
+            fingerprint=f"{now(method, **about)}-{source}",
+            **about,
+        )
         for method, better in (("rondo", 2.0), ("time2state", 1.0))
         for i, target in enumerate(("a", "b", "c", "d", "e", "f", "g"), start=1)
         for source in ("S1", "S2", "S3")
@@ -151,7 +177,8 @@ def test_in_transfer_a_target_is_one_observation_whoever_it_is_read_from() -> No
 
 
 def test_in_transfer_each_pair_counts() -> None:
-    pairs = {("s1", "two"): (10.0, "abcd-1111"), ("s2", "one"): (30.0, "abcd-2222")}
+    made_with = now("rondo", "transfer", "lara")
+    pairs = {("s1", "two"): (10.0, f"{made_with}-1111"), ("s2", "one"): (30.0, f"{made_with}-2222")}
     rows = [
         row(target, "rondo", value, experiment="transfer", data_set="lara", source=source, fingerprint=print_)
         for (source, target), (value, print_) in pairs.items()
@@ -160,6 +187,7 @@ def test_in_transfer_each_pair_counts() -> None:
     (section,) = shown.sections
     assert (section.n_recordings, section.lines[0].cells["mof"].mean, section.notes) == (2, 20.0, ())
     assert "### LARa: 2 pairs" in markdown(shown)
+    assert "independent" not in markdown(shown)
     assert "| *paper* | 62.20 | 43.89 | 29.72 | 45.32 | 1.24 |" in markdown(shown)
 
 
@@ -170,6 +198,20 @@ def test_nothing_to_show() -> None:
         summary([row("one", "kmeans", 1.0)], data_sets=("lara",))
     with pytest.raises(SettingError, match="--against must be one of kmeans"):
         summary([row("one", "kmeans", 1.0)], against="ticc")
+    with pytest.raises(SettingError, match="unknown method of 'static': 'kmean'; did you mean 'kmeans'"):
+        summary([row("one", "kmeans", 1.0)], methods=("kmeans", "kmean"))
+    with pytest.raises(SettingError, match="no rows of ticc; there are kmeans on mocap"):
+        summary([row("one", "kmeans", 1.0)], methods=("kmeans", "ticc"))
+    with pytest.raises(SettingError, match="no rows of lara; there are kmeans on mocap"):
+        summary([row("one", "kmeans", 1.0)], data_sets=("mocap", "lara"))
+
+
+def test_it_is_said_how_much_of_a_set_there_is() -> None:
+    shown = summary([row("one", "kmeans", 1.0), row("two", "kmeans", 1.0)])
+    assert "### MoCap: 2 of 9 recordings" in markdown(shown)
+    assert "MoCap (2 of 9 recordings)" in latex(shown)
+    whole = summary([row(f"r{i}", "kmeans", 1.0) for i in range(9)])
+    assert "### MoCap: 9 recordings" in markdown(whole)
 
 
 # ---------------------------------------------------------------- formats
@@ -203,17 +245,35 @@ def test_latex_is_balanced_and_escaped() -> None:
     bare = re.sub(r"\\[{}]", "", text)
     depth = np.cumsum([{"{": 1, "}": -1}.get(letter, 0) for letter in bare])
     assert depth.min() >= 0 and depth[-1] == 0
-    for name in ("table*", "tabular"):
-        assert text.count(f"\\begin{{{name}}}") == text.count(f"\\end{{{name}}}") == 1
+    for name, count in (("table*", 2), ("tabular", 2)):
+        assert text.count(f"\\begin{{{name}}}") == text.count(f"\\end{{{name}}}") == count
     assert text.count("$") % 2 == 0
     assert "Drive\\&Act" in text and "Drive&Act" not in text
-    assert not re.search(r"(?<!\\)[%#]", text.split("\n", 1)[1])
+    assert not re.search(r"(?<!\\)[%#]", text.split("\n", 1)[1].replace("{%\n", "{"))
     spec = re.search(r"\\begin\{tabular\}\{(l)(c+)\}", text)
     assert spec is not None
-    body = [line for line in text.splitlines() if line.endswith("\\\\") and "multicolumn" not in line]
+    first = text[: text.index("\\end{tabular}")]
+    body = [line for line in first.splitlines() if line.endswith("\\\\") and "multicolumn" not in line]
     assert {len(re.findall(r"(?<!\\)&", line)) for line in body} == {len(spec[2])}
     assert "\\textbf{90.00}" in text and "\\underline{55.12 $\\pm$ 0.18}" in text
     assert "\\quad\\textit{paper} & 86.61 $\\pm$ 0.00" in text
+
+
+def test_notes_and_comparisons_are_in_latex_too() -> None:
+    rows = [row(f"r_{i}", method, value + i) for i in range(7) for method, value in (("rondo", 9.0), ("ticc", 2.0))]
+    rows.append(Row(row("r_8", "ticc", 0.0).key, "failed", "no room & 100 % full"))
+    text = latex(summary(rows))
+    assert "MoCap: ticc failed in 1 row (no room \\& 100 \\% full)" in text
+    assert "MoCap & ticc & 7 & +7.0 (7 of 7), p 0.016 &" in text
+    assert text.count("\\begin{tabular}") == text.count("\\end{tabular}") == 2
+    assert text.count("{") == text.count("}")
+
+
+def test_csv_has_the_p_of_every_comparison() -> None:
+    rows = [row(f"r_{i}", method, value + i) for i in range(7) for method, value in (("rondo", 9.0), ("ticc", 2.0))]
+    rondo, ticc = csv.DictReader(io.StringIO(to_csv(summary(rows))))
+    assert (ticc["against"], ticc["p_ari"], rondo["against"], rondo["p_ari"]) == ("rondo", "0.0156", "", "")
+    assert {line["p_mof"] for line in csv.DictReader(io.StringIO(to_csv(full())))} == {""}
 
 
 def test_csv_has_every_score() -> None:
@@ -246,6 +306,14 @@ def naive_p(differences: list[int]) -> float:
 def test_p_is_that_of_all_signs(sizes: list[int], signs: int) -> None:
     differences = [size if signs >> i & 1 else -size for i, size in enumerate(sizes)]
     assert signed_rank_p(differences) == pytest.approx(naive_p(differences))
+
+
+def test_rounding_is_no_difference() -> None:
+    """The mean of three seeds that are all 0.1 is not 0.1: no method is better for having been run more often."""
+    rows = [row(f"r{i}", "ticc", 0.1 + i) for i in range(7)]
+    rows += [row(f"r{i}", "kmeans", 0.1 + i, seed=seed) for i in range(7) for seed in range(3)]
+    (ari,) = (one for one in summary(rows).sections[0].comparisons if one.score == "ari")
+    assert (ari.n_better, ari.p, ari.difference) == (0, None, 0.0)
 
 
 def test_holm() -> None:

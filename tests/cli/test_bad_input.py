@@ -363,7 +363,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 MISFITS: dict[str, tuple[dict[str, object], list[str], str]] = {
     "another rate": ({"rate": 80.0, "channels": ["a", "b"]}, [], "--resample"),
     "a rate too far off": ({"rate": 1.0, "channels": ["a", "b"]}, ["--resample"], "too far"),
-    "a channel missing": ({"rate": 50.0, "channels": ["a", "c"]}, [], "lacks the channel(s) 'b'"),
+    "a channel missing": ({"rate": 50.0, "channels": ["a", "c"]}, [], "lacks the channel 'b'"),
     "too short to learn motifs": ({"X": waves(20), "rate": 50.0, "channels": ["a", "b"]}, ["--refit-motifs"], "window"),
     "seed below 0": ({"rate": 50.0, "channels": ["a", "b"]}, ["--seed", "-1"], "seed"),
     "unknown device": ({"rate": 50.0, "channels": ["a", "b"]}, ["--device", "tpu"], "device"),

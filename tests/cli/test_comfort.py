@@ -35,6 +35,14 @@ def test_help_of_every_command_shows_how_it_is_called(rondo: Command, path: tupl
     assert said.count(called) >= 2  # the usage line, and an example
 
 
+def test_help_flows_with_the_width_of_the_terminal(rondo: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of the source is no line of the help: none may end early where its paragraph goes on."""
+    monkeypatch.setenv("COLUMNS", "80")
+    paragraph = rondo("name", "--help").out.split("lists the entries")[1].split("╭")[0].rstrip()
+    *full, _ = paragraph.splitlines()[1:]
+    assert full and all(len(line.rstrip()) > 60 for line in full)
+
+
 def test_the_exit_codes_are_told(rondo: Command) -> None:
     said = " ".join(rondo("--help").out.split())
     for code in ("0 done", "1 what was compared differs", "2 bad input", "130 interrupted"):

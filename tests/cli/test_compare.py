@@ -62,6 +62,15 @@ def test_motifs_are_compared_unless_units_are_asked_for(rondo: Command, runs: Pa
     assert (found["level"], found["confusion"]["ids"]) == ("motif", np.unique(motifs).tolist())
 
 
+def test_motifs_that_are_units_are_said_to_be(rondo: Command, runs: Path) -> None:
+    last = rondo("compare", "run", "truth").out.splitlines()[-1]
+    assert last == "no motif is longer than a unit: --level unit says the same about the units"
+    np.save(runs / "run/labels/a.npy", np.load(runs / "run/labels/a.npy") // 2)
+    assert "no motif is longer" not in rondo("compare", "run", "truth").out
+    (runs / "run/units/a.npy").unlink()
+    assert "no motif is longer" not in rondo("compare", "run", "truth").out
+
+
 def test_names_are_suggested_and_written_only_when_asked(rondo: Command, runs: Path) -> None:
     assert rondo("name", "run", "unit:1", "my own").code == 0
     before = tree(runs)

@@ -45,9 +45,16 @@ def test_verify_says_what_agrees_and_what_differs(rondo: Command, here: Path) ->
     assert ["frames", "65,611", "59,556", "DIFFERS"] in lines
     assert ["channels", "4", "4", "ok"] in lines
     assert "amc_86_01 4579" in bad.out
+    assert "missing: amc_86_14" in bad.out.splitlines()
+    (here / "data" / "mocap" / "4d" / "amc_86_11.4d").write_text("1 2 3 4\n1 2\n")
+    torn = rondo("datasets", "verify", "mocap", "--data", "data")
+    assert torn.code == 1
+    assert ["readable", "8", "7", "DIFFERS"] in [line.split() for line in torn.out.splitlines()]
+    assert "amc_86_11.4d: expected 4 numbers in a row" in torn.out
     as_json = rondo("datasets", "verify", "mocap", "--data", "data", "--json")
     facts = json.loads(as_json.out)
     assert (as_json.code, facts["agrees"], facts["frames"]["amc_86_02"]) == (1, False, 10_617)
+    assert (facts["missing"], list(facts["unreadable"])) == (["amc_86_14"], ["amc_86_11"])
     assert {check["what"]: check["agrees"] for check in facts["checks"]}["classes"]
 
 
@@ -79,7 +86,7 @@ def test_download_then_verify(rondo: Command, here: Path, monkeypatch: pytest.Mo
         assert server.asked == []
         monkeypatch.setattr("rondo.data.sources.transfer.FIRST_WAIT_S", 0.0)
         done = rondo("datasets", "download", "mocap", "--data", "data", "--accept-licence")
-        assert (done.code, done.out.splitlines()[-2]) == (0, f"1 files fetched to {Path('data') / 'mocap'}")
+        assert (done.code, done.out.splitlines()[-2]) == (0, f"1 file fetched to {Path('data') / 'mocap'}")
         assert len(server.asked) == 3
         again = rondo("datasets", "download", "mocap", "--data", "data", "--accept-licence")
         assert "complete already" in again.out

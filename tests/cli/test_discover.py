@@ -31,7 +31,8 @@ SEGMENTS = {
 }
 SUMMARY_KEYS = {
     "schema", "rondo_version", "method", "seed", "window_length_frames", "step_frames",
-    "findings", "evidence", "recordings", "units", "unit_merges", "motifs", "config",
+    "findings", "evidence", "recordings", "units", "unit_merges", "motifs", "motifs_are_units",
+    "config",
 }  # fmt: skip
 
 
@@ -175,7 +176,8 @@ def test_words_for_people(rondo: Command, here: Path) -> None:
     write_csv(here / "x.csv", waves())
     outcome = rondo("discover", "x.csv", "--out", "a/b/out", "--window", "50")
     found, *findings, last = outcome.out.splitlines()
-    assert found.endswith("in 1 recording")
+    assert found == "3 units in 1 recording; no motif is longer than a unit"
+    assert "No composition of units into longer motifs recurs here: every unit is its own motif." in findings
     assert last == "report: a/b/out/report.html"
     *progress, note = outcome.err.splitlines()
     assert all(line.startswith("[") for line in progress)

@@ -58,8 +58,10 @@ def test_vocabularies_of_their_own_are_counted() -> None:
 
 
 def test_counts_and_fit() -> None:
-    own = {"units": [{"recording": "a"}], "motifs": [], "recordings": [{}, {}]}
-    assert found_sentence(own) == "1 unit, 0 motifs in 2 recordings (recording by recording)"
+    own = {"units": [{"recording": "a"}], "motifs": [], "motifs_are_units": False, "recordings": [{}, {}]}
+    assert found_sentence(own) == "1 unit and 0 motifs in 2 recordings (recording by recording)"
+    flat = own | {"motifs_are_units": True}
+    assert found_sentence(flat) == "1 unit in 2 recordings (recording by recording); no motif is longer than a unit"
     empty = {"verdict": "does not fit", "n_units": 0, "n_units_of_model": 9, "share_accepted": 0.0}
     told = fit_sentence("a", empty | {"distance_quantiles": {}}, {"share_accepted": 0.95, "distance_quantiles": {}})
     assert told.endswith("median distance unknown (unknown), 0 of 9 units")

@@ -14,7 +14,7 @@ from rondo.cli.suggest import curve_table
 from rondo.data.suggest import Candidate
 from rondo.metrics.refits import WindowFit
 from tests.cli.running import Command, waves, write_csv
-from tests.report.run_folders import write_run_folder
+from tests.report.run_folders import edit_summary, write_run_folder
 
 SUGGESTED = {
     "window_length_frames", "step_frames", "rate", "typical_period_frames", "n_frames", "n_recordings", "curve", "cost",
@@ -87,7 +87,7 @@ def test_stability_over_seeds_and_halves(rondo: Command, here: Path) -> None:
     lines = rondo(*arguments, "--quiet").out.splitlines()
     assert lines[0] == "over 2 seeds:"
     assert any("units are stable" in line for line in lines)
-    assert lines.count("In all of these fits every unit is its own motif.") == 2
+    assert lines.count("In all of these fits no motif is longer than a unit.") == 2
     assert not any(line.startswith("  m0") for line in lines)
     assert lines[-1].startswith("Found again is not proven")
     facts = json.loads(rondo(*arguments, "--json", "--quiet").out)
@@ -105,10 +105,31 @@ def test_usage_as_text_csv_and_json(rondo: Command, run: Path) -> None:
     assert rondo("usage", run).out.splitlines()[1].split()[:2] == ["s1_a", "m0"]
     rows = list(csv.DictReader(io.StringIO(rondo("usage", run, "--csv").out)))
     facts = json.loads(rondo("usage", run, "--json").out)
-    assert facts.keys() == {"recordings"}
+    assert facts.keys() == {"motifs_are_units", "recordings"}
+    assert facts["motifs_are_units"] is False
     assert len(rows) == len(facts["recordings"])
     assert float(rows[0]["share"]) == facts["recordings"][0]["share"]
     assert "group" not in rows[0]
+
+
+@pytest.mark.parametrize("group_by", [(), ("--group-by", "s[0-9]")])
+def test_usage_of_motifs_that_are_units_is_printed_once(
+    rondo: Command, run: Path, group_by: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rondo.report.usage import Difference
+
+    found = [Difference(level, 3, ("s1", "s2"), 0.2, 0.01) for level in ("motif", "unit")]
+    monkeypatch.setattr("rondo.report.usage.differences", lambda rows: found)
+    both = json.loads(rondo("usage", run, *group_by, "--json").out)
+    edit_summary(run, motifs_are_units=True)
+    lines = rondo("usage", run, *group_by).out.splitlines()
+    entries = [line.split()[1] for line in lines if line.startswith("s")]
+    assert {entry[0] for entry in entries} == {"u"}
+    assert lines[1 + len(entries)] == "Motifs are not listed: no motif is longer than a unit."
+    assert not any(line.startswith("m3: ") for line in lines)
+    facts = json.loads(rondo("usage", run, *group_by, "--json").out)
+    assert facts == both | {"motifs_are_units": True}  # machines get both levels, as ever
+    assert {row["level"] for row in facts["recordings"]} == {"motif", "unit"}
 
 
 def test_usage_by_group_claims_no_more_than_it_knows(rondo: Command, run: Path) -> None:

@@ -77,28 +77,63 @@ def test_labels_written_afterwards_use_the_kept_id_and_carry_the_names(rondo: Co
     merged = rondo("merge", "run", "unit:2", "unit:0", "--json")
     assert json.loads(merged.out) == {
         "entry": "unit:0", "name": "reach", "absorbed": ["unit:2"], "edits": "run/model/edits.json",
+        "motif": {"entry": "motif:0", "name": "", "absorbed": ["motif:2"]},
     }  # fmt: skip
     npt.assert_array_equal(np.load(run / "units" / "day.npy"), before["units"])  # those stay as they are
     write_csv(here / "day.csv", waves(900))
     labelled = rondo("label", "run", "day.csv", "--rate", 50, "--out", "anew")
     assert "Merged by hand, and not tested as one: u2 as u0." in labelled.out
     npt.assert_array_equal(np.load(here / "anew/units/day.npy"), np.where(before["units"] == 2, 0, before["units"]))
-    npt.assert_array_equal(np.load(here / "anew/labels/day.npy"), before["labels"])
+    npt.assert_array_equal(np.load(here / "anew/labels/day.npy"), np.where(before["labels"] == 2, 0, before["labels"]))
+    assert labelled.out.splitlines()[0] == "2 units in 1 recording; no motif is longer than a unit"
     summary = json.loads((here / "anew/summary.json").read_text())
     about = [(unit["id"], unit["name"], unit["absorbed"], unit["evidence"]["verdict"]) for unit in summary["units"]]
     assert about == [(0, "reach", [2], "not tested"), (1, "", [], "not tested")]
     assert summary["recordings"][0]["fit"]["n_units_of_model"] == 2
-    assert edits_in(here / "anew/model") == [("name", [2], "reach"), ("merge", [0, 2], "")]
-    assert rondo("split", "anew", "unit:2").out.splitlines()[0] == "unit:2 on its own: reach"
+    assert edits_in(here / "anew/model") == [("name", [2], "reach"), ("merge", [0, 2], ""), ("merge", [0, 2], "")]
+    assert rondo("split", "anew", "unit:2").out.splitlines()[:2] == [
+        "unit:2 on its own: reach", "motif:2 on its own: no name",
+    ]  # fmt: skip
     assert rondo("name", "anew", "unit:0").out == "unit:0  -\n"
 
 
 def test_merged_again_nothing_happens(rondo: Command, here: Path, run: Path) -> None:
     assert "labels written from now on" in rondo("merge", "run", "unit:0", "unit:2").out
     before = tree(here / "run")
-    assert rondo("merge", "run", "unit:2", "unit:0").out == "unit:0 with unit:2: no name\n"
+    again = rondo("merge", "run", "unit:2", "unit:0").out
+    assert again == "unit:0 with unit:2: no name\nmotif:0 with motif:2: no name\n"
     assert rondo("name", "run").out.splitlines()[2] == "unit:2   part of unit:0"
     assert tree(here / "run") == before
+
+
+@pytest.mark.parametrize(
+    ("merged", "said"),
+    [
+        (("motif:0", "motif:2"), "3 units and 2 motifs in 1 recording"),  # groups of units, made by hand
+        (("unit:0", "unit:2"), "2 units in 1 recording; no motif is longer than a unit"),
+    ],
+)
+def test_no_sentence_contradicts_a_merge(rondo: Command, here: Path, run: Path, merged: list[str], said: str) -> None:
+    assert rondo("merge", "run", *merged).code == 0
+    write_csv(here / "day.csv", waves(900))
+    lines = rondo("label", "run", "day.csv", "--rate", 50, "--out", "anew").out.splitlines()
+    own = ": every unit is its own motif." if "no motif" in said else "."
+    assert lines[0] == said
+    assert f"No composition of units into longer motifs recurs here{own}" in lines
+    assert [line for line in lines if line.startswith("Merged by hand")] == [
+        f"Merged by hand, and not tested as one: {merged[1][0]}2 as {merged[0][0]}0."
+    ]
+    assert said.partition(" in ")[0] in (here / "anew/report.html").read_text()
+
+
+def test_units_that_were_merged_alone_are_told_from_their_motifs(rondo: Command, here: Path, run: Path) -> None:
+    """As edits of before both levels were merged together have it."""
+    edit = {"kind": "merge", "level": "unit", "ids": [0, 2], "name": "", "at": ""}
+    (run / "model/edits.json").write_text(json.dumps({"format": "rondo-edits", "schema": 1, "edits": [edit]}))
+    write_csv(here / "day.csv", waves(900))
+    lines = rondo("label", "run", "day.csv", "--rate", 50, "--out", "anew").out.splitlines()
+    assert lines[0] == "2 units and 3 motifs in 1 recording"
+    assert not any("its own motif" in line for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +190,7 @@ def test_a_stream_goes_on_with_names_and_merges(rondo: Command, here: Path, half
     issued = (halfway / "labels.csv").read_text()
     assert rondo("name", "run", "unit:1", "reach").code == 0  # beside the model
     assert rondo("merge", "run", "unit:0", "unit:2", "--stream", "live").code == 0  # beside the stream
-    assert edits_in(halfway / "checkpoint") == [("merge", [0, 2], "")]
+    assert edits_in(halfway / "checkpoint") == [("merge", [0, 2], ""), ("merge", [0, 2], "")]  # of both levels
     done = rondo("stream", "run", "--source", "x.csv", "--out", "live", "--json")
     assert done.code == 0 and "going on after 900 rows" in done.err
     expected = pl.read_csv(here / "plain" / "labels.csv")
@@ -164,8 +199,9 @@ def test_a_stream_goes_on_with_names_and_merges(rondo: Command, here: Path, half
     n_issued = issued.count("\n") - 1
     before, after = expected[:n_issued], expected[n_issued:]
     assert 2 in before["unit"] and 2 in after["unit"]
-    assert found["unit"].to_list() == [*before["unit"], *(0 if unit == 2 else unit for unit in after["unit"])]
-    assert found.drop("unit").equals(expected.drop("unit"))
+    for level in ("unit", "motif"):  # the model is flat
+        assert found[level].to_list() == [*before[level], *(0 if id == 2 else id for id in after[level])]
+    assert found.drop("unit", "motif").equals(expected.drop("unit", "motif"))
     assert (halfway / "events.jsonl").read_bytes() == (here / "plain" / "events.jsonl").read_bytes()
     printed = [json.loads(line) for line in done.out.splitlines()]
     assert {line.get("unit_name") for line in printed if line.get("unit") == 1} == {"reach"}

@@ -174,7 +174,8 @@ def test_what_cannot_be_labelled_anew(rondo: Command, here: Path, rows: Path, mo
         refused(rondo("label", model, "x.csv", "--out", "o", "--stream", place), "it holds no checkpoint")
     refused(rondo("label", model, "x.csv", "--out", "o", "--stream", "live"), "its parts do not fit together")
     for option in ("--refit-motifs", "--adapt"):
-        refused(rondo("label", model, "x.csv", "--out", "o", "--stream", "live", option), f"{option} learns from what is read; give one")
+        outcome = rondo("label", model, "x.csv", "--out", "o", "--stream", "live", option)
+        refused(outcome, f"{option} learns from what is read; give one")
     assert rondo("label", "live/checkpoint", "x.csv", "--out", "o").code == 2
     Rondo.load(model).save(here / "copy")
     manifest = json.loads((here / "copy" / "manifest.json").read_text())

@@ -23,6 +23,9 @@ def test_report_of_a_run_of_a_stream_and_of_two_runs(rondo: Command, here: Path)
     assert rondo("report", "a") == (0, "report: a/report.html\n", "")
     assert rondo("report", "live") == (0, "report: live/report.html\n", "")
     assert rondo("report", "a", "--compare", "b") == (0, "report: a/compare.html\n", "")
+    (here / "truth.txt").write_text("1\t2\tsit\n", encoding="utf-8")  # seconds, as Audacity writes them
+    assert rondo("report", "live", "--truth", "truth.txt").code == 0
+    assert "nothing was learned from it" in (here / "live/report.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -35,6 +38,8 @@ def test_report_of_a_run_of_a_stream_and_of_two_runs(rondo: Command, here: Path)
         (("report", "a", "--channels", "acc_x,acc_w"), "--channels: the run has no 'acc_w'"),
         (("report", "a", "--truth", "nowhere.eaf"), "nowhere.eaf': no such file"),
         (("report", "a", "--key", "tier"), "about --truth"),
+        (("view", "a", "--rate", "50"), "about --truth"),
+        (("view", "a", "--truth", "nowhere.eaf"), "nowhere.eaf': no such file"),
         (("view", "nowhere"), "nowhere: no such folder"),
         (("view", "."), "neither a run nor a stream, or not yet"),
         (("view", "a", "--port", "70000"), "--port"),
@@ -52,8 +57,12 @@ def test_what_cannot_be_shown_is_one_line(rondo: Command, here: Path, arguments:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_view_serves_until_it_is_stopped(here: Path, number: signal.Signals) -> None:
     write_stream_folder(here / "live")
+    (here / "truth.txt").write_text("1\t2\tsit\n", encoding="utf-8")
     child = subprocess.Popen(
-        [sys.executable, "-m", "rondo", "view", "live"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "rondo", "view", "live", "--truth", "truth.txt"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert child.stdout is not None
     said = child.stdout.readline()
@@ -62,7 +71,8 @@ def test_view_serves_until_it_is_stopped(here: Path, number: signal.Signals) -> 
     with urllib.request.urlopen(f"{address}state.json", timeout=20) as answer:
         assert "state" in json.load(answer)
     with urllib.request.urlopen(address, timeout=20) as answer:
-        assert b"Rondo stream" in answer.read()
+        page = answer.read()
+        assert b"Rondo stream" in page and b'"annotation"' in page
     child.send_signal(number)
     out, err = child.communicate(timeout=20)
     assert (child.returncode, out, err) == (0, "", "")

@@ -17,6 +17,8 @@ class FileServer:
     files: dict[str, bytes]
     address: str = ""
     tag: str | None = '"one"'
+    date: str | None = None  # of the last change
+    moved: dict[str, str] = field(default_factory=dict)  # names, and the addresses at which they are now
     takes_ranges: bool = True
     says_length: bool = True
     cuts: list[int] = field(default_factory=list)
@@ -45,12 +47,18 @@ def _handler(server: FileServer) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             wanted = self.headers.get("Range")
             server.asked.append((self.path, wanted))
-            content = server.files.get(unquote(self.path.lstrip("/")))
+            name = unquote(self.path.lstrip("/"))
+            if name in server.moved:
+                self.send_response(302)
+                self.send_header("Location", server.moved[name])
+                self.end_headers()
+                return
+            content = server.files.get(name)
             if server.refusals or content is None:
                 self.send_error(server.refusals.pop(0) if server.refusals else 404)
                 return
             start = 0
-            same = server.tag is not None and self.headers.get("If-Range") == server.tag
+            same = self.headers.get("If-Range") in {server.tag, server.date} - {None}
             if wanted and server.takes_ranges and same:
                 start = int(wanted.removeprefix("bytes=").rstrip("-"))
                 if start >= len(content):
@@ -62,6 +70,8 @@ def _handler(server: FileServer) -> type[BaseHTTPRequestHandler]:
                 self.send_response(200)
             if server.tag is not None:
                 self.send_header("ETag", server.tag)
+            if server.date is not None:
+                self.send_header("Last-Modified", server.date)
             if server.says_length:
                 self.send_header("Content-Length", str(len(content) - start))
             self.end_headers()

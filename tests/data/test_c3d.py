@@ -61,7 +61,7 @@ def test_analog_signals_join_at_the_same_rate_only(tmp_path: Path) -> None:
     markers = Recording.from_file(path)
     assert markers.channels == ("A.x", "A.y", "A.z")
     assert markers.notes == (
-        "1 analog channels of 1000 Hz left out: one recording has one rate; give the rate 1000 to read them",
+        "1 analog channel of 1000 Hz left out: one recording has one rate; give the rate 1000 to read it",
     )
     analogs = Recording.from_file(path, rate=1000)
     assert (analogs.channels, analogs.rate, analogs.n_frames) == (("Fz",), 1000.0, 10 * N_FRAMES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rondo.data.columns import choose_columns, has_no_name, kind_of_numbers, label_suspects, without_empty
+from rondo.data.columns import choose_columns, has_no_name, kind_of_numbers, without_empty
 from rondo.errors import RecordingError
 
 
@@ -65,16 +65,6 @@ def test_what_numbers_show(numbers: np.ndarray, unnamed: str | None, named: str 
 def test_names_that_pandas_gives() -> None:
     assert all(map(has_no_name, ["", "Unnamed: 0", "__index_level_0__"]))
     assert not any(map(has_no_name, ["index", "x", "Unnamed"]))
-
-
-def test_codes_of_classes_are_suspected_and_kept() -> None:
-    codes = np.repeat(np.array([0, 3, 1, 3], np.float32), 100)
-    wave = np.sin(np.arange(400) / 9).astype(np.float32)
-    values = np.stack([wave, codes, np.ones(400, np.float32), codes + np.float32(0.5)], axis=1)
-    notes = label_suspects(values, ["wave", "stage", "still", "level"])
-    assert len(notes) == 1
-    assert "column 'stage'" in notes[0]
-    assert "--label-column 'stage'" in notes[0]
 
 
 def test_columns_without_a_value() -> None:

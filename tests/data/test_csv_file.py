@@ -51,7 +51,7 @@ def test_one_column_and_blank_lines(tmp_path: Path) -> None:
     assert one.channels == ("acc x",)
     two = Recording.from_file(write(tmp_path, "b.csv", "x,y\n1,2\n\n3,4\n"))
     npt.assert_array_equal(two.values, [[1, 2], [3, 4]])
-    assert two.notes == ("1 blank lines skipped",)
+    assert two.notes == ("1 blank line skipped",)
 
 
 @pytest.mark.parametrize(

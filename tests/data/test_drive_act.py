@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatch
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.testing as npt
 import pytest
 
 from rondo.data.sources import drive_act
+from rondo.data.sources.offers import offers
 from rondo.errors import AnnotationError, RecordingError
 from tests.data.published import csv_file
 
@@ -24,9 +26,12 @@ def poses(folder: Path, frames: list[int], driver: str = "vp1", run: str = RUN) 
     return csv_file(path, ("frame_id", "timestamp", *CHANNELS), rows)
 
 
-def activities(folder: Path, pieces: list[tuple[str, int, int, str]], track: str = "tasklevel") -> Path:
-    rows = [[1, f"vp1/{run}.ids_1", i, start, end, name, 0] for i, (run, start, end, name) in enumerate(pieces)]
-    return csv_file(folder / "activities_3s" / "a_column_driver" / f"{track}.chunks_90.csv", COLUMNS, rows)
+def activities(
+    folder: Path, pieces: list[tuple[str, int, int, str]], track: str = "tasklevel", view: str = "inner_mirror"
+) -> Path:
+    camera = {"inner_mirror": "ids_1", "a_column_driver": "ids_5"}[view]
+    rows = [[1, f"vp1/{run}.{camera}", i, start, end, name, 0] for i, (run, start, end, name) in enumerate(pieces)]
+    return csv_file(folder / "activities_3s" / view / f"{track}.chunks_90.csv", COLUMNS, rows)
 
 
 def test_poses(tmp_path: Path) -> None:
@@ -47,6 +52,19 @@ def test_a_row_gets_the_activity_of_its_frame(tmp_path: Path) -> None:
     assert len(annotation.names) == 13
 
 
+def test_pieces_are_those_of_the_camera_of_the_poses(tmp_path: Path) -> None:
+    path = poses(tmp_path, [0, 1, 2])
+    activities(tmp_path, [(RUN, 0, 3, "work")], view="a_column_driver")  # its frames are others
+    with pytest.raises(
+        AnnotationError, match=f"no activities of vp1_{RUN} in frames of ids_1.*only of ids_5.*inner_mi"
+    ):
+        drive_act.read_annotation(path)
+    activities(tmp_path, [(RUN, 1, 3, "work")])
+    assert drive_act.read_annotation(path).classes.tolist() == [0, 12, 12]
+    kept = offers()["drive_act"].keep
+    assert any(fnmatch("activities_3s/inner_mirror/tasklevel.chunks_90.csv", pattern) for pattern in kept)
+
+
 def test_other_tracks_lie_beside_it(tmp_path: Path) -> None:
     path = poses(tmp_path, [0, 1])
     activities(tmp_path, [(RUN, 1, 2, "writing"), ("run2", 0, 1, "drinking")], "midlevel")
@@ -64,7 +82,7 @@ def test_runs_are_found_by_driver(tmp_path: Path) -> None:
 
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     path = poses(tmp_path, [0])
-    with pytest.raises(AnnotationError, match=r"no activities_3s/a_column_driver/tasklevel.chunks_90.csv beside it"):
+    with pytest.raises(AnnotationError, match=r"no activities_3s/inner_mirror/tasklevel.chunks_90.csv beside it"):
         drive_act.read_annotation(path)
     activities(tmp_path, [(RUN, 0, 90, "juggling")])
     with pytest.raises(AnnotationError, match="'juggling' is no task of Drive&Act"):

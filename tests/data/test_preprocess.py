@@ -55,7 +55,7 @@ def test_channels_that_do_not_exist_are_refused() -> None:
     says = refusal(Preprocessor.fit, [recording], PreprocessConfig(channels=("x", "x")))
     assert says == "preprocess.channels names 'x' twice; name each channel once"
     other = Recording(noise(9, 2), channels=("x", "w"), id="b")
-    expected = "recording 'b' lacks the channel(s) 'y'; expected 'x', 'y', it has 'x', 'w'; leave this recording out, "
+    expected = "recording 'b' lacks the channel 'y'; expected 'x', 'y', it has 'x', 'w'; leave this recording out, "
     expected += "or give its columns the same names"
     assert refusal(Preprocessor.fit, [recording, other], PreprocessConfig()) == expected
     assert refusal(Preprocessor.fit([recording], PreprocessConfig()).apply, other) == expected

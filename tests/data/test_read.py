@@ -111,6 +111,9 @@ def test_the_directory_is_given_or_named(tmp_path: Path, monkeypatch: pytest.Mon
     written(tmp_path / "settings" / "rondo" / "rondo.toml", "data = ")
     with pytest.raises(SettingError, match=r"rondo.toml: it cannot be read"):
         data_directory()
+    written(tmp_path / "settings" / "rondo" / "rondo.toml", "data = 5")
+    with pytest.raises(SettingError, match=r"rondo.toml: data is 5; expected the path of a folder"):
+        data_directory()
 
 
 def test_copies_are_found_under_any_spelling(tmp_path: Path) -> None:
@@ -171,3 +174,43 @@ def test_stored_sets_are_as_they_are_kept(data_dir: Path, name: str, names: set[
     )
     assert names <= set(annotation.names)
     assert not recording.is_unnamed
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".npy", ".npz"])
+def test_classes_may_lie_in_files_of_their_own(tmp_path: Path, suffix: str) -> None:
+    for i in range(2):
+        np.savez(tmp_path / f"day{i}.npz", X=np.ones((4, 2)))
+        labels, classes = tmp_path / f"day{i}_labels{suffix}", np.array([0, 0, 1, i])
+        if suffix == ".csv":
+            labels.write_text("label\n" + "\n".join(map(str, classes)) + "\n")
+        elif suffix == ".npy":
+            np.save(labels, classes)
+        else:
+            np.savez(labels, y=classes)
+    found = read_data_set(str(tmp_path))
+    assert [recording.id for recording in found.recordings] == ["day0", "day1"]
+    assert {id: own.classes.tolist() for id, own in found.annotations.items()} == {
+        "day0": [0, 0, 1, 0],
+        "day1": [0, 0, 1, 1],
+    }
+    assert {own.id for own in found.annotations.values()} == {"day0", "day1"}
+
+
+def test_classes_inside_a_recording_come_before_those_beside_it(tmp_path: Path) -> None:
+    np.savez(tmp_path / "day.npz", X=np.ones((2, 2)), y=[5, 6])
+    np.save(tmp_path / "day_labels.npy", [1, 2])
+    assert read_data_set(str(tmp_path)).annotations["day"].classes.tolist() == [5, 6]
+
+
+def test_a_recording_that_is_only_called_like_labels_is_one(tmp_path: Path) -> None:
+    (tmp_path / "my_labels.csv").write_text("x,y\n1,2\n3,4\n")
+    assert [recording.id for recording in read_data_set(str(tmp_path)).recordings] == ["my_labels"]
+
+
+def test_labels_of_another_length_are_said(tmp_path: Path) -> None:
+    np.savez(tmp_path / "day.npz", X=np.ones((4, 2)))
+    np.save(tmp_path / "day_labels.npy", [1, 2])
+    with pytest.raises(
+        AnnotationError, match=r"day.npz: it has 4 frames, but its annotation 2; label every frame"
+    ):
+        read_data_set(str(tmp_path))

@@ -72,8 +72,11 @@ def test_short_runs_are_interpolated_and_long_ones_become_holes(
     assert list(signal.spans) == expected
     n_lost = sum(any(lost[i] for _, lost in twins) for i in range(n))
     n_filled = int(np.isnan(values).sum()) - sum(sum(lost) for _, lost in twins)
-    assert any(f"{n_lost} rows lie in gaps longer than {max_gap}" in note for note in signal.notes) == (n_lost > 0)
-    assert any(f"{n_filled} missing values interpolated" in note for note in signal.notes) == (n_filled > 0)
+    frames = "1 frame " if max_gap == 1 else f"{max_gap} frames "
+    lost = f"{n_lost} rows lie" if n_lost > 1 else "1 row lies"
+    assert any(f"{lost} in gaps longer than {frames}" in note for note in signal.notes) == (n_lost > 0)
+    missing = f"{n_filled} missing values" if n_filled > 1 else "1 missing value"
+    assert any(f"{missing} interpolated" in note for note in signal.notes) == (n_filled > 0)
 
 
 @settings(max_examples=50)
@@ -113,7 +116,7 @@ def test_missing_values_can_be_refused() -> None:
     recording = Recording([[1, 2], [NAN, 3], [4, 5]], channels=("hr", "acc"), id="day1")
     says = refusal(raw, recording, missing="refuse")
     assert "recording 'day1'" in says
-    assert "channel(s) 'hr' and preprocess.missing = 'refuse'" in says
+    assert "missing values in channel 'hr' and preprocess.missing = 'refuse'" in says
     assert raw(Recording([[1, 2], [3, 4]]), missing="refuse").spans == ((0, 2),)
 
 
@@ -123,7 +126,7 @@ def test_a_silent_channel_is_named(n_rows: int, missing: str) -> None:
     values = noise(n_rows, 3)
     values[:, 1] = NAN
     says = refusal(raw, Recording(values, channels=("x", "hr", "z"), id="day1"), missing=missing)
-    assert "recording 'day1': channel(s) 'hr' have no values at all; leave them out" in says
+    assert "recording 'day1': no values at all in channel 'hr'; leave it out" in says
     kept = Preprocessor.fit([Recording(values, channels=("x", "hr", "z"))], PreprocessConfig(channels=("z", "x")))
     assert kept.channels == ("z", "x")
 

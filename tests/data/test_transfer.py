@@ -72,6 +72,54 @@ def test_a_later_run_goes_on_where_the_first_gave_up(tmp_path: Path) -> None:
         assert server.asked == [("/set.zip", "bytes=700000-")]
 
 
+@pytest.mark.parametrize(("tag", "takes_ranges"), [(None, True), ('"one"', False)])
+def test_it_is_said_where_a_server_cannot_go_on_in_the_middle(
+    tmp_path: Path, tag: str | None, takes_ranges: bool
+) -> None:
+    with serving(set__zip=CONTENT) as server:
+        server.tag, server.takes_ranges, server.cuts = tag, takes_ranges, [700_000] * 20
+        with pytest.raises(RecordingError, match=r"5 times; this server sends only whole files, so that a later run"):
+            get(server, tmp_path)
+
+
+def test_a_date_is_enough_to_go_on_where_the_tag_is_weak(tmp_path: Path) -> None:
+    with serving(set__zip=CONTENT) as server:
+        server.tag, server.date, server.cuts = 'W/"one"', "Wed, 21 Oct 2015 07:28:00 GMT", [300_000]
+        assert get(server, tmp_path).read_bytes() == CONTENT
+        assert [wanted for _, wanted in server.asked] == [None, "bytes=300000-"]
+
+
+def test_addresses_that_lead_in_a_circle_are_said_in_one_line(tmp_path: Path) -> None:
+    with serving() as server:
+        server.moved["set.zip"] = f"{server.address}set.zip"
+        with pytest.raises(SettingError, match=r"set.zip: the server says 302 .*infinite loop") as caught:
+            get(server, tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_files_that_have_moved_are_followed_and_gone_on_with(tmp_path: Path) -> None:
+    with serving(other__zip=CONTENT) as server:
+        server.moved["set.zip"], server.cuts = f"{server.address}other.zip", [300_000]
+        assert get(server, tmp_path).read_bytes() == CONTENT
+        assert server.asked[-1] == ("/other.zip", "bytes=300000-")
+
+
+def test_killed_before_the_old_part_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file on the server is another one now: its tag is noted only when nothing is left of the old bytes."""
+
+    def kill(*_: Any) -> int:
+        raise KeyboardInterrupt
+
+    (tmp_path / "set.zip.part").write_bytes(b"old" * 1000)
+    (tmp_path / "set.zip.part.json").write_text('{"tag": "\\"old\\"", "total": 5000}')
+    with serving(set__zip=CONTENT) as server:
+        with monkeypatch.context() as patched:
+            patched.setattr(transfer, "_refuse_small_disk", kill)
+            with pytest.raises(KeyboardInterrupt):
+                get(server, tmp_path)
+        assert get(server, tmp_path).read_bytes() == CONTENT
+
+
 def test_a_part_of_another_file_is_not_gone_on_with(tmp_path: Path) -> None:
     with serving(set__zip=CONTENT[::-1]) as server:
         server.cuts = [400_000, *[0] * 20]
@@ -111,6 +159,8 @@ def test_another_checksum_is_refused_and_nothing_kept(tmp_path: Path) -> None:
     with serving(set__zip=CONTENT) as server, pytest.raises(RecordingError, match=r"its md5 is .*, expected abc"):
         get(server, tmp_path, "md5:abc")
     assert left(tmp_path) == []
+    with serving(set__zip=CONTENT) as server, pytest.raises(SettingError, match=r"checksum of the kind 'crc99', whic"):
+        get(server, tmp_path, "crc99:abc")
 
 
 def test_servers_that_are_busy_are_asked_again_and_others_are_not(tmp_path: Path) -> None:

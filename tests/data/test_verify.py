@@ -10,7 +10,16 @@ import numpy as np
 from rondo.data.annotation import Annotation
 from rondo.data.sources.catalogue import Listing, find_data_set
 from rondo.data.sources.read import find_copy
-from rondo.data.sources.verify import CONSTANT_SCORES, Counts, check_constant, check_counts, count
+from rondo.data.sources.verify import (
+    CONSTANT_SCORES,
+    EXPECTED_IDS,
+    Check,
+    Counts,
+    check_constant,
+    check_counts,
+    count,
+    other_recordings,
+)
 
 MOCAP = find_data_set("mocap")
 
@@ -66,6 +75,26 @@ def test_twenty_runs_of_five_classes_and_four_of_four_make_the_published_recall(
     runs = [np.arange(5)] * 20 + [np.arange(4)] * 4
     average = evaluate({str(i): (run, np.zeros_like(run)) for i, run in enumerate(runs)}).average
     assert round(average.recall, 2) == CONSTANT_SCORES["opportunity"]["recall"]
+
+
+def test_what_cannot_be_read_is_a_difference_and_the_rest_is_counted(tmp_path: Path) -> None:
+    (tmp_path / "mocap").mkdir()
+    np.savez(tmp_path / "mocap" / "amc_86_01.npz", X=np.ones((5, 4)), y=[0, 0, 3, 3, 3])
+    (tmp_path / "mocap" / "amc_86_02.npz").write_bytes(b"PK")
+    np.savez(tmp_path / "mocap" / "extra.npz", X=np.ones((5, 4)))
+    found = count(find_copy("mocap", tmp_path))
+    assert found.frames == {"amc_86_01": 5, "extra": 5}
+    assert list(found.unreadable) == ["amc_86_02"]
+    assert "amc_86_02.npz" in found.unreadable["amc_86_02"]
+    assert Check("readable", "3", "2", False) in check_counts(MOCAP, found)
+    missing, more = other_recordings(MOCAP, found)
+    assert (missing[0], len(missing), more) == ("amc_86_03", 7, ["extra"])
+    assert other_recordings(find_data_set("lara"), found) == ([], [])  # whose recordings we have no list of
+
+
+def test_the_recordings_that_are_expected_are_as_many_as_the_catalogue_says() -> None:
+    for name, ids in EXPECTED_IDS.items():
+        assert len(set(ids)) == find_data_set(name).n_recordings
 
 
 def test_a_copy_is_counted_recording_by_recording(tmp_path: Path) -> None:

@@ -70,6 +70,12 @@ def test_every_public_name_and_method_has_a_section_and_a_sentence() -> None:
             assert f"\n#### {name}.{method}\n" in page, f"{name}.{method} has no docstring"
 
 
+def test_everything_that_is_learned_is_explained() -> None:
+    rows = re.findall(r"^\| `(\w+_)` \| .*? \| (.*?) \|$", PAGES["api.md"](), re.MULTILINE)
+    learned = {name for name in rondo.Rondo.__annotations__ if name.endswith("_")}
+    assert {name for name, about in rows if len(about.split()) > 3} == learned
+
+
 def _commands(group: typer.core.TyperGroup, path: str) -> list[str]:
     found = []
     for name, command in group.commands.items():

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from rondo.engine import local as local_module
+from rondo.engine import worker
 from rondo.engine.choose import engine_of
 from rondo.engine.crew import Worker, end
 from rondo.engine.local import Local
@@ -145,6 +146,17 @@ def test_notes_reach_the_user_and_other_warnings_do_not(capfd: pytest.CaptureFix
 def test_a_worker_that_ends_already_and_is_told_so_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     assert [one.failure for one in Local(1).run(works.is_told_to_end_while_it_ends, [0])] == [None]
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_signal_that_is_no_longer_heeded_has_a_listener() -> None:
+    """Python prints an error where a signal comes at the moment in which it is set to be ignored, and only then."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        worker.heed_no_more()
+        assert callable(signal.getsignal(signal.SIGTERM))
+        os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def test_progress_counts_what_has_ended() -> None:

@@ -100,13 +100,13 @@ def test_a_file_without_rows(path: Path, text: str) -> None:
 
 def test_a_header_that_lacks_a_channel_is_refused_by_name(path: Path) -> None:
     path.write_text("a,c\n")
-    with pytest.raises(RecordingError, match=r"x\.csv: it lacks the channel\(s\) 'b'"):
+    with pytest.raises(RecordingError, match=r"x\.csv: it lacks the channel 'b'"):
         read_to_end(FileTail(path, CHANNELS, follow=False))
 
 
 def test_extra_channels_are_noted_once(path: Path) -> None:
     path.write_text("a,b,c\n" + "1,2,3\n" * 9)
-    with pytest.warns(RondoWarning, match="1 channel\\(s\\) left out") as notes:
+    with pytest.warns(RondoWarning, match="1 channel left out") as notes:
         read_to_end(FileTail(path, CHANNELS, follow=False), at_most=2)
     assert len(notes) == 1
 

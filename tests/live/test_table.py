@@ -59,11 +59,11 @@ def test_an_index_without_a_name_is_no_channel() -> None:
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        (b"a,c", "it lacks the channel(s) 'b'; expected 'a', 'b', it has 'a', 'c'"),
-        (b'{"a": 1}', "it lacks the channel(s) 'b'"),
-        (b"1,2,3", "it lacks the channel(s) 'a', 'b'"),
+        (b"a,c", "it lacks the channel 'b'; expected 'a', 'b', it has 'a', 'c'"),
+        (b'{"a": 1}', "it lacks the channel 'b'"),
+        (b"1,2,3", "it lacks the channels 'a', 'b'"),
         (b"a,a", "columns 1 and 2 are both named 'a'"),
-        (b"a,\xff", "it lacks the channel(s) 'b'; expected 'a', 'b', it has 'a', 'ÿ'"),
+        (b"a,\xff", "it lacks the channel 'b'; expected 'a', 'b', it has 'a', 'ÿ'"),
         (b'{"a": 1', "not a whole JSON object"),
     ],
 )
@@ -74,7 +74,7 @@ def test_a_stream_that_does_not_fit_the_model_is_refused(header: bytes, message:
 
 
 def test_what_the_model_does_not_know_is_left_out_with_a_note() -> None:
-    assert table(b"a,x,b,y", b"1,2,3,4").notes == ("2 channel(s) left out that the model does not know: 'x', 'y'",)
+    assert table(b"a,x,b,y", b"1,2,3,4").notes == ("2 channels left out that the model does not know: 'x', 'y'",)
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,18 @@ import numpy.testing as npt
 import pytest
 
 from rondo.data.labels import OTHER, runs_of
-from rondo.errors import AnnotationError, OutputError
+from rondo.errors import AnnotationError, OutputError, SettingError
 from rondo.report import overview_path, summarize, write_overview
 from rondo.report.annotation_lane import annotation_lanes
 from rondo.report.compare import compare
 from rondo.report.contents import TruthFile, Wish
 from rondo.report.export import export_run
+from rondo.report.render import summary_of_folder
+from rondo.report.run_clock import clock_in_run
 from rondo.report.run_folder import read_run_summary
 from tests.report.export.made_runs import Made, write_made_run
 from tests.report.run_folders import write_run_folder
+from tests.report.stream_folders import add_decisions, write_stream_folder
 
 TRACK = [0] * 10 + [2] * 15 + [OTHER] * 5 + [0] * 20
 
@@ -88,6 +91,81 @@ def test_what_cannot_be_laid_on_the_run_is_refused_in_one_line(tmp_path: Path) -
     bare = write_run_folder(tmp_path / "bare", n_frames=600)
     with pytest.raises(OutputError, match="no folder labels/"):
         summarize(bare, Wish(truth=TruthFile(tmp_path / "short.npy")))
+
+
+# ---------------------------------------------------------------- of a stream
+
+
+def spans_in(path: Path, *spans: tuple[float, float, str]) -> Path:
+    path.write_text("".join(f"{start}\t{stop}\t{name}\n" for start, stop, name in spans), encoding="utf-8")
+    return path
+
+
+def lane_of_stream(folder: Path, path: Path, key: str | None = None, rate: float | None = None) -> dict[str, Any]:
+    lanes = summary_of_folder(folder, Wish(truth=TruthFile(path, key, rate)))["recordings"][0]["lanes"]
+    assert [lane["kind"] for lane in lanes] == ["unit", "motif", "annotation"]
+    return dict(lanes[-1])
+
+
+def test_a_stream_that_goes_on_shows_what_was_annotated_so_far(tmp_path: Path) -> None:
+    """20 decisions of 50 frames at 50 Hz: 20 s have come, and people have annotated a whole minute."""
+    folder = write_stream_folder(tmp_path / "live")
+    path = spans_in(tmp_path / "minute.txt", (1, 2, "sit"), (15, 25, "walk"), (40, 60, "sit"))
+    np.save(tmp_path / "frames.npy", np.repeat([7, -1, 8], 500))
+    lane = lane_of_stream(folder, path)
+    assert lane["names"] == ["sit", "walk"]
+    assert list(zip(lane["start_frames"], lane["end_frames"], strict=True)) == [(50, 100), (750, 1000)]
+    assert lane_of_stream(folder, tmp_path / "frames.npy")["names"] == ["7"]
+    (tmp_path / "truth").mkdir()
+    assert lane_of_stream(folder, path.rename(tmp_path / "truth" / "live.txt").parent) == lane
+    later = spans_in(tmp_path / "later.txt", (40, 60, "sit"))
+    assert lane_of_stream(folder, later)["names"] == []  # not yet
+    add_decisions(folder, 25)
+    assert lane_of_stream(folder, later)["end_frames"] == [2250]
+
+
+def test_seconds_are_those_since_the_first_frame_of_a_stream_whatever_its_clock_says(tmp_path: Path) -> None:
+    folder = write_stream_folder(tmp_path / "live", n_decisions=0)
+    with (folder / "labels.csv").open("a", encoding="utf-8") as file:
+        for start in (0, 100, 200):  # the clock jumps by ten seconds before the last
+            at = 5000 + start / 50 + (10 if start == 200 else 0)
+            file.write(f"{start},{start + 100},{at},{at + 2},0,0,0.5,0.5\n")
+    lane = lane_of_stream(folder, spans_in(tmp_path / "a.txt", (1, 3, "sit"), (14, 16, "walk")))
+    assert list(zip(lane["start_frames"], lane["end_frames"], strict=True)) == [(50, 150), (200, 300)]
+    assert lane_of_stream(folder, tmp_path / "a.txt", rate=10.0)["start_frames"] == [10, 140]
+
+
+@pytest.mark.parametrize("n_frames", [900, 1100])
+def test_a_stream_that_has_ended_has_one_class_per_frame(tmp_path: Path, n_frames: int) -> None:
+    folder = write_stream_folder(tmp_path / "live")
+    (folder / "summary.json").write_text('{"id": "day", "rate": 50.0, "n_frames": 1020}', encoding="utf-8")
+    np.save(tmp_path / "truth.npy", np.zeros(1020, np.int64))
+    assert lane_of_stream(folder, tmp_path / "truth.npy")["end_frames"] == [1020]
+    np.save(tmp_path / "truth.npy", np.zeros(n_frames, np.int64))
+    with pytest.raises(AnnotationError, match=f"has {n_frames} frames, but the stream 'day' has 1020"):
+        lane_of_stream(folder, tmp_path / "truth.npy")
+    outside = spans_in(tmp_path / "far.txt", (100, 200, "sit"))
+    with pytest.raises(AnnotationError, match="no annotation lies within the 1020 frames"):
+        lane_of_stream(folder, outside)
+
+
+def test_what_cannot_be_laid_on_a_stream_is_refused(tmp_path: Path) -> None:
+    folder = write_stream_folder(tmp_path / "live")
+    with pytest.raises(AnnotationError, match="no such file or folder"):
+        lane_of_stream(folder, tmp_path / "nowhere.txt")
+    (tmp_path / "truth").mkdir()
+    with pytest.raises(AnnotationError, match="no file there is called 'live', as the stream is"):
+        lane_of_stream(folder, tmp_path / "truth")
+    with pytest.raises(SettingError, match="a stream keeps no signal"):
+        summary_of_folder(folder, Wish(channels=("x",)))
+
+
+def test_the_clock_of_a_stream_is_found_by_its_folder(tmp_path: Path) -> None:
+    folder = write_stream_folder(tmp_path / "live")
+    (folder / "summary.json").write_text('{"id": "day", "rate": 50.0, "n_frames": 1000}', encoding="utf-8")
+    clock = clock_in_run(folder, "day")
+    assert clock is not None
+    assert clock.frames_at([0.0, 3.5]).tolist() == [0, 175]
 
 
 def run_with_labels(folder: Path, ids: tuple[str, ...]) -> Path:

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from rondo.report import write_report
+from rondo.report.contents import TruthFile, Wish
 from rondo.report.serve import PageServer
 from tests.report.run_folders import write_run_folder
 from tests.report.stream_folders import add_decisions, write_stream_folder
@@ -83,6 +84,30 @@ def test_two_runs_stand_under_one_signal_and_a_press_chooses_in_its_own_run(open
     assert page.page.locator("#drawer h2").inner_text() == f"u{known['id']}"
 
 
+@pytest.mark.parametrize("width", [900, 600, 400])
+def test_nothing_of_the_vocabulary_is_cut_off_in_a_narrow_window(opened: Any, tmp_path: Path, width: int) -> None:
+    report = write_report(write_run_folder(tmp_path / "run", with_truth=False))
+    page = opened(report.as_uri())
+    page.page.set_viewport_size({"width": width, "height": 1000})
+    page.settle()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    cells = page.page.locator(".columns td")
+    assert cells.count() > 5 * 8
+    assert page.evaluate(
+        """() => [...document.querySelectorAll(".columns td, .columns td *")].filter((it) =>
+             it.getBoundingClientRect().right > document.documentElement.clientWidth
+             || it.scrollWidth > it.clientWidth + 1 && it.clientWidth).map((it) => it.outerHTML)"""
+    ) == []  # fmt: skip
+    tall = page.evaluate(
+        "Math.max(...[...document.querySelectorAll('.exemplars .nowrap')].map((it) => it.offsetHeight))"
+    )
+    assert tall < 30  # one line each
+    first = page.page.locator(".columns tr:has(td)").first
+    assert {"Occurrences", "Share of time", "Recurs?"} <= set(first.evaluate(
+        "(row) => [...row.cells].map((it) => getComputedStyle(it, '::before').content.slice(1, -1))"
+    ))  # fmt: skip
+
+
 def test_the_page_of_a_stream_tells_its_journal_on_the_axis_and_in_words(opened: Any, tmp_path: Path) -> None:
     page = opened(write_report(write_stream_folder(tmp_path / "live")).as_uri())
     x, y = page.evaluate(
@@ -98,6 +123,65 @@ def test_the_page_of_a_stream_tells_its_journal_on_the_axis_and_in_words(opened:
     assert len(page.requests) == 1
 
 
+def test_the_annotation_of_a_stream_is_a_lane_that_grows_with_it(opened: Any, tmp_path: Path) -> None:
+    live, truth = write_stream_folder(tmp_path / "live"), tmp_path / "truth.txt"
+    truth.write_text("1\t4\tsit\n19\t30\twalk\n", encoding="utf-8")
+    with PageServer(live, wish=Wish(truth=TruthFile(truth))) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        page = opened(server.address)
+        titles = page.evaluate("rondoPage.timelines[0].lanes.map((it) => it.title)")
+        assert titles == ["units", "motifs", "annotation"]
+        page.page.mouse.move(*page.point(100, 2))
+        assert page.page.locator("#tooltip").inner_text().startswith("annotation: sit")
+        assert "nothing was learned from it" in page.page.locator("main").inner_text()
+        add_decisions(live, 5)
+        page.page.wait_for_function("window.rondoDrawn && rondoPage.timelines[0].nFrames === 1250")
+        assert page.evaluate("Array.from(rondoPage.timelines[0].lanes[2].ends)") == [200, 1250]
+        server.shutdown()
+
+
+def test_a_page_that_may_keep_nothing_is_drawn_all_the_same(browser: Any, tmp_path: Path) -> None:
+    """In a sandbox, as previews and notebooks have it, or where storage is blocked, asking for it throws."""
+    report = write_report(write_run_folder(tmp_path / "run", n_frames=1_000))
+    outer = tmp_path / "outer.html"
+    outer.write_text(f'<iframe sandbox="allow-scripts" width="1200" height="900" src="{report.as_uri()}"></iframe>')
+    page = browser.new_page()
+    trouble: list[str] = []
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.goto(outer.as_uri())
+    inside = page.frames[1]
+    inside.wait_for_function("window.rondoUnpacked")
+    inside.evaluate("rondoPage.timelines[0].show(100, 300)")
+    inside.locator(".glance button").first.click()
+    assert inside.locator("#drawer").is_visible()
+    assert inside.evaluate("rondoPage.timelines[0].view") == {"start": 100, "end": 300}
+    assert not trouble
+    page.close()
+
+
+class LatePageServer(PageServer):
+    """The run goes on between the making of a page and its first question, as it does under load."""
+
+    def __init__(self, folder: Path) -> None:
+        self.n_pages = 0
+        self.folder = folder
+        super().__init__(folder)
+
+    def page(self) -> str:
+        page, self.n_pages = super().page(), self.n_pages + 1
+        if self.n_pages == 2:  # the first is that of the check at the start
+            add_decisions(self.folder, 5)
+        return page
+
+
+def test_a_served_page_that_was_old_when_it_came_is_loaded_anew(opened: Any, tmp_path: Path) -> None:
+    with LatePageServer(write_stream_folder(tmp_path / "live")) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = opened(server.address)
+        page.page.wait_for_function("document.querySelector('header').innerText.includes('In 25 s')", timeout=10_000)
+        server.shutdown()
+
+
 def test_a_served_page_follows_the_stream_and_keeps_its_place(opened: Any, tmp_path: Path) -> None:
     folder = write_stream_folder(tmp_path / "live")
     with PageServer(folder) as server:
@@ -105,11 +189,13 @@ def test_a_served_page_follows_the_stream_and_keeps_its_place(opened: Any, tmp_p
         page = opened(server.address)
         assert "2 events so far" in page.page.locator("header").inner_text()
         page.evaluate("rondoPage.timelines[0].show(100, 300)")
+        page.page.locator(".timeline canvas").focus()
         page.page.wait_for_function("document.getElementById('live').textContent.startsWith('Live')")
         n_frames = page.evaluate("rondoPage.timelines[0].nFrames")
         add_decisions(folder, 5)
         page.page.wait_for_function("(n) => window.rondoDrawn && rondoPage.timelines[0].nFrames > n", arg=n_frames)
         assert page.evaluate("rondoPage.timelines[0].view") == {"start": 100, "end": 300}
+        assert page.evaluate("document.activeElement === rondoPage.timelines[0].canvas")  # keys go on where they were
         assert all(url.startswith(server.address) for url in page.requests)
         server.shutdown()
         server.server_close()

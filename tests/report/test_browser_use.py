@@ -67,10 +67,10 @@ CHANGES = """() => {
   const lane = row(it.lanesTop + 34 * 0.5 - 9), low = row(37 - 1), found = {lane: [], signal: [], score: []}
   const half = row(it.scoresTop + 30 / 2)
   const isBlue = (d, x) => d[4 * x + 2] > 150 && d[4 * x] < 60
-  const isInk = (d, x) => d[4 * x] < 120
+  const isInk = (d, x) => d[4 * x] < 120, isLine = (d, x) => d[4 * x] < 200 // thin lines are paler
   for (let x = 130; x < width - 110; x++) {
     if (isBlue(lane, x) !== isBlue(lane, x - 1)) found.lane.push(it.frameAt(x))
-    if (isInk(low, x) !== isInk(low, x - 1)) found.signal.push(it.frameAt(x))
+    if (isLine(low, x) !== isLine(low, x - 1)) found.signal.push(it.frameAt(x))
     if (isInk(half, x) !== isInk(half, x - 1)) found.score.push(it.frameAt(x))
   }
   return {...found, perPixel: it.framesPerPixel}
@@ -149,6 +149,40 @@ def test_pointing_tells_ids_times_and_scores(opened: Any, steps: Path) -> None:
     assert [part in words for part in ("m1", "frame 250 to frame 500", "score 0.500", "u0 u1")] == [True] * 4
 
 
+def test_pointing_at_the_signal_tells_channel_value_and_time(opened: Any, steps: Path) -> None:
+    """The values under a pixel, as fine as the page holds them; through all rows goes a line."""
+    page = opened(steps.as_uri())
+    page.evaluate("rondoPage.timelines[0].show(0, 2000)")
+    page.settle()
+    x, _ = page.point(375, 0)
+    top = page.evaluate("rondoPage.timelines[0].canvas.getBoundingClientRect().top")
+    words = page.page.locator("#tooltip")
+    page.page.mouse.move(x, top + 20)
+    assert words.inner_text().splitlines()[:2] == ["step", "about 1.00"]
+    assert words.inner_text().splitlines()[2] in ("frame 374", "frame 375")
+    assert page.evaluate("document.querySelector('.hair').getBoundingClientRect().left") == pytest.approx(x, abs=1)
+    page.page.mouse.move(page.point(250, 0)[0], top + 20)  # here it steps
+    assert words.inner_text().splitlines()[1] == "0.00 to 1.00"
+    page.page.mouse.move(x - 300, top + 20 + 40)
+    assert words.inner_text() == "noise"
+    page.evaluate("rondoPage.timelines[0].show(2990, 3020)")
+    page.settle()
+    page.page.mouse.move(page.point(3005, 0)[0], top + 20 + 40)
+    assert words.inner_text().splitlines()[1] == "no value"
+
+
+def test_single_frames_are_seen_as_such(opened: Any, steps: Path) -> None:
+    page = opened(steps.as_uri())
+    page.evaluate("rondoPage.timelines[0].show(100, 110)")
+    page.settle()
+    tall = """(frame) => {
+      const it = rondoPage.timelines[0], x = Math.round(it.xOf(frame))
+      const column = it.canvas.getContext("2d").getImageData(x, 0, 1, 40).data
+      return [...Array(40).keys()].filter((y) => column[4 * y] < 220).length
+    }"""
+    assert page.evaluate(tall, 104.5) >= 4 > page.evaluate(tall, 105) > 0  # a dot, and the line between two
+
+
 def test_pointing_at_a_score_tells_how_near_the_window_is_to_its_unit(opened: Any, steps: Path) -> None:
     page = opened(steps.as_uri())
     page.evaluate("rondoPage.timelines[0].show(0, 2000)")
@@ -180,9 +214,37 @@ def test_everything_can_be_done_with_keys(opened: Any, steps: Path) -> None:
     page.page.keyboard.press(".")  # to its next occurrence
     assert page.evaluate("rondoPage.timelines[0].cursor.place") == 3
     page.page.keyboard.press("Escape")
-    page.page.locator("button.entry").first.focus()
-    page.page.keyboard.press("Enter")
-    assert page.page.locator("#drawer h2").inner_text() == "u0"
+    entry = page.page.locator("td button.entry").first
+    for opener in (entry, page.page.locator(".timeline canvas")):
+        opener.focus()
+        page.page.keyboard.press("Enter")
+        assert page.page.locator("#drawer h2").inner_text() == ("u0" if opener is entry else "m1")
+        page.page.keyboard.press("Enter")  # into the drawer, to the first occurrence there
+        assert page.evaluate("document.activeElement.parentNode.className") == "occurrences"
+        page.page.keyboard.press("Escape")
+        assert page.page.locator("#drawer").is_hidden()
+        assert opener.evaluate("(it) => it === document.activeElement")  # and back to where one was
+
+
+def test_keys_leave_a_mark_and_zoom_around_it(opened: Any, steps: Path) -> None:
+    page = opened(steps.as_uri())
+    page.page.locator(".timeline canvas").focus()
+    for key in ("ArrowDown", ".", ".", "+", "+"):
+        page.page.keyboard.press(key)
+    page.settle()
+    black = """() => {
+      const it = rondoPage.timelines[0], y = Math.round(it.lanesTop + 17)
+      const row = it.canvas.getContext("2d").getImageData(0, y, it.canvas.width, 1).data
+      const at = [...Array(it.canvas.width).keys()].filter((x) => !row[4 * x] && !row[4 * x + 1] && !row[4 * x + 2])
+      return [it.frameAt(at[0]), it.frameAt(at[at.length - 1]), it.framesPerPixel]
+    }"""
+    left, right, pixel = page.evaluate(black)
+    assert (left, right) == (pytest.approx(2 * STEP, abs=4 * pixel), pytest.approx(3 * STEP, abs=4 * pixel))
+    assert page.page.locator("#tooltip").is_hidden()  # the segment is no longer where its words were
+    page.page.keyboard.press(".")
+    assert page.page.locator("#tooltip").is_visible()
+    page.evaluate("window.scrollBy(0, 40)")
+    page.page.wait_for_function("document.getElementById('tooltip').hidden")
 
 
 def test_a_page_asks_nobody_for_anything_and_prints(opened: Any, steps: Path) -> None:
@@ -191,5 +253,9 @@ def test_a_page_asks_nobody_for_anything_and_prints(opened: Any, steps: Path) ->
     assert page.page.locator(".tools").first.is_hidden()
     assert page.page.locator(".keys").is_hidden()
     assert page.page.locator(".timeline canvas").is_visible()
+    page.page.set_viewport_size({"width": 718, "height": 1000})  # A4 without its margins
+    assert page.evaluate("document.documentElement.scrollWidth") <= 718
+    sizes = "[...document.querySelectorAll('tbody td:not(:empty)')].map((it) => getComputedStyle(it).fontSize)"
+    assert len(set(page.evaluate(sizes))) == 1
     assert page.page.pdf(format="A4").startswith(b"%PDF")
     assert page.requests == [steps.as_uri()]

@@ -11,10 +11,10 @@ import pytest
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from rondo.errors import OutputError
-from rondo.report import write_report
+from rondo.report import render, write_report
 from rondo.report.colours import colour_of
 from rondo.report.compare import Tracks, compare
-from tests.report.run_folders import write_run_folder
+from tests.report.run_folders import edit_summary, write_run_folder
 
 
 def relabelled(folder: Path, mapping: dict[int, int]) -> None:
@@ -36,6 +36,17 @@ def test_the_same_run_under_other_ids_agrees_wholly_and_in_colour(tmp_path: Path
     assert [lane["title"] for lane in lanes] == ["units first", "units second", "motifs first", "motifs second"]
     assert lanes[0]["colours"] == lanes[1]["colours"]
     assert dict(zip(lanes[1]["names"], lanes[1]["colours"], strict=True))["u3"] == colour_of("unit", 0)
+
+
+def test_motifs_that_are_units_in_both_runs_are_not_held_against_each_other_once_more(tmp_path: Path) -> None:
+    first, second = (write_run_folder(tmp_path / name, with_truth=False) for name in ("first", "second"))
+    for both, titles in ((False, 4), (True, 2)):
+        edit_summary(second, motifs_are_units=True)
+        edit_summary(first, motifs_are_units=both)
+        summary = compare(first, second)
+        assert [one["level"] for one in summary["agreement"]["levels"]] == ["unit", "motif"][: titles // 2]
+        assert len(summary["recordings"][0]["lanes"]) == titles
+        assert ("motifs have no lane of their own" in render(summary)) == both
 
 
 def test_agreement_equals_scikit_learns_and_shares_are_counted() -> None:

@@ -63,6 +63,18 @@ def test_a_name_that_was_taken_away_is_gone(run: Path) -> None:
     assert {entry["name"] for entry in summary_of(run)["units"]} == {""}
 
 
+def test_compositions_tell_what_their_units_are_called(run: Path) -> None:
+    write_edits(run / "model", Edits().named("u1", "reach"))
+    show_names(run)
+    summary = summarize(run)
+    rows = [row for row in summary["entries"]["motif"] if "u1" in row["composition"].split()]
+    assert rows
+    for row in rows:
+        for parts in (row["parts"], summary["details"][row["key"]]["composition"]):
+            assert {part["text"]: part["name"] for part in parts}["u1"] == "u1 reach"
+            assert {part["name"] for part in parts if part["text"] != "u1"} <= {""}
+
+
 def test_each_recording_has_the_names_of_its_own_vocabulary(tmp_path: Path) -> None:
     run = write_run_folder(tmp_path / "run", n_frames=1_000, recording_ids=("a", "b"))
     summary = summary_of(run)

@@ -46,7 +46,7 @@ def test_a_page_is_made_and_says_what_happened(tmp_path: Path) -> None:
     assert "<title>Rondo stream</title>" in page
     assert "promoted u7" in page
     assert "state.json" not in page  # only a page that was served asks for more
-    assert "state.json" in render(summarize_stream(tmp_path / "live"), live=True)
+    assert "state.json" in render(summarize_stream(tmp_path / "live"), live="now")
 
 
 def test_decisions_that_speak_for_no_frame_change_nothing(tmp_path: Path) -> None:
@@ -81,6 +81,23 @@ def test_a_stream_that_has_just_begun_makes_a_page(tmp_path: Path) -> None:
     assert "1 unit and 1 motif occur" in render(summarize_stream(folder))
 
 
+def test_a_stream_whose_motifs_are_units_says_so_once_two_have_come(tmp_path: Path) -> None:
+    folder = write_stream_folder(tmp_path / "live", n_decisions=0, events=())
+    lines = [f"{50 * i},{50 * i + 50},{i},{i + 1},{unit},{motif},0.5,0.5\n"
+             for i, (unit, motif) in enumerate([(0, 4), (0, 4), (1, 7), (-1, -1), (0, 4)])]  # fmt: skip
+    path = folder / "labels.csv"
+    header = path.read_text(encoding="utf-8")
+    for n, said in (
+        (2, "1 unit and 1 motif occur"), (5, "2 units occur; no motif is longer than a unit; nothing new"),
+    ):  # fmt: skip
+        path.write_text(header + "".join(lines[:n]), encoding="utf-8")
+        summary = summarize_stream(folder)
+        assert said in summary["overview"]
+        assert ("no lane of their own" in render(summary)) == (n == 5)
+    path.write_text(header + "".join(lines) + "250,300,5,6,1,4,0.5,0.5\n", encoding="utf-8")  # u1 in another motif
+    assert "2 units and 2 motifs occur" in summarize_stream(folder)["overview"]
+
+
 def test_what_is_no_stream(tmp_path: Path) -> None:
     assert not is_stream(write_run_folder(tmp_path / "run"))
     folder = write_stream_folder(tmp_path / "live")
@@ -100,7 +117,7 @@ def test_a_stream_that_has_just_begun_has_a_page(tmp_path: Path, kept: int) -> N
     path = folder / "labels.csv"
     path.write_bytes(path.read_bytes()[:kept])
     (folder / "events.jsonl").unlink()
-    page = render(summary_of_folder(folder), live=True)
+    page = render(summary_of_folder(folder), live="now")
     assert "0 decisions and 0 events so far" in page
 
 

@@ -13,9 +13,11 @@ import polars as pl
 import pytest
 
 from rondo.errors import OutputError
-from rondo.report import overview_path, summarize, write_overview
+from rondo.report import overview_path, render, summarize, write_overview
+from rondo.report.run_folder import read_run_summary
 from rondo.report.tables import MAX_ENTRIES_SHOWN
 from tests.report.run_folders import MOTIFS, add_fit, edit_summary, write_run_folder
+from tests.report.stream_folders import write_stream_folder
 
 
 def read(folder: Path) -> dict[str, Any]:
@@ -28,6 +30,18 @@ def test_the_first_sentence_says_what_was_found(tmp_path: Path) -> None:
     assert summarize(folder)["overview"] == (
         "Rondo found 5 units and 3 motifs in 1 recording (120 s, 6 channels at 50 Hz). 12 % of the time is OTHER."
     )
+
+
+def test_motifs_that_are_units_are_not_counted_twice(tmp_path: Path) -> None:
+    folder = write_run_folder(tmp_path, with_truth=False)
+    edit_summary(folder, motifs_are_units=True)
+    summary = summarize(folder)
+    assert summary["overview"].startswith(
+        "Rondo found 5 units in 1 recording (120 s, 6 channels at 50 Hz); no motif is longer than a unit. "
+    )
+    page = render(summary)
+    assert "No motif is longer than a unit, so that motifs have no lane of their own." in page
+    assert "<h3>Motifs</h3> No motif is longer than a unit: the table repeats the one above" in page
 
 
 def test_recordings_that_differ_are_told_as_ranges_and_other_is_weighted_by_frames(tmp_path: Path) -> None:
@@ -243,6 +257,13 @@ def test_missing_columns_and_foreign_overviews_are_refused(tmp_path: Path) -> No
     pl.DataFrame(SEGMENT).drop("level").write_parquet(folder / "segments.parquet")
     with pytest.raises(OutputError, match="column 'level' is missing"):
         summarize(folder)
+
+
+def test_the_folder_of_a_stream_is_told_from_a_damaged_run(tmp_path: Path) -> None:
+    live = write_stream_folder(tmp_path / "live")
+    (live / "summary.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(OutputError, match=r"what `rondo stream` wrote, .*rondo label MODEL FILE --out run --stream"):
+        read_run_summary(live)
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:

@@ -71,14 +71,6 @@ def test_the_page_tells_the_day_and_no_longer_that_its_axis_is_wrong(tmp_path: P
     assert told["recordings"][0]["clock"]["date"] == "2026-11-15"
 
 
-def test_motifs_that_are_single_units_are_not_counted_twice(tmp_path: Path) -> None:
-    folder = write_run_folder(tmp_path, n_frames=6000, with_truth=False)
-    motifs = read(folder)["motifs"]
-    assert "units and 3 motifs in" in summarize(folder)["overview"]
-    edit_summary(folder, motifs=[motif | {"composition": f"u{motif['id']}"} for motif in motifs])
-    assert "found 5 units in 1 recording" in summarize(folder)["overview"]
-
-
 @pytest.mark.parametrize("seconds", [0.0, 5e8])
 def test_small_readings_are_no_dates(seconds: float) -> None:
     assert moment(seconds).endswith(" s")
@@ -95,3 +87,18 @@ def test_the_browser_shows_the_time_of_day_through_a_gap_and_midnight(tmp_path: 
     assert times == ["23:59:30.250", "00:00:30.250", "00:03:30.250", "00:04:30.250"]
     back = page.evaluate("() => { const it = rondoPage.timelines[0]; return it.frameOf(it.secondsAt(4321)) }")
     assert back == pytest.approx(4321)
+    assert page.evaluate("rondoPage.timelines[0].jumps") == [3000]
+    assert page.evaluate("rondoPage.timelines[0].endOf(3000)") == "00:00:30.270"  # before the jump, not after it
+    assert "a jump of the clock" in page.page.locator("main").inner_text()
+    times = page.evaluate(
+        """() => {
+          const it = rondoPage.timelines[0], pen = it.canvas.getContext("2d"), told = []
+          it.show(2900, 3100)
+          const write = pen.fillText.bind(pen)
+          pen.fillText = (text, ...place) => { told.push(text); write(text, ...place) }
+          drawAxis(it, pen)
+          delete pen.fillText
+          return told.slice(0, -1)
+        }"""
+    )
+    assert len(times) > 3 and times[0].startswith("00:00:28") and times[-1].startswith("00:03:3")

@@ -51,6 +51,7 @@ from rondo.data.preprocess import Signal
 from rondo.data.windows import Span
 from rondo.errors import RecordingError
 from rondo.training.progress import Progress, silent
+from rondo.wording import counted
 
 _RELEASED_SEED = 102
 
@@ -177,9 +178,9 @@ def _windows_of(signal: Signal, config: TICCConfig) -> tuple[Matrix, tuple[Span,
     rows, row_spans = stacked(signal.values, signal.spans, config.window)
     if len(rows) < 2 * config.n_states:
         raise RecordingError(
-            f"recording '{signal.id}': ticc takes at least {2 * config.n_states} windows of {config.window} frame(s), "
-            f"two for each of {config.n_states} states, but this has {len(rows)}; give a longer recording or set "
-            "n_states lower"
+            f"recording '{signal.id}': ticc takes at least {2 * config.n_states} windows of "
+            f"{counted(config.window, 'frame')}, two for each of {config.n_states} states, but this has {len(rows)}; "
+            "give a longer recording or set n_states lower"
         )
     return rows, row_spans
 

@@ -35,6 +35,7 @@ from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats
 from rondo.errors import ModelError, RecordingError
 from rondo.tensors import owned, owned_by
 from rondo.training.progress import Progress, silent
+from rondo.wording import counted
 
 _MOST_CORRELATED = 32  # channels of which the encoder correlates each pair
 
@@ -190,6 +191,6 @@ def _windows(signal: Signal, config: WindowClusterSettings) -> Windows:
 def _refuse_few(signal: Signal, n_windows: int, n_wanted: int, setting: str) -> None:
     if n_windows < n_wanted:
         raise RecordingError(
-            f"recording '{signal.id}': {n_windows} window(s), but {setting} is {n_wanted}; "
+            f"recording '{signal.id}': {counted(n_windows, 'window')}, but {setting} is {n_wanted}; "
             "choose a shorter window or step, or a smaller number"
         )

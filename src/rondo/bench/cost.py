@@ -15,6 +15,8 @@ from rondo.bench.plan import Task
 from rondo.bench.rows import Row
 from rondo.data.sources.catalogue import DATA_SETS
 from rondo.data.sources.read import find_copy
+from rondo.data.sources.stored import size_of
+from rondo.errors import InputError
 
 # Seconds of Rondo on one core: once, and for each window (benchmarks/bench_scale.py, docs/motifs.md).
 _RONDO = {"default": (0.2, 2e-4), "paper": (10.0, 0.04)}
@@ -80,12 +82,22 @@ def _unseen(task: Task, n_frames: int, n_channels: int) -> float:
 
 @cache
 def _expected_size(data_set: str, data: Path | None, recording: str, n_channels: int) -> tuple[int, int]:
-    """Frames and channels of a recording: of a set that we know its mean, else by reading."""
+    """Frames and channels of a recording: of a set that we know its mean, else by its file.
+
+    What cannot be read counts nothing here: its row will say why.
+    """
     if data_set in PLANTED:
         return PLANTED_FRAMES, PLANTED_PLAN.n_channels
     known = next((own for own in DATA_SETS if own.name == data_set), None)
     if known is not None:
         return known.n_frames // known.n_recordings, n_channels or known.n_channels
+    try:
+        return size_of(_paths(data_set, data)[recording])
+    except (InputError, OSError):
+        return 0, 1
+
+
+@cache
+def _paths(data_set: str, data: Path | None) -> dict[str, Path]:
     copy = find_copy(data_set, data)
-    read = copy.read_recording(copy.paths[copy.ids.index(recording)])
-    return read.n_frames, read.n_channels
+    return dict(zip(copy.ids, copy.paths, strict=True))

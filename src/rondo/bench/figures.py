@@ -16,11 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.bench.plan import refuse_unknown
 from rondo.bench.rows import Row
 from rondo.bench.spec import Experiment, SetSpec
-from rondo.bench.summary import Summary, summarise, title_of
+from rondo.bench.summary import Summary, current_rows, settings_now, summarise, title_of
 from rondo.bench.tracks import from_stored
-from rondo.errors import InputError, MissingExtraError, OutputError
+from rondo.errors import InputError, MissingExtraError, OutputError, SettingError
 from rondo.metrics.mapping import class_of_cluster
 from rondo.metrics.overlap import Overlap
 
@@ -43,6 +44,8 @@ def draw(
     recordings: Sequence[str] = (),
 ) -> None:
     """Write one figure; its kind of file is that of the path."""
+    if kind == "continual" and experiment.protocol != "continual":
+        raise SettingError(f"the figure 'continual' shows how a stream goes on, which '{experiment.name}' does not ask")
     pyplot = _pyplot()
     if kind == "segmentation":
         figure = _segmentation(pyplot, rows, experiment, sets, data_sets, methods, recordings)
@@ -95,12 +98,7 @@ def _segmentation(
     recordings: Sequence[str],
 ) -> Any:
     """One panel per data set: the recording asked for, or the first that most methods have."""
-    kept = [row for row in rows if row.key.experiment == experiment.name and row.is_ok and "labels" in row.details]
-    kept = [row for row in kept if row.key.seed == 0 and (not methods or row.key.method in methods)]
-    wanted = list(data_sets or dict.fromkeys(row.key.data_set for row in kept))
-    panels = [own for name in wanted if (own := _panel([row for row in kept if row.key.data_set == name], recordings))]
-    if not panels:
-        raise InputError("no labels are kept for that choice; run `rondo bench run qualitative` first")
+    panels = panels_of(rows, experiment, sets, data_sets, methods, recordings)
     heights = [len(panel) + 1 for panel in panels]
     figure, axes = pyplot.subplots(
         len(panels), 1, figsize=(10, 0.35 * sum(heights) + len(panels)), squeeze=False, height_ratios=heights
@@ -110,6 +108,38 @@ def _segmentation(
         _paint(axis, pyplot, ordered, experiment, sets)
     figure.tight_layout()
     return figure
+
+
+def panels_of(
+    rows: Sequence[Row],
+    experiment: Experiment,
+    sets: Mapping[str, SetSpec],
+    data_sets: Sequence[str] = (),
+    methods: Sequence[str] = (),
+    recordings: Sequence[str] = (),
+) -> list[list[Row]]:
+    """The rows of each data set that a panel shows, of the settings that a table would be about; seed 0."""
+    refuse_unknown(methods, tuple(experiment.methods), f"method of '{experiment.name}'")
+    own: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        if row.key.experiment == experiment.name and row.key.method in (methods or experiment.methods):
+            own.setdefault((row.key.data_set, row.key.method), []).append(row)
+    kept: dict[str, list[Row]] = {}
+    for (data_set, method), made in own.items():
+        current = current_rows(made, settings_now(experiment, method, data_set, sets.get(data_set, SetSpec())))
+        shown = [row for row in current if row.key.seed == 0 and row.is_ok and "labels" in row.details]
+        kept.setdefault(data_set, []).extend(shown)
+    lacking = [name for name in data_sets if not kept.get(name)]
+    if lacking or not any(kept.values()):
+        what = ", ".join(lacking) if lacking else "that choice"
+        raise InputError(f"no labels are kept for {what}; run `rondo bench run qualitative` first")
+    panels = [panel for name in data_sets or kept if (panel := _panel(kept[name], recordings))]
+    if not panels:
+        there = ", ".join(
+            dict.fromkeys(f"{row.key.data_set} {row.key.recording}" for shown in kept.values() for row in shown)
+        )
+        raise InputError(f"no labels are kept for that choice: there are those of {there}")
+    return panels
 
 
 def _panel(rows: Sequence[Row], recordings: Sequence[str]) -> list[Row]:
@@ -149,7 +179,7 @@ def _curves(pyplot: Any, summary: Summary) -> Any:
             ours = [line.cells[f"h_{percent}"].mean for percent in _STAGES]
             (drawn,) = axis.plot(_STAGES, [np.nan if own is None else own for own in ours], "o-", label=line.title)
             if line.published:
-                paper = [line.published[f"h_{percent}"] for percent in _STAGES]
+                paper = [line.published.get(f"h_{percent}", np.nan) for percent in _STAGES]
                 axis.plot(_STAGES, paper, "--", color=drawn.get_color(), alpha=0.6)
         axis.set_title(section.title, fontsize=9)
         axis.set_xlabel("% of the stream seen")
@@ -170,7 +200,8 @@ def _dots(pyplot: Any, summary: Summary) -> Any:
         places = np.arange(len(section.lines))[::-1]
         for axis, column in zip(row, columns, strict=True):
             cells = [line.cells[column.name] for line in section.lines]
-            means, spreads = [own.mean or 0.0 for own in cells], [own.std or 0.0 for own in cells]
+            means = [np.nan if own.mean is None else own.mean for own in cells]
+            spreads = [own.std or 0.0 for own in cells]
             axis.errorbar(means, places, xerr=spreads, fmt="o", markersize=4)
             paper = [
                 (line.published[column.name], place)
@@ -179,9 +210,10 @@ def _dots(pyplot: Any, summary: Summary) -> Any:
             ]
             axis.plot([x for x, _ in paper], [y for _, y in paper], "o", markerfacecolor="none", color="grey")
             axis.set_title(f"{section.title}: {column.title}", fontsize=8)
-            axis.set_xlim(0, 100)
+            axis.set_xlim(min([0.0, *(mean - spread - 1 for mean, spread in zip(means, spreads, strict=True))]), 100)
             axis.set_ylim(-0.6, len(places) - 0.4)
         row[0].set_yticks(places, [line.title for line in section.lines], fontsize=7)
+    figure.supxlabel("dots: ours, with the deviation over seeds; rings: published", fontsize=7)
     figure.tight_layout()
     return figure
 

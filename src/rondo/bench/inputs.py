@@ -22,7 +22,7 @@ from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
 from rondo.data.sources.read import DataSet, find_copy, read_data_set
 from rondo.data.synthetic import StreamPlan, plant
-from rondo.errors import AnnotationError
+from rondo.errors import AnnotationError, SettingError
 
 PLANTED = ("planted", "planted_motifs")
 PLANTED_PLAN = StreamPlan(n_units=10, n_motifs=7, novelty=(Novelty(at=0.4), Novelty(at=0.6)))
@@ -42,7 +42,10 @@ def read_some(data_set: str, data: Path | None, ids: Sequence[str], of_set: SetS
     read = _planted(data_set, ids) if data_set in PLANTED else read_data_set(data_set, data, only=tuple(ids))
     bare = next((recording.id for recording in read.recordings if recording.id not in read.annotations), None)
     if bare is not None:
-        raise AnnotationError(f"recording '{bare}' of {data_set} has no annotation to score against")
+        raise AnnotationError(
+            f"recording '{bare}' of {data_set} has no annotation to score against: give it `y` (.npz), a column of "
+            f"classes (.csv), or a file {bare}_labels.csv beside it"
+        )
     return DataSet(
         read.name, tuple(with_channels(recording, of_set) for recording in read.recordings), read.annotations
     )
@@ -59,8 +62,13 @@ def _planted(data_set: str, ids: Sequence[str]) -> DataSet:
 
 
 def with_channels(recording: Recording, of_set: SetSpec) -> Recording:
-    """The recording with the channels that the data set uses."""
-    chosen = of_set.chosen(recording.channels)
+    """The recording with the channels that the data set uses; one whose channels have no names is used as it is."""
+    if recording.is_unnamed:
+        return recording
+    try:
+        chosen = of_set.chosen(recording.channels)
+    except SettingError as error:
+        raise SettingError(f"recording '{recording.id}': {error}") from None
     if chosen == recording.channels:
         return recording
     values = np.take(recording.values, [recording.channels.index(name) for name in chosen], axis=1)

@@ -6,6 +6,7 @@ source participant for transfer.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -16,8 +17,9 @@ from rondo.bench.configured import config_of, fingerprint, joins, trains_network
 from rondo.bench.inputs import recording_ids
 from rondo.bench.rows import Key
 from rondo.bench.spec import Experiment, Method, Protocol, SetSpec
-from rondo.data.sources.catalogue import DATA_SETS, find_data_set
+from rondo.data.sources.catalogue import DATA_SETS, find_data_set, is_known
 from rondo.errors import InputError, SettingError
+from rondo.wording import counted
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,11 @@ class Task:
     @property
     def set_name(self) -> str:
         return Path(self.data_set).name  # a folder of one's own goes by its name
+
+    @property
+    def is_of_folder(self) -> bool:
+        """Whether its recordings are of a folder of one's own, not of a set with a name of its own."""
+        return Path(self.data_set).is_absolute()
 
     def only(self, keys: Sequence[Key]) -> Task:
         """The same for some of its rows; what it learns from stays."""
@@ -86,10 +93,11 @@ def plan(
 ) -> Plan:
     """All tasks of an experiment; sets that were not asked for by name and are not at hand are left out."""
     names = choice.methods or tuple(experiment.methods)
-    _refuse_unknown(names, tuple(experiment.methods), f"method of '{experiment.name}'")
+    refuse_unknown(names, tuple(experiment.methods), f"method of '{experiment.name}'")
     tasks: list[Task] = []
     notes: list[str] = []
     found: list[str] = []
+    named: set[str] = set()
     for data_set in choice.data_sets or experiment.data_sets:
         name = set_name(data_set, sets)
         of_set = sets.get(Path(name).name, SetSpec())
@@ -100,22 +108,30 @@ def plan(
                 raise
             notes.append(f"{name} is left out: {error}")
             continue
+        if Path(name).name in named:
+            raise SettingError(f"two data sets are called '{Path(name).name}'; rename one of the folders")
+        named.add(Path(name).name)
         found += every
         notes += _other_counts(name, len(every))
+        if name not in sets and is_known(name):
+            notes.append(f"the file of data sets has no [{name}]: windows are chosen from the data")
         ids = chosen_ids(every, choice)
         for method_name in names:
             method = experiment.methods[method_name]
             if method.needs == "mantis" and not mantis:
                 notes.append(f"{name}, {method_name} is left out: give the folder of MantisV2's weights with --mantis")
                 continue
-            config, baseline = config_of(method, Path(name).name, of_set, experiment.protocol, mantis)
+            try:
+                config, baseline = config_of(method, Path(name).name, of_set, experiment.protocol, mantis)
+            except SettingError as error:
+                raise SettingError(f"method '{method_name}' of '{experiment.name}': {error}") from None
             together = ids if joins(method, baseline) else ()
             own = _OneMethod(experiment, name, data, of_set, method_name, method, config, together, out, device, mantis)
             for seed in range(method.n_seeds(choice.seeds or experiment.seeds)):
                 tasks += own.tasks(ids, seed)
         if experiment.protocol == "transfer" and len({of_set.subject_of(id) for id in ids}) < 2:
             notes.append(f"{name} has recordings of one participant only: nothing to transfer")
-    _refuse_unknown(choice.recordings, found, "recording")
+    refuse_unknown(choice.recordings, found, "recording")
     return Plan(tuple(tasks), tuple(dict.fromkeys(notes)))
 
 
@@ -180,9 +196,11 @@ class _OneMethod:
 
 
 def set_name(given: str, sets: Mapping[str, SetSpec]) -> str:
-    """The name by which specs know a data set, whatever its case and punctuation; a path stays as it is."""
-    if given in sets or "/" in given or Path(given).is_dir():
+    """The name by which specs know a data set, whatever its case and punctuation; the whole path of a folder."""
+    if given in sets:
         return given
+    if os.sep in given or "/" in given or (not is_known(given) and Path(given).is_dir()):
+        return str(Path(given).absolute().resolve())
     near = {"".join(c for c in name if c.isalnum()): name for name in sets if name not in {s.name for s in DATA_SETS}}
     plain = "".join(c for c in given.lower() if c.isalnum())
     return near[plain] if plain in near else find_data_set(given).name
@@ -199,12 +217,12 @@ def _other_counts(data_set: str, n_recordings: int) -> list[str]:
     if known is None or known.n_recordings == n_recordings:
         return []
     return [
-        f"{data_set} has {n_recordings} recordings here, expected {known.n_recordings}; rows are not those of the "
-        f"whole set (`rondo datasets verify {data_set}` says more)"
+        f"{data_set} has {counted(n_recordings, 'recording')} here, expected {known.n_recordings}; rows are not of "
+        f"the whole set (`rondo datasets verify {data_set}` says more)"
     ]
 
 
-def _refuse_unknown(given: Sequence[str], known: Sequence[str], what: str) -> None:
+def refuse_unknown(given: Sequence[str], known: Sequence[str], what: str) -> None:
     for name in given:
         if name not in known:
             near = get_close_matches(name, known, n=1)

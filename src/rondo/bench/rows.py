@@ -9,7 +9,6 @@ followed by one that did not: the last of a key counts. One process writes at a 
 from __future__ import annotations
 
 import csv
-import fcntl
 import io
 import json
 import os
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rondo.errors import InputError, OutputError
+from rondo.file_lock import BINARY, open_lock, take
 
 FILE, LOCK = "rows.jsonl", "rows.lock"
 
@@ -51,7 +51,7 @@ class Row:
     versions: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     cpu_seconds: float = 0.0
-    peak_mb: float = 0.0
+    peak_mb: float | None = 0.0  # None: this system does not tell
     finished: str = ""  # UTC
 
     @property
@@ -132,13 +132,13 @@ def open_rows(folder: Path) -> Iterator[RowStore]:
     path = folder / FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        lock = open_lock(folder, LOCK)
     except OSError as error:
         raise _unwritable(folder, error) from None
     try:
         _take(lock, folder)
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o666)
         except OSError as error:
             raise _unwritable(path, error) from None
         try:
@@ -154,12 +154,10 @@ def open_rows(folder: Path) -> Iterator[RowStore]:
 
 
 def _take(lock: int, folder: Path) -> None:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not take(lock):
         raise OutputError(
             f"{folder}: another `rondo bench run` writes here; wait for it, stop it, or give another --out"
-        ) from None
+        )
 
 
 def _unwritable(path: Path, error: OSError) -> OutputError:

@@ -5,15 +5,17 @@ A failure is a row too: it is kept with its one line, the rest goes on, and it i
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 from rondo.bench.cost import Costs
 from rondo.bench.plan import Plan, Task
 from rondo.bench.rows import Key, Row, RowStore
-from rondo.bench.work import Outcomes, settings_of, versions_in_use, work
+from rondo.bench.work import FOLDER, Outcomes, settings_of, versions_in_use, work
 from rondo.engine.base import Done, Engine
 
 
@@ -59,6 +61,21 @@ def _without_names(key: Key) -> Key:
     return key._replace(experiment="", method="")
 
 
+def made_from_other_folders(plan: Plan, rows: Sequence[Row], out: Path) -> list[str]:
+    """A folder of one's own goes by its name; rows of another one that is called so would be taken for its rows."""
+    folders = {task.set_name: task.data_set for task in plan.tasks if task.is_of_folder}
+    others = {
+        (row.key.data_set, str(row.config[FOLDER]))
+        for row in rows
+        if FOLDER in row.config and folders.get(row.key.data_set, row.config[FOLDER]) != row.config[FOLDER]
+    }
+    return [
+        f"rows of '{name}' in {out} were made from {folder}, this is {folders[name]}; if these are other recordings, "
+        "give another --out"
+        for name, folder in sorted(others)
+    ]
+
+
 def pending(plan: Plan, rows: Sequence[Row], retry: bool = False) -> Pending:
     """Tasks with the rows that are not there; with `retry` also those that failed."""
     status = {row.key: row.status for row in rows}
@@ -98,40 +115,52 @@ def rows_of(task: Task, done: Done[Outcomes]) -> list[Row]:
     outcomes = done.result
     if outcomes is None:
         share = 1 / len(task.keys)
-        return [
-            Row(
-                key,
-                "failed",
-                done.failure or "it gave no result",
-                config=settings_of(task),
-                versions=versions_in_use(),
-                seconds=done.seconds * share,
-                cpu_seconds=done.cpu_seconds * share,
-                peak_mb=done.peak_mb,
-                finished=finished,
-            )
-            for key in task.keys
-        ]
+        why = done.failure or "it gave no result"
+        took = (done.seconds * share, done.cpu_seconds * share, done.peak_mb, finished)
+        return [_failed(task, key, why, *took) for key in task.keys]
     n_frames = sum(own.counts["n_frames"] for own in outcomes.rows)
     by_recording = {own.recording: own for own in outcomes.rows}
     rows = []
     for key in task.keys:
+        if key.recording not in by_recording:
+            why = outcomes.failures.get(key.recording, "it gave no result")
+            rows.append(_failed(task, key, why, 0.0, 0.0, done.peak_mb, finished))
+            continue
         own = by_recording[key.recording]
         share = own.counts["n_frames"] / n_frames
-        rows.append(
-            Row(
-                key,
-                "ok",
-                scores=own.scores,
-                clock=own.clock,
-                counts=own.counts,
-                details=dict(own.details) | ({"notes": list(outcomes.notes)} if outcomes.notes else {}),
-                config=outcomes.config,
-                versions=outcomes.versions,
-                seconds=outcomes.seconds * share,
-                cpu_seconds=outcomes.cpu_seconds * share,
-                peak_mb=done.peak_mb,
-                finished=finished,
-            )
+        row = Row(
+            key,
+            "ok",
+            scores=own.scores,
+            clock=own.clock,
+            counts=own.counts,
+            details=dict(own.details) | ({"notes": list(outcomes.notes)} if outcomes.notes else {}),
+            config=outcomes.config,
+            versions=outcomes.versions,
+            seconds=outcomes.seconds * share,
+            cpu_seconds=outcomes.cpu_seconds * share,
+            peak_mb=done.peak_mb,
+            finished=finished,
         )
+        odd = [name for name, value in own.scores.items() if value is not None and not math.isfinite(value)]
+        if odd:  # no row could say it, and a mean with it would be none
+            why = f"a number in this row is not finite ({', '.join(odd)})"
+            row = _failed(task, key, why, row.seconds, row.cpu_seconds, row.peak_mb, finished)
+        rows.append(row)
     return rows
+
+
+def _failed(
+    task: Task, key: Key, why: str, seconds: float, cpu_seconds: float, peak_mb: float | None, finished: str
+) -> Row:
+    return Row(
+        key,
+        "failed",
+        why,
+        config=settings_of(task),
+        versions=versions_in_use(),
+        seconds=seconds,
+        cpu_seconds=cpu_seconds,
+        peak_mb=peak_mb,
+        finished=finished,
+    )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 FEWEST = 6
+_DIGITS = 9  # of a score: means of equal numbers, over more seeds or fewer, differ by less
 Scores = Mapping[str, Mapping[str, Mapping[str, float]]]  # score -> method -> recording -> value
 
 
@@ -46,7 +47,8 @@ def _compared(
     score: str, own: Mapping[str, float], others: Mapping[str, float], reference: str, method: str
 ) -> Comparison:
     shared = [recording for recording in own if recording in others]
-    differences = np.array([own[recording] - others[recording] for recording in shared])
+    exact = np.array([own[recording] - others[recording] for recording in shared], dtype=np.float64)
+    differences = np.round(exact, _DIGITS) + 0.0  # and no negative zero
     return Comparison(
         score,
         method,

@@ -161,8 +161,14 @@ def read_data_sets(path: Path | None = None) -> Mapping[str, SetSpec]:
 
 
 def text_of(name: str) -> str:
-    """The file of an experiment, or of the data sets, as it is in the package; to print and copy."""
-    text: str = _packaged(name).read_text(encoding="utf-8")
+    """The file of an experiment, or of the data sets, as it is in the package or at a path; to print and copy."""
+    known = (*NAMES, _SHARED)
+    if not name.endswith(".toml") and name not in known:
+        raise SettingError(f"unknown experiment '{name}'; {_meant(name, known)}")
+    try:
+        text: str = (Path(name) if name.endswith(".toml") else _packaged(name)).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingError(f"{name}: cannot be read ({error}); {_meant(name, known)}") from None
     return text
 
 

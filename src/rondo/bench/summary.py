@@ -2,8 +2,8 @@
 
 SegRatio is pooled over recordings: segments predicted over segments true. As in the paper, a table is about the
 recordings for which all of its methods have an outcome. A seed that did not get to all of a method's recordings is left
-out. Rows that were made with other settings than the last ones of their method are left out. Nothing is left out
-without a note.
+out. Rows that were made with other settings than the experiment has now are left out. Nothing is left out without a
+note.
 """
 
 from __future__ import annotations
@@ -15,13 +15,17 @@ from typing import NamedTuple
 import numpy as np
 
 from rondo.bench.columns import RECURRENCE, Column, columns_of
+from rondo.bench.configured import config_of, fingerprint
 from rondo.bench.paper_numbers import published
+from rondo.bench.plan import refuse_unknown
 from rondo.bench.rows import Row
 from rondo.bench.significance import Comparison, compare
 from rondo.bench.spec import Experiment, SetSpec
 from rondo.data.sources.catalogue import DATA_SETS
 from rondo.errors import InputError, SettingError
+from rondo.wording import counted
 
+_RONDO = "rondo-ts"  # among the versions of a row
 Unit = tuple[str, str]  # what averages run over: source participant (transfer), recording
 Runs = Mapping[int, Mapping[Unit, Row]]  # the rows of one method on one set, by seed
 
@@ -43,7 +47,7 @@ class Line:
     cells: Mapping[str, Cell]
     clock: Mapping[str, float]  # the control at as many segments as the method has
     seconds: float  # of one seed on one recording
-    peak_mb: float
+    peak_mb: float | None
     published: Mapping[str, float]
     is_control: bool = False
     ranks: Mapping[str, int] = field(default_factory=dict)  # 1 best, 2 second
@@ -56,6 +60,7 @@ class Section:
     data_set: str
     title: str
     n_recordings: int
+    n_in_set: int  # recordings that the whole set has, where that is known; else 0
     lines: tuple[Line, ...]
     comparisons: tuple[Comparison, ...]
     notes: tuple[str, ...]
@@ -83,22 +88,30 @@ def summarise(
     own = [row for row in rows if row.key.experiment == experiment.name]
     if not own:
         raise InputError(f"there are no rows of '{experiment.name}'; run `rondo bench run {experiment.name}` first")
+    refuse_unknown(methods, tuple(experiment.methods), f"method of '{experiment.name}'")
+    for asked, there in ((methods, {row.key.method for row in own}), (data_sets, {row.key.data_set for row in own})):
+        _refuse_without_rows([name for name in asked if name not in there], own)
     shown = [name for name in methods or experiment.methods if any(row.key.method == name for row in own)]
     wanted = [name for name in experiment.data_sets if any(row.key.data_set == name for row in own)]
     wanted += [name for name in dict.fromkeys(row.key.data_set for row in own) if name not in wanted]
     wanted = [name for name in wanted if not data_sets or name in data_sets]
-    if not shown or not wanted:
-        there = sorted({(row.key.data_set, row.key.method) for row in own})
-        listed = ", ".join(f"{method} on {data_set}" for data_set, method in there[:12])
-        raise SettingError(f"there are no rows for that choice; there are {listed}")
+    if not shown:
+        _refuse_without_rows(list(experiment.methods), own)
     reference = against or ("rondo" if "rondo" in shown else shown[0])
     if reference not in shown:
         raise SettingError(f"--against must be one of {', '.join(shown)}, got '{reference}'")
     columns = columns_of(experiment.protocol)
-    parts = [_part(own, name, shown, experiment) for name in wanted]
+    parts = [_part(own, name, shown, experiment, sets.get(name, SetSpec())) for name in wanted]
     sections = [_section(part, experiment, sets, columns, reference) for part in parts]
     pooled = compare(_by_recording(parts), reference) if len(parts) > 1 else ()
     return Summary(experiment, columns, tuple(sections), pooled)
+
+
+def _refuse_without_rows(names: Sequence[str], rows: Sequence[Row]) -> None:
+    if names:
+        there = sorted({(row.key.data_set, row.key.method) for row in rows})
+        listed = ", ".join(f"{method} on {data_set}" for data_set, method in there[:12])
+        raise SettingError(f"there are no rows of {', '.join(names)}; there are {listed}")
 
 
 # ---------------------------------------------------------------- which rows count
@@ -114,7 +127,7 @@ class _Part:
     notes: tuple[str, ...]
 
 
-def _part(rows: Sequence[Row], data_set: str, methods: Sequence[str], experiment: Experiment) -> _Part:
+def _part(rows: Sequence[Row], data_set: str, methods: Sequence[str], experiment: Experiment, of_set: SetSpec) -> _Part:
     notes: list[str] = []
     found: dict[str, Runs] = {}
     for method in methods:
@@ -122,12 +135,19 @@ def _part(rows: Sequence[Row], data_set: str, methods: Sequence[str], experiment
         if not own:
             notes.append(f"{method} has not been run")
             continue
-        current = _with_last_settings(own)
+        now = settings_now(experiment, method, data_set, of_set)
+        current = current_rows(own, now)
+        if current[0].key.fingerprint.partition("-")[0] != now:
+            notes.append(f"{method} was run with other settings than it has now; run it again")
         if len(current) < len(own):
-            notes.append(f"{_rows(len(own) - len(current))} of {method} made with other settings left out")
+            notes.append(f"{counted(len(own) - len(current), 'row')} of {method} made with other settings left out")
+        versions = sorted({row.versions[_RONDO] for row in current if row.is_ok and _RONDO in row.versions})
+        if len(versions) > 1:
+            made = " and ".join(versions)
+            notes.append(f"rows of {method} were made with Rondo {made}; give another --out to run all of them anew")
         failed = [row for row in current if not row.is_ok]
         if failed:
-            notes.append(f"{method} failed in {_rows(len(failed))} ({failed[0].error})")
+            notes.append(f"{method} failed in {counted(len(failed), 'row')} ({failed[0].error})")
         runs, left_out = _whole_seeds([row for row in current if row.is_ok])
         if left_out:
             notes.append(f"{method}: not complete and left out: seed {', '.join(map(str, left_out))}")
@@ -146,20 +166,28 @@ def _part(rows: Sequence[Row], data_set: str, methods: Sequence[str], experiment
     return _Part(data_set, kept if everywhere else {}, tuple(everywhere), tuple(notes))
 
 
-def _rows(count: int) -> str:
-    return f"{count} row" if count == 1 else f"{count} rows"
+def settings_now(experiment: Experiment, method: str, data_set: str, of_set: SetSpec) -> str:
+    """The fingerprint of the settings that a method has on a data set as the experiment is now."""
+    # Where weights lie is no part of the fingerprint, so that any name of a folder will do.
+    config, _ = config_of(experiment.methods[method], data_set, of_set, experiment.protocol, mantis="weights")
+    return fingerprint(config, experiment.protocol)
 
 
-def _with_last_settings(rows: Sequence[Row]) -> list[Row]:
-    """Rows with the settings of the last one; of methods that join recordings, those joined as the last one was.
+def current_rows(rows: Sequence[Row], now: str) -> list[Row]:
+    """The rows of one method on one set that count: those with the settings of `now`; if none has them, of the last.
 
-    In transfer every source is learned from by itself: there the last row of each pair counts.
+    Of a method that joins recordings, those that were joined with the most others, and the last of these. In transfer
+    every source is learned from by itself: there the last row of each pair counts.
     """
-    settings = rows[-1].key.fingerprint.partition("-")[0]
-    alike = [row for row in rows if row.key.fingerprint.partition("-")[0] == settings]
-    if not rows[-1].key.source:
-        return [row for row in alike if row.key.fingerprint == rows[-1].key.fingerprint]
-    return list({(row.key.seed, row.key.source, row.key.recording): row for row in alike}.values())
+    made_with = [row.key.fingerprint.partition("-")[0] for row in rows]
+    settings = now if now in made_with else made_with[-1]
+    alike = [row for row, own in zip(rows, made_with, strict=True) if own == settings]
+    if alike[-1].key.source:
+        return list({(row.key.seed, row.key.source, row.key.recording): row for row in alike}.values())
+    joined: dict[str, list[Row]] = {}
+    for row in alike:
+        joined.setdefault(row.key.fingerprint, []).append(row)
+    return max(reversed(joined.values()), key=lambda own: len({row.key.recording for row in own if row.is_ok}))
 
 
 def _whole_seeds(rows: Iterable[Row]) -> tuple[dict[int, dict[Unit, Row]], list[int]]:
@@ -189,7 +217,8 @@ def _section(
     ranked = _ranked(lines, columns)
     comparisons = compare(_by_recording([part]), reference)
     title = title_of(part.data_set, sets)
-    return Section(part.data_set, title, len(part.units), tuple(ranked), comparisons, part.notes)
+    in_set = next((known.n_recordings for known in DATA_SETS if known.name == part.data_set), 0)
+    return Section(part.data_set, title, len(part.units), in_set, tuple(ranked), comparisons, part.notes)
 
 
 def _line(method: str, runs: Runs, experiment: Experiment, of_set: SetSpec, columns: Sequence[Column]) -> Line:
@@ -205,7 +234,7 @@ def _line(method: str, runs: Runs, experiment: Experiment, of_set: SetSpec, colu
         cells,
         clock,
         float(np.mean([row.seconds for row in everything])),
-        max(row.peak_mb for row in everything),
+        max((row.peak_mb for row in everything if row.peak_mb is not None), default=None),
         published(experiment.paper_table, of_set.paper, spec.paper) if spec and spec.paper else {},
         is_control=bool(spec and spec.clock),
     )

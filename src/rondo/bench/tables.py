@@ -10,6 +10,7 @@ from itertools import groupby
 from rondo.bench.columns import RECURRENCE, Column
 from rondo.bench.significance import FEWEST, Comparison
 from rondo.bench.summary import Cell, Line, Section, Summary
+from rondo.wording import counted
 
 NOTHING = "–"
 _COMPARED = (*RECURRENCE, Column("mof", "MoF"))
@@ -24,6 +25,7 @@ _ABOUT_TESTS = (
     "{reference} has, in how many of the recordings. No p for fewer than "
     f"{FEWEST} recordings that differ."
 )
+_ABOUT_TRANSFER = "A recording is one observation, its score the mean over the participants it was read from."
 
 
 # ---------------------------------------------------------------- Markdown
@@ -33,26 +35,35 @@ def markdown(summary: Summary) -> str:
     """For people and documentation."""
     parts = [f"## {summary.experiment.title}\n", _ABOUT]
     for section in summary.sections:
-        parts.append(f"\n### {section.title}: {section.n_recordings} {_unit(summary, section.n_recordings)}\n")
+        parts.append(f"\n### {section.title}: {_size(summary, section)}\n")
         if section.lines:
             parts.append("\n".join(_markdown_rows(section, summary.columns)))
         if section.notes:
             parts.append("\n" + "\n".join(f"- {note}" for note in section.notes))
-    tests = [(section.title, section.comparisons) for section in summary.sections]
-    tests += [("all sets together", summary.pooled)] if summary.pooled else []
-    tests = [(title, found) for title, found in tests if found]
+    tests = _tests(summary)
     if tests:
         reference = tests[0][1][0].reference
         parts.append(f"\n### {reference} against the others\n\n{_ABOUT_TESTS.format(reference=reference)}\n")
         parts.append("\n".join(_markdown_tests(tests)))
         if summary.experiment.protocol == "transfer":
-            parts.append("\nPairs that share a target are not independent: take their p with care.")
+            parts.append(f"\n{_ABOUT_TRANSFER}")
     return "\n".join(parts) + "\n"
 
 
-def _unit(summary: Summary, count: int) -> str:
-    what = "pair" if summary.experiment.protocol == "transfer" else "recording"
-    return what if count == 1 else f"{what}s"
+def _tests(summary: Summary) -> list[tuple[str, Sequence[Comparison]]]:
+    """Comparisons on each set and over all of them, where there are any."""
+    found = [(section.title, section.comparisons) for section in summary.sections]
+    found += [("all sets together", summary.pooled)] if summary.pooled else []
+    return [(title, comparisons) for title, comparisons in found if comparisons]
+
+
+def _size(summary: Summary, section: Section) -> str:
+    """How many recordings, and of how many: a published row beside ours is about all of them."""
+    if summary.experiment.protocol == "transfer":
+        return counted(section.n_recordings, "pair")
+    if section.n_recordings < section.n_in_set:
+        return f"{section.n_recordings} of {counted(section.n_in_set, 'recording')}"
+    return counted(section.n_recordings, "recording")
 
 
 def _markdown_rows(section: Section, columns: Sequence[Column]) -> list[str]:
@@ -62,7 +73,7 @@ def _markdown_rows(section: Section, columns: Sequence[Column]) -> list[str]:
         cells = [
             _marked(_shown(line.cells[own.name], own), line.ranks.get(own.name, 0), _IN_MARKDOWN) for own in columns
         ]
-        rows.append([line.title, *cells, _clock(line), str(line.n_seeds), f"{line.seconds:.1f}", f"{line.peak_mb:.0f}"])
+        rows.append([line.title, *cells, _clock(line), str(line.n_seeds), f"{line.seconds:.1f}", _megabytes(line)])
         if line.published:
             paper = [_shown(_published(line.published, column), column) for column in columns]
             rows.append(["*paper*", *paper, NOTHING, *[""] * 3])
@@ -70,8 +81,13 @@ def _markdown_rows(section: Section, columns: Sequence[Column]) -> list[str]:
 
 
 def _markdown_tests(tests: Sequence[tuple[str, Sequence[Comparison]]]) -> list[str]:
-    titles = ["data set", "against", "recordings", *(column.title for column in _COMPARED)]
-    rows = [titles, ["---"] * len(titles)]
+    rows = _test_rows(tests)
+    return ["| " + " | ".join(row) + " |" for row in (rows[0], ["---"] * len(rows[0]), *rows[1:])]
+
+
+def _test_rows(tests: Sequence[tuple[str, Sequence[Comparison]]]) -> list[list[str]]:
+    """A head, and a row for every method that the reference is compared with."""
+    rows = [["data set", "against", "recordings", *(column.title for column in _COMPARED)]]
     for title, comparisons in tests:
         by_method = groupby(sorted(comparisons, key=lambda one: one.method), key=lambda one: one.method)
         for method, group in by_method:
@@ -79,7 +95,7 @@ def _markdown_tests(tests: Sequence[tuple[str, Sequence[Comparison]]]) -> list[s
             n_recordings = next(iter(own.values())).n_recordings
             cells = [_test(own[column.name]) if column.name in own else NOTHING for column in _COMPARED]
             rows.append([title, method, str(n_recordings), *cells])
-    return ["| " + " | ".join(row) + " |" for row in rows]
+    return rows
 
 
 def _test(one: Comparison) -> str:
@@ -91,26 +107,48 @@ def _test(one: Comparison) -> str:
 
 
 def latex(summary: Summary) -> str:
-    """A `table*` with booktabs, as in the paper."""
+    """A `table*` with booktabs, as in the paper, below it what was left out; then one of the comparisons."""
     columns = summary.columns
     width = len(columns) + 2
     lines = [
-        "% needs \\usepackage{booktabs}",
+        "% needs \\usepackage{booktabs,graphicx}; tables that are too wide are made smaller",
         "\\begin{table*}[t]",
         "\\centering",
         f"\\caption{{{_escaped(summary.experiment.title)}. {_escaped(_ABOUT.replace('`', ''))}}}",
         f"\\label{{tab:{summary.experiment.name}}}",
         "\\scriptsize",
+        _FITTED,
         f"\\begin{{tabular}}{{l{'c' * (width - 1)}}}",
         "\\toprule",
         " & ".join(["Method", *(_escaped(column.title) for column in columns), "clock: ARI / AMI / one-to-one"])
         + " \\\\",
     ]
     for section in summary.sections:
-        about = f"{_escaped(section.title)} ({section.n_recordings} {_unit(summary, section.n_recordings)})"
+        about = f"{_escaped(section.title)} ({_size(summary, section)})"
         lines += ["\\midrule", f"\\multicolumn{{{width}}}{{c}}{{\\textbf{{{about}}}}} \\\\", "\\midrule"]
         lines += [row for line in section.lines for row in _latex_rows(line, columns)]
-    return "\n".join([*lines, "\\bottomrule", "\\end{tabular}", "\\end{table*}"]) + "\n"
+    lines += ["\\bottomrule", "\\end{tabular}}"]
+    for note in notes_of(summary):
+        lines.append(f"\\par\\smallskip {_escaped(note)}.")
+    return "\n".join([*lines, "\\end{table*}", *_latex_tests(summary)]) + "\n"
+
+
+def _latex_tests(summary: Summary) -> list[str]:
+    tests = _tests(summary)
+    if not tests:
+        return []
+    head, *rows = _test_rows(tests)
+    about = _ABOUT_TESTS.format(reference=tests[0][1][0].reference).replace("`", "")
+    if summary.experiment.protocol == "transfer":
+        about += f" {_ABOUT_TRANSFER}"
+    lines = ["\\begin{table*}[t]", "\\centering", f"\\caption{{{_escaped(about)}}}"]
+    lines += [f"\\label{{tab:{summary.experiment.name}-tests}}", "\\scriptsize", _FITTED]
+    lines += [f"\\begin{{tabular}}{{ll{'c' * (len(head) - 2)}}}", "\\toprule", _latex_row(head), "\\midrule"]
+    return [*lines, *map(_latex_row, rows), "\\bottomrule", "\\end{tabular}}", "\\end{table*}"]
+
+
+def _latex_row(cells: Sequence[str]) -> str:
+    return " & ".join(map(_escaped, cells)) + " \\\\"
 
 
 def _latex_rows(line: Line, columns: Sequence[Column]) -> list[str]:
@@ -125,6 +163,7 @@ def _latex_rows(line: Line, columns: Sequence[Column]) -> list[str]:
     return rows
 
 
+_FITTED = "\\resizebox{\\ifdim\\width>\\textwidth\\textwidth\\else\\width\\fi}{!}{%"
 _ESCAPES = {
     "\\": "\\textbackslash{}", "&": "\\&", "%": "\\%", "$": "\\$", "#": "\\#", "_": "\\_", "{": "\\{", "}": "\\}",
     "~": "\\textasciitilde{}", "^": "\\textasciicircum{}", "±": "$\\pm$", "–": "--", "|": "$|$", "<": "$<$", ">": "$>$",
@@ -139,7 +178,7 @@ def _escaped(text: str) -> str:
 
 
 def to_csv(summary: Summary) -> str:
-    """Every score there is, one line per data set and method, the published value in columns of their own."""
+    """Every score there is, one line per data set and method, with published values and p after Holm."""
     names = list(dict.fromkeys(name for section in summary.sections for line in section.lines for name in line.cells))
     paper = list(
         dict.fromkeys(name for section in summary.sections for line in section.lines for name in line.published)
@@ -149,18 +188,33 @@ def to_csv(summary: Summary) -> str:
     scores = [column for name in names for column in (name, f"{name}_std")]
     clock = [f"clock_{column.name}" for column in RECURRENCE]
     head = ["experiment", "data_set", "method", "n_recordings", "n_seeds", *scores, *clock, "seconds", "peak_mb"]
-    writer.writerow([*head, *(f"paper_{name}" for name in paper)])
+    compared = ["against", *(f"p_{column.name}" for column in _COMPARED)]
+    writer.writerow([*head, *(f"paper_{name}" for name in paper), *compared])
     for section in summary.sections:
         for line in section.lines:
             own = [number for name in names for number in line.cells.get(name, Cell(None))]
             controls = [line.clock[column.name] for column in RECURRENCE]
             about = [summary.experiment.name, section.data_set, line.method, section.n_recordings, line.n_seeds]
             numbers = [*own, *controls, line.seconds, line.peak_mb, *(line.published.get(name) for name in paper)]
-            writer.writerow([*about, *("" if number is None else f"{number:.4f}" for number in numbers)])
+            tested = {one.score: one for one in section.comparisons if one.method == line.method}
+            ps = [tested[column.name].p_holm if column.name in tested else None for column in _COMPARED]
+            against = next((one.reference for one in tested.values()), "")
+            shown = ["" if number is None else f"{number:.4f}" for number in (*numbers, *ps)]
+            writer.writerow([*about, *shown[: len(numbers)], against, *shown[len(numbers) :]])
     return written.getvalue()
 
 
+def notes_of(summary: Summary) -> list[str]:
+    """What was left out and why, each with the name of its set: Markdown and LaTeX have it, in CSV there is no room."""
+    return [f"{section.title}: {note}" for section in summary.sections for note in section.notes]
+
+
 # ---------------------------------------------------------------- cells
+
+
+def _megabytes(line: Line) -> str:
+    return NOTHING if line.peak_mb is None else f"{line.peak_mb:.0f}"
+
 
 _IN_MARKDOWN = {1: ("**", "**"), 2: ("<ins>", "</ins>")}
 _IN_LATEX = {1: ("\\textbf{", "}"), 2: ("\\underline{", "}")}

@@ -18,12 +18,15 @@ from rondo.bench.tracks import as_runs
 from rondo.data.labels import Labels, runs_of
 from rondo.data.recording import Recording
 from rondo.data.sources.read import DataSet
+from rondo.engine.base import in_one_line
 from rondo.engine.measure import Stopwatch
+from rondo.errors import InputError
 from rondo.metrics import evaluate, evaluate_continual
 from rondo.provenance import provenance_of
 from rondo.training.device import resolve_device
 
 _MOST_NOTES = 10
+FOLDER = "folder"  # under which a row keeps where recordings of one's own lay
 STAGES = ("old_20", "h_40", "h_60", "h_80", "h_100", "old_100", "forgetting")
 
 
@@ -48,20 +51,21 @@ class Outcomes:
     seconds: float
     cpu_seconds: float
     notes: tuple[str, ...] = ()  # what the method warned of
+    failures: Mapping[str, str] = field(default_factory=dict)  # recordings that have no outcome, and why
 
 
 def work(task: Task) -> Outcomes:
     """Run a task; time is that of the method alone, without reading and scoring."""
-    ids = tuple(dict.fromkeys((*task.learned_from, *task.recordings)))
-    data = read_some(task.data_set, task.data, ids, task.of_set)
+    data, failures = _read(task)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         watch = Stopwatch()
-        labels, extras, details = _run(task, data)
+        labels, extras, details, not_labelled = _run(task, data)
         seconds, cpu_seconds = watch.seconds, watch.cpu_seconds
     notes = list(dict.fromkeys(" ".join(str(one.message).split()) for one in caught))[:_MOST_NOTES]
     rows = []
-    for recording in (recording for recording in data.recordings if recording.id in task.recordings):
+    wanted = labels.keys() & set(task.recordings)
+    for recording in (recording for recording in data.recordings if recording.id in wanted):
         truth = data.annotations[recording.id].classes
         row = outcome(recording, truth, labels[recording.id], extras.get(recording.id, {}))
         if task.protocol == "qualitative":
@@ -78,13 +82,33 @@ def work(task: Task) -> Outcomes:
     config = settings_of(task)
     if task.method.preset:
         config |= {"device": str(resolve_device(task.device))}
-    return Outcomes(tuple(rows), config, versions_in_use(), seconds, cpu_seconds, tuple(notes))
+    failures |= not_labelled
+    return Outcomes(tuple(rows), config, versions_in_use(), seconds, cpu_seconds, tuple(notes), failures)
+
+
+def _read(task: Task) -> tuple[DataSet, dict[str, str]]:
+    """What the task is about; a target of a transfer that cannot be read is a failure of its own."""
+    if task.protocol != "transfer":
+        ids = tuple(dict.fromkeys((*task.learned_from, *task.recordings)))
+        return read_some(task.data_set, task.data, ids, task.of_set), {}
+    sources = read_some(task.data_set, task.data, task.learned_from, task.of_set)
+    recordings, annotations, failures = list(sources.recordings), dict(sources.annotations), {}
+    for id in task.recordings:
+        try:
+            target = read_some(task.data_set, task.data, (id,), task.of_set)
+        except InputError as error:
+            failures[id] = in_one_line(error)
+            continue
+        recordings += target.recordings
+        annotations |= target.annotations
+    return DataSet(sources.name, tuple(recordings), annotations), failures
 
 
 def settings_of(task: Task) -> dict[str, Any]:
     """All settings in effect, those of a task that fails too; the device is known where the work runs."""
     config = config_of(task.method, task.set_name, task.of_set, task.protocol, task.mantis)[0]
-    return config | ({"seed": task.seed} if task.method.preset else {})
+    config |= {"seed": task.seed} if task.method.preset else {}
+    return config | ({FOLDER: task.data_set} if task.is_of_folder else {})
 
 
 def versions_in_use() -> dict[str, str]:
@@ -96,12 +120,12 @@ def versions_in_use() -> dict[str, str]:
 Extras = dict[str, dict[str, float | None]]
 
 
-def _run(task: Task, data: DataSet) -> tuple[dict[str, Labels], Extras, dict[str, dict[str, Any]]]:
-    """Labels by recording, scores that are not of `evaluate`, and details."""
+def _run(task: Task, data: DataSet) -> tuple[dict[str, Labels], Extras, dict[str, dict[str, Any]], dict[str, str]]:
+    """Labels by recording, scores that are not of `evaluate`, details, and why some recordings have no labels."""
     recordings = {recording.id: recording for recording in data.recordings}
     match task.protocol:
         case "static":
-            return dict(zip(recordings, labels_of(task, data.recordings), strict=True)), {}, {}
+            return dict(zip(recordings, labels_of(task, data.recordings), strict=True)), {}, {}, {}
         case "continual":
             from rondo.bench.continual import followed
 
@@ -110,17 +134,28 @@ def _run(task: Task, data: DataSet) -> tuple[dict[str, Labels], Extras, dict[str
                 id: {"promoted": float(sum(event.kind == "promote" for event in own.events))}
                 for id, own in streams.items()
             }
-            return {id: own.labels for id, own in streams.items()}, promoted, {}
+            return {id: own.labels for id, own in streams.items()}, promoted, {}, {}
         case "transfer":
-            from rondo.bench.transfer import transferred
-
-            sources = [recordings[id] for id in task.learned_from]
-            targets = [recordings[id] for id in task.recordings]
-            return dict(zip(task.recordings, transferred(task, sources, targets), strict=True)), {}, {}
+            labels, failures = _transferred(task, recordings)
+            return labels, {}, {}, failures
         case "qualitative":
             from rondo.bench.qualitative import inspected
 
-            return inspected(task, data)
+            return (*inspected(task, data), {})
+
+
+def _transferred(task: Task, recordings: Mapping[str, Recording]) -> tuple[dict[str, Labels], dict[str, str]]:
+    """The labels of every target that has some; whatever one raises is the failure of its row alone."""
+    from rondo.bench.transfer import learned
+
+    read = learned(task, [recordings[id] for id in task.learned_from])
+    labels, failures = {}, {}
+    for id in (id for id in task.recordings if id in recordings):
+        try:
+            labels[id] = read(recordings[id])
+        except Exception as error:  # noqa: BLE001  # whatever a method raises
+            failures[id] = in_one_line(error)
+    return labels, failures
 
 
 def outcome(

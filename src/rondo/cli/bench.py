@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,9 +13,11 @@ import typer
 from rondo.cli import options
 from rondo.cli.verbosity import is_quiet
 from rondo.errors import OutputError, SettingError
+from rondo.wording import counted
 
 if TYPE_CHECKING:
     from rondo.bench.plan import Plan
+    from rondo.bench.rows import Row
     from rondo.bench.run import Pending, Told
     from rondo.bench.spec import SetSpec
 
@@ -79,10 +80,11 @@ def run(
     """
     from rondo.bench.plan import Choice, plan
     from rondo.bench.rows import FILE, open_rows, read_rows
-    from rondo.bench.run import made_under_other_names, pending
+    from rondo.bench.run import made_from_other_folders, made_under_other_names, pending
     from rondo.bench.run import run as run_pending
     from rondo.bench.spec import read_data_sets, read_experiment
     from rondo.engine.choose import engine_of
+    from rondo.engine.local import n_cores
 
     chosen = Choice(_listed(datasets), _listed(methods), _listed(only), limit, seeds)
     planned = plan(
@@ -98,20 +100,22 @@ def run(
         print(f"note: {note}", file=sys.stderr)
     if not planned.tasks:
         raise SettingError("there is nothing to run; give --data, and --datasets that lie there")
+    runner = engine_of(engine, workers, ray_address, per_gpu)
     if dry_run:
         there = read_rows(out) if (out / FILE).is_file() else []
         there += made_under_other_names(planned, there)
-        _say_plan(planned, pending(planned, there, retry), workers or os.cpu_count() or 1)
+        _say_plan(planned, pending(planned, there, retry), workers or n_cores(), retry)
         return
-    runner = engine_of(engine, workers, ray_address, per_gpu)
     with open_rows(out.absolute()) as store:
+        for note in made_from_other_folders(planned, store.rows, out):
+            print(f"note: {note}", file=sys.stderr)
         store.add(made_under_other_names(planned, store.rows))
         left = pending(planned, store.rows, retry)
         print(_state(left, retry), file=sys.stderr)
         n_failed = run_pending(left, store, runner, _teller())
     if n_failed:
         raise OutputError(
-            f"{n_failed} of {left.n_missing} rows failed; `rondo bench rows --failed --out {out}` says why, "
+            f"{n_failed} of {counted(left.n_missing, 'row')} failed; `rondo bench rows --failed --out {out}` says why, "
             "--retry runs them again"
         )
 
@@ -135,12 +139,15 @@ def table(
     from rondo.bench.rows import read_rows
     from rondo.bench.spec import read_data_sets, read_experiment
     from rondo.bench.summary import summarise
-    from rondo.bench.tables import FORMATS
+    from rondo.bench.tables import FORMATS, notes_of
 
     if format not in FORMATS:
         raise SettingError(f"--format must be {', '.join(FORMATS)}, got '{format}'")
-    spec, known = read_experiment(experiment), read_data_sets(sets)
-    summary = summarise(read_rows(out), spec, known, _set_names(datasets, known), _listed(methods), against)
+    spec, known, there = read_experiment(experiment), read_data_sets(sets), read_rows(out)
+    summary = summarise(there, spec, known, _set_names(datasets, known, there), _listed(methods), against)
+    if format == "csv":
+        for note in notes_of(summary):
+            print(f"note: {note}", file=sys.stderr)
     print(FORMATS[format](summary), end="")
 
 
@@ -168,9 +175,9 @@ def figure(
     if kind not in FIGURES:
         raise SettingError(f"the figure must be {', '.join(FIGURES)}, got '{kind}'")
     spec = read_experiment(experiment or FIGURES[kind])
-    known = read_data_sets(sets)
-    chosen = _set_names(datasets, known)
-    draw(kind, file, read_rows(out), spec, known, chosen, _listed(methods), _listed(only))
+    known, there = read_data_sets(sets), read_rows(out)
+    chosen = _set_names(datasets, known, there)
+    draw(kind, file, there, spec, known, chosen, _listed(methods), _listed(only))
     print(f"{file}")
 
 
@@ -196,10 +203,8 @@ def show(
 
     Example: rondo bench show static
     """
-    from rondo.bench.spec import read_experiment, text_of
+    from rondo.bench.spec import text_of
 
-    if experiment != "data_sets":
-        read_experiment(experiment)
     print(text_of(experiment), end="")
 
 
@@ -210,11 +215,22 @@ def _listed(given: str | None) -> tuple[str, ...]:
     return tuple(part.strip() for part in (given or "").split(",") if part.strip())
 
 
-def _set_names(given: str | None, known: Mapping[str, SetSpec]) -> tuple[str, ...]:
+def _set_names(given: str | None, known: Mapping[str, SetSpec], rows: Sequence[Row]) -> tuple[str, ...]:
     """Data sets by the names that rows have, whatever way they were written."""
-    from rondo.bench.plan import set_name
+    from rondo.bench.plan import refuse_unknown, set_name
 
-    return tuple(Path(set_name(name, known)).name for name in _listed(given))
+    there = list(dict.fromkeys(row.key.data_set for row in rows))
+
+    def name_in_rows(name: str) -> str:
+        if name in there:
+            return name
+        try:
+            return Path(set_name(name, known)).name
+        except SettingError:
+            refuse_unknown([name], [*there, *known], "data set")
+            raise
+
+    return tuple(map(name_in_rows, _listed(given)))
 
 
 def _absolute(path: Path | None) -> Path | None:
@@ -222,13 +238,13 @@ def _absolute(path: Path | None) -> Path | None:
 
 
 def _state(left: Pending, retry: bool) -> str:
-    said = f"{left.n_rows} rows: {left.n_ok} there, {left.n_missing} to run"
+    said = f"{counted(left.n_rows, 'row')}: {left.n_ok} there, {left.n_missing} to run"
     if left.n_failed and not retry:
         said += f", {left.n_failed} failed before (--retry runs them again)"
     return said
 
 
-def _say_plan(planned: Plan, left: Pending, workers: int) -> None:
+def _say_plan(planned: Plan, left: Pending, workers: int, retry: bool) -> None:
     """One line per method and data set, and the whole."""
     from rondo.baselines.cost import in_words
 
@@ -239,10 +255,10 @@ def _say_plan(planned: Plan, left: Pending, workers: int) -> None:
     print(f"{'data set':<16} {'method':<22} {'rows':>5}  about")
     for (data_set, method), (n_rows, seconds) in sorted(by_method.items(), key=lambda own: (own[0][0], -own[1][1])):
         print(f"{data_set:<16} {method:<22} {n_rows:>5}  {in_words(seconds)}")
-    print(_state(left, retry=False))
+    print(_state(left, retry))
     total, longest = sum(left.seconds), max(left.seconds, default=0.0)
     wall = max(longest, total / workers)
-    print(f"about {in_words(total)} of one core; {in_words(wall)} with {workers} worker(s)")
+    print(f"about {in_words(total)} of one core; {in_words(wall)} with {counted(workers, 'worker')}")
 
 
 def _teller() -> Callable[[Told], None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 
 from rondo.cli import options
 from rondo.errors import OutputError, SettingError
+from rondo.wording import NO_LONGER_MOTIF, counted
 
 if TYPE_CHECKING:
     from rondo.metrics.comparison import Comparison
@@ -60,6 +62,8 @@ def compare(
         print(json_module.dumps(_as_dict(comparison, chosen, names, suggested if suggest_names else None, given)))
         return
     print(_table(comparison, chosen, names | given))
+    if chosen == "motif" and _motifs_are_units(run, list(pairs)):
+        print(f"\n{NO_LONGER_MOTIF}: --level unit says the same about the units")
     if suggest_names:
         print(_suggestions(run, chosen, suggested, given, apply))
 
@@ -88,6 +92,21 @@ def _pairs(
         return dict(pairs)
     (pair,) = [pairs[only]] if only in pairs else pairs.values()
     return {only: pair}
+
+
+def _motifs_are_units(run: Path, ids: Sequence[str]) -> bool:
+    """Whether motifs are the units of these recordings under other ids."""
+    import numpy as np
+
+    from rondo.data.labels import are_one_to_one
+
+    tracks = {}
+    for folder in ("units", "labels"):
+        files = [run / folder / f"{id}.npy" for id in ids]
+        if not all(file.is_file() for file in files):
+            return False
+        tracks[folder] = np.concatenate([np.load(file) for file in files])
+    return tracks["units"].size == tracks["labels"].size and are_one_to_one(tracks["units"], tracks["labels"])
 
 
 def _has_own_vocabularies(run: Path) -> bool:
@@ -169,7 +188,8 @@ def _table(comparison: Comparison, level: Level, names: dict[int, str]) -> str:
     alone = percent(comparison.largest_class_share)
     return "\n".join(
         [
-            f"{n_entries} {level}s, {len(classes)} classes; {percent(comparison.share_other)} of frames OTHER",
+            f"{counted(n_entries, level)}, {counted(len(classes), 'class', 'classes')}; "
+            f"{percent(comparison.share_other)} of frames OTHER",
             f"purity {percent(comparison.purity)} (one {level} for everything: {alone})",
             "",
             *_aligned([level, "frames", "occurrences", "mostly", "purity"], entries, texts=(0, 3)),
@@ -177,7 +197,7 @@ def _table(comparison: Comparison, level: Level, names: dict[int, str]) -> str:
             *_aligned(["class", "frames", "coverage", "OTHER", f"best {level}", "share"], classes, texts=(0, 4)),
             "",
             *_aligned(["frames", *shown], confusion, texts=(0,)),
-            *([f"and {left_out} classes more; --json has them all"] if left_out else []),
+            *([f"and {counted(left_out, 'class', 'classes')} more; --json has them all"] if left_out else []),
         ]
     )
 

@@ -12,6 +12,7 @@ import typer
 
 from rondo.cli import options
 from rondo.cli.progress import progress
+from rondo.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +49,7 @@ def list_(data: DataDir = None, json: options.Json = False) -> None:
     print(f"{'name':<12} {'recordings':>10} {'frames':>10} {'channels':>8} {'classes':>7} {'window/step':>11}  here")
     for row in rows:
         size = f"{row['n_recordings']:>10} {row['n_frames']:>10,} {row['n_channels']:>8} {row['n_classes']:>7}"
-        here = f"{row['local_recordings']} recordings" if row["local_recordings"] else "-"
+        here = counted(row["local_recordings"], "recording") if row["local_recordings"] else "-"
         print(f"{row['name']:<12} {size} {row['window']:>7}/{row['step']:<3}  {here}")
 
 
@@ -75,7 +76,8 @@ def info(
         print(json_module.dumps(facts))
         return
     print(f"{one.title}: {one.about}")
-    print(f"expected ({one.source}): {one.n_recordings} recordings, {one.n_frames:,} frames, {one.n_channels} channels")
+    sizes = {"recording": one.n_recordings, "frame": one.n_frames, "channel": one.n_channels}
+    print(f"expected ({one.source}): {', '.join(counted(size, what) for what, size in sizes.items())}")
     print(f"classes: {one.n_classes}; rate: {'unknown' if one.rate is None else f'{one.rate:g} Hz'}")
     print(f"window / step: {one.window} / {one.step} frames")
     if not local:
@@ -83,7 +85,7 @@ def info(
         return
     agrees = len(local) == one.n_recordings and facts["local"]["n_frames"] == one.n_frames
     verdict = "as expected" if agrees else "differs from what is expected"
-    print(f"local copy: {len(local)} recordings, {facts['local']['n_frames']:,} frames: {verdict}")
+    print(f"local copy: {counted(len(local), 'recording')}, {facts['local']['n_frames']:,} frames: {verdict}")
 
 
 @app.command()
@@ -95,7 +97,7 @@ def verify(name: Name, data: DataDir = None, json: options.Json = False) -> None
     import numpy as np
 
     from rondo.data.sources.read import find_copy
-    from rondo.data.sources.verify import CONSTANT_SCORES, check_constant, check_counts, count
+    from rondo.data.sources.verify import CONSTANT_SCORES, check_constant, check_counts, count, other_recordings
     from rondo.errors import SettingError
     from rondo.metrics import evaluate
 
@@ -112,7 +114,9 @@ def verify(name: Name, data: DataDir = None, json: options.Json = False) -> None
     agrees = all(check.agrees for check in checks)
     if json:
         facts = {"name": listing.name, "agrees": agrees, "checks": [asdict(check) for check in checks]}
-        print(json_module.dumps(facts | {"frames": dict(counts.frames)}))
+        missing, more = other_recordings(listing, counts)
+        facts |= {"frames": dict(counts.frames), "missing": missing, "not_expected": more}
+        print(json_module.dumps(facts | {"unreadable": dict(counts.unreadable)}))
     else:
         _print_checks(listing, checks, counts)
     if not agrees:
@@ -120,12 +124,19 @@ def verify(name: Name, data: DataDir = None, json: options.Json = False) -> None
 
 
 def _print_checks(listing: Listing, checks: Sequence[Check], counts: Counts) -> None:
+    from rondo.data.sources.verify import other_recordings
+
     print(f"{listing.title}\n  {'':<16} {'expected':>12} {'found':>12}")
     for check in checks:
         print(f"  {check.what:<16} {check.expected:>12} {check.found:>12}  {'ok' if check.agrees else 'DIFFERS'}")
     if all(check.agrees for check in checks):
         print(f"{listing.name}: as expected ({listing.source})")
         return
+    for what, ids in zip(("missing", "not expected"), other_recordings(listing, counts), strict=True):
+        if ids:
+            print(f"{what}: {', '.join(ids)}")
+    for why in counts.unreadable.values():
+        print(f"cannot be read: {why}")
     print("frames of each recording: " + ", ".join(f"{id} {frames}" for id, frames in counts.frames.items()))
     print(f"{listing.name}: differs from what is expected ({listing.source})")
 
@@ -161,7 +172,7 @@ def download(
         _ask_for_acceptance(offer, accept_licence)
     with progress() as tell:
         fetched = fetch_all(offer, folder, tell)
-    print(f"{fetched} files fetched to {folder}" if fetched else f"complete already in {folder}")
+    print(f"{counted(fetched, 'file')} fetched to {folder}" if fetched else f"complete already in {folder}")
     print(f"check it: rondo datasets verify {listing.name} --data {data}")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from rondo.cli import options
 from rondo.cli.progress import progress
+from rondo.wording import found_in_words
 
 N_FRAMES = 60_000  # twenty minutes at 50 Hz
 
@@ -49,8 +50,10 @@ def demo(
         print(json_module.dumps(summary | {"out": str(out)}))
         return
     minutes = recording.n_frames / (60 * stream.plan.rate)
-    print(f"planted: {len(stream.units)} units, {len(stream.motifs)} motifs, {minutes:.0f} minutes")
-    print(f"found:   {len(summary['units'])} units, {len(summary['motifs'])} motifs, without seeing the truth")
+    print(f"planted: {len(stream.units)} units and {len(stream.motifs)} motifs in {minutes:.0f} minutes")
+    n_units, n_motifs, blind = len(summary["units"]), len(summary["motifs"]), ", without seeing the truth"
+    found = found_in_words(n_units, n_motifs, motifs_are_units=summary["motifs_are_units"], where=blind)
+    print(f"found:   {found}")
     print(score_table(scores))
     print(f"report:  {out / 'report.html'}")
 

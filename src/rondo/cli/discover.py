@@ -227,11 +227,11 @@ def _findings(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
     n_surrogates = models[0].config_.evidence.surrogates
     is_flat = not any(model.motif_model_.composed for model in models)
     found = [recurrence_sentence([model.evidence_ for model in models], n_surrogates, is_foreign, is_flat)]
-    if models[0].config_.motifs.method == "none":
-        found.append(_NOT_ASKED)
-    elif is_flat:
-        found.append(_FLAT)
-    found += [sentence for model in models if (sentence := merged_sentence(model.edits_))]
+    if is_flat:
+        was_asked = models[0].config_.motifs.method != "none"
+        own = ": every unit is its own motif" if all(_motifs_are_units(model) for model in models) else ""
+        found.append(f"{_FLAT if was_asked else _NOT_ASKED}{own}.")
+    found += [sentence for model in models if (sentence := merged_sentence(model.edits_, _motifs_are_units(model)))]
     if len(models) > 1:
         found.append(OWN_VOCABULARIES)
         lengths = sorted({model.window_length_frames_ for model in models})
@@ -240,10 +240,17 @@ def _findings(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
     return found
 
 
+def _motifs_are_units(model: Rondo) -> bool:
+    """Whether every unit is its own motif, and still is after what people have merged in either level."""
+    kept, own = model.edits_.kept, model.own_motifs()
+    groups = {(kept("unit", unit), kept("motif", motif)) for unit, motif in own.items()}
+    return bool(own) and len(groups) == len({unit for unit, _ in groups}) == len({motif for _, motif in groups})
+
+
 FEWEST_TELLING_FRAMES = 8
 _NO_CLOCK = "no column tells the time, so times are counted in rows; give --rate HZ (rows per second) for seconds"
-_FLAT = "No composition of units into longer motifs recurs here: every unit is its own motif."
-_NOT_ASKED = "Motifs were not looked for (motifs.method = 'none'): every unit is its own motif."
+_FLAT = "No composition of units into longer motifs recurs here"
+_NOT_ASKED = "Motifs were not looked for (motifs.method = 'none')"
 
 
 def _named(tell: Progress, recording: Recording) -> Progress:

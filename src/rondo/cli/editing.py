@@ -29,6 +29,7 @@ class Edited(NamedTuple):
     edits: Edits
     n_before: int  # edits that come from the model and are not kept in `folder`
     ids: dict[Level, tuple[int, ...]]
+    own_motifs: dict[int, int]  # of units, where every unit is its own motif
 
     def entry(self, text: str) -> EntryId:
         """The entry that is meant, if there is such a one."""
@@ -60,9 +61,9 @@ def open_edits(model: Path, stream: Path | None) -> Edited:
     folder = model_folder(model)
     fitted = Rondo.load(folder)
     if stream is None:
-        return Edited(folder, folder, fitted.edits_, 0, fitted.entry_ids())
+        return Edited(folder, folder, fitted.edits_, 0, fitted.entry_ids(), fitted.own_motifs())
     fitted.stream_ = grown_stream(fitted, fingerprint(folder), stream)
     where = checkpoint_folder(stream)
     edits = edits_with(fitted, where)
     n_before = len(edits.history) - len(read_edits(where).history)
-    return Edited(folder, where, edits, n_before, fitted.entry_ids())
+    return Edited(folder, where, edits, n_before, fitted.entry_ids(), fitted.own_motifs())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import sys
@@ -78,6 +79,19 @@ app.command("export")(export.export)
 app.add_typer(bench.app, name="bench")
 app.add_typer(config.app, name="config")
 app.add_typer(datasets.app, name="datasets")
+
+
+def _let_help_flow(commands: typer.Typer) -> None:
+    """Join the lines of every paragraph of help: typer would end lines where the source does, whatever the terminal."""
+    for command in commands.registered_commands:
+        paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
+        command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    for group in commands.registered_groups:
+        if group.typer_instance is not None:
+            _let_help_flow(group.typer_instance)
+
+
+_let_help_flow(app)
 
 
 @app.callback(invoke_without_command=True)

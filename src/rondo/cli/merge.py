@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -27,14 +27,14 @@ def merge(
 
     Example: rondo merge run unit:3 unit:7
 
-    The learned vocabulary stays as it is: labels are changed after they are read. `rondo split` takes it back. Motifs
-    are merged apart from units: the ids of the one level mean nothing in the other.
+    The learned vocabulary stays as it is: labels are changed after they are read. `rondo split` takes it back. Where
+    no motif is longer than a unit, merging units merges their motifs too; elsewhere the levels are merged apart.
     """
     from rondo.vocabulary.edit_file import now
 
     edited = open_edits(model, stream)
     these = [edited.entry(entry) for entry in entries]
-    edits = edited.edits.merged(these, now())
+    edits = edited.edits.merged(these, now(), edited.own_motifs)
     edited.write(edits)
     _tell(edited, edits, these[0], json)
 
@@ -55,19 +55,28 @@ def split(
 
     edited = open_edits(model, stream)
     this = edited.entry(entry)
-    edits = edited.edits.split(this, now())
+    edits = edited.edits.split(this, now(), edited.own_motifs)
     edited.write(edits)
     _tell(edited, edits, this, json)
 
 
 def _tell(edited: Edited, edits: Edits, entry: EntryId, json: bool) -> None:
-    kept = entry._replace(id=edits.kept(*entry))
-    absorbed = [str(entry._replace(id=id)) for id in edits.absorbed(*kept)]
+    groups = [_group(edits, entry)]
+    if entry.level == "unit" and entry.id in edited.own_motifs:
+        groups.append(_group(edits, entry._replace(level="motif", id=edited.own_motifs[entry.id])))
     if json:
-        about = {"entry": str(kept), "name": edits.name(*kept), "absorbed": absorbed}
-        print(json_module.dumps(about | {"edits": str(edited.folder / "edits.json")}))
+        motif = {"motif": groups[1]} if len(groups) > 1 else {}
+        print(json_module.dumps(groups[0] | motif | {"edits": str(edited.folder / "edits.json")}))
         return
-    also = f" with {', '.join(absorbed)}" if absorbed else " on its own"
-    print(f"{kept}{also}: {edits.name(*kept) or 'no name'}")
+    for group in groups:
+        also = f" with {', '.join(group['absorbed'])}" if group["absorbed"] else " on its own"
+        print(f"{group['entry']}{also}: {group['name'] or 'no name'}")
     if edits != edited.edits:
         print(_AFTERWARDS)
+
+
+def _group(edits: Edits, entry: EntryId) -> dict[str, Any]:
+    """The entry that stands for this one, and what else it stands for."""
+    kept = entry._replace(id=edits.kept(*entry))
+    absorbed = [str(entry._replace(id=id)) for id in edits.absorbed(*kept)]
+    return {"entry": str(kept), "name": edits.name(*kept), "absorbed": absorbed}

@@ -10,6 +10,7 @@ import typer
 
 if TYPE_CHECKING:
     from rondo.config import RondoConfig
+    from rondo.report.contents import TruthFile
 
 METHODS = (
     "rondo", "autoplait", "ticc", "time2state", "e2usd", "compile", "clap", "denstream", "dbstream", "hmm", "kmeans",
@@ -71,6 +72,10 @@ Rate = Annotated[
     typer.Option("--rate", metavar="HZ", help="Rows per second, for files without a clock.", parser=_hertz),
 ]
 Key = Annotated[str | None, typer.Option("--key", metavar="NAME", help="Array in .npz or .h5 files, X if not given.")]
+TruthLane = Annotated[
+    Path | None,
+    typer.Option("--truth", metavar="TRUTH", help="Annotations, as for evaluate, drawn as a lane of their own."),
+]
 TruthKey = Annotated[str | None, typer.Option("--key", metavar="NAME", help="Array, column or tier of the truth.")]
 TruthRate = Annotated[
     float | None, typer.Option("--rate", metavar="HZ", help="For annotations in seconds, where RUN has no rate.")
@@ -103,6 +108,16 @@ def help_without_command(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         print(context.get_help())
         raise typer.Exit
+
+
+def truth_file(truth: Path | None, key: str | None, rate: float | None) -> TruthFile | None:
+    """What TruthLane, TruthKey and TruthRate say together."""
+    from rondo.errors import SettingError
+    from rondo.report.contents import TruthFile
+
+    if truth is None and (key is not None or rate is not None):
+        raise SettingError("--key and --rate are about --truth; give it as well")
+    return None if truth is None else TruthFile(truth, key, rate)
 
 
 def resolve_settings(

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from rondo.cli import options
-from rondo.errors import SettingError
 
 
 def report(
@@ -27,10 +26,7 @@ def report(
     channels: Annotated[
         str | None, typer.Option("--channels", metavar="X,Y", help="Draw these alone; without, the first 64.")
     ] = None,
-    truth: Annotated[
-        Path | None,
-        typer.Option("--truth", metavar="TRUTH", help="Annotations, as for evaluate, drawn as a lane of their own."),
-    ] = None,
+    truth: options.TruthLane = None,
     key: options.TruthKey = None,
     rate: options.TruthRate = None,
 ) -> None:
@@ -41,11 +37,9 @@ def report(
     The page is one file that opens without a network. That of a stream, which may be running, shows its journal.
     """
     from rondo.report import write_report
-    from rondo.report.contents import TruthFile, Wish
+    from rondo.report.contents import Wish
 
-    if truth is None and (key is not None or rate is not None):
-        raise SettingError("--key and --rate are about --truth; give it as well")
-    wish = Wish(_names(recordings), _names(channels), None if truth is None else TruthFile(truth, key, rate))
+    wish = Wish(_names(recordings), _names(channels), options.truth_file(truth, key, rate))
     print(f"report: {write_report(run, compare, wish)}")
 
 

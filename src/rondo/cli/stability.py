@@ -10,6 +10,7 @@ import typer
 from rondo.cli import options
 from rondo.cli.discover import read_all, say_short
 from rondo.cli.progress import progress
+from rondo.wording import NO_LONGER_MOTIF
 
 if TYPE_CHECKING:
     from rondo.metrics.refits import Levels
@@ -85,16 +86,16 @@ def _section(title: str, levels: Levels) -> str:
             f"{entry.by_chance:>9.2f}  {entry.verdict}"
             for entry in level.entries
         ]
-    motifs = "In all of these fits every unit is its own motif." if is_flat else _sentence("motif", levels.motifs)
+    motifs = f"In all of these fits {NO_LONGER_MOTIF}." if is_flat else _sentence("motif", levels.motifs)
     return "\n".join([*lines, _sentence("unit", levels.units), motifs])
 
 
-def _sentence(noun: str, found: Stability) -> str:
+def _sentence(level: str, found: Stability) -> str:
     """How much of a level is found again, and how much its vocabularies differ."""
     counts = sorted(found.n_entries_of_others)
     others = f"{counts[0]}" if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
     mean = sum(found.ari) / len(found.ari)
     return (
-        f"{found.n_stable} of {len(found.entries)} {noun}s are stable, {found.share_stable:.0%} of the time; the other "
-        f"fits have {others}. ARI between fits: {mean:.2f} on average, {min(found.ari):.2f} at least."
+        f"{found.n_stable} of {len(found.entries)} {level}s are stable, {found.share_stable:.0%} of the time; the "
+        f"other fits have {others}. ARI between fits: {mean:.2f} on average, {min(found.ari):.2f} at least."
     )

@@ -17,6 +17,7 @@ import typer
 
 from rondo.cli.label import model_folder
 from rondo.cli.verbosity import is_quiet
+from rondo.wording import counted
 
 if TYPE_CHECKING:
     from rondo.live.session import Session, Written
@@ -58,10 +59,10 @@ def stream(
     fitted = Rondo.load(folder)
     with locked(place.checkpoint), closing(Session(fitted, fingerprint(folder), place, every)) as session:
         if session.finished:
-            print(f"{out}: finished already, {session.counters.n_rows} rows; nothing to do", file=sys.stderr)
+            print(f"{out}: finished already, {counted(session.counters.n_rows, 'row')}; nothing to do", file=sys.stderr)
             return
         if session.resumed:
-            print(f"going on after {session.counters.n_rows} rows", file=sys.stderr)
+            print(f"going on after {counted(session.counters.n_rows, 'row')}", file=sys.stderr)
         with asked_to_stop() as stop:
             _run(session, stop, follow, json)
         _say_goodbye(session, out, json)
@@ -89,7 +90,7 @@ def _run(session: Session, stop: list[int], follow: bool, json: bool) -> None:
 
 
 def _say_goodbye(session: Session, out: Path, json: bool) -> None:
-    rows = f"{session.counters.n_rows} rows"
+    rows, windows = counted(session.counters.n_rows, "row"), counted(session.counters.n_windows, "window")
     if session.counters.n_rows and not session.counters.n_windows:
         print(f"note: {_NO_WINDOW}", file=sys.stderr)
     if not session.finished:
@@ -97,7 +98,7 @@ def _say_goodbye(session: Session, out: Path, json: bool) -> None:
     elif json:
         print(json_module.dumps({"type": "summary"} | session.summary()), flush=True)
     else:
-        print(f"labels:  {out / 'labels' / session.id}.npy ({rows}, {session.counters.n_windows} windows)")
+        print(f"labels:  {out / 'labels' / session.id}.npy ({rows}, {windows})")
         print(f"events:  {out / 'events.jsonl'} ({session.counters.n_events})")
 
 
@@ -144,11 +145,12 @@ class _Status:
         counts = self._session.counters
         per_s = (counts.n_windows - self._first) / max(now - self._since, 1e-9)
         line = (
-            f"{counts.n_rows} rows, {counts.n_windows} windows ({per_s:.0f}/s), {counts.n_accepted} accepted, "
-            f"{counts.n_buffered} buffered, {counts.n_promoted} promoted, "
+            f"{counted(counts.n_rows, 'row')}, {counted(counts.n_windows, 'window')} ({per_s:.0f}/s), "
+            f"{counts.n_accepted} accepted, {counts.n_buffered} buffered, {counts.n_promoted} promoted, "
             f"{self._session.source.backlog_bytes() / 1000:.0f} kB behind"
         )
-        dropped = f", {counts.n_skipped_lines} lines skipped, {counts.n_unreadable_cells} cells unreadable"
+        lines, cells = counted(counts.n_skipped_lines, "line"), counted(counts.n_unreadable_cells, "cell")
+        dropped = f", {lines} skipped, {cells} unreadable"
         line += dropped if counts.n_skipped_lines or counts.n_unreadable_cells else ""
         start, end = ("\r\x1b[K", "\n" if last else "") if self._is_watched else ("", "\n")
         print(start + line, end=end, file=sys.stderr, flush=True)

@@ -14,6 +14,7 @@ import typer
 
 from rondo.cli import options
 from rondo.errors import SettingError
+from rondo.wording import NO_LONGER_MOTIF
 
 if TYPE_CHECKING:
     from rondo.report.usage import Difference, GroupUsage, Usage
@@ -38,7 +39,10 @@ def usage(
     """Print how much each unit and motif is used: share of time, occurrences per hour, mean duration.
 
     Example: rondo usage run --group-by "subject[0-9]+" --json
+
+    Where no motif is longer than a unit, units alone are printed; --csv and --json keep both levels.
     """
+    from rondo.report.run_folder import read_run_summary
     from rondo.report.usage import differences, group_usage, groups_of, usage_of_run
 
     if as_csv and json:
@@ -50,18 +54,26 @@ def usage(
         return
     of_groups = [] if groups is None else group_usage(rows)
     found = differences(rows) if groups is not None and len(set(groups.values())) > 1 else []
+    motifs_are_units = read_run_summary(run).motifs_are_units
     if json:
-        facts: dict[str, Any] = {"recordings": [asdict(row) for row in rows]}
+        facts: dict[str, Any] = {
+            "motifs_are_units": motifs_are_units,
+            "recordings": [asdict(row) for row in rows],
+        }
         if groups is not None:
             facts |= {"groups": [asdict(one) for one in of_groups], "differences": [asdict(one) for one in found]}
         print(json_module.dumps(facts))
         return
+    levels = ("unit",) if motifs_are_units else ("unit", "motif")
     if groups is None:
-        _print_recordings(rows)
-        return
-    _print_groups(of_groups)
-    for sentence in _sentences(rows, found, groups):
-        print(sentence)
+        _print_recordings([row for row in rows if row.level in levels])
+    else:
+        _print_groups([row for row in of_groups if row.level in levels])
+    if motifs_are_units:
+        print(f"Motifs are not listed: {NO_LONGER_MOTIF}.")
+    if groups is not None:
+        for sentence in _sentences(rows, [one for one in found if one.level in levels], groups):
+            print(sentence)
 
 
 def _print_csv(rows: Sequence[Usage], with_groups: bool) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from rondo.cli import options
 from rondo.cli.stream import asked_to_stop
 
 
@@ -18,6 +19,9 @@ def view(
     port: Annotated[
         int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port on loopback; 0: any that is free.")
     ] = 0,
+    truth: options.TruthLane = None,
+    key: options.TruthKey = None,
+    rate: options.TruthRate = None,
 ) -> None:
     """Show a run in the browser; the page follows a stream as it goes on. Only this machine can reach it.
 
@@ -25,9 +29,11 @@ def view(
 
     Open the address that is printed. Ctrl-C ends it.
     """
+    from rondo.report.contents import Wish
     from rondo.report.serve import PageServer
 
-    with PageServer(run, port) as server, asked_to_stop() as stop:
+    wish = Wish(truth=options.truth_file(truth, key, rate))
+    with PageServer(run, port, wish) as server, asked_to_stop() as stop:
         print(f"open {server.address} (Ctrl-C ends)", flush=True)
         server.timeout = 0.2  # s, until the next look whether someone wants to stop
         while not stop:

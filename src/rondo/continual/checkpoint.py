@@ -23,6 +23,7 @@ from typing import Any
 
 from rondo import artifact
 from rondo.errors import ModelError, OutputError
+from rondo.file_lock import has_flock, open_lock, take
 from rondo.tensors import Tensors, as_bits, from_bits
 
 _DRAFT = "draft"
@@ -103,26 +104,24 @@ def settings_hash(settings: Mapping[str, Any]) -> str:
 def locked(folder: Path) -> Iterator[None]:
     """Keep the folder for this process alone: two that append to the same files would spoil both.
 
-    The system gives the lock back when the process ends, in whatever way.
+    The system gives the lock back when the process ends, in whatever way. Where it locks no folders (Windows), there is
+    a file beside.
     """
-    try:
-        import fcntl
-    except ImportError:  # no such locks on this system
-        yield
-        return
+    beside = None if has_flock() else folder.with_name(f"{folder.name}.lock")
     with _written(folder):
         new_folders = [path for path in (folder, *folder.parents) if not path.exists()]
         folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+        descriptor = os.open(folder, os.O_RDONLY) if beside is None else open_lock(beside.parent, beside.name)
+    if not take(descriptor):
         os.close(descriptor)
-        raise OutputError(f"{folder}: another process is writing this checkpoint; wait for it, or stop it") from None
+        raise OutputError(f"{folder}: another process is writing this checkpoint; wait for it, or stop it")
     try:
         yield
     finally:
         os.close(descriptor)
+        if beside is not None:
+            with suppress(OSError):  # another process waits with it in its hands
+                beside.unlink()
         for path in new_folders:
             with suppress(OSError):  # there is something in it by now, as there should be
                 path.rmdir()
@@ -160,6 +159,8 @@ def _restored(folder: Path, stored: artifact.Artifact) -> Checkpoint:
 
 
 def _sync(path: Path) -> None:
+    if path.is_dir() and not has_flock():  # Windows opens no folders
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

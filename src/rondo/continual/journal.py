@@ -15,6 +15,7 @@ from types import TracebackType
 
 from rondo.continual.events import Event
 from rondo.errors import ModelError, OutputError, RondoWarning
+from rondo.file_lock import BINARY
 
 
 class AppendOnly:
@@ -27,9 +28,10 @@ class AppendOnly:
         """Open the file and cut it back to `n_bytes`; one that is shorter is not the file that was written."""
         self.path = path
         try:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | BINARY, 0o666)
             size = os.fstat(self._descriptor).st_size
-            if size < n_bytes or (n_bytes and os.pread(self._descriptor, 1, n_bytes - 1) != b"\n"):
+            os.lseek(self._descriptor, max(0, n_bytes - 1), os.SEEK_SET)
+            if size < n_bytes or (n_bytes and os.read(self._descriptor, 1) != b"\n"):
                 os.close(self._descriptor)
                 raise ModelError(
                     f"{path}: expected the {n_bytes} bytes that the checkpoint counts, got {size} or others; "

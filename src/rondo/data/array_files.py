@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from rondo.data.clock import in_seconds, spread
 from rondo.data.columns import Columns, choose_columns, listed
 from rondo.data.recording import Recording, Values
+from rondo.data.trial import refuse_fatal
 from rondo.errors import MissingExtraError, RecordingError
 
 BLOCK_BYTES = 1 << 20
@@ -73,11 +74,24 @@ def read_npz(path: Path, *, rate: float | None, key: str | None, label_columns: 
 
 
 def read_hdf5(path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()) -> Recording:
-    """The recording in an HDF5 file: the dataset `X`, or the one that `key` names (`group/name`)."""
+    """The recording in an HDF5 file: the dataset `X`, or the one that `key` names (`group/name`).
+
+    A damaged chunk or heap can crash the HDF5 library: so the file is tried in a child first.
+    """
     try:
-        import h5py
+        import h5py  # noqa: F401
     except ImportError as error:
         raise MissingExtraError("reading HDF5", "h5py", "io") from error
+    refuse_fatal(path, "h5py", f"import pathlib, {__name__} as own; own.untried_hdf5(pathlib.Path(path), key={key!r})")
+    return untried_hdf5(path, rate=rate, key=key, label_columns=label_columns)
+
+
+def untried_hdf5(
+    path: Path, *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
+) -> Recording:
+    """`read_hdf5`, for a file that ends no process."""
+    import h5py
+
     with h5py.File(path, "r") as file:
         names: list[str] = []
         file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
@@ -143,7 +157,7 @@ def _filled(n_frames: int, tiles: Iterator[Tile], columns: Columns) -> tuple[Val
     values = np.empty((n_frames, len(columns.positions)), dtype=np.float32)
     clock = None if columns.clock is None else np.empty(n_frames)
     positions = np.array(columns.positions)
-    with np.errstate(over="ignore"):  # beyond float32 becomes infinite, and Recording refuses that by name
+    with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float32 Recording refuses by name
         for rows, cols, block in tiles:
             channels = np.flatnonzero((cols.start <= positions) & (positions < cols.stop))
             if channels.size == values.shape[1] == block.shape[1]:

@@ -19,6 +19,7 @@ from rondo.data.io_extra import kept_channels, optional_library, refuse_another_
 from rondo.data.recording import Recording
 from rondo.data.trial import refuse_fatal
 from rondo.errors import RecordingError
+from rondo.wording import counted, noun
 
 _MARK = 0x50  # the second byte of every C3D file
 _BLOCK = 512
@@ -52,8 +53,8 @@ def read_c3d(path: Path, *, rate: float | None, label_columns: Sequence[str] = (
     if rate is None and len(groups) == 2 and groups[0].rate == groups[1].rate:
         chosen = groups
     notes = tuple(
-        f"{len(group.names)} {group.kind} channels of {group.rate:g} Hz left out: one recording has one rate; "
-        f"give the rate {group.rate:g} to read them"
+        f"{counted(len(group.names), f'{group.kind} channel')} of {group.rate:g} Hz left out: one recording has one "
+        f"rate; give the rate {group.rate:g} to read {noun(len(group.names), 'it', 'them')}"
         for group in groups
         if group not in chosen
     )

@@ -13,14 +13,16 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.wording import counted, noun
+
 Times = NDArray[np.float64]
 
 CLOCK_NAMES = frozenset({
     "time", "times", "timestamp", "timestamps", "ts", "t", "datetime", "date", "dateandtime", "timeofday",
     "localtime", "unixtime", "unixtimestamp", "epoch", "epochtime", "utc", "utctime", "utctimestamp", "gpstime",
-    "systemtime", "sampletime", "elapsed", "elapsedtime", "timeelapsed", "secondselapsed", "relativetime", "seconds",
-    "millis", "milliseconds", "zeit", "zeitstempel", "datum", "datumuhrzeit", "datumzeit", "uhrzeit", "tijd",
-    "tijdstip", "horodatage", "heure", "tiempo", "fecha", "fechahora",
+    "systemtime", "sampletime", "sampletimefine", "elapsed", "elapsedtime", "timeelapsed", "secondselapsed",
+    "relativetime", "seconds", "millis", "milliseconds", "zeit", "zeitstempel", "datum", "datumuhrzeit", "datumzeit",
+    "uhrzeit", "tijd", "tijdstip", "horodatage", "heure", "tiempo", "fecha", "fechahora",
 })  # fmt: skip
 """As `plain_name` writes them: lower case, letters and digits only, without a unit."""
 
@@ -39,6 +41,7 @@ _DAY_S = 86_400.0
 _ROWS_TO_JUDGE = 32
 
 _DATE = re.compile(r"(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})(?:[ T,_]\s*(.+))?", re.ASCII)
+_ZONE_IN_WORDS = re.compile(r"\s*(utc|gmt)$", re.ASCII | re.IGNORECASE)
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,:](\d{1,9}))?)?\s*([ap]m)?", re.ASCII | re.IGNORECASE)
 
 
@@ -56,6 +59,15 @@ def plain_name(name: str) -> tuple[str, str]:
     if len(words) > 1 and words[-1] in _PER_SECOND and "".join(words[:-1]) in CLOCK_NAMES:
         return "".join(words[:-1]), words[-1]
     return "".join(words), ""
+
+
+def mentions_time_stamps(name: str) -> bool:
+    """Whether a column tells the time by a longer name; it measures nothing, but a better clock may stand beside it.
+
+    >>> mentions_time_stamps("accelerometerTimestamp_sinceReboot(s)"), mentions_time_stamps("step")
+    (True, False)
+    """
+    return "timestamp" in plain_name(name)[0]
 
 
 def is_clock_name(name: str) -> bool:
@@ -79,7 +91,7 @@ def date_seconds(cell: str, *, day_first: bool = False) -> float:
     >>> date_seconds("2.1.1970 00:00:05,250"), date_seconds("1/2/1970 12:00:05 AM"), date_seconds("0:00:05.5")
     (86405.25, 86405.0, 5.5)
     """
-    cell = cell.strip()
+    cell = _ZONE_IN_WORDS.sub("", cell.strip())
     try:
         moment = datetime.fromisoformat(cell)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
@@ -153,11 +165,34 @@ def in_seconds(times: Times, clock: str, unit: str = "") -> tuple[Times, tuple[s
     (array([0.  , 0.02, 0.04]), ("clock 'time (ms)' read as milliseconds, from its name",))
     """
     finite = times[np.isfinite(times)]
+    days, notes = _in_days(finite, clock)
+    if days is not None:
+        return (times - days) * _DAY_S, notes
     per_second, notes = ticks_per_second(float(finite[0]) if finite.size else 0.0, clock, unit)
     if per_second > 1:
         return times / per_second, notes
     is_told = plain_name(clock)[1] in _PER_SECOND or bool(unit)
     return (times, ()) if is_told else _whole_steps(times, finite, clock)
+
+
+def _in_days(finite: Times, clock: str) -> tuple[float | None, tuple[str, ...]]:
+    """1 January 1970 in the days that spreadsheets (from 1900 on) or MATLAB (from year 0 on) count, if they are such.
+
+    Read as seconds, their steps would be those of a sensor of more than 10,000 Hz, or their name speaks of a date.
+
+    >>> _in_days(np.array([45000.5, 45000.5 + 1 / 86400]), "Date")[0], _in_days(np.array([45000.5, 45001.5]), "time")[0]
+    (25569.0, None)
+    """
+    if finite.size < 2 or plain_name(clock)[1] in _PER_SECOND:
+        return None, ()
+    is_date_name = plain_name(clock)[0].startswith(("date", "datum", "fecha"))
+    step = float(np.median(np.diff(finite)))
+    if not 0 < step < (1.0 if is_date_name else 1e-4):
+        return None, ()
+    for least, most, epoch, who in ((2e4, 8e4, 25_569.0, "a spreadsheet"), (7e5, 8e5, 719_529.0, "MATLAB")):
+        if least <= finite[0] < most:
+            return epoch, (f"clock '{clock}' read as the days that {who} counts, from its size",)
+    return None, ()
 
 
 def ticks_per_second(first: float, clock: str, unit: str = "") -> tuple[float, tuple[str, ...]]:
@@ -188,6 +223,9 @@ def _whole_steps(times: Times, finite: Times, clock: str) -> tuple[Times, tuple[
     usual = float(np.median(steps))
     if usual < 2 or size_of_epoch(float(finite[0])):
         return times, ()
+    if plain_name(clock)[0] == "sampletimefine":  # of Xsens: ticks of 0.1 ms, of the Xsens DOT microseconds
+        per_second = 1e4 if usual < 2e3 else 1e6
+        return times / per_second, (f"clock '{clock}' read as {per_second:,.0f} ticks of an Xsens sensor per second",)
     per_second = 1e3 if usual < 2e3 else 1e6 if usual < 2e6 else 1e9
     if np.ptp(steps) == 0:
         note = (
@@ -233,5 +271,6 @@ def spread(times: Times, clock: str) -> tuple[Times, tuple[str, ...]]:
     apart = np.repeat(readings, rows_each) + place * np.repeat(step, rows_each)
     apart[: rows_each[0]] = readings[1] - step[0] * np.arange(rows_each[0], 0, -1)
     repeated = times.size - readings.size
-    note = f"{repeated} rows repeat the time of the row before in '{clock}': spread evenly until its next reading"
+    rows = f"{counted(repeated, 'row')} {noun(repeated, 'repeats', 'repeat')}"
+    note = f"{rows} the time of the row before in '{clock}': spread evenly until its next reading"
     return apart, (note,)

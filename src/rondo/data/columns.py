@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.data.clock import is_clock_name, plain_name, size_of_epoch
+from rondo.data.clock import is_clock_name, mentions_time_stamps, plain_name, size_of_epoch
 from rondo.errors import RecordingError
 
 LABEL_NAMES = frozenset({
@@ -33,8 +33,10 @@ ID_NAMES = frozenset({
 Kind = Literal["text", "dates", "day", "time of day", "epoch", "counter", "rising", "empty"]
 """What the cells of a column show, where that is more than numbers."""
 
-_CLOCK_KINDS: tuple[Kind, ...] = ("dates", "epoch", "day", "rising")  # in the order of trust
+_CLOCK_KINDS = ("dates", "epoch", "stamps", "day", "time of day", "rising")  # in the order of trust
 _WHY_CLOCK = {
+    "stamps": "its name speaks of time stamps",
+    "time of day": "it holds times of day",
     "dates": "it holds dates",
     "day": "it holds dates",
     "epoch": "its numbers count from 1970",
@@ -42,7 +44,6 @@ _WHY_CLOCK = {
 }
 _NO_NAME = re.compile(r"(unnamed: ?\d+(_level_\d+)?|__index_level_\d+__)?", re.IGNORECASE)  # pandas' words for it
 _ROWS_OF_A_COUNTER = 32  # before a column with a name of its own is taken for one
-_FEW_VALUES, _LONG_RUN = 25, 50  # what codes of classes look like
 
 
 @dataclass(frozen=True)
@@ -149,23 +150,33 @@ def _clocks(
 ) -> tuple[list[int], int | None, list[str]]:
     """The columns that tell the time, the one that is used first; the column of its dates, if apart; what to say."""
     named = [position for position in kept if is_clock_name(names[position])]
+    also = [position for position in kept if position not in named and _tells_time(position, names, kinds)]
     day = next((position for position in kept if kinds.get(position) == "day"), None)
     timed = next((position for position in kept if kinds.get(position) == "time of day"), None)
     if day is not None and timed is not None and (not named or {day, timed} & set(named)):
-        others = [position for position in named if position not in (day, timed)]
+        others = [position for position in (*named, *also) if position not in (day, timed)]
         said = [f"columns '{names[day]}' and '{names[timed]}' together are the clock"]
         return [timed, *others], day, said + _left_out(others, timed, names)
     if named:
         first = min(named, key=lambda position: (kinds.get(position) == "day", position))
-        others = [position for position in named if position != first]
+        others = [position for position in (*named, *also) if position != first]
         return [first, *others], None, _left_out(others, first, names)
     for kind in _CLOCK_KINDS:
-        found = [position for position in kept if kinds.get(position) == kind]
+        if kind == "stamps":
+            found = [position for position in kept if mentions_time_stamps(names[position])]
+        else:
+            found = [position for position in kept if kinds.get(position) == kind]
         if found:
             name = f"'{names[found[0]]}'" if names[found[0]] else str(found[0] + 1)
             said = [f"column {name} is the clock, because {_WHY_CLOCK[kind]}"]
-            return found, None, said + _left_out(found[1:], found[0], names)
+            others = [*found[1:], *(position for position in also if position not in found)]
+            return [found[0], *others], None, said + _left_out(others, found[0], names)
     return [], None, []
+
+
+def _tells_time(position: int, names: Sequence[str], kinds: Mapping[int, Kind]) -> bool:
+    """Whether a column that has no clock's name tells the time all the same."""
+    return kinds.get(position) in ("dates", "day", "time of day") or mentions_time_stamps(names[position])
 
 
 def _left_out(others: Sequence[int], clock: int, names: Sequence[str]) -> list[str]:
@@ -216,29 +227,6 @@ def without_empty(
     kept = [place for place in range(len(channels)) if place not in empty]
     notes = tuple(f"column '{channels[place]}' left out: it has no values" for place in empty)
     return np.ascontiguousarray(values[:, kept]), tuple(channels[place] for place in kept), notes
-
-
-def label_suspects(values: NDArray[np.float32], channels: Sequence[str]) -> tuple[str, ...]:
-    """A note for each channel that looks as if it held codes of classes: few whole numbers, in long runs.
-
-    It stays a channel: the state of a machine looks the same, and may well be wanted.
-
-    >>> label_suspects(np.repeat([[0.0], [3.0], [1.0]], 90, axis=0).astype(np.float32), ["stage"])[0][:57]
-    "column 'stage' holds a few whole numbers in long runs (0,"
-    """
-    notes = []
-    for channel, name in enumerate(channels):
-        column = values[:, channel]
-        starts = np.flatnonzero(np.diff(column) != 0) + 1
-        if not 0 < starts.size <= column.size / _LONG_RUN - 1:
-            continue
-        found = np.unique(column[np.append(0, starts)])
-        if 1 < found.size <= _FEW_VALUES and (found == np.rint(found)).all():
-            notes.append(
-                f"column '{name}' holds a few whole numbers in long runs ({listed([f'{one:g}' for one in found], 4)}): "
-                f"if these are labels, leave it out with --label-column {name!r}"
-            )
-    return tuple(notes)
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:

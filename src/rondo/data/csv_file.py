@@ -8,17 +8,17 @@ spellings or names the line and column at fault. The frames are the same whateve
 from __future__ import annotations
 
 import codecs
-import csv
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from rondo.data.cell_rows import Frames, Reading, read_by_cell
 from rondo.data.clock import date_seconds, day_order, in_seconds, over_midnight, spread
 from rondo.data.columns import Columns, Kind, choose_columns, without_empty
 from rondo.data.recording import Recording
@@ -26,14 +26,12 @@ from rondo.data.text_layout import (
     LONGEST_LINE,
     WHITESPACE,
     Layout,
-    decoded,
-    is_missing,
-    is_number,
     layout_of,
     quoted,
     with_tabs,
 )
 from rondo.errors import RecordingError
+from rondo.wording import counted
 
 BLOCK_BYTES = 2 << 20
 _UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
@@ -43,22 +41,6 @@ _MISSING_IN_POLARS = [
     "null",
     "NULL",
 ]  # it knows nan; odder spellings are left to the second reading
-
-
-class Frames(NamedTuple):
-    """Some frames of the table: values (n, n_channels), and their clock readings (n,) if there is a clock."""
-
-    values: NDArray[Any]
-    times: NDArray[np.float64] | None
-
-
-class _Reading(NamedTuple):
-    """What the rows are read by."""
-
-    layout: Layout
-    columns: Columns
-    has_dates: bool
-    day_first: bool
 
 
 def read_csv(
@@ -77,10 +59,36 @@ def read_csv(
             kinds = rest
     notes = layout.notes + columns.notes + notes
     if columns.clock is not None and times is not None:
+        values, times, cut = _without_blank_end(values, times)
         times, more = _told(times, columns, layout, kinds)
-        notes += more
+        notes += cut + more
     values, channels, empty = without_empty(values, columns.channels)
+    if rate is None and times is None and layout.rate is not None:
+        rate, times, said = _from_opening(layout, layout.rate, len(values))
+        notes += said
     return Recording(values, rate, channels, path.stem, times, notes + empty)
+
+
+def _from_opening(
+    layout: Layout, rate: float, n_frames: int
+) -> tuple[float, NDArray[np.float64] | None, tuple[str, ...]]:
+    """Rate and times where no column tells them, but the lines above the table do."""
+    if layout.began_s is not None:
+        return rate, layout.began_s + np.arange(n_frames) / rate, ()
+    return rate, None, (f"rate of {rate:g} Hz taken from the lines above the table; give --rate if it is another",)
+
+
+def _without_blank_end(
+    values: NDArray[np.float32], times: NDArray[np.float64]
+) -> tuple[NDArray[np.float32], NDArray[np.float64], tuple[str, ...]]:
+    """Without rows at the end that have neither a time nor a value, as spreadsheets leave them."""
+    if not (times.size and np.isnan(times[-1])):
+        return values, times, ()
+    filled = np.flatnonzero(~np.isnan(times) | ~np.isnan(values).all(axis=1))
+    stop = int(filled[-1]) + 1 if filled.size else times.size
+    n_blank = times.size - stop
+    note = (f"{counted(n_blank, 'row')} without a value at its end left out",) if n_blank else ()
+    return values[:stop], times[:stop], note
 
 
 @contextmanager
@@ -108,21 +116,24 @@ def _read(
     dates = [] if columns.clock is None else layout.column(columns.clock if columns.day is None else columns.day)
     day_first, notes = day_order(dates)
     has_dates = columns.clock is not None and _has_dates(layout, columns.clock)
-    reading = _Reading(layout, columns, has_dates, day_first)
     n_lines = _count_lines(file, layout, block_bytes)
+    last_line = layout.first_line + n_lines - 1 if _ends_in_a_line(file, layout) else 0
+    reading = Reading(layout, columns, has_dates, day_first, last_line)
     values = np.empty((n_lines, len(columns.positions)), dtype=np.float32)
     times = None if columns.clock is None else np.empty(n_lines)
-    n_frames = 0
+    n_frames, n_headers, is_torn = 0, 0, False
     for text, first_line in _blocks(file, layout, block_bytes):
         frames = _frames_of(text, first_line, reading)
         rows = slice(n_frames, n_frames + len(frames.values))
-        with np.errstate(over="ignore"):  # beyond float32 becomes infinite, and Recording refuses that by name
+        with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float32 Recording refuses by name
             values[rows] = frames.values
         if times is not None:
             times[rows] = frames.times
-        n_frames = rows.stop
-    if n_frames < n_lines:
-        notes += (f"{n_lines - n_frames} blank lines skipped",)
+        n_frames, n_headers, is_torn = rows.stop, n_headers + frames.n_headers, frames.is_torn
+    n_blank = n_lines - n_frames - n_headers - is_torn
+    notes += (f"{counted(n_blank, 'blank line')} skipped",) if n_blank else ()
+    notes += (f"{counted(n_headers, 'line')} skipped: the header again",) if n_headers else ()
+    notes += ("its last line is torn: left out",) if is_torn else ()
     return values[:n_frames], None if times is None else times[:n_frames], notes
 
 
@@ -140,6 +151,12 @@ def _told(
         times, notes = in_seconds(times, name, layout.unit(clock))
     times, more = spread(times, name)
     return times, notes + more
+
+
+def _ends_in_a_line(file: BinaryIO, layout: Layout) -> bool:
+    """Whether no line end closes the file, as where its writer was stopped."""
+    file.seek(layout.stop)
+    return file.read(1) not in (b"\r", b"\n")
 
 
 def _count_lines(file: BinaryIO, layout: Layout, block_bytes: int) -> int:
@@ -178,12 +195,12 @@ def _blocks(file: BinaryIO, layout: Layout, block_bytes: int) -> Iterator[tuple[
             line += n_lines
 
 
-def _frames_of(text: bytes, first_line: int, reading: _Reading) -> Frames:
+def _frames_of(text: bytes, first_line: int, reading: Reading) -> Frames:
     layout = reading.layout
     if layout.separator == WHITESPACE:
         text = with_tabs(text)
     frames = _parsed_by_polars(text, reading) if _is_rectangular(text, layout) else None
-    return _parsed_by_cell(text, first_line, reading) if frames is None else frames
+    return read_by_cell(text, first_line, reading) if frames is None else frames
 
 
 def _is_rectangular(text: bytes, layout: Layout) -> bool:
@@ -203,7 +220,7 @@ def _is_rectangular(text: bytes, layout: Layout) -> bool:
     return not inside[line_ends].any() and bool((per_line == n_between).all())
 
 
-def _parsed_by_polars(text: bytes, reading: _Reading) -> Frames | None:
+def _parsed_by_polars(text: bytes, reading: Reading) -> Frames | None:
     """The fast reading; None where anything is unusual.
 
     Columns that are left out are parsed too, as text: when polars skips columns it no longer minds long rows.
@@ -244,68 +261,3 @@ def _parsed_by_polars(text: bytes, reading: _Reading) -> Frames | None:
 def _has_dates(layout: Layout, clock: int) -> bool:
     cells = layout.column(clock)
     return bool(cells) and not layout.is_number(cells[0])
-
-
-def _parsed_by_cell(text: bytes, first_line: int, reading: _Reading) -> Frames:
-    """The careful reading: every spelling that is a number or missing, or the line and column at fault."""
-    layout, columns = reading.layout, reading.columns
-    channels = list(zip(columns.positions, columns.channels, strict=True))
-    rows: list[list[float]] = []
-    times: list[float] = []
-    for number, line in enumerate(text.split(b"\n")[:-1], start=first_line):
-        if len(layout.names) > 1 and not line.strip():
-            continue  # no frame: a row without a single value still has its separators
-        cells = _cells_of_row(line, number, layout)
-        rows.append([_number(cells[place], number, name, layout.has_decimal_comma) for place, name in channels])
-        if columns.clock is not None:
-            times.append(_time(cells, number, reading, columns.clock))
-    values = np.array(rows, dtype=np.float64).reshape(len(rows), len(columns.positions))
-    return Frames(values, None if columns.clock is None else np.array(times))
-
-
-def _cells_of_row(line: bytes, number: int, layout: Layout) -> tuple[str, ...]:
-    if b"\0" in line:
-        raise RecordingError(f"line {number} holds binary data; expected columns of numbers in UTF-8 text")
-    try:
-        cells = next(csv.reader([decoded(line)[0]], delimiter=layout.delimiter, strict=True), [])
-    except csv.Error as error:
-        raise RecordingError(
-            f"line {number} cannot be cut into cells: {error}; quotes must close on their line"
-        ) from error
-    cells = cells or [""]
-    if len(cells) != len(layout.names):
-        raise RecordingError(
-            f"line {number} has {len(cells)} cells, but there are {len(layout.names)} columns; "
-            "give every row one cell per column"
-        )
-    return tuple(cell.strip() for cell in cells)
-
-
-def _number(cell: str, line: int, column: str, has_decimal_comma: bool) -> float:
-    if is_missing(cell):
-        return float("nan")
-    if is_number(cell, has_decimal_comma):
-        return float(cell.replace(",", "."))
-    comma = " (a decimal comma? write a point)" if is_number(cell, has_decimal_comma=True) else ""
-    raise RecordingError(
-        f"line {line}, column '{column}': {_shown(cell)} is not a number{comma}; "
-        f"correct it, or leave the column out with label_columns=['{column}'] (--label-column {column!r})"
-    )
-
-
-def _time(cells: Sequence[str], line: int, reading: _Reading, clock: int) -> float:
-    name = reading.layout.names[clock]
-    if not reading.has_dates:
-        return _number(cells[clock], line, name, reading.layout.has_decimal_comma)
-    day = reading.columns.day
-    cell = cells[clock] if day is None else f"{cells[day]} {cells[clock]}"
-    seconds = date_seconds(cell, day_first=reading.day_first)
-    if seconds != seconds and not is_missing(cells[clock]):
-        raise RecordingError(
-            f"line {line}, column '{name}': {_shown(cell)} is not a date like 2024-05-01 12:00:00.25; correct it"
-        )
-    return seconds
-
-
-def _shown(cell: str) -> str:
-    return repr(cell if len(cell) <= 40 else cell[:40] + "…")

@@ -13,6 +13,7 @@ The id of a recording is its file name without the suffix.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -23,7 +24,7 @@ from polars.exceptions import PanicException
 
 from rondo.data.array_files import read_hdf5, read_npy, read_npz
 from rondo.data.c3d import read_c3d
-from rondo.data.columns import label_suspects
+from rondo.data.codes import without_codes
 from rondo.data.csv_file import read_csv
 from rondo.data.edf import read_edf
 from rondo.data.recording import Recording, checked_rate
@@ -43,6 +44,7 @@ _TABLE_READERS = {
 }
 _ARCHIVE_READERS = {".npz": read_npz, ".h5": read_hdf5, ".hdf5": read_hdf5, ".xdf": read_xdf}
 SUFFIXES = (*_TABLE_READERS, *_ARCHIVE_READERS)
+_ABOUT_THE_FOLDER = ("readme", "read me", "license", "licence", "changelog")
 EXTRA_SUFFIXES = (".edf", ".bdf", ".c3d", ".xdf")
 """Those whose readers need a library of the extra `io`."""
 
@@ -57,18 +59,12 @@ def read_recording(
         checked_rate(rate)  # before a long read, not after it
         suffix = path.suffix.lower()
         if suffix in _ARCHIVE_READERS:
-            return _warned(_ARCHIVE_READERS[suffix](path, rate=rate, key=key, label_columns=label_columns))
+            return without_codes(_ARCHIVE_READERS[suffix](path, rate=rate, key=key, label_columns=label_columns))
         if key is not None:
             raise RecordingError(
                 f"a key ('{key}') names an array in {' '.join(_ARCHIVE_READERS)} files; leave it away here"
             )
-        return _warned(_TABLE_READERS[suffix](path, rate=rate, label_columns=label_columns))
-
-
-def _warned(recording: Recording) -> Recording:
-    """The recording with a note on each channel that looks as if it held labels."""
-    suspects = label_suspects(recording.values, recording.channels)
-    return recording.noted(*suspects) if suspects else recording
+        return without_codes(_TABLE_READERS[suffix](path, rate=rate, label_columns=label_columns))
 
 
 def from_frame(
@@ -77,7 +73,7 @@ def from_frame(
     """Take a pandas, polars or pyarrow table: one row per frame, one column per channel, perhaps a clock."""
     with _named(f"recording '{id}'", id):
         checked_rate(rate)
-        return table_recording(frame, rate=rate, id=id, label_columns=label_columns)
+        return without_codes(table_recording(frame, rate=rate, id=id, label_columns=label_columns))
 
 
 def find_recordings(paths: Sequence[Path]) -> list[Path]:
@@ -105,7 +101,26 @@ def _near(path: Path) -> str:
     """What was probably meant, or what to do."""
     beside = path.parent.iterdir() if path.parent.is_dir() else ()
     near = get_close_matches(path.name, [each.name for each in beside], n=1)
-    return f"did you mean '{path.parent / near[0]}'?" if near else "check the path"
+    if near:
+        return f"did you mean '{path.parent / near[0]}'?"
+    return _of_a_data_set(path.name) if path.parent == Path() else "check the path"
+
+
+def _of_a_data_set(name: str) -> str:
+    """Where to find the data set that is called so; recordings are named by their files, as people's own are."""
+    from rondo.data.sources.catalogue import find_data_set, folders_of, is_known
+
+    if not is_known(name):
+        return "check the path"
+    known, data = find_data_set(name), os.environ.get("RONDO_DATA", "")
+    copies = folders_of(known, Path(data)) if data and Path(data).is_dir() else []
+    here = next((copy for copy in copies if any(map(_is_recording, copy.iterdir()))), None)
+    if here is not None:
+        return f"the data set of that name lies in '{here}': give that folder, or files in it"
+    return (
+        f"it is the name of a data set, and files or folders are needed: `rondo datasets download {known.name} "
+        f"--data {data or 'DIR'}` gets it"
+    )
 
 
 def _instead(folder: Path) -> str:
@@ -117,7 +132,9 @@ def _instead(folder: Path) -> str:
 
 
 def _is_recording(file: Path) -> bool:
-    return file.suffix.lower() in SUFFIXES and not file.name.startswith(".") and file.is_file()
+    """Whether a file of a folder is to be read: not one that is hidden, open in a spreadsheet, or about the others."""
+    is_about = file.suffix.lower() == ".txt" and file.stem.lower().startswith(_ABOUT_THE_FOLDER)
+    return file.suffix.lower() in SUFFIXES and not is_about and not file.name.startswith((".", "~$")) and file.is_file()
 
 
 def _refuse_unreadable(path: Path) -> None:

@@ -57,3 +57,19 @@ def from_runs(starts: ArrayLike, stops: ArrayLike, ids: ArrayLike, n_frames: int
     for start, stop, label in zip(np.asarray(starts), np.asarray(stops), np.asarray(ids), strict=True):
         track[start:stop] = label
     return track
+
+
+def are_one_to_one(first: Labels, second: Labels) -> bool:
+    """Whether two tracks are the same under other ids, with OTHER in both at once.
+
+    >>> units = np.array([0, 0, 3, OTHER])
+    >>> are_one_to_one(units, np.array([5, 5, 2, OTHER])), are_one_to_one(units, np.array([4, 4, 4, OTHER]))
+    (True, False)
+    """
+    if np.array_equal(first, second):
+        return True
+    begins = np.ones(first.size, dtype=np.bool_)
+    begins[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
+    pairs = set(zip(first[begins].tolist(), second[begins].tolist(), strict=True))
+    ids, others = {a for a, _ in pairs}, {b for _, b in pairs}
+    return len(pairs) == len(ids) == len(others) and all((a == OTHER) == (b == OTHER) for a, b in pairs)

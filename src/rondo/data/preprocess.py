@@ -19,6 +19,7 @@ from rondo.data.signal import Signal as Signal
 from rondo.data.signal import refuse_lacking, shortened
 from rondo.data.signal import regularise as regularise
 from rondo.errors import RecordingError, SettingError
+from rondo.wording import counted
 
 _MANY_CHANNELS = 50  # fewer may well exceed the frames of a short example
 _BLOCK = 1 << 13  # frames per block where a temporary as large as the recording would hurt
@@ -124,14 +125,15 @@ def _fitting(recording: Recording, channels: tuple[str, ...], config: Preprocess
         if recording.n_channels != len(channels):
             raise RecordingError(
                 f"recording '{recording.id}' has {recording.n_channels} channels without names, expected "
-                f"{len(channels)}: {shortened(channels)}; give the same channels, or name them"
+                f"{len(channels)}: {shortened(channels)}; give the same channels, name them, or leave "
+                "a column out of every file (--label-column)"
             )
         return _noted(recording, channels, f"channels without names taken by position as {shortened(channels)}")
     refuse_lacking(recording, channels)
     extra = [name for name in recording.channels if name not in channels]
     if not extra or config.channels:
         return recording
-    note = f"{len(extra)} channel(s) left out that the model does not know: {shortened(extra)}"
+    note = f"{counted(len(extra), 'channel')} left out that the model does not know: {shortened(extra)}"
     return _noted(recording, recording.channels, note)
 
 

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.errors import RecordingError
 from rondo.notebook import MOST_ROWS, card, duration_in_words
+from rondo.wording import counted
 
 Values = NDArray[np.float32]
 _MOST_SHORT_STEPS = 0.01  # of all steps, before the clock is said to jitter
@@ -115,7 +116,7 @@ class Recording:
 
     def __repr__(self) -> str:
         clock = "unknown rate" if self.rate is None else f"{self.rate:g} Hz"
-        return f"Recording('{self.id}', {self.n_frames} frames x {self.n_channels} channels, {clock})"
+        return f"Recording('{self.id}', {self.n_frames} frames x {counted(self.n_channels, 'channel')}, {clock})"
 
     def _repr_html_(self) -> str:
         times = self.times_s
@@ -252,10 +253,20 @@ def _checked_times(timestamps_s: ArrayLike, n_frames: int) -> NDArray[np.float64
         kind = "repeats" if steps[row - 1] == 0 else "is earlier than"
         raise RecordingError(
             f"timestamps must increase, but frame {row} ({times[row]:.6f} s) {kind} "
-            f"the one before ({times[row - 1]:.6f} s); sort the rows and drop duplicates"
+            f"the one before ({times[row - 1]:.6f} s); sort the rows and drop duplicates" + _set_back(steps, row)
         )
     times.flags.writeable = False
     return times
+
+
+def _set_back(steps: NDArray[np.float64], row: int) -> str:
+    """What else may have happened where it is one row at which time goes back by many."""
+    usual = float(np.median(np.abs(steps)))
+    if (steps <= 0).sum() > 1 or -steps[row - 1] < 10 * usual:
+        return ""
+    if abs(-steps[row - 1] - 3600.0) < 10 * usual:
+        return ", or write the zone (+02:00), if it is the end of summer time"
+    return ", or cut the file there, if two recordings stand one after the other"
 
 
 def _rate_of(times: NDArray[np.float64]) -> float:

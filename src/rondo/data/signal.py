@@ -26,6 +26,7 @@ from rondo.config import PreprocessConfig, to_frames
 from rondo.data.recording import Recording, Values
 from rondo.data.windows import Span
 from rondo.errors import RecordingError
+from rondo.wording import counted, noun
 
 GAP_SECONDS, GAP_FRAMES = 0.5, 25  # what max_gap = "auto" means with and without a known rate
 _BLOCK = 1 << 13  # frames per block where a temporary as large as the recording would hurt
@@ -101,7 +102,7 @@ def refuse_lacking(recording: Recording, channels: Sequence[str]) -> None:
     lacking = [name for name in channels if name not in recording.channels]
     if lacking:
         raise RecordingError(
-            f"recording '{recording.id}' lacks the channel(s) {shortened(lacking)}; "
+            f"recording '{recording.id}' lacks the {noun(len(lacking), 'channel')} {shortened(lacking)}; "
             f"expected {shortened(channels)}, it has {shortened(recording.channels)}; "
             "leave this recording out, or give its columns the same names"
         )
@@ -140,8 +141,8 @@ def _timing(recording: Recording, config: PreprocessConfig) -> _Timing:
     pieces = tuple(pairwise([0, *breaks.tolist(), clock.size]))
     if not breaks.size:
         return _Timing(clock, pieces, max_gap, ())
-    n_jumps = "1 jump" if breaks.size == 1 else f"{breaks.size} jumps"
-    note = f"{n_jumps} in time (longest {steps.max() / rate:.3g} s): no window reaches across them"
+    jumps, across = counted(breaks.size, "jump"), noun(breaks.size, "it", "them")
+    note = f"{jumps} in time (longest {steps.max() / rate:.3g} s): no window reaches across {across}"
     return _Timing(clock, pieces, max_gap, (note,))
 
 
@@ -240,27 +241,29 @@ def _repair_missing(
         if lost.any():
             gone.append(channels[c])
     if n_filled:
-        runs = f"(runs up to {timing.max_gap} frames)"
-        notes.append(f"{n_filled} missing values interpolated {runs} in {shortened(filled)}")
+        runs = f"(runs up to {counted(timing.max_gap, 'frame')})"
+        notes.append(f"{counted(n_filled, 'missing value')} interpolated {runs} in {shortened(filled)}")
     if gone:
-        of = f"{int(missing.sum())} rows lie in gaps longer than {timing.max_gap} frames"
-        notes.append(f"{of} (in {shortened(gone)}): labelled OTHER")
+        n_lost = int(missing.sum())
+        rows, frames = f"{counted(n_lost, 'row')} {noun(n_lost, 'lies', 'lie')}", counted(timing.max_gap, "frame")
+        notes.append(f"{rows} in gaps longer than {frames} (in {shortened(gone)}): labelled OTHER")
     return repaired, missing, tuple(notes)
 
 
 def _refuse_unrepairable(
     n_missing: NDArray[np.int64], n_rows: int, recording_id: str, channels: Sequence[str], config: PreprocessConfig
 ) -> None:
-    names = shortened([channels[c] for c in np.flatnonzero(n_missing).tolist()])
+    incomplete = [channels[c] for c in np.flatnonzero(n_missing).tolist()]
     silent = [channels[c] for c in np.flatnonzero(n_missing == n_rows).tolist()]
     if silent:
         raise RecordingError(
-            f"recording '{recording_id}': channel(s) {shortened(silent)} have no values at all; "
-            "leave them out (preprocess.channels)"
+            f"recording '{recording_id}': no values at all in {noun(len(silent), 'channel')} {shortened(silent)}; "
+            f"leave {noun(len(silent), 'it', 'them')} out (preprocess.channels)"
         )
     if config.missing == "refuse":
         raise RecordingError(
-            f"recording '{recording_id}': missing values in channel(s) {names} and preprocess.missing = 'refuse'; "
+            f"recording '{recording_id}': missing values in {noun(len(incomplete), 'channel')} "
+            f"{shortened(incomplete)} and preprocess.missing = 'refuse'; "
             "repair the file or set preprocess.missing = 'interpolate'"
         )
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rondo.data.clock import date_seconds, day_order, in_seconds, is_clock_name, spread
 from rondo.data.columns import Kind, choose_columns, has_no_name, kind_of_numbers, not_numeric, without_empty
 from rondo.data.recording import Recording
+from rondo.data.trial import refuse_fatal_parquet
 from rondo.errors import RecordingError
 
 Column = nw.Series[Any]
@@ -21,11 +22,8 @@ _ROWS_LOOKED_AT = 64
 
 
 def read_parquet(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
-    """The recording in a Parquet file; one column is held beside the result at a time.
-
-    Where a page was damaged so that it claims an impossible size, polars ends the process ("memory allocation
-    failed"), and nothing here can catch that. All other damage is an error like any other.
-    """
+    """The recording in a Parquet file, tried in a child first; one column is held beside the result at a time."""
+    refuse_fatal_parquet(path)
     # an absolute path taken literally: no file name may be read as a pattern, a home folder or an address
     table = pl.scan_parquet(path.resolve(), glob=False, hive_partitioning=False)
     schema = nw.from_native(pl.DataFrame(schema=table.collect_schema()), eager_only=True).schema
@@ -94,7 +92,7 @@ def _from_columns(
         numbers = _numbers(load(name))
         if channel == 0:
             values = np.empty((len(numbers), len(columns.channels)), dtype=np.float32)
-        with np.errstate(over="ignore"):  # beyond float32 becomes infinite, and Recording refuses that by name
+        with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float32 Recording refuses by name
             values[:, channel] = numbers
     values, channels, empty = without_empty(values, columns.channels)
     return Recording(values, rate, channels, id, times, notes + empty)

@@ -22,17 +22,22 @@ from numpy.typing import NDArray
 
 from rondo.data.clock import is_clock_name, is_date, is_day, is_time_of_day
 from rondo.data.columns import Kind, has_no_name, kind_of_numbers
+from rondo.data.openings import opening_of, rate_in_words
 from rondo.errors import RecordingError
 
 LONGEST_LINE = 16 << 20  # a "line" beyond this is no row of a table, and must not be gathered in memory
 WHITESPACE = " "  # a separator that stands for any run of blanks; such runs are turned into one tab before parsing
-_SEPARATORS = ("\t", ";", ",", WHITESPACE)  # ";" before ",": with decimal commas both occur
-_MISSING = frozenset({"", "na", "nan", "null", "n/a", "#n/a", "none", "-", "--"})
+_SEPARATORS = ("\t", ";", ",", "|", WHITESPACE)  # ";" before ",": with decimal commas both occur
+_MISSING = frozenset({
+    "", "na", "nan", "null", "n/a", "none", "-", "--",
+    "#n/a", "#div/0!", "#value!", "#num!", "#name?", "#null!", "#ref!",
+})  # fmt: skip
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf(inity)?|nan)", re.IGNORECASE | re.ASCII)
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")  # in no text
 REMARK = re.compile(r"\s*(#|%|//)[\s#%/]*")
 _LINES_LOOKED_AT = 64
+_FIRST_BY_DEFAULT = ("Var1", "V1")  # what MATLAB and R call a first column without a name
 _FEWEST_OF_A_TABLE = 3  # lines with equally many cells, before those above them are taken for remarks
 
 
@@ -50,6 +55,8 @@ class Layout:
     units: tuple[str, ...] = ()
     has_decimal_comma: bool = False
     has_header: bool = True
+    rate: float | None = None  # that its opening speaks of
+    began_s: float | None = None  # likewise, since 1970
 
     @property
     def delimiter(self) -> str:
@@ -69,7 +76,7 @@ class Layout:
         """What the first cells of each column show, where that is more than numbers."""
         found: dict[int, Kind] = {}
         for position, name in enumerate(self.names):
-            is_unnamed = has_no_name(name) or (position == 0 and not self.has_header)
+            is_unnamed = has_no_name(name) or (position == 0 and (not self.has_header or name in _FIRST_BY_DEFAULT))
             kind = self._kind(position, name, is_unnamed=is_unnamed)
             if kind is not None:
                 found[position] = kind
@@ -101,12 +108,14 @@ class Line(NamedTuple):
 
 def layout_of(file: BinaryIO) -> Layout:
     """The layout of UTF-8 text, perhaps with single bytes of Windows-1252."""
-    stop = _end_of_text(file)
+    stop, n_zeros = _end_of_text(file)
     file.seek(len(codecs.BOM_UTF8) if file.read(3) == codecs.BOM_UTF8 else 0)
     lines = list(_opening_lines(file))
     if not lines:
         raise RecordingError("it has no rows; expected a header line and one row per frame")
+    every_line = lines
     header, lines, notes = _without_remarks(lines)
+    notes += (f"{n_zeros} bytes of zeros at its end left out",) if n_zeros else ()
     if not all(line.is_utf8 for line in lines):
         notes += ("its text is not UTF-8: read as Windows-1252",)
     first = header or lines[0]
@@ -115,11 +124,20 @@ def layout_of(file: BinaryIO) -> Layout:
     table = [cells_of(line.text, separator) for line in lines]
     cells = _as_wide(cells_of(first.text, separator), table[0 if header else 1 :])
     commas = has_decimal_commas(table)
+    opening = None if header else opening_of(table)
+    if opening is not None and len(lines) > opening.n_lines:
+        after = lines[opening.n_lines]
+        names = opening.names or tuple(f"ch{i}" for i in range(len(cells)))
+        rows = tuple(table[opening.n_lines :])
+        has_header, said = bool(opening.names), (*notes, opening.note)
+        where = (after.start, stop, after.number)
+        return Layout(separator, names, rows, *where, said, (), commas, has_header, opening.rate, opening.began_s)
+    rate = rate_in_words([line.text for line in every_line if line.number < first.number])
     if header is None and _are_values(cells, commas) and not _are_positions(cells):
         names = tuple(f"ch{i}" for i in range(len(cells)))
         note = f"no header line: the channels are named {names[0]}" + (f" to {names[-1]}" if names[1:] else "")
         where = (first.start, stop, first.number)
-        return Layout(separator, names, tuple(table), *where, (*notes, note), (), commas, has_header=False)
+        return Layout(separator, names, tuple(table), *where, (*notes, note), (), commas, False, rate)
     below = list(zip(lines, table, strict=True))[0 if header else 1 :]
     if not below:
         raise RecordingError(f"it has a header ({len(cells)} columns) but no rows; expected one row per frame")
@@ -131,7 +149,7 @@ def layout_of(file: BinaryIO) -> Layout:
     start, number = below[0][0].start, below[0][0].number
     if not units and header is None:
         start, number = first.stop, first.number + 1
-    return Layout(separator, cells, rows, start, stop, number, notes, units, commas)
+    return Layout(separator, cells, rows, start, stop, number, notes, units, commas, True, rate)
 
 
 def separator_of(header: str, row: str) -> str:
@@ -219,7 +237,8 @@ def _skipped(lines: Sequence[Line], why: str) -> tuple[str, ...]:
     if not lines:
         return ()
     which = f"line {lines[0].number}" if len(lines) == 1 else f"lines {lines[0].number} to {lines[-1].number}"
-    return (f"{which} skipped: {why if len(lines) > 1 else why.replace('they have', 'it has').rstrip('s')}",)
+    said = why if len(lines) > 1 else why.replace("they have", "it has").replace("remarks", "remark")
+    return (f"{which} skipped: {said}",)
 
 
 def _are_values(cells: Sequence[str], commas: bool) -> bool:
@@ -260,18 +279,21 @@ def _in_short(cells: Sequence[str], most: int = 4) -> str:
     return ", ".join(cells[:most]) + (", …" if len(cells) > most else "")
 
 
-def _end_of_text(file: BinaryIO, block_bytes: int = 1 << 16) -> int:
-    """The length of the file without the line ends that close it."""
-    stop = file.seek(0, 2)
+def _end_of_text(file: BinaryIO, block_bytes: int = 1 << 16) -> tuple[int, int]:
+    """The length of the file without the line ends that close it, and how many zeros a power cut has left there."""
+    size = stop = file.seek(0, 2)
+    n_zeros = 0
     while stop > 0:
         start = max(0, stop - block_bytes)
         file.seek(start)
-        tail = file.read(stop - start).rstrip(b"\r\n")
+        block = file.read(stop - start)
+        tail = block.rstrip(b"\r\n\0")
+        n_zeros += block[len(tail) :].count(b"\0")
         stop = start + len(tail)
         if tail:
             break
     file.seek(0)
-    return stop
+    return (stop, n_zeros) if stop else (size, 0)  # nothing but zeros is no text
 
 
 def _opening_lines(file: BinaryIO) -> Iterator[Line]:

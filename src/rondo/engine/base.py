@@ -30,7 +30,8 @@ class Done(Generic[Result]):
     failure: str | None
     seconds: float
     cpu_seconds: float  # of its processes and theirs
-    peak_mb: float  # the most memory that the process has held; of one that has died, neither this nor CPU is known: 0
+    peak_mb: float | None  # the most memory that the process has held; None where the system does not tell (Windows)
+    # Of a process that has died, neither this nor CPU is known: 0.
 
 
 class Engine(Protocol):

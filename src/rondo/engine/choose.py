@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from difflib import get_close_matches
 
 from rondo.engine.base import Engine
-from rondo.errors import SettingError
+from rondo.errors import RondoWarning, SettingError
 
 ENGINES = ("local", "serial", "ray")
+_NO_WORKERS = (
+    "worker processes need process groups, which this system (Windows?) lacks: tasks run one after the other, as with "
+    "--engine serial"
+)
 
 
 def engine_of(
@@ -17,6 +23,11 @@ def engine_of(
     if ray_address and name != "ray":
         raise SettingError(f"an address of a Ray cluster is for the engine 'ray', not '{name}'; add --engine ray")
     match name:
+        case "local" if not hasattr(os, "killpg"):
+            from rondo.engine.serial import Serial
+
+            warnings.warn(_NO_WORKERS, RondoWarning, stacklevel=2)
+            return Serial()
         case "local":
             from rondo.engine.local import local
 

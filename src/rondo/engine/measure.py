@@ -8,7 +8,6 @@ process holds at that moment, mostly its imports, counts: it is what a machine n
 from __future__ import annotations
 
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -47,15 +46,20 @@ def _cpu_seconds() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-def peak_mb() -> float:
-    """The most memory that this process has held since `forget_peak`, in MB of 10^6 bytes.
+def peak_mb() -> float | None:
+    """The most memory that this process has held since `forget_peak`, in MB of 10^6 bytes; None where nothing tells.
 
-    Linux says it of the process alone; what `getrusage` says there goes on from the process that started it.
+    Linux says it of the process alone; what `getrusage` says there goes on from the process that started it. Windows
+    has neither.
     """
     with suppress(OSError):
         for line in _STATUS.read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return int(line.split()[1]) * 1024 / 1e6
+    try:
+        import resource
+    except ImportError:
+        return None
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 

@@ -36,19 +36,22 @@ def main(descriptor: int) -> None:
             try:
                 asked = connection.recv_bytes()
             except (EOFError, OSError):
-                return _heed_no_more()
+                return heed_no_more()
             connection.send_bytes(answer(asked))
 
 
 def _leave(*_: object) -> None:
     """End by an exception, so that temporary folders are removed."""
-    _heed_no_more()
+    heed_no_more()
     sys.exit(128 + signal.SIGTERM)
 
 
-def _heed_no_more() -> None:
-    """It ends already; an exception in what Python does at its end would be printed. Too slow, it is killed."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+def heed_no_more() -> None:
+    """It ends already; an exception in what Python does at its end would be printed. Too slow, it is killed.
+
+    Not SIG_IGN: of a signal that comes at this very moment Python would print that it was lost.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: None)
 
 
 def answer(asked: bytes) -> bytes:

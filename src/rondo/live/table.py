@@ -37,6 +37,7 @@ from rondo.data.text_layout import (
     separator_of,
 )
 from rondo.errors import RecordingError
+from rondo.wording import counted
 
 MOST_SKIPPED = 1000
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -193,7 +194,7 @@ def _fitted(
     except RecordingError as error:
         raise RecordingError(str(error).replace("recording 'the stream'", "it")) from None
     extra = [name for name in columns.channels if name not in channels]
-    note = f"{len(extra)} channel(s) left out that the model does not know: {shortened(extra)}"
+    note = f"{counted(len(extra), 'channel')} left out that the model does not know: {shortened(extra)}"
     keys = tuple(place[name] for name in channels)
     notes = columns.notes + ((note,) if extra else ())
     return Table(names, keys, columns.clock, separator, has_header, notes, columns.day, writing)

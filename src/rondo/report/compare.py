@@ -68,14 +68,16 @@ def compare(run_dir: Path, other_dir: Path, wish: Wish = EVERYTHING) -> dict[str
         )
     names = _names(run_dir, other_dir)
     tables = [read_segments(folder / "segments.parquet", it) for folder, it in ((run_dir, run), (other_dir, other))]
-    tracks = {level: Tracks(*(_tracks(table, level, common) for table in tables)) for level in _LEVELS}
-    looks = {level: _looks(level, tracks[level]) for level in _LEVELS}
+    repeats = run.motifs_are_units and other.motifs_are_units
+    levels = _LEVELS[:1] if repeats else _LEVELS
+    tracks = {level: Tracks(*(_tracks(table, level, common) for table in tables)) for level in levels}
+    looks = {level: _looks(level, tracks[level]) for level in levels}
     for recording in summary["recordings"]:
         annotated = [lane for lane in recording["lanes"] if lane["kind"] == "annotation"]
-        own = [lane for lane in recording["lanes"] if lane["kind"] in _LEVELS]
+        own = [lane for lane in recording["lanes"] if lane["kind"] in levels]
         own = [lane | {"title": f"{lane['kind']}s {names[0]}"} for lane in own]
         if recording["id"] in common:
-            others = [lane_of(recording["id"], level, level, tables[1]) for level in _LEVELS]
+            others = [lane_of(recording["id"], level, level, tables[1]) for level in levels]
             others = [_other_lane(lane, names[1], looks[lane["kind"]]) for lane in others]
             own = [lane for pair in zip(own, others, strict=True) for lane in pair]
         recording["lanes"] = [*own, *annotated]
@@ -83,7 +85,8 @@ def compare(run_dir: Path, other_dir: Path, wish: Wish = EVERYTHING) -> dict[str
     agreement = {
         "names": names,
         "n_recordings": len(common),
-        "levels": [{"level": level, **_table(level, tracks[level], looks[level])} for level in _LEVELS],
+        "levels": [{"level": level, **_table(level, tracks[level], looks[level])} for level in levels],
+        "motifs_are_units": repeats,  # in both
     }
     return summary | {"title": f"Rondo report: {names[0]} and {names[1]}", "agreement": agreement, "scores": []}
 

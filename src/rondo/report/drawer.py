@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rondo.report.colours import look_of
 from rondo.report.details import entry_details
 from rondo.report.overview import Overview
 from rondo.report.tables import (
+    UnitNames,
     composition_key,
     composition_parts,
-    counted,
     entries_shown,
     entry_key,
     entry_name,
@@ -19,6 +20,7 @@ from rondo.report.tables import (
     percent,
 )
 from rondo.report.wall_clock import moment, seconds_at
+from rondo.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,6 +34,7 @@ def drawer_entries(
     segments: pl.DataFrame,
     overviews: Mapping[str, Overview],
     drawn: Sequence[RecordingSummary],
+    unit_names: UnitNames = MappingProxyType({}),
 ) -> dict[str, dict[str, Any]]:
     """What the drawer shows of each entry in the table, by its key."""
     shown = {(entry.recording, entry.id): entry for entry in entries_shown(entries)}
@@ -48,7 +51,7 @@ def drawer_entries(
             "name": entry_name(level, place[1], shown[place].name),
             **look_of(level, place[1])._asdict(),
             "facts": _facts(shown[place], len(detail["occurrences"])),
-            "composition": composition_parts(shown[place].composition),
+            "composition": composition_parts(shown[place].composition, place[0], unit_names),
             "composition_key": composition_key([shown[place].composition]),
             "taken_for": shown[place].taken_for,
             "occurrences": _cells(detail["occurrences"], shown[place], places),

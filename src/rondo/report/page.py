@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib.resources import files
 
 _SCRIPTS = (
-    "signal", "patterns", "signal_rows", "axis", "timeline", "scores", "listening", "occurrences", "choosing", "page",
+    "keeping", "signal", "patterns", "signal_rows", "axis", "timeline", "scores", "listening", "occurrences",
+    "choosing", "page",
 )  # fmt: skip
 
 
@@ -49,16 +50,45 @@ PAGE = """{% macro swatch(look) -%}
 <body>
 <header>
 <h1>{{ title }}</h1>
+{% if unfit %}
+<p class="lead failed">The model does not fit {{ unfit[:3] | join(", ") }}
+{%- if unfit | length > 3 %} and {{ unfit | length - 3 }} more{% endif %}: what was found there are the units that lie
+nearest, however far.</p>
+{% endif %}
 <p class="lead">{{ overview }}</p>
 {% for finding in findings %}<p class="lead">{{ finding }}</p>
 {% endfor %}<p class="quiet">A <b>unit</b> is a kind of stretch that looks alike wherever it occurs; a <b>motif</b> is
 a sequence of units that comes back. <b>OTHER</b> fits none of them. Ids such as u3 mean only "the same again":
 <code>rondo name</code> gives names.</p>
 <p class="quiet">{{ provenance }}</p>
-{% if live_script %}<p class="quiet" id="live" role="status"></p>
+{% if live %}<p class="quiet" id="live" role="status" data-state="{{ live }}"></p>
 {% endif %}
 </header>
 <main data-hours="{{ 1 if in_hours else 0 }}">
+{% if glance %}
+<h2>At a glance</h2>
+{% for part in glance %}
+<h3>{{ part.heading }}</h3>
+<div class="shares" role="img" aria-label="{{ part.heading }} by their share of the time">
+{%- for entry in part.entries %}<span class="{{ entry.pattern }}{{ " unproven" if entry.unproven }}"
+ style="width:{{ "%.3f" | format(100 * entry.part) }}%;background-color:{{ entry.colour }}"
+ title="{{ entry.name }}, {{ entry.share }}"></span>{% endfor %}</div>
+<ul class="glance">
+{% for entry in part.entries[:glance_most] %}
+<li{% if entry.unproven %} class="unproven"{% endif %}>{{ swatch(entry) }}
+{%- if entry.key %}<button type="button" class="entry" data-key="{{ entry.key }}" aria-pressed="false">
+{{- entry.name }}</button>{% else %}{{ entry.name }}{% endif %}
+ {{ entry.share }}, {{ entry.n_occurrences }} × {{ entry.mean_duration }}</li>
+{% endfor %}
+{% if part.entries | length > glance_most %}
+<li class="quiet">and {{ part.entries | length - glance_most }} more below</li>
+{% endif %}
+</ul>
+{% endfor %}
+<p class="quiet">Share of the time, how often, and how long on average{% if glance_other %}; grey is OTHER{% endif %}
+{%- if glance_unproven %}; pale is what occurs once or recurs no more than chance would have it{% endif %}.
+Press one to see where it occurs.</p>
+{% endif %}
 {% if scores %}
 <h2>Scores against the truth</h2>
 <div class="scroll"><table>
@@ -147,9 +177,10 @@ columns are quantiles of that distance. {{ fit_rule }}</p>
 to see {{ "all occurrences of its entry" if has_signal else "where else its entry occurs" }}. Grey is OTHER.
 {%- if has_signal %} The signal is drawn as the band between the lowest and highest
 values, each channel to its own scale, which stands at the right.{% endif %}
+{%- if has_jumps %} A broken vertical line is a jump of the clock: time is missing there.{% endif %}
 {%- if n_events %} A stream keeps no signal; its journal stands above the lanes: ▲ promoted, ◆ merged, ▼ expired,
 ▮ a gap in the input, ✕ rows skipped.{% endif %}
-{%- if not motif_lane %} Every motif is one unit here, so that motifs have no lane of their own.{% endif %}
+{%- if not motif_lane %} {{ no_longer_motif }}, so that motifs have no lane of their own.{% endif %}
 {%- if has_frame_scores %} Below the lanes stands how well each window fits: the score of a unit is 1 at its middle and
 0.37 at its edge, the broken line
 {%- if has_motif_scores %}; that of a motif is how sure the motif model is, given the units{% endif %}.{% endif %}
@@ -159,7 +190,8 @@ nothing to do with those above.{% endif %}
 not colours.{% endif %}</p>
 <p class="quiet keys">Keys, once a timeline has the focus (<kbd>Tab</kbd>): <kbd>←</kbd> <kbd>→</kbd> move, <kbd>+</kbd>
 <kbd>-</kbd> zoom, <kbd>Home</kbd> shows all, <kbd>↑</kbd> <kbd>↓</kbd> choose a lane, <kbd>,</kbd> <kbd>.</kbd> go from
-segment to segment, <kbd>Enter</kbd> shows all occurrences, <kbd>Esc</kbd> ends that.</p>
+segment to segment, <kbd>Enter</kbd> shows all occurrences and goes to them when pressed again, <kbd>Esc</kbd> ends
+that.</p>
 {% for words in left_out %}<p>{{ words }}</p>
 {% endfor %}
 {% if recordings | length > 1 %}{{ chooser("choose-recordings", "Recordings", recording_choices) }}{% endif %}
@@ -188,7 +220,7 @@ events.jsonl holds all. {% endif %}{{ n_refined }} refinements of known entries 
 {% endfor %}
 </tbody></table></div>
 {% endif %}
-<h2>Vocabulary</h2>
+<h2>Vocabulary{% if agreement %} of {{ agreement.names[0] }}{% endif %}</h2>
 <p class="quiet">Beside the median duration stand the 10 % and 90 % quantiles. Exemplars are the occurrences
 with the highest scores, the longest first among equals; press one to see it in the timeline, or an id to see
 {% if has_signal %}all occurrences side by side. How an entry looks is told by the channel that sets it apart most, up
@@ -199,42 +231,47 @@ which nothing recurs: p is the share of them that do as well. What occurs once o
 it is greyed; not tested is what a long recording has fewer than twice in the part that was asked about.{% endif %}</p>
 <div class="columns">
 {% for level, heading in (("unit", "Units"), ("motif", "Motifs")) %}
-<section>
-{% set folded = level == "motif" and motifs_are_units %}
-{% if folded %}<details><summary><h3>{{ heading }}</h3> Every motif is one unit here: the table repeats the one above
-under other ids.</summary>{% else %}<h3>{{ heading }}</h3>{% endif %}
+<section class="scroll">
+{% set folded = level == "motif" and motifs_are_units and entries[level] %}
+{% if folded %}<details><summary><h3>{{ heading }}</h3> {{ no_longer_motif }}: the table repeats the one above under
+other ids.</summary>{% else %}<h3>{{ heading }}</h3>{% endif %}
 
 {% if entries[level] %}
 {% if n_entries[level] > entries[level] | length %}
 <p class="quiet">The {{ entries[level] | length }} of {{ n_entries[level] }} that take up most of the time;
 summary.json holds all.</p>
 {% endif %}
-<table>
+<table class="entries">
 {% set own = entries[level][0].recording %}
 <thead><tr>{% if own %}<th class="word">Recording</th>{% endif %}
 <th class="word">Id</th>{% if has_evidence %}<th class="word">Recurs?</th>{% endif %}<th>Occurrences</th>
 <th>Share of time</th><th>Mean duration</th><th>Median (10–90 %)</th>
 {% set told = entries[level] | map(attribute="composition" if level == "motif" else "taken_for") | select | list %}
-{% if told %}<th class="word">{{ "Composition" if level == "motif" else "Often taken for" }}</th>
+{% set told_as = "Composition" if level == "motif" else "Often taken for" %}
+{% if told %}<th class="word">{{ told_as }}</th>
 {% endif %}{% if has_signal %}<th class="word">Looks like</th>
 {% endif %}<th class="word">Exemplars (score)</th></tr></thead>
 <tbody>
 {% for entry in entries[level] %}
 <tr{% if entry.unproven %} class="unproven"{% endif %}>
-{% if own %}<td class="word">{{ entry.recording }}</td>{% endif %}
+{% if own %}<td class="word" data-is="Recording">{{ entry.recording }}</td>{% endif %}
 <td class="word id">{{ swatch(entry) }}
 {%- if entry.key %}<button type="button" class="entry" data-key="{{ entry.key }}" aria-pressed="false">
 {{- entry.name }}</button>{% else %}{{ entry.name }}{% endif %}</td>
-{% if has_evidence %}<td class="word{% if entry.evidence == "not tested" %} quiet{% endif %}">{{ entry.evidence }}</td>
-{% endif %}<td>{{ entry.n_occurrences }}</td><td>{{ entry.share }}</td><td>{{ entry.mean_duration }}</td>
-<td>{{ entry.median_duration }}</td>
-{% if told %}<td class="word">{% if level == "motif" %}{% for part in entry.parts %}
-{%- if part.colour %}<span class="part">{{ swatch(part) }}{{ part.text }}</span>
+{% if has_evidence %}
+<td class="word evidence{% if entry.evidence == "not tested" %} quiet{% endif %}" data-is="Recurs?">
+{{- entry.evidence }}</td>
+{% endif %}<td data-is="Occurrences">{{ entry.n_occurrences }}</td><td data-is="Share of time">{{ entry.share }}</td>
+<td data-is="Mean duration">{{ entry.mean_duration }}</td>
+<td data-is="Median (10–90 %)">{{ entry.median_duration }}</td>
+{% if told %}<td class="word" data-is="{{ told_as }}">{% if level == "motif" %}{% for part in entry.parts %}
+{%- if part.colour %}<span class="part"{% if part.name %} title="{{ part.name }}"{% endif %}>
+{{- swatch(part) }}{{ part.text }}</span>
 {% else %}{{ part.text }} {% endif %}{% endfor %}
 {% else %}{{ entry.taken_for }}{% endif %}</td>
-{% endif %}{% if has_signal %}<td class="word">
+{% endif %}{% if has_signal %}<td class="word" data-is="Looks like">
 <canvas class="spark" data-key="{{ entry.key }}" width="1" height="1"></canvas></td>
-{% endif %}<td class="word exemplars">{% for one in entry.exemplars %}<span class="nowrap">
+{% endif %}<td class="word exemplars" data-is="Exemplars (score)">{% for one in entry.exemplars %}<span class="nowrap">
 {%- if one.timeline is none %}{{ one.text }}{% else -%}
 <button type="button" class="exemplar" data-timeline="{{ one.timeline }}" data-from="{{ one.from }}"
  data-to="{{ one.to }}">
@@ -255,7 +292,7 @@ title="close (Esc)">close</button><div class="inside"><div class="facts" aria-li
 <div id="tooltip" role="status" hidden></div>
 <script type="application/json" id="entries-data">{{ details }}</script>
 <script>{{ script }}</script>
-{%- if live_script %}
+{%- if live %}
 
 <script>{{ live_script }}</script>
 {%- endif %}

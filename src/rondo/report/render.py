@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rondo.errors import OutputError, SettingError
 from rondo.report.contents import EVERYTHING, Wish
+from rondo.report.glance import MOST_NAMED, glance, leaves_room
 from rondo.report.page import PAGE, asset, script, style
 from rondo.report.summarize import summarize
 from rondo.report.tables import composition_key
 from rondo.report.timeline import timeline
+from rondo.report.wall_clock import has_jumps
 from rondo.units.fit_profile import RULE
+from rondo.wording import NO_LONGER_MOTIF
 
 _CLAIM_COLUMNS = {"ari": "ARI", "ami": "AMI", "one_to_one": "One-to-one"}
 """A claim that something was discovered rests on these, so they come first."""
@@ -33,10 +35,11 @@ def _is_in_hours(recording: dict[str, Any]) -> bool:
     return is_long or (recording.get("clock") or {}).get("date") is not None
 
 
-def render(summary: dict[str, Any], *, live: bool = False) -> str:
+def render(summary: dict[str, Any], *, live: str = "") -> str:
     """The page that shows what `summarize` gathered; it opens from a disk without a network.
 
-    A `live` page asks the server that it came from whether there is more to show; no other page ever asks anyone.
+    A `live` page holds the state of the run that it was made from, and asks the server that it came from whether that
+    is still the state; no other page ever asks anyone.
     """
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
@@ -47,9 +50,15 @@ def render(summary: dict[str, Any], *, live: bool = False) -> str:
         {**recording, "figure": Markup(_json(timeline(recording, motif_lane=motif_lane)))}
         for recording in summary["recordings"]
     ]
+    first = glance(summary)
     return template.render(
         {
             **summary,
+            "glance": first,
+            "glance_most": MOST_NAMED,
+            "glance_other": leaves_room(first),
+            "glance_unproven": any(row["unproven"] for part in first for row in part["entries"]),
+            "has_jumps": any(has_jumps(recording.get("clock"), recording["rate"]) for recording in recordings),
             "recordings": recordings,
             "scores": [_written(row) for row in summary["scores"]],
             "claims": _CLAIM_COLUMNS,
@@ -71,12 +80,14 @@ def render(summary: dict[str, Any], *, live: bool = False) -> str:
             "agreement": summary.get("agreement"),
             "motif_lane": motif_lane,
             "composition_key": composition_key(entry["composition"] for entry in summary["entries"]["motif"]),
-            "motifs_are_units": _motifs_are_units(summary),
+            "no_longer_motif": NO_LONGER_MOTIF.capitalize(),
             "has_evidence": any(entry["evidence"] for rows in summary["entries"].values() for entry in rows),
             "fit_rule": RULE,
+            "unfit": [row["recording"] for row in summary["fit"] if row["verdict"] == "does not fit"],
             "details": Markup(_json(summary["details"])),
             "style": Markup(style()),
             "script": Markup(script()),
+            "live": live,
             "live_script": Markup(asset("live.js")) if live else "",
         }
     )
@@ -89,12 +100,12 @@ def summary_of_folder(run_dir: Path, wish: Wish = EVERYTHING) -> dict[str, Any]:
     if not is_stream(run_dir):
         _check_is_run(run_dir)
         return summarize(run_dir, wish)
-    if wish != EVERYTHING:
+    if wish.recordings or wish.channels:
         raise SettingError(
-            f"{run_dir}: the page of a stream has no signal to choose from and no lane for annotations; "
-            "hold it against them with `rondo compare`"
+            f"{run_dir}: a stream keeps no signal, so its page has none to choose from; leave --recordings and "
+            "--channels away"
         )
-    return summarize_stream(run_dir)
+    return summarize_stream(run_dir, wish.truth)
 
 
 def _check_is_run(run_dir: Path) -> None:
@@ -135,16 +146,11 @@ def _channel_choices(recordings: Sequence[dict[str, Any]]) -> list[dict[str, Any
     return [{"value": name, "name": name, "at_first": at_first} for name, at_first in found.items()]
 
 
-def _motifs_are_units(summary: dict[str, Any]) -> bool:
-    """Whether no motif is a composition, so that motifs say what units have said already."""
-    compositions = [entry["composition"] for entry in summary["entries"]["motif"]]
-    return len(compositions) > 1 and all(re.fullmatch(r"u\d+", composition) for composition in compositions)
-
-
 def _motif_lane_repeats(summary: dict[str, Any]) -> bool:
     """Whether a lane of motifs would be the lane of units in other colours, with nothing to hold it against."""
     lanes = {lane["kind"] for recording in summary["recordings"] for lane in recording["lanes"]}
-    return _motifs_are_units(summary) and lanes - {"annotation"} == {"unit", "motif"} and not summary.get("agreement")
+    shown = summary.get("agreement") or summary  # two runs, or one
+    return bool(shown["motifs_are_units"]) and lanes <= {"unit", "motif", "annotation"}
 
 
 def _json(value: Any) -> str:

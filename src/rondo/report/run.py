@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rondo.data.labels import OTHER, Labels, runs_of
+from rondo.data.labels import OTHER, Labels, are_one_to_one, runs_of
 from rondo.data.recording import Recording
 from rondo.errors import OutputError
 from rondo.labelling import Labelling
@@ -149,6 +149,7 @@ def summary_of(run: Run, segments: pl.DataFrame) -> dict[str, Any]:
         "units": _entries("unit", run, segments),
         "unit_merges": _merges(run),
         "motifs": _entries("motif", run, segments),
+        "motifs_are_units": _motifs_are_units(run),
         "config": dict(run.config),
     }
     if run.per_recording:
@@ -159,6 +160,14 @@ def summary_of(run: Run, segments: pl.DataFrame) -> dict[str, Any]:
     if run.scores is not None:
         summary["scores"] = dict(run.scores)
     return summary
+
+
+def _motifs_are_units(run: Run) -> bool:
+    """Whether motifs are the units under other ids, in the vocabulary of all recordings or in that of each."""
+    if run.per_recording:
+        return all(labelling.motifs_are_units for labelling in run.labellings)
+    units, motifs = ([getattr(one, level) for one in run.labellings] for level in ("units", "motifs"))
+    return are_one_to_one(np.concatenate(units), np.concatenate(motifs))
 
 
 def _recording_summary(recording: Recording, labelling: Labelling, run: Run) -> dict[str, Any]:

@@ -137,12 +137,18 @@ class RunSummary(_Stored):
     recordings: Annotated[tuple[RecordingSummary, ...], Field(min_length=1)]
     units: tuple[EntrySummary, ...]
     motifs: tuple[EntrySummary, ...]
+    motifs_are_units: bool = False  # under other ids; runs written before this was told count both
     scores: RunScores | None = None
 
 
 def read_run_summary(run_dir: Path) -> RunSummary:
     """summary.json of a run folder, checked key by key."""
     path = run_dir / "summary.json"
+    if (run_dir / "labels.csv").is_file():
+        raise OutputError(
+            f"{run_dir}: what `rondo stream` wrote, and no run; `rondo label MODEL FILE --out run --stream {run_dir}` "
+            "makes one of its recording"
+        )
     try:
         return RunSummary.model_validate_json(path.read_bytes())
     except OSError as error:

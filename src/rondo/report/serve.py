@@ -11,6 +11,7 @@ from threading import Lock
 from typing import Any
 
 from rondo.errors import OutputError, RondoError
+from rondo.report.contents import EVERYTHING, Wish
 from rondo.report.render import render, summary_of_folder
 
 LOOPBACK = "127.0.0.1"
@@ -36,9 +37,9 @@ class PageServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, run_dir: Path, port: int = 0) -> None:
+    def __init__(self, run_dir: Path, port: int = 0, wish: Wish = EVERYTHING) -> None:
         """Listen on a port of loopback, a free one if it is 0; a folder that is no run is refused at once."""
-        self._run_dir, self._lock = run_dir, Lock()
+        self._run_dir, self._wish, self._lock = run_dir, wish, Lock()
         self._state, self._page = "", ""
         self.page()
         try:
@@ -60,7 +61,7 @@ class PageServer(ThreadingHTTPServer):
         with self._lock:
             now = self.state()
             if now != self._state:
-                self._page = render(summary_of_folder(self._run_dir), live=True)
+                self._page = render(summary_of_folder(self._run_dir, self._wish), live=now)
                 self._state = now
             return self._page
 

@@ -6,20 +6,25 @@ import json
 import warnings
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rondo.continual.events import Event
 from rondo.continual.journal import read_journal
-from rondo.data.labels import OTHER
+from rondo.data.labels import OTHER, are_one_to_one
 from rondo.errors import OutputError, RondoWarning
 from rondo.report.entries import Words, entry_rows
 from rondo.report.frame_scores import FrameScores, score_rows
-from rondo.report.tables import counted, entry_name, entry_table, percent
+from rondo.report.run_clock import clock_through
+from rondo.report.tables import entry_name, entry_table, percent
+from rondo.wording import counted, found_in_words
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from rondo.data.frame_clock import FrameClock
+    from rondo.report.contents import TruthFile
 
 MAX_EVENTS_LISTED = 300
 _MOST_FRAMES_SCORED = 1 << 24  # two days at 100 Hz
@@ -40,8 +45,11 @@ def is_stream(run_dir: Path) -> bool:
     return (run_dir / _LABELS).is_file()
 
 
-def summarize_stream(run_dir: Path) -> dict[str, Any]:
-    """What `rondo.report.summarize` gives, of a stream: no signal, which a stream does not keep, but the journal."""
+def summarize_stream(run_dir: Path, truth: TruthFile | None = None) -> dict[str, Any]:
+    """What `rondo.report.summarize` gives, of a stream: no signal, which a stream does not keep, but the journal.
+
+    `truth` is drawn as a lane of its own; no stream learns from it.
+    """
     from rondo.report.run_folder import EntrySummary, RecordingSummary
     from rondo.report.summarize import lanes_of
 
@@ -52,8 +60,9 @@ def summarize_stream(run_dir: Path) -> dict[str, Any]:
     with warnings.catch_warnings():  # the last line of a stream that is running may be half written
         warnings.simplefilter("ignore", RondoWarning)
         events = read_journal(run_dir / _EVENTS) if (run_dir / _EVENTS).exists() else []
-    id, rate, finished = _about(run_dir, labels)
-    n_frames = max([1, *labels["end_frame"].tail(1).to_list()])
+    about = _about(run_dir, labels)
+    id, rate = about.id, about.rate
+    n_frames = max([1, about.n_frames, *labels["end_frame"].tail(1).to_list()])
     segments = _segments(labels, id, rate)
     known = segments.filter(segments["id"] != OTHER)
     entries = {
@@ -61,11 +70,16 @@ def summarize_stream(run_dir: Path) -> dict[str, Any]:
         for level in ("unit", "motif")
     }
     share_other = _share_other(segments, n_frames)
+    annotated = [] if truth is None else [_annotated(about, n_frames, labels, truth)]
     length = f"{n_frames:,} frames" if rate is None else f"{n_frames / rate:.4g} s"
+    n_units, n_motifs = (len(entries[level]) for level in ("unit", "motif"))
+    # of the first unit nobody knows yet whether its motif goes on
+    are_units = n_units > 1 and are_one_to_one(labels["unit"].to_numpy(), labels["motif"].to_numpy())
+    found = found_in_words(n_units, n_motifs, motifs_are_units=are_units, where=" occur")
     told = [event for event in events if event.kind != "refine"]
     recording = {
         "id": id,
-        "source": "a stream that has ended" if finished else "a stream that goes on, or was stopped",
+        "source": "a stream that has ended" if about.has_ended else "a stream that goes on, or was stopped",
         "about": f"{length}, {'rate unknown' if rate is None else f'{rate:.4g} Hz'}, {percent(share_other)} OTHER",
         "n_frames": n_frames,
         "rate": rate,
@@ -74,7 +88,7 @@ def summarize_stream(run_dir: Path) -> dict[str, Any]:
         "signal": {"channels": [], "extents": [], "at_first": 0, "coarse": None, "fine": None},
         "scores": score_rows({"": _frame_scores(labels, n_frames)}, _SCORE_BYTES),
         "at_first": True,
-        "lanes": lanes_of(id, known, None),
+        "lanes": [*lanes_of(id, known, None), *annotated],
         "journal": [{"kind": e.kind, "frame": e.frame, "words": _words(e, rate)} for e in told],
     }
     drawn = RecordingSummary(
@@ -83,13 +97,14 @@ def summarize_stream(run_dir: Path) -> dict[str, Any]:
     )  # fmt: skip
     return {
         "title": "Rondo stream",
-        "overview": _sentence(length, entries, events, share_other),
+        "overview": _sentence(f"In {length} of the stream {found}", events, share_other),
         "findings": [],
         "provenance": f"{counted(decisions.height, 'decision')} and {counted(len(events), 'event')} so far.",
         "scores": [],
         "fit": [],
         "notes": _notes(labels, rate),
         "n_recordings": 1,
+        "motifs_are_units": are_units,
         "recordings": [recording],
         "entries": {level: entry_table(level, rows, [drawn]) for level, rows in entries.items()},
         "n_entries": {level: len(rows) for level, rows in entries.items()},
@@ -117,21 +132,29 @@ def _labels(path: Path) -> pl.DataFrame:
         raise OutputError(f"{path}: expected the labels of `rondo stream`, but {reason}; give its --out") from None
 
 
-def _about(run_dir: Path, labels: pl.DataFrame) -> tuple[str, float | None, bool]:
-    """Id, rate and whether it has ended; before that there is no summary, and the rate is in the labels."""
+class _About(NamedTuple):
+    id: str
+    rate: float | None
+    has_ended: bool
+    n_frames: int  # of its labels/<id>.npy; 0 before that is written
+
+
+def _about(run_dir: Path, labels: pl.DataFrame) -> _About:
+    """Before a stream has ended there is no summary, and the rate is in the labels."""
     path = run_dir / "summary.json"
     if path.is_file():
         try:
             summary = json.loads(path.read_bytes())
             rate = summary["rate"]
-            return str(summary["id"]), None if rate is None else float(rate), True
+            n_frames = int(summary.get("n_frames", 0))
+            return _About(str(summary["id"]), None if rate is None else float(rate), True, n_frames)
         except (OSError, ValueError, LookupError, TypeError):
             raise OutputError(f"{path}: expected the summary of `rondo stream`; give the --out of a stream") from None
     spans = labels.select("start_frame", "end_frame", "start_s", "end_s").drop_nulls().head(1).rows()
     if not spans or spans[0][3] <= spans[0][2]:
-        return run_dir.resolve().name, None, False
+        return _About(run_dir.resolve().name, None, False, 0)
     start, end, start_s, end_s = spans[0]
-    return run_dir.resolve().name, round((end - start) / (end_s - start_s), 3), False
+    return _About(run_dir.resolve().name, round((end - start) / (end_s - start_s), 3), False, 0)
 
 
 def _segments(labels: pl.DataFrame, id: str, rate: float | None) -> pl.DataFrame:
@@ -189,12 +212,26 @@ def _notes(labels: pl.DataFrame, rate: float | None) -> list[dict[str, Any]]:
     return [{"text": words, "recordings": [], "in_all": True}]
 
 
+def stream_clock(run_dir: Path) -> FrameClock | None:
+    """The clock of a stream, through both ends of every decision; None where no rate is known."""
+    labels = _labels(run_dir / _LABELS)
+    about = _about(run_dir, labels)
+    return None if about.rate is None else clock_through(labels, about.rate)
+
+
+def _annotated(about: _About, n_frames: int, labels: pl.DataFrame, truth: TruthFile) -> dict[str, Any]:
+    from rondo.report.annotation_lane import StreamSoFar, stream_annotation_lane  # brings all readers of annotations
+
+    clock = None if about.rate is None else clock_through(labels, about.rate)
+    return stream_annotation_lane(StreamSoFar(about.id, n_frames, clock, about.has_ended), truth)
+
+
 def _share_other(segments: pl.DataFrame, n_frames: int) -> float:
     named = segments.filter((segments["level"] == "motif") & (segments["id"] != OTHER))
     return 1.0 - int((named["end_frame"] - named["start_frame"]).sum()) / n_frames
 
 
-def _sentence(length: str, entries: dict[str, list[Any]], events: list[Event], share_other: float) -> str:
+def _sentence(found: str, events: list[Event], share_other: float) -> str:
     counts: Counter[tuple[str, str]] = Counter((event.kind, event.level) for event in events)
     grown = [
         f"{counted(counts[kind, level], level)} {past}"
@@ -204,9 +241,7 @@ def _sentence(length: str, entries: dict[str, list[Any]], events: list[Event], s
     ]
     n_gaps = counts["gap", "input"]
     return (
-        f"In {length} of the stream {counted(len(entries['unit']), 'unit')} and "
-        f"{counted(len(entries['motif']), 'motif')} occur; {', '.join(grown) or 'nothing new was promoted'}; "
-        f"{counted(n_gaps, 'note')} on gaps in the input. "
+        f"{found}; {', '.join(grown) or 'nothing new was promoted'}; {counted(n_gaps, 'note')} on gaps in the input. "
         f"{percent(share_other)} of the time is OTHER."
     )
 

@@ -12,9 +12,10 @@ from rondo.report.drawer import drawer_entries
 from rondo.report.frame_scores import read_scores, score_rows, scores_path
 from rondo.report.overview import Overview
 from rondo.report.pyramid import packed
-from rondo.report.tables import counted, entry_name, entry_table, fit_rows, percent
+from rondo.report.tables import entry_name, entry_table, fit_rows, percent, unit_names_of
 from rondo.report.timeline import written_extent
 from rondo.report.wall_clock import day_and_time, is_date, page_clock
+from rondo.wording import counted, found_in_words, noun
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 def summarize(run_dir: Path, wish: Wish = EVERYTHING) -> dict[str, Any]:
     """What the report of a run folder says, as a dict that `json.dumps(..., allow_nan=False)` takes.
 
-    Keys: title, overview, findings, provenance, scores (rows), fit (rows), notes, n_recordings, left_out (in words),
-    recordings (those inside the page, each with its signal, scores and lanes), entries (unit and motif rows),
-    n_entries, details (of entries, by key).
+    Keys: title, overview, findings, provenance, scores (rows), fit (rows), notes, n_recordings, motifs_are_units (no
+    motif is longer than a unit), left_out (in words), recordings (those inside the page, each with its signal, scores
+    and lanes), entries (unit and motif rows), n_entries, details (of entries, by key).
     """
     from rondo.report.run_folder import read_run_summary, read_segments
 
@@ -37,7 +38,7 @@ def summarize(run_dir: Path, wish: Wish = EVERYTHING) -> dict[str, Any]:
     truth = read_segments(truth_path, run) if truth_path.exists() else None
     contents = contents_of(run, [segments] if truth is None else [segments, truth], wish)
     drawn = contents.recordings
-    levels = {"unit": run.units, "motif": run.motifs}
+    levels, unit_names = {"unit": run.units, "motif": run.motifs}, unit_names_of(run.units)
     overviews = Overviews(run_dir, drawn)
     annotated = {} if wish.truth is None else _annotated(run_dir, run, wish.truth)
     return {
@@ -49,6 +50,7 @@ def summarize(run_dir: Path, wish: Wish = EVERYTHING) -> dict[str, Any]:
         "fit": fit_rows(run),
         "notes": _notes(run.recordings),
         "n_recordings": len(run.recordings),
+        "motifs_are_units": run.motifs_are_units,
         "left_out": list(contents.left_out),
         "recordings": [
             _recording(recording, _signal(overviews[recording.id], contents, recording.id))
@@ -62,12 +64,12 @@ def summarize(run_dir: Path, wish: Wish = EVERYTHING) -> dict[str, Any]:
             }
             for place, recording in enumerate(drawn)
         ],
-        "entries": {level: entry_table(level, entries, drawn) for level, entries in levels.items()},
+        "entries": {level: entry_table(level, entries, drawn, unit_names) for level, entries in levels.items()},
         "n_entries": {level: len(entries) for level, entries in levels.items()},
         "details": {
             key: detail
             for level, entries in levels.items()
-            for key, detail in drawer_entries(level, entries, segments, overviews, drawn).items()
+            for key, detail in drawer_entries(level, entries, segments, overviews, drawn, unit_names).items()
         },
     }
 
@@ -88,14 +90,10 @@ def _overview_sentence(run: RunSummary) -> str:
     known_rates = [rate for rate in rates if rate is not None]
     clock = f" at {_extent(known_rates, '.4g')} Hz" if len(known_rates) == len(rates) else ""
     share_other = sum(r.share_other * r.n_frames for r in run.recordings) / n_frames
-    # motifs that are single units say nothing more, and a finding says so
-    has_longer = not all(motif.composition.removeprefix("u").isdigit() for motif in run.motifs)
-    motifs = f" and {counted(len(run.motifs), 'motif')}" if has_longer or not run.motifs else ""
-    return (
-        f"{finder} found {counted(len(run.units), 'unit')}{motifs} in "
-        f"{counted(len(run.recordings), 'recording')} ({length}, {n_channels} "
-        f"channel{'' if n_channels == '1' else 's'}{clock}). {percent(share_other)} of the time is OTHER."
-    )
+    channels = f"{n_channels} {noun(1 if n_channels == '1' else 2, 'channel')}"
+    where = f" in {counted(len(run.recordings), 'recording')} ({length}, {channels}{clock})"
+    found = found_in_words(len(run.units), len(run.motifs), motifs_are_units=run.motifs_are_units, where=where)
+    return f"{finder} found {found}. {percent(share_other)} of the time is OTHER."
 
 
 def _score_rows(run: RunSummary) -> list[dict[str, Any]]:
@@ -136,10 +134,11 @@ def _time_jumps(recording: RecordingSummary) -> bool:
 def _signal(overview: Overview, contents: Contents, recording_id: str) -> dict[str, Any]:
     """What the page draws of a signal, and which of its channels at first."""
     own = overview.only(contents.channels[recording_id])
-    extents = zip(own.low.tolist(), own.high.tolist(), strict=True)
+    extents = list(zip(own.low.tolist(), own.high.tolist(), strict=True))
     return {
         "channels": list(own.channels),
         "extents": [written_extent(*ends) for ends in extents],
+        "ends": [[low, high] if low <= high else None for low, high in extents],
         "at_first": min(DRAWN_AT_FIRST, len(own.channels)),
         **packed(own, contents.signal_bytes(recording_id)),
     }

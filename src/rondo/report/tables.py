@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rondo.data.labels import OTHER
@@ -28,7 +29,16 @@ def entry_name(level: str, entry_id: int, name: str | None = "") -> str:
     return "OTHER" if entry_id == OTHER else f"{level[0]}{entry_id} {name or ''}".rstrip()
 
 
-def entry_table(level: str, entries: Sequence[EntrySummary], drawn: Sequence[RecordingSummary]) -> list[dict[str, Any]]:
+UnitNames = Mapping[tuple[str, int], str]
+"""What people call units, by vocabulary ("" where all recordings share one, else the recording) and id."""
+
+
+def entry_table(
+    level: str,
+    entries: Sequence[EntrySummary],
+    drawn: Sequence[RecordingSummary],
+    unit_names: UnitNames = MappingProxyType({}),
+) -> list[dict[str, Any]]:
     """Rows of the entries with the largest share of time, in their order; `drawn` are the recordings on the page."""
     shown = entries_shown(entries)
     places = {recording.id: (place, recording) for place, recording in enumerate(drawn)}
@@ -41,29 +51,39 @@ def entry_table(level: str, entries: Sequence[EntrySummary], drawn: Sequence[Rec
             **look_of(level, entry.id)._asdict(),
             "n_occurrences": entry.n_occurrences,
             "share": percent(entry.share),
+            "part": entry.share,
             **_durations(entry),
             "evidence": evidence_words(entry.evidence),
             "unproven": entry.evidence is not None and entry.evidence.verdict in _UNPROVEN,
             "exemplars": [_exemplar(one, places, several and not entry.recording) for one in entry.exemplars],
             "composition": entry.composition,
-            "parts": composition_parts(entry.composition),
+            "parts": composition_parts(entry.composition, entry.recording, unit_names),
             "taken_for": entry.taken_for,
         }
         for entry in shown
     ]
 
 
-def composition_parts(composition: str) -> list[dict[str, str]]:
-    """A composition word by word, each with the look that its unit has in the timeline.
+def unit_names_of(units: Iterable[EntrySummary]) -> dict[tuple[str, int], str]:
+    """The names that people gave to units."""
+    return {(unit.recording, unit.id): entry_name("unit", unit.id, unit.name) for unit in units if unit.name}
+
+
+def composition_parts(
+    composition: str, vocabulary: str = "", unit_names: UnitNames = MappingProxyType({})
+) -> list[dict[str, str]]:
+    """A composition word by word, each with the look that its unit has in the timeline, and its name, if it has one.
 
     >>> [part["text"] for part in composition_parts("u6 (u5 u4)×2-4 [u3]")]
     ['u6', '(u5', 'u4)×2-4', '[u3]']
     """
-    words = [(word, re.search(r"u(\d+)", word)) for word in composition.split()]
-    return [
-        {"text": word, **(look_of("unit", int(unit[1]))._asdict() if unit else {"colour": "", "pattern": ""})}
-        for word, unit in words
-    ]
+    parts = []
+    for word in composition.split():
+        unit = re.search(r"u(\d+)", word)
+        name = unit_names.get((vocabulary, int(unit[1])), "") if unit else ""
+        look = look_of("unit", int(unit[1]))._asdict() if unit else {"colour": "", "pattern": ""}
+        parts.append({"text": word, "name": name, **look})
+    return parts
 
 
 def composition_key(compositions: Iterable[str]) -> str:
@@ -100,15 +120,6 @@ def fit_rows(run: RunSummary) -> list[dict[str, Any]]:
             own = _profile(recording.fit)
             rows.append({"recording": recording.id, "verdict": recording.fit.verdict, "units": units, **own})
     return rows
-
-
-def counted(count: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "unit"), counted(1200, "motif")
-    ('1 unit', '1,200 motifs')
-    """
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def percent(share: float) -> str:

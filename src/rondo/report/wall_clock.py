@@ -91,3 +91,15 @@ def page_clock(knots: Mapping[str, Sequence[float]] | None) -> dict[str, Any] | 
         "seconds": [round(second - midnight, 6) for second in knots["seconds"]],
         "date": day_and_time(first)[:10] if is_date(first) else None,
     }
+
+
+def has_jumps(clock: Mapping[str, Any] | None, rate: float | None) -> bool:
+    """Whether the axis of a page breaks somewhere: the clock goes on by five frames or more from one to the next.
+
+    >>> has_jumps(page_clock(clock_knots(np.array([5.0, 6, 7, 20, 21, 22]), 1.0)), 1.0)
+    True
+    """
+    if clock is None or rate is None:
+        return False
+    frames, seconds = np.diff(clock["frames"]), np.diff(clock["seconds"])
+    return bool(((frames <= 2) & (seconds > 5 * frames / rate)).any())

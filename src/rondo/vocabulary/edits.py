@@ -137,17 +137,31 @@ class Edits:
         self._refuse_absorbed(this)
         return self._and(Edit("name", this.level, (this.id,), "", at), this not in self._own_names)
 
-    def merged(self, entries: Iterable[str | EntryId], at: str = "") -> Edits:
-        """With entries that count as one from now on, under the lowest of their ids."""
+    def merged(
+        self, entries: Iterable[str | EntryId], at: str = "", own_motifs: Mapping[int, int] | None = None
+    ) -> Edits:
+        """With entries that count as one from now on, under the lowest of their ids.
+
+        `own_motifs` is the motif of each unit where every unit is its own motif: who merges units there means both
+        levels. Motifs alone can be merged: they are then groups of units.
+
+        >>> Edits().merged(["unit:3", "unit:7"], own_motifs={3: 3, 7: 7}).kept("motif", 7)
+        3
+        """
         these = sorted({_entry(entry) for entry in entries})
         if len(these) < 2 or len({entry.level for entry in these}) > 1:
             given = ", ".join(map(str, these)) or "none"
             raise SettingError(f"expected two or more different entries of one level to merge, got {given}")
         is_done = len({self.kept(*entry) for entry in these}) == 1
-        return self._and(Edit("merge", these[0].level, tuple(entry.id for entry in these), at=at), is_done)
+        merged = self._and(Edit("merge", these[0].level, tuple(entry.id for entry in these), at=at), is_done)
+        motifs = [motif for entry in these for motif in _own_motif(entry, own_motifs)]
+        return merged.merged(motifs, at) if len(motifs) > 1 else merged
 
-    def split(self, entry: str | EntryId, at: str = "") -> Edits:
-        """With an entry taken out of the group that merges have put it in; the others stay together."""
+    def split(self, entry: str | EntryId, at: str = "", own_motifs: Mapping[int, int] | None = None) -> Edits:
+        """With an entry taken out of the group that merges have put it in; the others stay together.
+
+        `own_motifs` as in `merged`: the motif of a unit leaves its group too, if it is in one.
+        """
         this = _entry(entry)
         kept = self.kept(*this)
         if not self.absorbed(this.level, kept):
@@ -155,7 +169,11 @@ class Edits:
                 f"{this} is not merged with anything, so nothing can be split off; "
                 "an entry that was found as one cannot be cut: fit with other settings for finer ones"
             )
-        return self._and(Edit("split", this.level, (this.id,), at=at), False)
+        split = self._and(Edit("split", this.level, (this.id,), at=at), False)
+        for motif in _own_motif(this, own_motifs):
+            if split.absorbed("motif", split.kept(*motif)):
+                split = split.split(motif, at)
+        return split
 
     def _and(self, edit: Edit, is_done: bool) -> Edits:
         return self if is_done else Edits((*self.history, edit))
@@ -201,6 +219,12 @@ class Edits:
 
 def _entry(entry: str | EntryId) -> EntryId:
     return EntryId.parse(entry) if isinstance(entry, str) else entry
+
+
+def _own_motif(entry: EntryId, own_motifs: Mapping[int, int] | None) -> list[EntryId]:
+    if entry.level == "motif" or not own_motifs or entry.id not in own_motifs:
+        return []
+    return [EntryId("motif", own_motifs[entry.id])]
 
 
 def _edit(fields: Mapping[str, Any]) -> Edit:

@@ -55,7 +55,11 @@ EAF = """<?xml version="1.0" encoding="UTF-8"?>
 
 def test_elan(tmp_path: Path) -> None:
     path = saved(tmp_path, "a.eaf", EAF.format(last="ts5"))
-    assert spans_of(path) == {("", "posture"): [(0.0, 0.5, "sit"), (0.5, 0.9, "stand")]}
+    assert spans_of(path) == {
+        ("", "posture"): [(0.0, 0.5, "sit"), (0.5, 0.9, "stand")],
+        ("", "note"): [(0.0, 0.5, "slouched")],  # a tier that refers to another has the times of that one
+    }
+    assert choose_track(read_tracks(path), None, "a", path).name == "posture"  # and is taken only where it is named
     unaligned = saved(tmp_path, "b.eaf", EAF.format(last="ts4"))
     assert "annotation 'a2' has no time" in refused(lambda: read_tracks(unaligned), unaligned)
     with pytest.warns(RondoWarning, match="1 annotations of tier 'posture' left out, they have no duration"):
@@ -67,11 +71,56 @@ def test_elan(tmp_path: Path) -> None:
         refused(lambda path=path: read_tracks(path), path)
 
 
+def aligned(id: str, first: str, last: str, value: str) -> str:
+    slots = f'TIME_SLOT_REF1="{first}" TIME_SLOT_REF2="{last}"'
+    inside = f"<ANNOTATION_VALUE>{value}</ANNOTATION_VALUE>"
+    return (
+        f'<ANNOTATION><ALIGNABLE_ANNOTATION ANNOTATION_ID="{id}" {slots}>{inside}</ALIGNABLE_ANNOTATION></ANNOTATION>'
+    )
+
+
+def referring(id: str, parent: str, value: str, previous: str = "") -> str:
+    before = f' PREVIOUS_ANNOTATION="{previous}"' if previous else ""
+    inside = f"<ANNOTATION_VALUE>{value}</ANNOTATION_VALUE>"
+    head = f'<REF_ANNOTATION ANNOTATION_ID="{id}" ANNOTATION_REF="{parent}"{before}>'
+    return f"<ANNOTATION>{head}{inside}</REF_ANNOTATION></ANNOTATION>"
+
+
+def test_elan_tiers_below_others_have_the_times_that_elan_draws(tmp_path: Path) -> None:
+    """As ELAN writes them: a time subdivision whose inner slots nobody has aligned, a symbolic subdivision in any order
+    (PREVIOUS_ANNOTATION is what tells it), and an association with a part of that, before its parent in the file."""
+    order = [("ts1", "0"), ("ts2", None), ("ts3", None), ("ts4", "900"), ("ts5", "900"), ("ts6", "1000")]
+    slots = "".join(
+        f'<TIME_SLOT TIME_SLOT_ID="{id}"/>' if at is None else f'<TIME_SLOT TIME_SLOT_ID="{id}" TIME_VALUE="{at}"/>'
+        for id, at in order
+    )
+    tiers = {
+        "gloss": referring("a9", "a8", "of the second word"),
+        "words": referring("a8", "a1", "b", "a7") + referring("a7", "a1", "a") + referring("a10", "a2", "alone"),
+        "phrase": aligned("a1", "ts1", "ts4", "one") + aligned("a2", "ts5", "ts6", "two"),
+        "thirds": aligned("a3", "ts1", "ts2", "x")
+        + aligned("a4", "ts2", "ts3", "y")
+        + aligned("a5", "ts3", "ts4", "z"),
+    }
+    body = "".join(f'<TIER LINGUISTIC_TYPE_REF="d" TIER_ID="{name}">{inside}</TIER>' for name, inside in tiers.items())
+    document = f"<ANNOTATION_DOCUMENT><TIME_ORDER>{slots}</TIME_ORDER>{body}</ANNOTATION_DOCUMENT>"
+    assert spans_of(saved(tmp_path, "a.eaf", document)) == {
+        ("", "gloss"): [(0.45, 0.9, "of the second word")],
+        ("", "words"): [(0.0, 0.45, "a"), (0.45, 0.9, "b"), (0.9, 1.0, "alone")],
+        ("", "phrase"): [(0.0, 0.9, "one"), (0.9, 1.0, "two")],
+        ("", "thirds"): [(0.0, 0.3, "x"), (0.3, 0.6, "y"), (0.6, 0.9, "z")],
+    }
+    lost = saved(tmp_path, "b.eaf", document.replace('ANNOTATION_REF="a1"', 'ANNOTATION_REF="a99"'))
+    assert "refers to 'a99', which is not there" in refused(lambda: read_tracks(lost), lost)
+
+
 def test_audacity(tmp_path: Path) -> None:
     text = "\ufeff0.0\t1.5\twalk\n\\\t100.0\t200.0\n\n1.5\t3.000000\tsit down\r\n4\t5\n"
     assert spans_of(saved(tmp_path, "a.txt", text)) == {
         ("", ""): [(0.0, 1.5, "walk"), (1.5, 3.0, "sit down"), (4.0, 5.0, "")]
     }
+    one_line = saved(tmp_path, "e.txt", "0\t1\ta\u2028b\x0bc\n")  # only a line end parts labels
+    assert spans_of(one_line) == {("", ""): [(0.0, 1.0, "a\u2028b\x0bc")]}
     with pytest.warns(RondoWarning, match="1 point labels left out"):
         read_tracks(saved(tmp_path, "b.txt", "1\t1\tclap\n1\t2\tx\n"))
     bad = saved(tmp_path, "c.txt", "0\t1\twalk\nnotes of the day\n")
@@ -136,8 +185,14 @@ def test_boris_tables(tmp_path: Path) -> None:
             ("walk 1", "cow"): [(0.5, 2.5, "graze")],
             ("walk 2", "cow"): [(1.0, 1.5, "graze")],
         }
-    unpaired = saved(tmp_path, "c.csv", "Time,Subject,Behavior,Status\n1.5,,rest,START\n")
-    assert "'rest' begins at 1.5 s and never ends" in refused(lambda: read_tracks(unpaired), unpaired)
+    clock = "Time offset (s),Behavior,Behavior type,Time\n3600,rest,START,3601.5\n3600,rest,STOP,3602\n"
+    assert spans_of(saved(tmp_path, "f.csv", clock)) == {("", ""): [(1.5, 2.0, "rest")]}
+    preamble = "Observation id,d\nTime offset (s),3600\nTime,Behavior,Status\n3601.5,rest,START\n3602,rest,STOP\n"
+    assert spans_of(saved(tmp_path, "g.csv", preamble)) == {("d", ""): [(1.5, 2.0, "rest")]}
+    paired = "0.5,,walk,START\n1,,walk,STOP\n"
+    unpaired = saved(tmp_path, "c.csv", f"Time,Subject,Behavior,Status\n{paired}1.5,,rest,START\n")
+    with pytest.warns(RondoWarning, match=r"1 state left out, begun and not ended \(as 'rest' at 1.5 s\)"):
+        assert spans_of(unpaired) == {("", ""): [(0.5, 1.0, "walk")]}
     bad = saved(tmp_path, "d.csv", "Time,Subject,Behavior,Status\nsoon,,rest,START\n")
     refused(lambda: read_tracks(bad), bad)
     other = saved(tmp_path, "e.tsv", "a\tb\n1\t2\n")
@@ -153,6 +208,11 @@ def test_boris_project(tmp_path: Path) -> None:
     with pytest.warns(RondoWarning, match="1 point events left out"):
         found = spans_of(saved(tmp_path, "a.boris", project))
     assert found == {("day1", ""): [(0.5, 1.0, "walk"), (2.0, 3.0, "walk")]}
+    late = {"time offset": 36000.0, "events": [[36001.0, "", "walk", "", ""], [36002.5, "", "walk", "", ""]]}
+    moved = saved(tmp_path, "c.boris", {"behaviors_conf": kinds, "observations": {"day1": late}})
+    assert spans_of(moved) == {
+        ("day1", ""): [(1.0, 2.5, "walk")]
+    }  # BORIS adds the offset of an observation to its times
     for content in (
         "{",
         "[]",

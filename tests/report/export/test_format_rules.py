@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from xml.etree import ElementTree
@@ -12,7 +13,7 @@ import polars as pl
 import pytest
 
 from rondo.data.annotation_files import read_tracks
-from rondo.errors import RondoWarning
+from rondo.errors import AnnotationError, RondoWarning
 from rondo.report.export import export_run
 from tests.report.export.made_runs import Made, write_made_run
 
@@ -71,6 +72,8 @@ def test_eaf_follows_the_schema_of_format_3(run: Path, tmp_path: Path) -> None:
             end = stop
     assert all(re.fullmatch(r"[A-Za-z_][\w.-]*", id) for id in ids)  # xsd:ID
     assert header[0].text == str(len(ids) - len(slots))
+    # whoever drags an edge in ELAN moves its slot: no other annotation may hang on it
+    assert len(slots) == 2 * (len(ids) - len(slots))
 
 
 def test_audacity_labels_are_three_cells_in_the_order_of_time(run: Path, tmp_path: Path) -> None:
@@ -126,11 +129,28 @@ def test_boris_would_find_nothing_wrong_with_the_project(run: Path, tmp_path: Pa
         assert all(sum(event[2] == code for event in events) % 2 == 0 for code in behaviors)
 
 
+def test_boris_can_read_and_keep_every_name(tmp_path: Path) -> None:
+    """It reads a project in the encoding of its machine, and refuses to save an ethogram with a pipe in a code."""
+    run = write_made_run(tmp_path / "run", {"däy": replace(MADE, given={("unit", 0): "gehen | stöhnen"})})
+    (path,) = export_run(run, "boris", tmp_path / "p.boris", "unit")
+    project = json.loads(path.read_text(encoding="ascii"))
+    codes = [entry["code"] for entry in project["behaviors_conf"].values()]
+    assert "gehen ¦ stöhnen" in codes
+    assert {event[2] for event in project["observations"]["däy"]["events"]} == set(codes)
+
+
+def test_label_studio_json_without_tasks_is_told_how_to_export(tmp_path: Path) -> None:
+    path = tmp_path / "min.json"
+    path.write_text('[{"csv": "/data/day1.csv", "label": [{"start": 1, "end": 2, "timeserieslabels": ["x"]}]}]')
+    with pytest.raises(AnnotationError, match="JSON-MIN; export the project as JSON"):
+        read_tracks(path)
+
+
 @pytest.mark.parametrize("format", ["eaf", "boris"])
 def test_what_is_shorter_than_a_millisecond_is_left_out_and_said(tmp_path: Path, format: str) -> None:
     made = Made([0] * 4000 + [1] + [2] * 4000, [-1] * 8001, 4000.0)
     run = write_made_run(tmp_path / "run", {"day1": made})
-    with pytest.warns(RondoWarning, match="'day1': 1 unit segments left out, shorter than a millisecond"):
+    with pytest.warns(RondoWarning, match="'day1': 1 unit segment left out, shorter than a millisecond"):
         (path,) = export_run(run, format, tmp_path / f"x.{format}", "unit")
     (track,) = read_tracks(path)
     assert [(span.start, span.stop, span.name) for span in track.spans] == [(0.0, 1.0, "u0"), (1.0, 2.0, "u2")]

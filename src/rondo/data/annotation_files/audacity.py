@@ -11,7 +11,7 @@ from rondo.errors import AnnotationError
 def read_audacity(path: Path) -> list[Track]:
     """The labels of one track. Lines that begin with a backslash hold frequencies of the label above, not times."""
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeError) as error:
         raise AnnotationError(f"'{path}': not a readable text file in UTF-8 ({error})") from error
     spans, n_points = [], 0

@@ -1,22 +1,26 @@
 """BORIS: the project (.boris, JSON), and the two tables of events that it exports as .csv or .tsv.
 
 State events come in pairs: the same behaviour, subject and modifiers begin and then end. What one subject does in one
-behavioural category is a track, called "subject/category" without the empty parts.
+behavioural category is a track, called "subject/category" without the empty parts. BORIS adds the time offset of an
+observation to the times of its events: without it they count from the beginning of the media, as everywhere here.
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import warnings
 from collections.abc import Iterable
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from rondo.data.annotation_files.tracks import Span, Track, left_out
-from rondo.errors import AnnotationError
+from rondo.errors import AnnotationError, RondoWarning
+from rondo.wording import counted
 
 NO_SUBJECT = "No focal subject"
+OFFSET = "Time offset (s)"
 HEADER_WITHIN = 200
 """Lines that may describe the observation above the header: media files, variables."""
 
@@ -43,13 +47,14 @@ def read_boris_project(path: Path) -> list[Track]:
         behaviors = {entry["code"]: entry for entry in project["behaviors_conf"].values()}
         events, n_points = [], 0
         for observation, found in project["observations"].items():
+            offset = float(found.get("time offset") or 0)
             for time, subject, code, modifiers, *_ in found["events"]:
                 entry = behaviors.get(code, {})
                 if not str(entry.get("type", "State event")).startswith("State"):
                     n_points += 1
                     continue
                 category = entry.get("category") or ""
-                events.append(_Event(observation, subject, category, code, str(modifiers), float(time)))
+                events.append(_Event(observation, subject, category, code, str(modifiers), float(time) - offset))
     except OSError as error:
         raise AnnotationError(f"'{path}': cannot be read ({error.strerror})") from error
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -75,10 +80,11 @@ def read_boris_table(path: Path) -> list[Track]:
             f"'{path}': no header of a table of events as BORIS exports it; expected columns 'Behavior' and 'Time', "
             "or 'Start (s)' and 'Stop (s)'"
         )
-    lines = [dict(zip(rows[at], row, strict=False)) for row in rows[at + 1 :] if any(row)]
-    observation = next((row[1] for row in rows[:at] if len(row) > 1 and row[0] == "Observation id"), "")
+    above = {row[0]: row[1] for row in rows[:at] if len(row) > 1}  # the description of the only observation
+    shared = {name: above[name] for name in ("Observation id", OFFSET) if name in above}
+    lines = [shared | dict(zip(rows[at], row, strict=False)) for row in rows[at + 1 :] if any(row)]
     try:
-        states = _aggregated(lines, path) if "Start (s)" in rows[at] else _tabular(lines, observation, path)
+        states = _aggregated(lines, path) if "Start (s)" in rows[at] else _tabular(lines, path)
     except (ValueError, KeyError) as error:
         raise AnnotationError(f"'{path}': a line of this table of events cannot be read (at {error})") from error
     return _tracks(states)
@@ -91,13 +97,13 @@ def _aggregated(lines: list[dict[str, str]], path: Path) -> list[_State]:
         _State(
             line.get("Observation id", ""),
             _track_name(line.get("Subject", ""), line.get("Behavioral category", "")),
-            Span(_number(line["Start (s)"]), _number(line["Stop (s)"]), line["Behavior"]),
+            Span(_time(line, "Start (s)"), _time(line, "Stop (s)"), line["Behavior"]),
         )
         for line in states
     ]
 
 
-def _tabular(lines: list[dict[str, str]], observation: str, path: Path) -> list[_State]:
+def _tabular(lines: list[dict[str, str]], path: Path) -> list[_State]:
     events, n_points = [], 0
     for line in lines:
         status = (line.get("Status") or line.get("Behavior type") or "").upper()
@@ -105,9 +111,9 @@ def _tabular(lines: list[dict[str, str]], observation: str, path: Path) -> list[
             n_points += 1
             continue
         modifiers = "|".join(cell for name, cell in line.items() if name.startswith("Modifier"))
-        whose = line.get("Observation id", observation), line.get("Subject", "")
+        whose = line.get("Observation id", ""), line.get("Subject", "")
         category = line.get("Behavioral category", "")
-        events.append(_Event(*whose, category, line["Behavior"], modifiers, _number(line["Time"])))
+        events.append(_Event(*whose, category, line["Behavior"], modifiers, _time(line, "Time")))
     left_out(n_points, "point events", path)
     return _paired(events, path)
 
@@ -128,7 +134,9 @@ def _paired(events: Iterable[_Event], path: Path) -> list[_State]:
             states.append(_State(event.observation, track, Span(start, time, event.behavior)))
     if under_way:
         (_, _, _, behavior, _), time = next(iter(under_way.items()))
-        raise AnnotationError(f"'{path}': '{behavior}' begins at {time:g} s and never ends; pair it in BORIS")
+        n_open = counted(len(under_way), "state")
+        said = f"{n_open} left out, begun and not ended (as '{behavior}' at {time:g} s); pair them in BORIS"
+        warnings.warn(f"{path}: {said}", RondoWarning, stacklevel=3)
     return states
 
 
@@ -141,6 +149,12 @@ def _tracks(states: Iterable[_State]) -> list[Track]:
 
 def _track_name(subject: str, category: str) -> str:
     return "/".join(part for part in (subject if subject != NO_SUBJECT else "", category) if part)
+
+
+def _time(line: dict[str, str], column: str) -> float:
+    """Seconds since the beginning of the media; tables of older versions do not tell the offset."""
+    offset = line.get(OFFSET) or "0"
+    return _number(line[column]) - (0.0 if offset == "NA" else _number(offset))
 
 
 def _number(cell: str) -> float:

@@ -26,6 +26,10 @@ def read_label_studio(path: Path) -> list[Track]:
     except (OSError, ValueError, RecursionError) as error:
         raise AnnotationError(f"'{path}': not a readable .json ({error})") from error
     tasks = tasks if isinstance(tasks, list) else [tasks]
+    if any(isinstance(task, dict) and "data" not in task for task in tasks):
+        raise AnnotationError(
+            f"'{path}': its tasks have no 'data', as in Label Studio's JSON-MIN; export the project as JSON"
+        )
     try:
         return [track for task in tasks for track in _tracks(task, path)]
     except (AttributeError, TypeError, KeyError, ValueError, IndexError) as error:

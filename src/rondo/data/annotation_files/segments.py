@@ -6,7 +6,8 @@ from pathlib import Path
 
 from rondo.data.annotation_files.tracks import Span, Track
 from rondo.data.labels import OTHER
-from rondo.errors import AnnotationError
+from rondo.data.trial import refuse_fatal_parquet
+from rondo.errors import AnnotationError, RecordingError
 
 COLUMNS = ("recording", "level", "id", "start_frame", "end_frame")
 
@@ -25,8 +26,11 @@ def read_segment_table(path: Path) -> list[Track]:
     """One track per recording and level; the class is the id, or the name in a column `label`."""
     import polars as pl
 
+    is_parquet = path.suffix.lower() == ".parquet"
     try:
-        table = pl.read_parquet(path) if path.suffix.lower() == ".parquet" else pl.read_csv(path, glob=False)
+        if is_parquet and path.is_file():
+            refuse_fatal_parquet(path)
+        table = pl.read_parquet(path) if is_parquet else pl.read_csv(path, glob=False)
         missing = [name for name in COLUMNS if name not in table.columns]
         if missing:
             raise AnnotationError(f"'{path}': no column '{missing[0]}'; expected a table of segments as of a run")
@@ -34,7 +38,7 @@ def read_segment_table(path: Path) -> list[Track]:
         kinds = {"recording": pl.String, "level": pl.String, "start_frame": pl.Int64, "end_frame": pl.Int64}
         table = table.filter(pl.col("id") != OTHER)
         table = table.select(*(pl.col(name).cast(kind) for name, kind in kinds.items()), pl.col(label).cast(pl.String))
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+    except (OSError, RecordingError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         raise AnnotationError(f"'{path}': not a readable table of segments ({str(error)[:120]!r})") from error
     if any(table.null_count().row(0)):
         raise AnnotationError(f"'{path}': a cell is empty; a segment has a recording, a level, an id and two frames")

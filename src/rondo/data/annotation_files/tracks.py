@@ -35,6 +35,7 @@ class Track:
     """Spans that may not overlap. `recording` is "" where the file does not say what was annotated.
 
     `stop_is_inside`: the last moment of a span still belongs to it, as where spans are drawn from sample to sample.
+    `only_by_name`: it comments on another track of its file, and is chosen only where it is asked for.
     """
 
     spans: tuple[Span, ...]
@@ -42,6 +43,7 @@ class Track:
     recording: str = ""
     axis: Axis = "seconds"
     stop_is_inside: bool = False
+    only_by_name: bool = False
 
 
 def choose_track(
@@ -57,11 +59,11 @@ def choose_track(
     if not own:
         known = _listed(sorted({track.recording or "(no name)" for track in tracks}))
         raise AnnotationError(f"'{path}': nothing there about recording '{recording}', only about {known}; rename one")
-    named = own if key is None else [track for track in own if track.name == key]
+    named = [track for track in own if (not track.only_by_name if key is None else track.name == key)]
     if len(named) == 1:
         return named[0]
     names = _listed([track.name or "(no name)" for track in own])
-    if not named:
+    if not named and key is not None:
         raise AnnotationError(f"'{path}': no track '{key}', it has {names}; name one with --key")
     raise AnnotationError(f"'{path}': which of its tracks is the truth? It has {names}; name one with --key")
 

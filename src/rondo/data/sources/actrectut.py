@@ -42,14 +42,14 @@ WALKS = ("sitting", "standing", "walk horizontal", "walk down", "walk up")
 CLASSES = ("NULL", *GESTURES, *WALKS)
 _KEYS = {"walk": (49, 50, 51, 52, 53), "gesture": (49, 50, 51, 52, 53, 54, 55, 56, 57, 48, 39)}
 _FIRST_CLASS = {"walk": 1 + len(GESTURES), "gesture": 1}
+IDS = tuple(f"subject{subject}_{kind}" for kind in ("walk", "gesture") for subject in (1, 2))
 _CLOCK, _WHAT, _N_COLUMNS = "S111", "ActRecTut", 9
 
 
 def find_files(folder: Path) -> list[Path]:
     """The four recordings, each a folder of files."""
-    names = [f"subject{subject}_{kind}" for kind in ("walk", "gesture") for subject in (1, 2)]
     for place in (folder, folder / "Data", folder / "ActRecTut-master" / "Data", folder / "ActRecTut" / "Data"):
-        found = [place / name for name in names if _has_sensors(place / name) or (place / name / "data.mat").is_file()]
+        found = [place / name for name in IDS if _has_sensors(place / name) or (place / name / "data.mat").is_file()]
         if found:
             return found
     return []

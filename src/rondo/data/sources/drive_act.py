@@ -6,9 +6,13 @@ which 29 have a pose; 30 frames a second:
     openpose_3d/vp1/run1b_2018-05-29-14-02-47.ids_1.openpose.3d.csv
         frame_id, timestamp (s), then x, y, z and a score for each of 26 joints: the paper's 104 channels (OpenPose's
         25 and one called background)
-    activities_3s/a_column_driver/tasklevel.chunks_90.csv
+    activities_3s/inner_mirror/tasklevel.chunks_90.csv
         participant_id, file_id (vp1/run1b_2018-05-29-14-02-47.ids_1), annotation_id, frame_start, frame_end, activity,
-        chunk_id: pieces of at most 90 frames, [start, end)
+        chunk_id: pieces of about three seconds, [start, end)
+
+Every camera counts its own frames and has a table of its own, in which file_id ends in its number: ids_1 inner_mirror,
+2 a_column_co_driver, 3 ceiling, 4 steering_wheel, 5 a_column_driver. The poses are numbered by the frames of ids_1, so
+only pieces with that file_id are theirs.
 
 The paper's 13 classes are the 12 of the task level and none; a midlevel table (34 fine activities) and others lie
 beside it. A row of poses gets the class of its frame_id, none where no piece covers it. What OpenPose did not see is
@@ -28,14 +32,16 @@ from rondo.data.sources.number_table import timed_recording
 from rondo.data.sources.spans import painted
 from rondo.errors import AnnotationError, RecordingError
 
+Rows = list[tuple[str, ...]]
 RATE = 30.0
 N_CHANNELS = 104
 TASKS = (
     "eat_drink", "fasten_seat_belt", "final_task", "hand_over", "put_on_jacket", "put_on_sunglasses",
     "read_write_magazine", "read_write_newspaper", "take_off_jacket", "take_off_sunglasses", "watch_video", "work",
 )  # fmt: skip
+_COLUMNS = ("file_id", "frame_start", "frame_end", "activity")
 _WHAT, _SUFFIX, _CLOCKS = "Drive&Act", ".openpose.3d.csv", ("frame_id", "timestamp")
-_VIEWS = ("a_column_driver", "*", "")  # the frames of the poses are those of this camera
+_VIEWS = ("inner_mirror", "*", "")  # the camera of the poses first
 
 
 def find_files(folder: Path) -> list[Path]:
@@ -70,34 +76,52 @@ def read_recording(path: Path) -> Recording:
 
 def read_annotation(path: Path, track: str = "tasklevel") -> Annotation:
     """The activity of each row of that run, in the table `<track>.chunks_90.csv`."""
-    table = _table(path, track)
-    columns = ("file_id", "frame_start", "frame_end", "activity")
-    rows = [row for row in read_rows(table, columns, _WHAT) if _run_of_id(row[0]) == _run(path)]
-    if not rows:
-        raise AnnotationError(f"{table}: no activities of {recording_id(path)}; give the table of the same release")
+    table, every, rows = _pieces(path, track)
     if track == "tasklevel":
         unknown = next((row[3] for row in rows if row[3] not in TASKS), None)
         if unknown is not None:
             raise AnnotationError(f"{table}: '{unknown}' is no task of {_WHAT}, which has {', '.join(TASKS)}")
-    names = ("none", *(TASKS if track == "tasklevel" else sorted({row[3] for row in read_rows(table, columns, _WHAT)})))
-    starts, stops = ([whole_number(row[i], table, columns[i]) for row in rows] for i in (1, 2))
+    names = ("none", *(TASKS if track == "tasklevel" else sorted({row[3] for row in every})))
+    starts, stops = ([whole_number(row[i], table, _COLUMNS[i]) for row in rows] for i in (1, 2))
     frames = read_columns(path, ["frame_id"], _WHAT)[:, 0]
     classes = painted(frames, starts, stops, [names.index(row[3]) for row in rows])
     return Annotation(classes, names, id=recording_id(path))
 
 
-def _table(path: Path, track: str) -> Path:
-    """The table of a label track: in a folder activities_3s beside the poses or above them."""
-    name = f"{track}.chunks_90.csv"
-    for parent in list(path.parents)[:5]:
-        for folder in ("activities_3s", "iccv_activities_3s", "iccv_activities_3s/activities_3s"):
-            for view in _VIEWS:
-                found = sorted((parent / folder).glob(f"{view}/{name}" if view else name))
-                if found:
-                    return found[0]
+def _pieces(path: Path, track: str) -> tuple[Path, Rows, Rows]:
+    """The first table with pieces in the frames of the poses: where it is, all of its rows, and those of this run."""
+    run, _, camera = path.name.removesuffix(_SUFFIX).partition(".ids_")
+    tables = _tables(path, track)
+    others: set[str] = set()
+    for table in tables:
+        every = read_rows(table, _COLUMNS, _WHAT)
+        of_run = [row for row in every if _run_of_id(row[0]) == run]
+        own = [row for row in of_run if row[0].rpartition(".ids_")[2] == camera]
+        if own:
+            return table, every, own
+        others |= {row[0].rpartition(".")[2] for row in of_run}
+    found = f", only of {', '.join(sorted(others))}" if others else ""
     raise AnnotationError(
-        f"{path}: no activities_3s/a_column_driver/{name} beside it; unpack iccv_activities_3s.zip there"
+        f"{tables[0]}: no activities of {recording_id(path)} in frames of ids_{camera}{found}; "
+        f"give activities_3s/{_VIEWS[0]}/{tables[0].name} of the same release"
     )
+
+
+def _tables(path: Path, track: str) -> list[Path]:
+    """The tables of a label track, one for each camera: in a folder activities_3s beside the poses or above them."""
+    name = f"{track}.chunks_90.csv"
+    found = [
+        table
+        for view in _VIEWS
+        for parent in list(path.parents)[:5]
+        for folder in ("activities_3s", "iccv_activities_3s", "iccv_activities_3s/activities_3s")
+        for table in sorted((parent / folder).glob(f"{view}/{name}" if view else name))
+    ]
+    if not found:
+        raise AnnotationError(
+            f"{path}: no activities_3s/{_VIEWS[0]}/{name} beside it; unpack iccv_activities_3s.zip there"
+        )
+    return list(dict.fromkeys(found))
 
 
 def _run(path: Path) -> str:

@@ -66,15 +66,14 @@ TRACKS = (
     "Locomotion", "HL_Activity", "LL_Left_Arm", "LL_Left_Arm_Object", "LL_Right_Arm", "LL_Right_Arm_Object",
     "ML_Both_Arms",
 )  # fmt: skip
+IDS = tuple(f"S{subject}-{run}" for subject in range(1, 5) for run in ("ADL1", "ADL2", "ADL3", "ADL4", "ADL5", "Drill"))
 LOCOMOTION = {0: "other", 1: "stand", 2: "walk", 4: "sit", 5: "lie"}
 
 
 def find_files(folder: Path) -> list[Path]:
     """The 24 runs, in a folder or where the published archive has them in it."""
-    runs = [*(f"ADL{number}" for number in range(1, 6)), "Drill"]
-    names = [f"S{subject}-{run}.dat" for subject in range(1, 5) for run in runs]
     for place in (folder, folder / "dataset", folder / "OpportunityUCIDataset" / "dataset"):
-        found = [place / name for name in names if (place / name).is_file()]
+        found = [place / f"{id}.dat" for id in IDS if (place / f"{id}.dat").is_file()]
         if found:
             return found
     return []

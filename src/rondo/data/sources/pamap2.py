@@ -23,7 +23,7 @@ from rondo.data.sources.number_table import read_numbers, refuse_unknown, timed_
 from rondo.errors import AnnotationError
 
 RATE = 100.0
-SUBJECTS = range(101, 109)  # 109 did a few activities only, and the paper leaves it out
+IDS = tuple(f"subject{number}" for number in range(101, 109))  # the paper leaves out 109, who did little
 _WHAT, _N_COLUMNS, _TIME, _ACTIVITY = "PAMAP2", 54, 0, 1
 _IMUS = {"hand": 3, "chest": 20, "ankle": 37}
 _SENSORS = ("temp", *(f"{sensor}{axis}" for sensor in ("acc16", "acc6", "gyr", "mag") for axis in "xyz"))
@@ -42,9 +42,8 @@ CLASSES = {
 
 def find_files(folder: Path) -> list[Path]:
     """The Protocol files of the subjects of the paper, in a folder or where the published archive has them in it."""
-    names = [f"subject{number}.dat" for number in SUBJECTS]
     for place in (folder, folder / "Protocol", folder / "PAMAP2_Dataset" / "Protocol"):
-        found = [place / name for name in names if (place / name).is_file()]
+        found = [place / f"{id}.dat" for id in IDS if (place / f"{id}.dat").is_file()]
         if found:
             return found
     return []

@@ -93,7 +93,8 @@ class Copy:
         recording, annotation = self.read_recording(path), self.reader.read_annotation(path)
         if annotation is not None and annotation.n_frames != recording.n_frames:
             raise AnnotationError(
-                f"{path}: it has {recording.n_frames} frames, but its annotation {annotation.n_frames}; get it anew"
+                f"{path}: it has {recording.n_frames} frames, but its annotation {annotation.n_frames}; "
+                "label every frame once, or get it anew"
             )
         return recording, annotation
 
@@ -176,7 +177,11 @@ def data_directory(given: Path | None = None) -> Path | None:
         return None
     except (OSError, ValueError) as error:
         raise SettingError(f"{settings}: it cannot be read ({error}); correct it or take it away") from None
-    return Path(folder).expanduser() if isinstance(folder, str) else None
+    if folder is not None and not isinstance(folder, str):
+        raise SettingError(
+            f'{settings}: data is {folder!r}; expected the path of a folder, as data = "/where/they/are"'
+        )
+    return Path(folder).expanduser() if folder else None
 
 
 def _is_path(name: str) -> bool:

@@ -2,6 +2,7 @@
 
     X           (n_frames, n_channels); with it `rate`, `channels`, `time` if known, as in any recording
     y           the class of each frame, for evaluation only; a csv has a column `label`, `class`, `activity` ...
+                or, for `day1.npz`, a file `day1_labels.npy`, .csv or .npz beside it
     meta.json   "channels": the name of each column, "classes": the names of classes 0, 1, ..., or {"5": "sitting"}
 
 A folder of one's own files is read in the same way; where they hold no classes there is nothing to score against.
@@ -13,7 +14,7 @@ import json
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -25,16 +26,25 @@ from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError
 
 META = "meta.json"
+_LABELS = "_labels"  # how the name of a file of classes goes on after that of its recording
+_HEAD_BYTES = 1 << 16
 
 
 def find_npz(folder: Path) -> list[Path]:
     """The .npz directly in a folder: the form in which data sets are kept once they are read."""
-    return sorted(path for path in folder.glob("*.npz") if path.is_file() and not path.name.startswith("."))
+    found = sorted(path for path in folder.glob("*.npz") if path.is_file() and not path.name.startswith("."))
+    return _without_labels(found)
 
 
 def find_files(folder: Path) -> list[Path]:
     """Files of a known suffix directly in a folder of one's own, sorted."""
-    return files.find_recordings([folder])
+    return _without_labels(files.find_recordings([folder]))
+
+
+def _without_labels(paths: list[Path]) -> list[Path]:
+    """All but the files of classes that lie beside the recordings they are of."""
+    stems = {path.stem for path in paths}
+    return [path for path in paths if not (path.stem.endswith(_LABELS) and path.stem.removesuffix(_LABELS) in stems)]
 
 
 def read_recording(path: Path) -> Recording:
@@ -53,15 +63,51 @@ def read_recording(path: Path) -> Recording:
 def read_annotation(path: Path) -> Annotation | None:
     """The classes stored with a recording, for evaluation; None where there are none."""
     key = annotation_key(path)
-    if key is None:
+    beside = [path.with_name(f"{path.stem}{_LABELS}{suffix}") for suffix in label_tracks.SUFFIXES]
+    apart = next((file for file in beside if file.is_file()), None)
+    if key is None and apart is None:
         return None
-    track = label_tracks.read_annotation(path, key)
+    if key is not None:
+        track = label_tracks.read_annotation(path, key)
+    else:
+        found = label_tracks.read_annotation(cast(Path, apart))
+        track = Annotation(found.classes, found.names, id=path.stem)
     classes = _meta(path).get("classes")
     if track.names or not classes:
         return track
     return named_by_number(
         track, dict(enumerate(classes)) if isinstance(classes, list) else classes, path.with_name(META)
     )
+
+
+def size_of(path: Path) -> tuple[int, int]:
+    """Frames and channels of a file without reading all of it: an .npz tells it, text by the length of its lines.
+
+    About, for text: columns of time and of classes count as channels.
+    """
+    match path.suffix.lower():
+        case ".npz":
+            return _size_of_array(path)
+        case ".csv" | ".tsv" | ".txt":
+            with path.open("rb") as file:
+                lines = file.read(_HEAD_BYTES).split(b"\n")
+            whole = lines[1:-1] or lines
+            n_columns = max(whole[0].count(separator) for separator in (b",", b";", b"\t", b" ")) + 1
+            return int(path.stat().st_size * len(whole) / sum(len(line) + 1 for line in whole)), n_columns
+        case _:
+            recording = files.read_recording(path)
+            return recording.n_frames, recording.n_channels
+
+
+def _size_of_array(path: Path) -> tuple[int, int]:
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open("X.npy") as member:
+            version = np.lib.format.read_magic(member)
+            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape, *_ = read(member)
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise RecordingError(f"{path}: it is damaged, or no .npz with X ({error}); get it anew") from None
+    return shape[0] if shape else 0, shape[1] if len(shape) > 1 else 1
 
 
 def annotation_key(path: Path) -> str | None:

@@ -51,18 +51,15 @@ def fetch(remote: Remote, target: Path, progress: Progress = silent) -> None:
             problem = "the line broke"
         except urllib.error.HTTPError as error:
             error.close()
+            problem = f"the server says {error.code} {_reason(error)}"
             if error.code < 500 and error.code not in (408, 429):
-                raise SettingError(
-                    f"{remote.address}: the server says {error.code} {error.reason}; see the page"
-                ) from None
-            problem = f"the server says {error.code} {error.reason}"
+                raise SettingError(f"{remote.address}: {problem}; see the page") from None
         except _BROKEN as error:
             _refuse_full_disk(error, part)
             problem = _reason(error)
         tries = 1 if _size(part) > before else tries + 1
         if tries >= N_TRIES:
-            kept = f"{_size(part):,} bytes are kept; run it again to go on"
-            raise RecordingError(f"{remote.address}: {problem}, {N_TRIES} times; {kept}")
+            raise RecordingError(f"{remote.address}: {problem}, {N_TRIES} times; {_how_a_later_run_begins(part)}")
         time.sleep(FIRST_WAIT_S * 2 ** (tries - 1))
     _check(remote, part)
     _about(part).unlink(missing_ok=True)
@@ -104,11 +101,11 @@ def _fetch_rest(remote: Remote, part: Path, progress: Progress) -> bool:
             _forget(part)  # another piece than the one asked for
             return False
         total = _total(answer, have)
-        _remember(part, answer, total)
         _refuse_small_disk(part.parent, total, have)
         with part.open("r+b" if have else "wb") as file:
             file.seek(have)
             file.truncate()
+            _remember(part, answer, total, asked_for_rest="Range" in headers)  # now that no other file's byte is left
             have = _copy(answer, file, have, total, remote.name, progress)
     return total is None or have == total
 
@@ -133,6 +130,8 @@ def _check(remote: Remote, part: Path) -> None:
     if not remote.checksum:
         return
     kind, _, expected = remote.checksum.partition(":")
+    if kind not in hashlib.algorithms_available:
+        raise SettingError(f"{remote.address}: a checksum of the kind '{kind}', which cannot be computed here")
     with part.open("rb") as file:
         found = hashlib.file_digest(file, kind).hexdigest()
     if found != expected.lower():
@@ -147,19 +146,34 @@ def _about(part: Path) -> Path:
     return part.with_name(part.name + ".json")
 
 
-def _known(part: Path) -> dict[str, Any]:
-    """What the server said of the file of which a part is here; nothing where the part cannot be gone on with."""
+def _noted(part: Path) -> dict[str, Any]:
     try:
-        known = json.loads(_about(part).read_text(encoding="utf-8"))
-        return dict(known) if part.is_file() and known.get("tag") else {}
-    except (OSError, ValueError, AttributeError):
+        return dict(json.loads(_about(part).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
         return {}
 
 
-def _remember(part: Path, answer: Any, total: int | None) -> None:
-    tag = answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
-    tag = "" if tag.startswith("W/") else tag  # a weak tag does not promise the same bytes
-    _about(part).write_text(json.dumps({"tag": tag, "total": total}), encoding="utf-8")
+def _known(part: Path) -> dict[str, Any]:
+    """What the server said of the file of which a part is here; nothing where the part cannot be gone on with."""
+    noted = _noted(part)
+    return noted if part.is_file() and noted.get("tag") and noted.get("sends_rest", True) else {}
+
+
+def _remember(part: Path, answer: Any, total: int | None, asked_for_rest: bool) -> None:
+    """The tag by which the server knows the file again; whether it ever sent all of it when asked for the rest."""
+    strong = [tag for tag in answer.headers.get_all("ETag", []) if not tag.startswith("W/")]  # weak: bytes may differ
+    tag = str((*strong, *answer.headers.get_all("Last-Modified", []), "")[0])
+    before = _noted(part)
+    is_same = before.get("tag") == tag
+    sends_rest = not (is_same and (before.get("sends_rest") is False or (asked_for_rest and answer.status != 206)))
+    noted = {"tag": tag, "total": total, "sends_rest": sends_rest}
+    _about(part).write_text(json.dumps(noted), encoding="utf-8")
+
+
+def _how_a_later_run_begins(part: Path) -> str:
+    if _size(part) and not _known(part):
+        return "this server sends only whole files, so that a later run begins anew"
+    return f"{_size(part):,} bytes are kept; run it again to go on"
 
 
 def _forget(part: Path) -> None:

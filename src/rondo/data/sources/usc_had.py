@@ -29,6 +29,7 @@ CLASSES = (
     "-", "walk forward", "walk left", "walk right", "walk up-stairs", "walk down-stairs", "run forward", "jump up",
     "sit on chair", "stand", "sleep", "elevator up", "elevator down",
 )  # fmt: skip
+IDS = tuple(f"subject{number:02d}" for number in range(1, 15))
 _WHAT, _READINGS = "USC-HAD", "sensor_readings"
 _TRIAL = re.compile(r"a(\d+)t(\d+)\.mat", re.IGNORECASE)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from rondo.data.annotation import Annotation
+from rondo.data.sources import actrectut, mocap, opportunity, pamap2, usc_had
 from rondo.data.sources.catalogue import Listing
 from rondo.data.sources.read import Copy
+from rondo.errors import InputError
 from rondo.training.progress import Progress, silent
 
 # One label for all frames of a recording needs no algorithm, so its scores tell whether classes, segments and frames
@@ -18,6 +20,13 @@ CONSTANT_SCORES: Mapping[str, Mapping[str, float]] = {
     "opportunity": {"mof": 37.64, "recall": 20.83, "edit": 0.63},
     "drive_act": {"mof": 39.42, "recall": 8.08, "edit": 4.32},
     "mocap": {"mof": 39.49, "recall": 20.32, "edit": 12.73},
+}
+EXPECTED_IDS: Mapping[str, tuple[str, ...]] = {
+    "mocap": tuple(mocap.SEGMENTS),
+    "actrectut": actrectut.IDS,
+    "pamap2": pamap2.IDS,
+    "opportunity": opportunity.IDS,
+    "usc_had": usc_had.IDS,
 }
 ROUNDING = 0.0051  # of a published value with two decimals
 
@@ -29,6 +38,7 @@ class Counts:
     frames: Mapping[str, int]
     channels: Mapping[str, int]
     annotations: Mapping[str, Annotation]
+    unreadable: Mapping[str, str] = field(default_factory=dict)  # recordings, and why each cannot be read
 
     @property
     def n_classes(self) -> int:
@@ -46,23 +56,30 @@ class Check:
 
 
 def count(copy: Copy, progress: Progress = silent) -> Counts:
-    """Read a copy recording by recording; of the signals only the sizes are kept."""
-    frames, channels, annotations = {}, {}, {}
-    for done, path in enumerate(copy.paths):
+    """Read a copy recording by recording; of the signals only the sizes are kept. Raises where none can be read."""
+    frames, channels, annotations, unreadable = {}, {}, {}, {}
+    for done, (id, path) in enumerate(zip(copy.ids, copy.paths, strict=True)):
         progress(f"reading {copy.name}", done, len(copy.paths))
-        recording, annotation = copy.read(path)
+        try:
+            recording, annotation = copy.read(path)
+        except InputError as error:
+            unreadable[id] = str(error)
+            if len(unreadable) == len(copy.paths):
+                raise
+            continue
         frames[recording.id], channels[recording.id] = recording.n_frames, recording.n_channels
         if annotation is not None:
             annotations[recording.id] = annotation
-    return Counts(frames, channels, annotations)
+    return Counts(frames, channels, annotations, unreadable)
 
 
 def check_counts(listing: Listing, counts: Counts) -> list[Check]:
     """Recordings, frames, channels and classes against the catalogue; a sample that was counted may be exceeded."""
     widths = sorted(set(counts.channels.values()))
     more = listing.source != "paper" and len(counts.frames) > listing.n_recordings  # what was counted was a sample
+    n_found = len(counts.frames) + len(counts.unreadable)
     pairs = [
-        ("recordings", listing.n_recordings, len(counts.frames)),
+        ("recordings", listing.n_recordings, n_found),
         ("annotated", listing.n_recordings, len(counts.annotations)),
         ("frames", listing.n_frames, sum(counts.frames.values())),
         ("classes", listing.n_classes, counts.n_classes),
@@ -73,8 +90,18 @@ def check_counts(listing: Listing, counts: Counts) -> list[Check]:
         )
         for what, expected, found in pairs
     ]
+    if counts.unreadable:
+        checks.insert(1, Check("readable", f"{n_found:,}", f"{len(counts.frames):,}", False))
     found = " and ".join(str(width) for width in widths)
-    return [*checks[:3], Check("channels", str(listing.n_channels), found, widths == [listing.n_channels]), *checks[3:]]
+    return [*checks[:-1], Check("channels", str(listing.n_channels), found, widths == [listing.n_channels]), checks[-1]]
+
+
+def other_recordings(listing: Listing, counts: Counts) -> tuple[list[str], list[str]]:
+    """Recordings that are missing, and those that are there beside them, where we know which there should be."""
+    expected, found = EXPECTED_IDS.get(listing.name, ()), [*counts.frames, *counts.unreadable]
+    if not expected:
+        return [], []
+    return [id for id in expected if id not in found], [id for id in found if id not in expected]
 
 
 def check_constant(name: str, scores: Mapping[str, float]) -> list[Check]:

@@ -4,12 +4,16 @@
 function drawAxis(timeline, pen) {
   const inFrames = timeline.data.frame_s === null, {start, end} = timeline.view, date = timeline.data.clock?.date
   const first = inFrames ? start : timeline.secondsAt(start), last = inFrames ? end : timeline.secondsAt(end)
-  const bottom = timeline.height - AXIS + 4, step = niceStep((last - first) / Math.max(2, timeline.plotWidth / 110), inFrames)
+  const length = (end - start) * (inFrames ? 1 : timeline.data.frame_s) // without the time that is missing in jumps
+  const bottom = timeline.height - AXIS + 4, step = niceStep(length / Math.max(2, timeline.plotWidth / 110), inFrames)
   Object.assign(pen, {font: `12px ${FONT}`, textAlign: "center", textBaseline: "top"})
   let before = -Infinity
   for (let tick = Math.ceil(first / step - 1e-9); tick * step <= last + step * 1e-9; tick++) {
     const x = timeline.xOf(inFrames ? tick * step : timeline.frameOf(tick * step))
-    if (x < before + 60) continue // in a gap many times lie at one place
+    if (x < before + 60) { // in a jump many times lie at one place: on to the first one with room
+      if (!inFrames) tick = Math.max(tick, Math.ceil(timeline.secondsAt(timeline.frameAt(before + 60)) / step - 1e-9) - 1)
+      continue
+    }
     before = x
     pen.fillStyle = "#0000001a"
     pen.fillRect(x - 0.5, 0, 1, bottom - 4)
@@ -18,9 +22,22 @@ function drawAxis(timeline, pen) {
     pen.fillStyle = "#222"
     pen.fillText(inFrames ? String(Math.round(tick * step)) : clock(tick * step, step, date), x, bottom + 5)
   }
+  for (const frame of inFrames ? [] : timeline.jumps) {
+    const x = timeline.xOf(frame)
+    if (x < LEFT || x > LEFT + timeline.plotWidth) continue
+    pen.fillStyle = "#b04a00"
+    for (let y = 0; y < bottom - 4; y += 6) pen.fillRect(x - 0.5, y, 1, 3)
+  }
   pen.fillStyle = "#555"
   const unit = inFrames ? "frame" : date ? `time of day, from ${date} on` : niceStep.inHours ? "time (h:min:s)" : "time (s)"
   pen.fillText(unit, LEFT + timeline.plotWidth / 2, bottom + 22)
+}
+
+// Frames before which the clock stood ahead: time is missing there, however near the two lie in the picture.
+function jumpsOf({clock, frame_s}) {
+  if (!clock || frame_s === null) return []
+  return clock.frames.filter((frame, i) => i > 0 && frame - clock.frames[i - 1] <= 2
+    && clock.seconds[i] - clock.seconds[i - 1] > 5 * (frame - clock.frames[i - 1]) * frame_s)
 }
 
 // The line through points with rising xs, read at x; beyond its ends it goes on with a slope.

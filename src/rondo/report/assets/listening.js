@@ -34,10 +34,11 @@ function listen(timeline) {
     from = null
   })
   canvas.addEventListener("pointercancel", () => { from = null })
-  canvas.addEventListener("pointerleave", () => timeline.page.tip(null))
+  canvas.addEventListener("pointerleave", () => { timeline.page.tip(null); timeline.showHair(null) })
   canvas.addEventListener("dblclick", () => timeline.show(0, timeline.nFrames))
   canvas.addEventListener("keydown", (event) => onKey(timeline, event))
-  canvas.addEventListener("blur", () => timeline.page.tip(null))
+  canvas.addEventListener("blur", () => { timeline.page.tip(null); timeline.later() })
+  canvas.addEventListener("focus", () => timeline.later())
 }
 
 function press(timeline, found) {
@@ -51,8 +52,9 @@ function point(timeline, event) {
   const found = timeline.segmentAt(event.offsetX, event.offsetY)
   const told = timeline.eventAt(event.offsetX, event.offsetY)
   timeline.canvas.style.cursor = found ? "pointer" : "grab"
+  timeline.showHair(event.offsetX)
   const words = found ? segmentWords(timeline, found) : told ? told.words
-    : scoreWords(timeline, event.offsetX, event.offsetY)
+    : scoreWords(timeline, event.offsetX, event.offsetY) ?? signalWords(timeline, event.offsetX, event.offsetY)
   timeline.page.tip(words, event.clientX, event.clientY)
 }
 
@@ -60,7 +62,7 @@ function segmentWords(timeline, {lane, place}) {
   const start = lane.starts[place], end = lane.ends[place], {frame_s} = timeline.data
   const words = [
     `${lane.title}: ${lane.entries[lane.entry[place]].name}`,
-    `${timeline.timeOf(start)} to ${timeline.timeOf(end)}${frame_s === null || niceStep.inHours ? "" : " s"}`,
+    `${timeline.timeOf(start)} to ${frame_s === null ? timeline.timeOf(end) : timeline.endOf(end)}`,
     frame_s === null ? `${end - start} frames` : `${((end - start) * frame_s).toFixed(3)} s, frames ${start} to ${end}`,
   ]
   if (!Number.isNaN(lane.scores[place])) words.push(`score ${lane.scores[place].toPrecision(3)}`)
@@ -73,15 +75,32 @@ function onKey(timeline, event) {
   const actions = {
     ArrowLeft: () => timeline.move(event.shiftKey ? -1 : -0.2),
     ArrowRight: () => timeline.move(event.shiftKey ? 1 : 0.2),
-    "+": () => timeline.zoom(1 / 1.5), "=": () => timeline.zoom(1 / 1.5), "-": () => timeline.zoom(1.5),
+    "+": () => zoomByKey(timeline, 1 / 1.5), "=": () => zoomByKey(timeline, 1 / 1.5),
+    "-": () => zoomByKey(timeline, 1.5),
     ArrowUp: () => changeLane(timeline, -1), ArrowDown: () => changeLane(timeline, 1),
     Home: () => timeline.show(0, timeline.nFrames),
     ",": () => step(timeline, -1), ".": () => step(timeline, 1),
-    Enter: () => press(timeline, timeline.cursor ?? null),
+    Enter: () => enter(timeline),
   }
   if (!actions[event.key]) return
   event.preventDefault()
+  timeline.page.tip(null) // it stands where the segment was
   actions[event.key]()
+}
+
+// Around the segment that the keys are at, if it is in sight.
+function zoomByKey(timeline, factor) {
+  const {view, cursor} = timeline
+  const middle = cursor && (cursor.lane.starts[cursor.place] + cursor.lane.ends[cursor.place]) / 2
+  timeline.zoom(factor, cursor && middle >= view.start && middle <= view.end ? middle : undefined)
+}
+
+// Once shows all occurrences, once more goes to them.
+function enter(timeline) {
+  const {page, cursor} = timeline
+  const key = cursor && page.keyOf(timeline, cursor.lane, cursor.lane.entry[cursor.place])
+  if (key && key === page.chosen && !page.drawer.hidden) page.enterDrawer(timeline.canvas)
+  else press(timeline, cursor ?? null)
 }
 
 function changeLane(timeline, by) {
@@ -111,5 +130,5 @@ function goTo(timeline, lane, place) {
   const box = timeline.canvas.getBoundingClientRect()
   const x = Math.max(LEFT, Math.min(LEFT + timeline.plotWidth, timeline.xOf((start + end) / 2)))
   timeline.page.tip(segmentWords(timeline, {lane, place}), box.left + x, box.top + timeline.lanesTop
-    + LANE * (timeline.lanes.indexOf(lane) + 0.9))
+    + LANE * (timeline.lanes.indexOf(lane) + 0.9), true)
 }

@@ -19,7 +19,7 @@ function showOccurrences(drawer, entry, page, origin) {
     const made = add("p", "Made of: ")
     made.className = "composition"
     for (const part of entry.composition) {
-      const span = add("span", part.text, made)
+      const span = add("span", part.name ? part.text.replace(/u\d+/, part.name) : part.text, made)
       if (part.colour) { span.className = "part"; span.prepend(swatchOf(part)) }
       made.append(" ")
     }
@@ -121,7 +121,7 @@ function drawCell(canvas, entry, one, codes, page) {
 
 // Some occurrences over each other, in the channel that sets the entry apart most.
 function drawSpark(canvas, entry) {
-  const width = 90, height = 26, density = Math.max(1, window.devicePixelRatio || 1)
+  const width = 132, height = 40, density = Math.max(1, window.devicePixelRatio || 1)
   Object.assign(canvas, {width: width * density, height: height * density})
   Object.assign(canvas.style, {width: `${width}px`, height: `${height}px`})
   if (!entry || !entry.occurrences.length) return
@@ -140,6 +140,9 @@ function drawSpark(canvas, entry) {
     pen.stroke()
   }
   canvas.title = `${entry.rows[0]}, up to six occurrences from their starts`
+  const name = document.createElement("span")
+  Object.assign(name, {className: "spark-name", textContent: shortened(entry.rows[0])})
+  canvas.after(name)
 }
 
 function drawUnits(pen, lane, one, width, y) {

@@ -28,13 +28,18 @@ class Page {
         Number(button.dataset.to)))
     }
     for (const button of document.querySelectorAll("button.entry")) {
-      button.addEventListener("click", () => this.choose(button.dataset.key))
+      button.addEventListener("click", (event) => {
+        const isAgain = button.dataset.key === this.chosen && !this.drawer.hidden && event.detail === 0 // by key
+        if (isAgain) this.enterDrawer(button)
+        else this.choose(button.dataset.key)
+      })
     }
     for (const canvas of document.querySelectorAll("canvas.spark")) drawSpark(canvas, this.entries[canvas.dataset.key])
     this.drawer.querySelector(".close").addEventListener("click", () => this.choose(null))
     document.addEventListener("keydown", (event) => { if (event.key === "Escape") this.choose(null) })
+    window.addEventListener("scroll", () => { if (this.isTipFixed) this.tip(null) }, {passive: true})
     window.addEventListener("beforeprint", () => this.drawn.forEach((it) => it.draw()))
-    const chosen = sessionStorage.getItem(`${location.pathname} chosen`)
+    const chosen = remembered("chosen")
     if (chosen && this.entries[chosen]) this.choose(chosen)
   }
 
@@ -60,7 +65,7 @@ class Page {
     if (this.timelines[place]) return
     const data = this.dataOf(place), timeline = new Timeline(this.places[place], data, this)
     this.timelines[place] = timeline
-    const kept = JSON.parse(sessionStorage.getItem(`${location.pathname} view ${data.id}`) ?? "null")
+    const kept = JSON.parse(remembered(`view ${data.id}`) ?? "null")
     if (kept) timeline.show(kept.start, kept.whole ? data.n_frames : kept.end)
     this.zoomButtons(this.places[place], timeline)
   }
@@ -108,8 +113,11 @@ class Page {
   }
 
   choose(key, origin = null) {
-    this.chosen = key !== null && key.endsWith("|OTHER") ? null : key
+    const isOther = key !== null && key.endsWith("|OTHER") && !key.startsWith("annotation|") // there it is a class
+    this.chosen = isOther ? null : key
     const entry = this.chosen === null ? undefined : this.entries[this.chosen]
+    if (!entry && this.drawer.contains(document.activeElement)) this.cameFrom?.focus()
+    if (entry && this.isTipFixed) this.tip(null)
     this.drawer.hidden = !entry
     document.body.classList.toggle("with-drawer", Boolean(entry))
     if (entry) showOccurrences(this.drawer, entry, this, origin)
@@ -119,17 +127,26 @@ class Page {
     const hidden = entry && origin ? origin.timeline.canvas.getBoundingClientRect().bottom
       - this.drawer.getBoundingClientRect().top : 0
     if (hidden > 0) window.scrollBy(0, hidden) // the drawer must not cover what was pressed
-    sessionStorage.setItem(`${location.pathname} chosen`, this.chosen ?? "")
+    remember("chosen", this.chosen ?? "")
     for (const timeline of this.drawn) timeline.later()
+  }
+
+  // With keys, from what opened the drawer into it; closing it leads back.
+  enterDrawer(from) {
+    this.cameFrom = from
+    const first = this.drawer.querySelector(".occurrences button") ?? this.drawer.querySelector(".close")
+    first.focus()
   }
 
   keep(timeline) {
     const {start, end} = timeline.view
     const kept = {start, end, whole: end >= timeline.nFrames}
-    sessionStorage.setItem(`${location.pathname} view ${timeline.data.id}`, JSON.stringify(kept))
+    remember(`view ${timeline.data.id}`, JSON.stringify(kept))
   }
 
-  tip(words, x = 0, y = 0) {
+  // `isFixed`: it does not follow a pointer, so it goes when what it speaks of moves.
+  tip(words, x = 0, y = 0, isFixed = false) {
+    this.isTipFixed = words !== null && isFixed
     this.tooltip.hidden = words === null
     if (words === null) return
     this.tooltip.replaceChildren(...words.map((it) => Object.assign(document.createElement("div"), {textContent: it})))

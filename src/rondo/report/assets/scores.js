@@ -32,11 +32,9 @@ function drawScores(timeline, pen, density) {
   })
 }
 
-// Lowest and highest code of the frames [from, to), into `pair`.
+// The same as `extremesUnder`; no score counts as 0.
 function scoreExtremes(level, row, from, to) {
-  const low = row * level.width * level.n, high = low + (level.width - 1) * level.n
-  const first = Math.min(level.n - 1, Math.floor(from / level.bucket))
-  extremes(level.codes, low, high, first, Math.min(level.n, Math.max(first + 1, Math.ceil(to / level.bucket))))
+  extremesUnder(level, row, from, to)
   if (pair[0] === 255) pair[0] = pair[1] = 0
 }
 

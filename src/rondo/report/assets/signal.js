@@ -22,6 +22,7 @@ class Signal {
   constructor(data) {
     this.channels = data.channels
     this.extents = data.extents
+    this.ends = data.ends ?? [] // lowest and highest value of each channel
     this.packed = data.fine
     this.levels = data.coarse ? [levelOf(data.coarse, bytesOf(data.coarse.data))] : []
   }
@@ -81,4 +82,11 @@ function extremes(codes, low, high, from, to) {
   }
   pair[0] = lowest
   pair[1] = highest < 0 ? 255 : highest
+}
+
+// Lowest and highest code of the frames [from, to) of a channel, into `pair`; 255 where there is no value.
+function extremesUnder(level, channel, from, to) {
+  const low = channel * level.width * level.n, high = low + (level.width - 1) * level.n
+  const first = Math.max(0, Math.min(level.n - 1, Math.floor(from / level.bucket)))
+  extremes(level.codes, low, high, first, Math.min(level.n, Math.max(first + 1, Math.ceil(to / level.bucket))))
 }

@@ -2,6 +2,7 @@
 "use strict"
 
 const INK = 0xff63564a // #4a5663, its bytes from the last to the first
+const SINGLE_PX = 9 // from this width on, frames have dots
 
 function drawSignal(timeline, pen, density) {
   const {signal, rows} = timeline
@@ -80,4 +81,30 @@ function drawBuckets(timeline, pen, level, low, high, yOf) {
   }
   Object.assign(pen, {strokeStyle: "#4a5663", lineWidth: 1.2, lineJoin: "bevel"})
   pen.stroke()
+  if (level.bucket / timeline.framesPerPixel < SINGLE_PX) return
+  pen.fillStyle = "#4a5663"
+  for (let i = from; i < to; i++) { // frames that stand alone are seen as such
+    if (level.codes[low + i] === 255) continue
+    pen.fillRect(timeline.xOf((i + 0.5) * level.bucket) - 2, yOf(level.codes[low + i]) - 2, 4, 4)
+  }
+}
+
+// What lies under a point of these rows in words, or null; left of them the name of the channel, whole.
+function signalWords(timeline, x, y) {
+  const {signal, rows} = timeline, channel = y < 0 ? undefined : rows[Math.floor(y / ROW)]
+  if (channel === undefined || y >= ROW * rows.length || x > LEFT + timeline.plotWidth) return null
+  if (x < LEFT) return [signal.channels[channel]]
+  const from = timeline.frameAt(x), to = from + timeline.framesPerPixel
+  extremesUnder(signal.levelFor(timeline.framesPerPixel, () => timeline.later()), channel, from, to)
+  const [low, high] = signal.ends[channel] ?? [null, null], frame = Math.floor(from)
+  const written = (code) => valueWords(low + code / 254 * (high - low), high - low)
+  const value = pair[0] === 255 || low === null ? "no value"
+    : pair[0] === pair[1] ? `about ${written(pair[0])}` : `${written(pair[0])} to ${written(pair[1])}`
+  return [signal.channels[channel], value, `${timeline.momentOf(frame)}${timeline.data.frame_s === null ? "" : `, frame ${frame}`}`]
+}
+
+// A value with as many decimals as the range of its channel needs, as its ends at the right have.
+function valueWords(value, range) {
+  const decimals = range > 0 ? Math.max(0, 2 - Math.floor(Math.log10(range))) : 2
+  return decimals > 6 || Math.abs(value) >= 1e7 ? value.toPrecision(4) : value.toFixed(decimals)
 }

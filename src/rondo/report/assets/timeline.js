@@ -17,6 +17,7 @@ class Timeline {
     this.signal = new Signal(data.signal)
     this.scores = new Signal(data.scores)
     this.lanes = page.lanesOf(data)
+    this.jumps = jumpsOf(data)
     this.layOut()
     this.view = {start: 0, end: this.nFrames}
     this.canvas = document.createElement("canvas")
@@ -24,7 +25,8 @@ class Timeline {
     this.canvas.setAttribute("role", "application")
     this.canvas.setAttribute("aria-label", `Timeline of ${data.id}. Arrow keys move, plus and minus zoom, Home shows`
       + " all, comma and full stop go through the segments, Enter shows all occurrences.")
-    place.replaceChildren(this.canvas)
+    this.hair = Object.assign(document.createElement("div"), {className: "hair", hidden: true})
+    place.replaceChildren(this.canvas, this.hair)
     listen(this)
     new ResizeObserver(() => this.draw()).observe(place)
     this.place = place
@@ -119,6 +121,24 @@ class Timeline {
     return clock(this.secondsAt(frame), 0.001, this.data.clock?.date)
   }
 
+  // When a segment that ends before a frame ends, with its unit: before a jump of the clock, not after it.
+  endOf(frame) {
+    const seconds = this.secondsAt(frame - 1) + this.data.frame_s
+    return `${clock(seconds, 0.001, this.data.clock?.date)}${niceStep.inHours ? "" : " s"}`
+  }
+
+  // The same with its unit.
+  momentOf(frame) {
+    return `${this.timeOf(frame)}${this.data.frame_s === null || niceStep.inHours ? "" : " s"}`
+  }
+
+  // A line through all rows under the pointer; null takes it away.
+  showHair(x) {
+    this.hair.hidden = x === null || x < LEFT || x > LEFT + this.plotWidth
+    if (this.hair.hidden) return
+    Object.assign(this.hair.style, {left: `${x}px`, height: `${this.height - AXIS}px`})
+  }
+
   // What the clock of the data shows at a frame, and back; straight lines between the frames where it is known.
   secondsAt(frame) {
     const known = this.data.clock, {frame_s} = this.data
@@ -178,7 +198,7 @@ function drawLane(timeline, pen, lane, y) {
     const from = Math.max(left, LEFT), to = Math.min(right, LEFT + timeline.plotWidth)
     const isLong = to - from < 7 * name.length + 6 && lane.kind !== "annotation"
     const shown = isLong ? name.split(" ")[0] : name // the id alone, where its name is too long
-    if (name === "OTHER" || to - from < 7 * shown.length + 6) continue
+    if ((name === "OTHER" && lane.kind !== "annotation") || to - from < 7 * shown.length + 6) continue
     if (pattern !== "plain") {
       const width = pen.measureText(shown).width + 4
       pen.fillStyle = colour
@@ -187,6 +207,16 @@ function drawLane(timeline, pen, lane, y) {
     pen.fillStyle = ink
     pen.fillText(shown, (from + to) / 2, y + BAR / 2 + 0.5)
   }
+  drawCursor(timeline, pen, lane, y)
+}
+
+// Where the keys are.
+function drawCursor(timeline, pen, lane, y) {
+  const {cursor, canvas} = timeline
+  if (cursor?.lane !== lane || document.activeElement !== canvas) return
+  const left = timeline.xOf(lane.starts[cursor.place]), right = timeline.xOf(lane.ends[cursor.place])
+  Object.assign(pen, {strokeStyle: "#000", lineWidth: 2})
+  pen.strokeRect(left + 1, y - 2, Math.max(2, right - left - 2), BAR + 4)
 }
 
 function drawJournal(timeline, pen) {

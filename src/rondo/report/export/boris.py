@@ -2,12 +2,14 @@
 
 A project is what BORIS opens, and what it imports observations from (its other import is a spreadsheet in .xlsx or
 .ods; it reads no csv). Times have three decimals, which is all that BORIS keeps. A state begins and ends with an event
-of the same code, so a code has an even number of events.
+of the same code, so a code has an even number of events. BORIS reads a project in the encoding of its machine, so the
+file is plain ASCII with escapes; and it refuses to save codes with a pipe, which parts modifiers.
 """
 
 from __future__ import annotations
 
 import json
+from operator import itemgetter
 from typing import Any
 
 from rondo.report.colours import colour_of
@@ -40,14 +42,18 @@ def as_boris(export: Export) -> bytes:
         "behaviors_coding_map": [],
         "converters": {},
     }
-    return json.dumps(project, indent=1, allow_nan=False, ensure_ascii=False).encode("utf-8")
+    return json.dumps(project, indent=1, allow_nan=False).encode("ascii")
+
+
+def _code(label: str) -> str:
+    return label.replace("|", "¦")
 
 
 def _behavior(level: str, id: int, label: str) -> dict[str, Any]:
     return {
         "type": "State event",
         "key": "",
-        "code": label,
+        "code": _code(label),
         "description": "",
         "color": colour_of(level, id),
         "category": level,
@@ -59,14 +65,14 @@ def _behavior(level: str, id: int, label: str) -> dict[str, Any]:
 
 def _observation(recording: ExportedRecording, levels: tuple[str, ...], made_at: str) -> dict[str, Any]:
     spans = [span for level in levels for span in millisecond_spans(recording, level, "BORIS")]
-    events = [(time, label) for start, stop, label in spans for time in (start, stop)]
+    events = sorted(((time, label) for start, stop, label in spans for time in (start, stop)), key=itemgetter(0))
     return {
         "file": {},
         "type": "LIVE",
         "date": made_at,
         "description": recording.source_name,
         "time offset": 0.0,
-        "events": [[time / 1000, "", label, "", ""] for time, label in sorted(events, key=lambda event: event[0])],
+        "events": [[time / 1000, "", _code(label), "", ""] for time, label in events],
         "observation time interval": [0, 0],
         "independent_variables": {},
         "visualize_spectrogram": False,

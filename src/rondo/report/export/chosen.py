@@ -18,6 +18,7 @@ from rondo.errors import OutputError, RondoWarning, SettingError
 from rondo.report.run_clock import run_clock
 from rondo.report.run_folder import RecordingSummary, RunSummary, read_run_summary, read_segments
 from rondo.report.tables import entry_name
+from rondo.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -115,7 +116,8 @@ def millisecond_spans(recording: ExportedRecording, level: str, what: str) -> li
     whole = [(round(1000 * a), round(1000 * b), label) for a, b, label in found if a is not None and b is not None]
     spans = [span for span in whole if span[0] < span[1]]
     if len(spans) < len(whole):
-        said = f"{len(whole) - len(spans)} {level} segments left out, shorter than a millisecond, the least in {what}"
+        lost = counted(len(whole) - len(spans), f"{level} segment")
+        said = f"{lost} left out, shorter than a millisecond, the least in {what}"
         warnings.warn(f"recording '{recording.id}': {said}", RondoWarning, stacklevel=2)
     return spans
 

@@ -2,7 +2,8 @@
 
 The order of elements, the attributes and their types follow the schema of the format (EAFv3.0.xsd): HEADER,
 TIME_ORDER, TIER …, LINGUISTIC_TYPE. Slots are in the order of time, ids are unique, and an annotation ends after it
-begins. No media is named: link the video in ELAN, which keeps it with the file.
+begins. Every annotation has two slots of its own, as in files of ELAN: who drags an edge there moves its slot, and
+with it everything that hangs on it. No media is named: link the video in ELAN, which keeps it with the file.
 """
 
 from __future__ import annotations
@@ -34,18 +35,19 @@ def document(recording: ExportedRecording, levels: tuple[str, ...], made_at: dat
     header = Xml.SubElement(root, "HEADER", MEDIA_FILE="", TIME_UNITS="milliseconds")
     Xml.SubElement(header, "PROPERTY", NAME="lastUsedAnnotationId").text = str(sum(map(len, spans.values())))
     order = Xml.SubElement(root, "TIME_ORDER")
-    times = sorted({time for own in spans.values() for start, stop, _ in own for time in (start, stop)})
-    slots = {time: f"ts{number}" for number, time in enumerate(times, start=1)}
-    for time, slot in slots.items():
-        Xml.SubElement(order, "TIME_SLOT", TIME_SLOT_ID=slot, TIME_VALUE=str(time))
+    every = [span for own in spans.values() for span in own]
+    ends = sorted((span[end], place, end) for place, span in enumerate(every, start=1) for end in (0, 1))
+    slots = {(place, end): f"ts{number}" for number, (_, place, end) in enumerate(ends, start=1)}
+    for time, place, end in ends:
+        Xml.SubElement(order, "TIME_SLOT", TIME_SLOT_ID=slots[place, end], TIME_VALUE=str(time))
     number = 0
     for level, own in spans.items():
         tier = Xml.SubElement(root, "TIER", LINGUISTIC_TYPE_REF="segment", TIER_ID=level)
-        for start, stop, label in own:
+        for *_, label in own:
             number += 1
-            ends = {"TIME_SLOT_REF1": slots[start], "TIME_SLOT_REF2": slots[stop]}
+            refs = {"TIME_SLOT_REF1": slots[number, 0], "TIME_SLOT_REF2": slots[number, 1]}
             holder = Xml.SubElement(tier, "ANNOTATION")
-            annotation = Xml.SubElement(holder, "ALIGNABLE_ANNOTATION", {"ANNOTATION_ID": f"a{number}"} | ends)
+            annotation = Xml.SubElement(holder, "ALIGNABLE_ANNOTATION", {"ANNOTATION_ID": f"a{number}"} | refs)
             Xml.SubElement(annotation, "ANNOTATION_VALUE").text = label
     kind = {"GRAPHIC_REFERENCES": "false", "LINGUISTIC_TYPE_ID": "segment", "TIME_ALIGNABLE": "true"}
     Xml.SubElement(root, "LINGUISTIC_TYPE", kind)
