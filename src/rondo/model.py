@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,19 +15,20 @@ from rondo import model_folder
 from rondo.config import RondoConfig, SlowUnitsConfig, resolve
 from rondo.continual.stream import Stream, StreamReport
 from rondo.continual.updater import Updater
-from rondo.data.given import are_several, as_recordings, common_rate, in_hertz, same_rate
+from rondo.data.given import are_several, as_recordings, common_rate, same_rate
 from rondo.data.labels import OTHER
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
-from rondo.data.signal import select, shortened
+from rondo.data.signal import select
 from rondo.data.suggest import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
 from rondo.errors import NotFittedError, RecordingError, SettingError
 from rondo.labelling import Labelling, repeat_starts
+from rondo.model_card import model_card
 from rondo.motifs.base import Motifs, MotifTimeline
 from rondo.motifs.discover import fit_motifs
-from rondo.motifs.evidence import Entries, Evidence
+from rondo.motifs.evidence import Evidence
 from rondo.motifs.subsequences import lengths_in_windows
 from rondo.motifs.surrogate_test import find_evidence
 from rondo.notebook import card
@@ -45,7 +45,7 @@ from rondo.vocabulary.edit_file import now
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.names import EntryId, known_entry
 from rondo.vocabulary.vocabulary import Level
-from rondo.wording import counted, found_in_words
+from rondo.wording import counted
 
 _STAGES = ("encoder", "units", "motifs", "evidence")  # each draws from a generator of its own; new ones go last
 
@@ -413,27 +413,7 @@ class Rondo:
     def _repr_html_(self) -> str:
         if not hasattr(self, "motif_model_"):
             return card(repr(self), {"not fitted yet": "call fit(recordings), or Rondo.load(folder)"})
-        names = [recording["id"] for recording in self.provenance_["recordings"]]
-        facts = {
-            "fitted on": shortened(names),
-            "channels": shortened(self.preprocessor_.channels),
-            "window, step": f"{self.window_length_frames_}, {self.step_frames_} frames at {in_hertz(self.rate_)}",
-            "found": found_in_words(
-                len(self.unit_model_.ids), len(self.motif_model_.ids), motifs_are_units=not self.motif_model_.composed
-            ),
-            "recurs more than chance": _in_words(self.evidence_),
-        }
-        if not self.motif_model_.composed:
-            rows = [(self._shown("unit", id), _verdict(self.evidence_.units, id)) for id in self.unit_model_.ids]
-            return card(repr(self), facts, ("unit", "evidence"), rows)
-        motifs = [
-            (self._shown("motif", id), self.motif_model_.composition(id), _verdict(self.evidence_.motifs, id))
-            for id in self.motif_model_.ids
-        ]
-        return card(repr(self), facts, ("motif", "made of", "evidence"), motifs)
-
-    def _shown(self, level: Level, id: int) -> str:
-        return f"{EntryId(level, id).short} {self.edits_.name(level, id)}".rstrip()
+        return model_card(self)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "motif_model_"):
@@ -450,16 +430,6 @@ def _short_span_notes(signal: Signal, grid: WindowGrid) -> tuple[str, ...]:
         return ()
     stretches = counted(len(short), "stretch", "stretches")
     return (f"{stretches} shorter than a window ({counted(sum(short), 'frame')} in all): labelled OTHER",)
-
-
-def _verdict(entries: Entries, id: int) -> str:
-    return entries[id].verdict if id in entries else "not tested"
-
-
-def _in_words(evidence: Evidence) -> str:
-    if math.isnan(evidence.p):
-        return "not tested"
-    return f"{'yes' if evidence.recurs else 'no'} (p = {evidence.p:.2g})"
 
 
 def _refuse_unbuilt(config: RondoConfig) -> None:

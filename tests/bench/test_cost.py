@@ -28,11 +28,26 @@ def test_by_rows_of_the_same_set_then_of_others_then_by_the_method(walks: Path) 
     own = row("ann_1", "ticc", 1.0, data_set="walks", seconds=9.0, counts={"n_frames": 300, "n_channels": 2})
     other = row("one", "ticc", 1.0, seconds=50.0)  # 100 frames
     assert Costs([other, replace(own, key=own.key._replace(recording="x"))]).seconds(task) == pytest.approx(27.0)
-    assert Costs([other]).seconds(task) == pytest.approx(450.0)
-    said = estimated_seconds(build_baseline("ticc"), 900, 2)
+    said, said_of_other = (estimated_seconds(build_baseline("ticc"), *size) for size in ((900, 2), (100, 4)))
+    assert said
+    assert said_of_other
+    assert Costs([other]).seconds(task) == pytest.approx(said * 50.0 / said_of_other)
     assert Costs([]).seconds(task) == pytest.approx(said)
     failed = replace(other, status="failed")
     assert Costs([failed]).seconds(task) == pytest.approx(said)
+
+
+def test_short_recordings_foretell_long_ones_by_how_the_method_grows(walks: Path) -> None:
+    task = tasks_of(walks, "clap")[0]  # its cost grows with the square
+    short = row("one", "clap", 1.0, seconds=4.0, counts={"n_frames": 1_000, "n_channels": 2})
+    long = {("walks", recording): (100_000, 2) for recording in task.recordings}
+    costs = Costs([short])
+    costs.__dict__["_sizes"] = long
+    per_frame = 4.0 / 1_000 * 100_000
+    said = [estimated_seconds(build_baseline("clap"), n, 2) for n in (1_000, 100_000)]
+    assert said[0] and said[1]
+    assert costs.seconds(task) == pytest.approx(4.0 / said[0] * said[1])
+    assert costs.seconds(task) > 2 * per_frame
 
 
 def test_recordings_that_are_joined_count_once(walks: Path) -> None:

@@ -226,7 +226,7 @@ def stage(here: Path) -> Path:
     (here / "deep" / "inner").mkdir(parents=True)
     write_csv(here / "deep" / "inner" / GOOD, waves())
     (here / "sorts").mkdir()
-    (here / "sorts" / "readme.txt").write_text("what\nthis is\n")
+    (here / "sorts" / "protocol.txt").write_text("what\nthis is\n")
     (here / "dangling").symlink_to("nowhere")
     (here / "circle").symlink_to("circle")
     return here

@@ -17,6 +17,7 @@ from rondo.cli import options
 from rondo.cli.main import app, run
 from rondo.cli.verbosity import global_first
 from rondo.config import EncoderConfig
+from rondo.report.export import FORMATS
 from tests.cli.running import Command, waves, write_csv
 
 
@@ -124,6 +125,8 @@ def completed(words: str) -> list[str]:
 def test_the_shell_completes_commands_options_and_values() -> None:
     assert completed("rondo disc") == ["discover"]
     assert completed("rondo discover --method dens") == ["denstream"]
+    assert completed("rondo export run --format ") == list(FORMATS)
+    assert completed("rondo export run --level m") == ["motif"]
 
 
 def test_completion_offers_every_method_and_encoder() -> None:

@@ -14,7 +14,7 @@ import numpy.testing as npt
 import polars as pl
 import pytest
 
-from rondo.data.files import SUFFIXES, find_recordings
+from rondo.data.files import SUFFIXES, find_recordings, label_files_in
 from rondo.data.recording import Recording
 from tests.data.reading import refusal, save_array, write
 
@@ -83,6 +83,14 @@ def test_odd_paths(tmp_path: Path) -> None:
         refusal(lambda name=name: Recording.from_file(tmp_path / name), naming=tmp_path)
 
 
+def test_labels_that_lie_beside_a_recording_are_no_recording(tmp_path: Path) -> None:
+    for name in ("day1.csv", "day1_labels.csv", "day2.npz", "day2_labels.npy", "alone_labels.csv"):
+        (tmp_path / name).touch()
+    assert [path.name for path in find_recordings([tmp_path])] == ["alone_labels.csv", "day1.csv", "day2.npz"]
+    assert [path.name for path in label_files_in(tmp_path)] == ["day1_labels.csv", "day2_labels.npy"]
+    assert find_recordings([tmp_path / "day1_labels.csv"]) == [tmp_path / "day1_labels.csv"]  # named, it is meant
+
+
 def test_find_recordings(tmp_path: Path) -> None:
     inside = tmp_path / "in"
     inside.mkdir()
@@ -97,6 +105,11 @@ def test_find_recordings(tmp_path: Path) -> None:
     write(tmp_path, "b.npz", b"1")
     said = refusal(lambda: find_recordings([inside, tmp_path / "b.npz"]), naming=inside / "b.csv")
     assert "would both be recording 'b'" in said
+
+
+def test_what_is_packed_is_to_be_unpacked(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.csv.gz", b"\x1f\x8b")
+    assert "it is packed (.gz); unpack it first" in refusal(lambda: Recording.from_file(path), naming=path)
 
 
 def test_what_lies_about_in_folders_is_no_recording(tmp_path: Path) -> None:

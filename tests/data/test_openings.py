@@ -42,6 +42,13 @@ def test_empatica_e4(tmp_path: Path) -> None:
     assert (given.rate, given.timestamps_s) == (8.0, None)
 
 
+def test_beats_of_an_empatica_e4(tmp_path: Path) -> None:
+    recording = read(tmp_path, "1544027337.000000, IBI", *(f"{7 + 0.8 * i:.6f},{x}" for i, x in enumerate(X[:, 0])))
+    assert (recording.channels, recording.n_frames) == (("IBI",), N)
+    assert recording.timestamps_s is not None and recording.timestamps_s[0] == 7.0
+    assert read(tmp_path, "5, IBI", "1,2", "3,4").channels == ("5", "IBI")
+
+
 @pytest.mark.parametrize("begin", [("1544027337,1544027337", "900,900"), ("5,5", "32,32"), ("1544027337,5", "32,32")])
 def test_other_numbers_are_no_e4(tmp_path: Path, begin: tuple[str, str]) -> None:
     assert read(tmp_path, *begin, *(row.rsplit(",", 1)[0] for row in ROWS)).n_frames == N + 2
@@ -78,6 +85,12 @@ def test_deeplabcut(tmp_path: Path) -> None:
     npt.assert_array_equal(recording.values, X)
     several = [heads[0], "individuals,ann,ann,bob", *heads[1:]]
     assert read(tmp_path, *several, *(f"{i},{row}" for i, row in enumerate(ROWS))).channels[2] == "bob.tail.x"
+
+
+def test_almost_deeplabcut_is_a_table_as_any_other(tmp_path: Path) -> None:
+    assert read(tmp_path, "scorer", "coords", "1", "2").channels == ("scorer",)  # and units
+    path = write(tmp_path, "a.csv", "scorer,net\ncoords\n1,2\n3,4")
+    assert "line 2 has 1 cells" in refusal(lambda: Recording.from_file(path), naming=path)
 
 
 def test_a_phone_that_stamps_twice(tmp_path: Path) -> None:

@@ -176,6 +176,16 @@ def test_stored_sets_are_as_they_are_kept(data_dir: Path, name: str, names: set[
     assert not recording.is_unnamed
 
 
+def test_a_column_that_the_set_names_is_kept_whatever_it_looks_like(tmp_path: Path) -> None:
+    codes = np.repeat([0, 17, 4, 0, 2, 17], 60).astype(np.float32)
+    np.savez(tmp_path / "day.npz", X=np.stack([np.sin(np.arange(360)), codes, np.cos(np.arange(360))], axis=1))
+    assert read_data_set(str(tmp_path)).recordings[0].channels == ("ch0", "ch2")
+    (tmp_path / "meta.json").write_text(json.dumps({"channels": ["x", "mode", "y"]}))
+    named = read_data_set(str(tmp_path)).recordings[0]
+    assert named.channels == ("x", "mode", "y")
+    assert any("column 'mode' holds a few whole numbers" in note for note in named.notes)
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".npy", ".npz"])
 def test_classes_may_lie_in_files_of_their_own(tmp_path: Path, suffix: str) -> None:
     for i in range(2):
@@ -210,7 +220,5 @@ def test_a_recording_that_is_only_called_like_labels_is_one(tmp_path: Path) -> N
 def test_labels_of_another_length_are_said(tmp_path: Path) -> None:
     np.savez(tmp_path / "day.npz", X=np.ones((4, 2)))
     np.save(tmp_path / "day_labels.npy", [1, 2])
-    with pytest.raises(
-        AnnotationError, match=r"day.npz: it has 4 frames, but its annotation 2; label every frame"
-    ):
+    with pytest.raises(AnnotationError, match=r"day.npz: it has 4 frames, but its annotation 2; label every frame"):
         read_data_set(str(tmp_path))

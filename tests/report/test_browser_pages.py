@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from rondo.report import write_report
 from rondo.report.contents import TruthFile, Wish
 from rondo.report.serve import PageServer
-from tests.report.run_folders import write_run_folder
+from tests.report.run_folders import edit_summary, write_run_folder
 from tests.report.stream_folders import add_decisions, write_stream_folder
 
 pytestmark = pytest.mark.browser
@@ -138,6 +139,23 @@ def test_the_annotation_of_a_stream_is_a_lane_that_grows_with_it(opened: Any, tm
         page.page.wait_for_function("window.rondoDrawn && rondoPage.timelines[0].nFrames === 1250")
         assert page.evaluate("Array.from(rondoPage.timelines[0].lanes[2].ends)") == [200, 1250]
         server.shutdown()
+
+
+def test_the_widest_table_fits_the_page(opened: Any, tmp_path: Path) -> None:
+    """Ten columns: every recording with a vocabulary of its own, motifs with compositions, no more than chance."""
+    ids = ("subject00_trial00", "subject00_trial01")
+    folder = write_run_folder(tmp_path / "run", recording_ids=ids, n_frames=2_000)
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    evidence = {"evidence": {"p": 0.35, "verdict": "no more than chance"}}
+    own = {
+        level: [row | evidence | {"recording": id} for id in ids for row in rows]
+        for level, rows in ((level, summary[level]) for level in ("units", "motifs"))
+    }
+    edit_summary(folder, **own)
+    page = opened(write_report(folder).as_uri())
+    sizes = "[...document.querySelectorAll('section.scroll')].map((it) => [it.scrollWidth, it.clientWidth])"
+    assert all(whole <= shown for whole, shown in page.evaluate(sizes))
+    assert page.page.locator("td.evidence").first.inner_text() == "no more than chance (p\xa0=\xa00.35)"
 
 
 def test_a_page_that_may_keep_nothing_is_drawn_all_the_same(browser: Any, tmp_path: Path) -> None:

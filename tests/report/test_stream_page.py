@@ -14,7 +14,10 @@ from rondo.errors import OutputError
 from rondo.live.outputs import COLUMNS
 from rondo.report import render, write_report
 from rondo.report.render import summary_of_folder
+from rondo.report.serve import state_of
 from rondo.report.stream_page import is_stream, summarize_stream
+from rondo.vocabulary.edit_file import write_edits
+from rondo.vocabulary.edits import Edits
 from tests.report.run_folders import write_run_folder
 from tests.report.stream_folders import EVENTS, STEP, add_decisions, write_stream_folder
 
@@ -129,3 +132,22 @@ def test_the_scores_of_decisions_lie_on_their_frames(tmp_path: Path) -> None:
     npt.assert_allclose(codes[0] / 254, 0.5, atol=1 / 254)
     expected = np.repeat([0.25, 0.25, 0.25, 0.25, 0.0] * 2, STEP)  # every fifth decision is OTHER
     npt.assert_allclose(codes[1] / 254, expected, atol=1 / 254)
+
+
+def test_names_that_people_gave_stand_on_the_page(tmp_path: Path) -> None:
+    """Those that the stream wrote when it ended, and those that were given to it, or taken away, since."""
+    folder = write_stream_folder(tmp_path / "live")
+    about = {"schema": 1, "id": "day", "rate": 50.0, "n_frames": 1000}
+    names = {"unit": {"0": "reach", "1": "put"}, "motif": {"0": "<work>"}}
+    (folder / "summary.json").write_text(json.dumps(about | {"names": names}), encoding="utf-8")
+    summary = summarize_stream(folder)
+    units, motifs = summary["recordings"][0]["lanes"]
+    assert set(units["names"]) == {"u0 reach", "u1 put"} and set(motifs["names"]) == {"m0 <work>"}
+    assert [row["name"] for row in summary["entries"]["unit"]] == ["u0 reach", "u1 put"]
+    assert "m0 &lt;work&gt;" in render(summary)
+    before = state_of(folder)
+    (folder / "checkpoint").mkdir()
+    since = Edits().named("u0", "grasp").named("u1", "x").unnamed("u1")
+    write_edits(folder / "checkpoint", since)
+    assert [row["name"] for row in summarize_stream(folder)["entries"]["unit"]] == ["u0 grasp", "u1"]
+    assert state_of(folder) != before  # and a page that is served is loaded anew

@@ -1,4 +1,8 @@
-"""How long a run will take: by what earlier rows took, else by what a method says of itself, else by our measure."""
+"""How long a run will take: by what earlier rows took, else by what a method says of itself, else by our measure.
+
+Rows of other sets tell how this machine compares with what a method says of itself: some methods grow with the square
+of a recording, so that seconds per frame of short ones say little about long ones.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from rondo.baselines.cost import estimated_seconds
-from rondo.bench.configured import baseline_for
+from rondo.bench.configured import baseline_for, joins
 from rondo.bench.inputs import PLANTED, PLANTED_FRAMES, PLANTED_PLAN
 from rondo.bench.plan import Task
 from rondo.bench.rows import Row
@@ -54,11 +58,25 @@ class Costs:
         recordings = dict.fromkeys((*task.recordings, *task.learned_from))
         sizes = [self._size(task, recording) for recording in recordings]
         n_frames = sum(frames for frames, _ in sizes)
-        for data_set in (task.set_name, ""):
-            rate = self._per_frame.get((task.method_name, data_set))
-            if rate is not None:
-                return max(_AT_LEAST, rate * sum(frames for frames, _ in sizes[: len(task.recordings)]))
-        return max(_AT_LEAST, _unseen(task, n_frames, sizes[0][1]))
+        rates = [self._per_frame.get((task.method_name, data_set)) for data_set in (task.set_name, "")]
+        rate = rates[0] or (rates[1] if self._slowdown(task) is None else None)
+        if rate is not None:
+            return max(_AT_LEAST, rate * sum(frames for frames, _ in sizes[: len(task.recordings)]))
+        return max(_AT_LEAST, (self._slowdown(task) or 1.0) * _unseen(task, n_frames, sizes[0][1]))
+
+    def _slowdown(self, task: Task) -> float | None:
+        """How much longer than it says the method has taken, median over the rows of all sets; None where unknown."""
+        if not task.method.baseline:
+            return None
+        baseline = baseline_for(task.method, task.set_name, task.of_set)
+        if joins(task.method, baseline):  # a row has a share of its time, not the time of its own
+            return None
+        ratios = []
+        for row in self.rows:
+            if row.is_ok and row.key.method == task.method_name and "n_frames" in row.counts:
+                said = estimated_seconds(baseline, row.counts["n_frames"], row.counts["n_channels"])
+                ratios += [row.seconds / said] if said else []
+        return median(ratios) if ratios else None
 
     def total(self, tasks: Iterable[Task]) -> float:
         return sum(map(self.seconds, tasks))

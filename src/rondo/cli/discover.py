@@ -103,9 +103,11 @@ def read_all(
     paths: Sequence[Path], rate: float | None, key: str | None, label_columns: Sequence[str] | None
 ) -> tuple[list[Recording], dict[str, str]]:
     """The recordings of files and folders, and where each came from."""
-    from rondo.data.files import find_recordings, read_recording
+    from rondo.data.files import find_recordings, label_files_in, read_recording
 
     files = find_recordings(paths)
+    for labels in (file for path in paths if path.is_dir() for file in label_files_in(path)):
+        print(f"note: {labels}: labels of the recording beside it; not read", file=sys.stderr)
     read = []
     for path in files:
         try:

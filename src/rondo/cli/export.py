@@ -15,13 +15,26 @@ def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `rondo discover` or `label` wrote.")],
     format: Annotated[
         str,
-        typer.Option("--format", metavar="NAME", help="csv, parquet, eaf (ELAN), audacity, label-studio or boris."),
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="csv, parquet, eaf (ELAN), audacity, label-studio or boris.",
+            autocompletion=options.completing("csv", "parquet", "eaf", "audacity", "label-studio", "boris"),
+        ),
     ],
     out: Annotated[
         Path,
         typer.Option("--out", metavar="PATH", help="File to write; for eaf and audacity also a folder (no suffix)."),
     ],
-    level: Annotated[str, typer.Option("--level", metavar="NAME", help="unit, motif or both.")] = "both",
+    level: Annotated[
+        str,
+        typer.Option(
+            "--level",
+            metavar="NAME",
+            help="unit, motif or both.",
+            autocompletion=options.completing("unit", "motif", "both"),
+        ),
+    ] = "both",
     recording: Annotated[
         str | None, typer.Option("--recording", metavar="ID", help="Only this recording of the run.")
     ] = None,

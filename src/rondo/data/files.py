@@ -44,7 +44,10 @@ _TABLE_READERS = {
 }
 _ARCHIVE_READERS = {".npz": read_npz, ".h5": read_hdf5, ".hdf5": read_hdf5, ".xdf": read_xdf}
 SUFFIXES = (*_TABLE_READERS, *_ARCHIVE_READERS)
+_PACKED = (".gz", ".zip", ".bz2", ".xz", ".zst", ".7z", ".rar", ".tar", ".tgz")
 _ABOUT_THE_FOLDER = ("readme", "read me", "license", "licence", "changelog")
+LABELS = "_labels"
+"""How the name of a file of classes goes on after that of its recording."""
 EXTRA_SUFFIXES = (".edf", ".bdf", ".c3d", ".xdf")
 """Those whose readers need a library of the extra `io`."""
 
@@ -53,18 +56,25 @@ def read_recording(
     path: Path, *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
 ) -> Recording:
     """Read one file; whatever is wrong with it becomes a RecordingError of one line that names the file."""
+    return without_codes(read_with_codes(path, rate=rate, key=key, label_columns=label_columns))
+
+
+def read_with_codes(
+    path: Path, *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
+) -> Recording:
+    """`read_recording`, for columns whose names are known elsewhere: what looks like labels is not left out yet."""
     path = Path(path)
     with _named(str(path), path.stem):
         _refuse_unreadable(path)
         checked_rate(rate)  # before a long read, not after it
         suffix = path.suffix.lower()
         if suffix in _ARCHIVE_READERS:
-            return without_codes(_ARCHIVE_READERS[suffix](path, rate=rate, key=key, label_columns=label_columns))
+            return _ARCHIVE_READERS[suffix](path, rate=rate, key=key, label_columns=label_columns)
         if key is not None:
             raise RecordingError(
                 f"a key ('{key}') names an array in {' '.join(_ARCHIVE_READERS)} files; leave it away here"
             )
-        return without_codes(_TABLE_READERS[suffix](path, rate=rate, label_columns=label_columns))
+        return _TABLE_READERS[suffix](path, rate=rate, label_columns=label_columns)
 
 
 def from_frame(
@@ -83,7 +93,7 @@ def find_recordings(paths: Sequence[Path]) -> list[Path]:
         with _named(str(path), path.stem):
             if not path.exists():
                 raise RecordingError(f"there is no such file or folder; {_near(path)}")
-            inside = sorted(file for file in path.iterdir() if _is_recording(file)) if path.is_dir() else [path]
+            inside = _recordings_in(path) if path.is_dir() else [path]
             if not inside:
                 raise RecordingError(f"the folder holds no recordings; {_instead(path)}")
             found += inside
@@ -95,6 +105,23 @@ def find_recordings(paths: Sequence[Path]) -> list[Path]:
             raise RecordingError(f"{first_of[path.stem]} and {path} would both be recording '{path.stem}'; rename one")
         first_of[path.stem] = path
     return found
+
+
+def _recordings_in(folder: Path) -> list[Path]:
+    return without_label_files(sorted(file for file in folder.iterdir() if _is_recording(file)))
+
+
+def without_label_files(paths: Sequence[Path]) -> list[Path]:
+    """All but the files of classes that lie beside the recordings they are of, as `day1_labels.csv` does."""
+    stems = {path.stem for path in paths}
+    return [path for path in paths if not (path.stem.endswith(LABELS) and path.stem.removesuffix(LABELS) in stems)]
+
+
+def label_files_in(folder: Path) -> list[Path]:
+    """What `find_recordings` leaves out of a folder because it holds labels, which no learner may see."""
+    files = sorted(file for file in folder.iterdir() if _is_recording(file))
+    kept = set(without_label_files(files))
+    return [file for file in files if file not in kept]
 
 
 def _near(path: Path) -> str:
@@ -142,6 +169,8 @@ def _refuse_unreadable(path: Path) -> None:
         raise RecordingError("it is a folder; expected a file, or read each file in it")
     if not path.exists():
         raise RecordingError("there is no such file; check the path")
+    if path.suffix.lower() in _PACKED:
+        raise RecordingError(f"it is packed ({path.suffix}); unpack it first")
     if path.suffix.lower() not in SUFFIXES:
         raise RecordingError(
             f"unknown suffix '{path.suffix}'; expected one of {' '.join(SUFFIXES)}; save it as .csv, "

@@ -25,7 +25,7 @@ class Opening(NamedTuple):
 
 def opening_of(table: Sequence[Sequence[str]]) -> Opening | None:
     """What the first rows are, if they are the opening of a program that we know."""
-    return _of_an_e4(table) or _of_deeplabcut(table)
+    return _of_an_e4(table) or _of_e4_beats(table) or _of_deeplabcut(table)
 
 
 def rate_in_words(lines: Sequence[str]) -> float | None:
@@ -55,12 +55,32 @@ def _of_an_e4(table: Sequence[Sequence[str]]) -> Opening | None:
     return Opening(2, note, (), rate, began_s)
 
 
+def _of_e4_beats(table: Sequence[Sequence[str]]) -> Opening | None:
+    """Intervals between heart beats: when it was begun, then when each beat came after that."""
+    if len(table[0]) != 2 or table[0][1] != "IBI" or not _is_epoch(table[0][0]):
+        return None
+    return Opening(
+        1,
+        "line 1 read as an Empatica E4 writes it: beats of the heart, by the time since it was begun",
+        ("time", "IBI"),
+    )
+
+
+def _is_epoch(cell: str) -> bool:
+    try:
+        return size_of_epoch(float(cell))
+    except ValueError:
+        return False
+
+
 def _of_deeplabcut(table: Sequence[Sequence[str]]) -> Opening | None:
     """Rows of scorer, bodyparts (perhaps individuals) and coords; the first column counts frames."""
     firsts = [row[0].casefold() for row in table[: len(_POSE_ROWS)]]
     n_lines = next((place for place, first in enumerate(firsts) if first not in _POSE_ROWS), len(firsts))
     head = table[:n_lines]
-    if firsts[:1] != ["scorer"] or firsts[n_lines - 1] != "coords" or len({len(row) for row in head}) != 1:
+    if firsts[:1] != ["scorer"] or firsts[n_lines - 1] != "coords":
+        return None
+    if len(head[0]) < 2 or len({len(row) for row in head}) != 1:
         return None
     names = tuple(".".join(parts) for parts in zip(*(row[1:] for row in head[1:]), strict=True))
     return Opening(n_lines, f"lines 1 to {n_lines} read as DeepLabCut writes them: {names[0]}, …", ("", *names))

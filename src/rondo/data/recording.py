@@ -108,7 +108,7 @@ class Recording:
 
         >>> wave = Recording(np.sin(np.arange(400) / 20), rate=100)
         >>> wave.resampled(25)
-        Recording('recording', 100 frames x 1 channels, 25 Hz)
+        Recording('recording', 100 frames x 1 channel, 25 Hz)
         """
         from rondo.data.resample import resample_recording
 

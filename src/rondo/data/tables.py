@@ -42,7 +42,7 @@ def table_recording(frame: Any, *, rate: float | None, id: str, label_columns: S
 
     >>> import polars
     >>> table_recording(polars.DataFrame({"time": [0.0, 0.5], "x": [1, 2]}), rate=None, id="demo")
-    Recording('demo', 2 frames x 1 channels, 2 Hz)
+    Recording('demo', 2 frames x 1 channel, 2 Hz)
     """
     try:
         table = nw.from_native(frame, eager_only=True)

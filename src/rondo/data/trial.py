@@ -15,7 +15,7 @@ from textwrap import indent
 
 from rondo.errors import RecordingError
 
-_SECONDS, _SECONDS_PER_MEGABYTE = 15.0, 2.0
+_SECONDS, _SECONDS_PER_MEGABYTE = 60.0, 2.0  # a busy machine took 17 s to start one
 _BYTES_PER_MEGABYTE = 1e6
 _PROGRAM = """\
 import sys

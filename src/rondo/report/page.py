@@ -260,7 +260,7 @@ summary.json holds all.</p>
 {{- entry.name }}</button>{% else %}{{ entry.name }}{% endif %}</td>
 {% if has_evidence %}
 <td class="word evidence{% if entry.evidence == "not tested" %} quiet{% endif %}" data-is="Recurs?">
-{{- entry.evidence }}</td>
+{{- entry.evidence | replace(" = ", "\u00a0=\u00a0") }}</td>
 {% endif %}<td data-is="Occurrences">{{ entry.n_occurrences }}</td><td data-is="Share of time">{{ entry.share }}</td>
 <td data-is="Mean duration">{{ entry.mean_duration }}</td>
 <td data-is="Median (10–90 %)">{{ entry.median_duration }}</td>

@@ -17,7 +17,7 @@ from rondo.report.render import render, summary_of_folder
 LOOPBACK = "127.0.0.1"
 _LATER = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="2">
 <title>Rondo</title></head><body><p>{}</p><p>This page looks again every two seconds.</p></body></html>"""
-_WATCHED = ("labels.csv", "events.jsonl", "summary.json", "segments.parquet", "truth.parquet")
+_WATCHED = ("labels.csv", "events.jsonl", "summary.json", "segments.parquet", "truth.parquet", "checkpoint/edits.json")
 
 
 def state_of(run_dir: Path) -> str:

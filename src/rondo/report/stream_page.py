@@ -17,6 +17,7 @@ from rondo.errors import OutputError, RondoWarning
 from rondo.report.entries import Words, entry_rows
 from rondo.report.frame_scores import FrameScores, score_rows
 from rondo.report.run_clock import clock_through
+from rondo.report.stream_names import LEVELS, stream_names, with_names
 from rondo.report.tables import entry_name, entry_table, percent
 from rondo.wording import counted, found_in_words
 
@@ -63,11 +64,15 @@ def summarize_stream(run_dir: Path, truth: TruthFile | None = None) -> dict[str,
     about = _about(run_dir, labels)
     id, rate = about.id, about.rate
     n_frames = max([1, about.n_frames, *labels["end_frame"].tail(1).to_list()])
-    segments = _segments(labels, id, rate)
+    names = stream_names(run_dir)
+    segments = with_names(_segments(labels, id, rate), names)
     known = segments.filter(segments["id"] != OTHER)
     entries = {
-        level: [EntrySummary.model_validate(row) for row in entry_rows(level, known, n_frames, Words())]
-        for level in ("unit", "motif")
+        level: [
+            EntrySummary.model_validate(row | {"name": names[level].get(row["id"], "")})
+            for row in entry_rows(level, known, n_frames, Words())
+        ]
+        for level in LEVELS
     }
     share_other = _share_other(segments, n_frames)
     annotated = [] if truth is None else [_annotated(about, n_frames, labels, truth)]

@@ -10,9 +10,9 @@ which 29 have a pose; 30 frames a second:
         participant_id, file_id (vp1/run1b_2018-05-29-14-02-47.ids_1), annotation_id, frame_start, frame_end, activity,
         chunk_id: pieces of about three seconds, [start, end)
 
-Every camera counts its own frames and has a table of its own, in which file_id ends in its number: ids_1 inner_mirror,
-2 a_column_co_driver, 3 ceiling, 4 steering_wheel, 5 a_column_driver. The poses are numbered by the frames of ids_1, so
-only pieces with that file_id are theirs.
+Every camera counts its own frames and has a table of its own, in which file_id ends in its number (by scripts that read
+the set: ids_1 inner_mirror, 2 a_column_co_driver, 3 ceiling, 4 steering_wheel, 5 a_column_driver). The poses are
+numbered by the frames of ids_1, so only pieces with that file_id are theirs.
 
 The paper's 13 classes are the 12 of the task level and none; a midlevel table (34 fine activities) and others lie
 beside it. A row of poses gets the class of its frame_id, none where no piece covers it. What OpenPose did not see is

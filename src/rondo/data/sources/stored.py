@@ -21,49 +21,45 @@ import numpy as np
 from rondo.data import annotation as label_tracks
 from rondo.data import files
 from rondo.data.annotation import Annotation
+from rondo.data.codes import without_codes
 from rondo.data.columns import is_label_name
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError
 
 META = "meta.json"
-_LABELS = "_labels"  # how the name of a file of classes goes on after that of its recording
 _HEAD_BYTES = 1 << 16
 
 
 def find_npz(folder: Path) -> list[Path]:
     """The .npz directly in a folder: the form in which data sets are kept once they are read."""
     found = sorted(path for path in folder.glob("*.npz") if path.is_file() and not path.name.startswith("."))
-    return _without_labels(found)
+    return files.without_label_files(found)
 
 
 def find_files(folder: Path) -> list[Path]:
     """Files of a known suffix directly in a folder of one's own, sorted."""
-    return _without_labels(files.find_recordings([folder]))
-
-
-def _without_labels(paths: list[Path]) -> list[Path]:
-    """All but the files of classes that lie beside the recordings they are of."""
-    stems = {path.stem for path in paths}
-    return [path for path in paths if not (path.stem.endswith(_LABELS) and path.stem.removesuffix(_LABELS) in stems)]
+    return files.find_recordings([folder])
 
 
 def read_recording(path: Path) -> Recording:
     """One recording, without its classes; channels are named by `meta.json` where the file does not."""
     named = annotation_key(path) if path.suffix.lower() != ".npz" else None
-    recording = files.read_recording(path, label_columns=[named] if named else [])
+    recording = files.read_with_codes(path, label_columns=[named] if named else [])
     channels = _meta(path).get("channels")
     if not channels or not recording.is_unnamed:
-        return recording
+        return without_codes(recording)
     if len(channels) != recording.n_channels:
         where = path.with_name(META)
         raise RecordingError(f"{where}: {len(channels)} channels are named, but {path} has {recording.n_channels}")
-    return Recording(recording.values, recording.rate, channels, recording.id, recording.timestamps_s, recording.notes)
+    return without_codes(
+        Recording(recording.values, recording.rate, channels, recording.id, recording.timestamps_s, recording.notes)
+    )
 
 
 def read_annotation(path: Path) -> Annotation | None:
     """The classes stored with a recording, for evaluation; None where there are none."""
     key = annotation_key(path)
-    beside = [path.with_name(f"{path.stem}{_LABELS}{suffix}") for suffix in label_tracks.SUFFIXES]
+    beside = [path.with_name(f"{path.stem}{files.LABELS}{suffix}") for suffix in label_tracks.SUFFIXES]
     apart = next((file for file in beside if file.is_file()), None)
     if key is None and apart is None:
         return None
