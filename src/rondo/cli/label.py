@@ -64,9 +64,6 @@ def label(
     """
     from rondo.artifact import load
     from rondo.baselines.keeping import is_baseline
-    from rondo.continual.checkpoint import fingerprint
-    from rondo.live.session import checkpoint_folder, edits_with, grown_stream
-    from rondo.model import Rondo
     from rondo.report.run import check_free, write_run
     from rondo.units.fit_profile import FitProfile
 
@@ -76,22 +73,12 @@ def label(
     check_free(out)
     folder = model_folder(model)
     if is_baseline(load(folder)):
-        idle = {
-            "--adapt": adapt,
-            "--refit-motifs": refit_motifs,
-            "--stream": stream,
-            "--seed": seed,
-            "--device": device,
-        }
+        learning = {"--adapt": adapt, "--refit-motifs": refit_motifs, "--stream": stream}
+        idle = learning | {"--seed": seed, "--device": device}
         summary = _label_with_baseline(folder, idle, resample, read_all(paths, rate, key, label_column), out)
         return announce(out, summary, json)
-    fitted = Rondo.load(folder)
-    if stream is not None:
-        fitted.stream_ = grown_stream(fitted, fingerprint(folder), stream)
-        fitted.edits_ = edits_with(fitted, checkpoint_folder(stream))
+    fitted = _loaded(folder, stream, {"seed": seed, "device": device})
     profile = FitProfile.from_json(fitted.provenance_.get("fit_profile"), model)
-    chosen = {"seed": seed, "device": device}
-    fitted.set_params(**{name: value for name, value in chosen.items() if value is not None}).resolved_config()
     recordings, sources = read_all(paths, rate, key, label_column)
     with progress() as tell:
         tell("labelling", 0, len(recordings))
@@ -103,12 +90,31 @@ def label(
             run = replace(run, findings=[*run.findings, _grown_sentence(fitted, stream)])
         tell("writing", len(recordings), len(recordings))
         summary = write_run(out, run, fitted.save)
+    if stream is None:
+        _say_unfit(summary)
+    return announce(out, summary, json)
+
+
+def _loaded(folder: Path, stream: Path | None, chosen: Mapping[str, Any]) -> Rondo:
+    """The model, with what a stream has learned since if one is named, and the settings that were given."""
+    from rondo.continual.checkpoint import fingerprint
+    from rondo.live.session import checkpoint_folder, edits_with, grown_stream
+    from rondo.model import Rondo
+
+    fitted = Rondo.load(folder)
+    if stream is not None:
+        fitted.stream_ = grown_stream(fitted, fingerprint(folder), stream)
+        fitted.edits_ = edits_with(fitted, checkpoint_folder(stream))
+    fitted.set_params(**{name: value for name, value in chosen.items() if value is not None}).resolved_config()
+    return fitted
+
+
+def _say_unfit(summary: Mapping[str, Any]) -> None:
     for recording in summary["recordings"]:
-        if stream is None and recording["fit"]["verdict"] == "does not fit":
+        if recording["fit"]["verdict"] == "does not fit":
             share = f"{100 * recording['share_accepted']:.0f} %"
             message = f"only {share} of its windows lie near any unit of the model; it may not fit this recording"
             print(f"note: {recording['id']}: {message}", file=sys.stderr)
-    return announce(out, summary, json)
 
 
 def _read(
