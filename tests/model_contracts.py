@@ -59,7 +59,7 @@ def clones_and_parameters_go_round(arguments: Arguments, _: Path) -> None:
     assert copied is not model
     assert copied.get_params() == model.get_params()
     assert Rondo().set_params(**model.get_params()).get_params() == model.get_params()
-    printed = eval(repr(model), {"Rondo": Rondo})  # ours, made a line above; settings that are the defaults are not in it
+    printed = eval(repr(model), {"Rondo": Rondo})  # ours; what is as the defaults are is left away
     assert printed.resolved_config() == model.resolved_config()
 
 

@@ -66,7 +66,7 @@ def test_nearest_equals_a_plain_search() -> None:
 
 @pytest.mark.parametrize(("name", "setting"), [("kmeans", "n_states"), ("hdbscan", "min_cluster_size")])
 def test_more_states_than_windows_are_refused(name: str, setting: str) -> None:
-    with pytest.raises(RecordingError, match=f"recording 'walk': 295 window.s., but {setting} is 296"):
+    with pytest.raises(RecordingError, match=f"recording 'walk': 295 windows, but {setting} is 296"):
         labels_by(name, **{setting: 296})
 
 
