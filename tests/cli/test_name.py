@@ -71,6 +71,29 @@ def test_a_name_is_kept_listed_and_shown(rondo: Command, run: Path) -> None:
     assert rondo("name", "run", "unit:2", "--history", "--json").out == '{"history": []}\n'
 
 
+@pytest.mark.filterwarnings("default::rondo.errors.RondoWarning")
+def test_naming_keeps_the_annotations_of_the_report(rondo: Command, here: Path, run: Path) -> None:
+    np.save(here / "day.npy", np.repeat(["turning the crank", "rest"], 450))
+    assert rondo("report", "run", "--truth", "day.npy").code == 0
+    assert rondo("name", "run", "unit:1", "reach").err == ""
+    page = (run / "report.html").read_text()
+    assert "turning the crank" in page and "u1 reach" in page
+    (here / "day.npy").unlink()
+    gone = rondo("name", "run", "unit:2", "rest")
+    assert gone.code == 0
+    assert "drawn without its annotations" in gone.err and "day.npy" in gone.err
+    page = (run / "report.html").read_text()
+    assert "turning the crank" not in page and "u2 rest" in page
+
+
+def test_a_report_of_everything_forgets_what_was_asked_before(rondo: Command, here: Path, run: Path) -> None:
+    np.save(here / "day.npy", np.repeat(["turning the crank", "rest"], 450))
+    rondo("report", "run", "--truth", "day.npy")
+    rondo("report", "run")
+    rondo("name", "run", "unit:1", "reach")
+    assert "turning the crank" not in (run / "report.html").read_text()
+
+
 def test_labels_written_afterwards_use_the_kept_id_and_carry_the_names(rondo: Command, here: Path, run: Path) -> None:
     before = {name: np.load(run / name / "day.npy") for name in ("units", "labels")}
     assert rondo("name", "run", "unit:2", "reach").code == 0

@@ -38,9 +38,14 @@ def report(
     """
     from rondo.report import write_report
     from rondo.report.contents import Wish
+    from rondo.report.stream_page import is_stream
+    from rondo.report.wish_file import keep_wish
 
     wish = Wish(_names(recordings), _names(channels), options.truth_file(truth, key, rate))
-    print(f"report: {write_report(run, compare, wish)}")
+    path = write_report(run, compare, wish)
+    if compare is None and not is_stream(run):
+        keep_wish(run, wish)
+    print(f"report: {path}")
 
 
 def _names(text: str | None) -> tuple[str, ...]:

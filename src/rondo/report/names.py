@@ -27,12 +27,12 @@ def run_around(model: Path) -> Path | None:
 
 def show_names(run: Path) -> None:
     """Write the names in model/ into segments.csv and .parquet, summary.json and the report."""
-    from rondo.report.render import write_report
+    from rondo.report.wish_file import draw_again
 
     edits_of = _edits_of(run)
     _name_segments(run, edits_of)
     _name_entries(run, edits_of)
-    write_report(run)
+    draw_again(run)
 
 
 def _edits_of(run: Path) -> Callable[[str], Edits]:
