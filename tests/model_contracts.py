@@ -59,8 +59,9 @@ def clones_and_parameters_go_round(arguments: Arguments, _: Path) -> None:
     assert copied is not model
     assert copied.get_params() == model.get_params()
     assert Rondo().set_params(**model.get_params()).get_params() == model.get_params()
-    printed = eval(repr(model), {"Rondo": Rondo})  # ours; what is as the defaults are is left away
-    assert printed.resolved_config() == model.resolved_config()
+    assert eval(repr(model), {"Rondo": Rondo}).get_params() == model.get_params()  # ours, printed a line above
+    again = Rondo.from_config(model.resolved_config())
+    assert eval(repr(again), {"Rondo": Rondo}).resolved_config() == model.resolved_config()
 
 
 def unfitted_says_so(arguments: Arguments, folder: Path) -> None:

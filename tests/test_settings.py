@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rondo.config import PRESETS, RondoConfig, parse_override, resolve, to_toml
 from rondo.errors import SettingError
+from rondo.settings import changed, changes_from
 from tests.setting_names import WAYS, every_way, leaves
 
 
@@ -207,6 +208,15 @@ def test_toml_out_and_in_again_is_the_same(tmp_path: Path, preset: str, override
     file.write_text(to_toml(config), encoding="utf-8")
     for start in PRESETS:  # whatever it is laid over
         assert resolve(start, file) == config
+
+
+@settings(max_examples=60)
+@given(preset=st.sampled_from(sorted(PRESETS)), overrides=valid_overrides())
+def test_what_was_changed_makes_the_same_again(preset: str, overrides: dict[str, Any]) -> None:
+    config = resolve(preset, overrides=overrides)
+    for start in PRESETS.values():
+        assert changed(start, None, changes_from(start, config)) == config
+        assert changes_from(config, config) == {}
 
 
 def test_toml_shows_every_setting_with_its_source() -> None:

@@ -33,7 +33,7 @@ from rondo.motifs.subsequences import lengths_in_windows
 from rondo.motifs.surrogate_test import find_evidence
 from rondo.notebook import card
 from rondo.provenance import provenance_of
-from rondo.settings import apart_from
+from rondo.settings import changes_from
 from rondo.training.device import resolve_device
 from rondo.training.progress import Progress, silent
 from rondo.training.seeding import generators
@@ -381,7 +381,9 @@ class Rondo:
     @classmethod
     def from_config(cls, config: RondoConfig) -> Rondo:
         """A model with exactly this configuration."""
-        return cls(settings=config.model_dump(), seed=config.seed, device=config.device)
+        settings = changes_from(resolve(), config)
+        settings = {name: value for name, value in settings.items() if name not in ("seed", "device")}
+        return cls(settings=settings or None, seed=config.seed, device=config.device)
 
     def resolved_config(self) -> RondoConfig:
         """Every setting: the preset, changed by what was given."""
@@ -405,9 +407,6 @@ class Rondo:
     def __repr__(self) -> str:
         defaults = inspect.signature(Rondo).parameters
         changed = {k: v for k, v in self.get_params().items() if v != defaults[k].default}
-        if "settings" in changed:  # of a model that was loaded they are all there
-            changed["settings"] = apart_from(resolve(self.preset).model_dump(), changed["settings"])
-            changed = {k: v for k, v in changed.items() if k != "settings" or v}
         return f"Rondo({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
 
     def _repr_html_(self) -> str:

@@ -57,22 +57,17 @@ def to_toml(config: BaseModel) -> str:
 # ---------------------------------------------------------------- changing
 
 
-def apart_from(base: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that are not as in `base`, section by section.
-
-    >>> apart_from({"seed": 0, "units": {"ridge": 0.1, "merge": False}}, {"seed": 0, "units": {"ridge": 1.0}})
-    {'units': {'ridge': 1.0}}
-    """
-    found = {}
-    for name, value in settings.items():
-        inside = base.get(name)
-        if isinstance(value, Mapping) and isinstance(inside, Mapping):
-            value = apart_from(inside, value)
-            if not value:
-                continue
-        elif name in base and value == inside:
+def changes_from(base: BaseModel, config: BaseModel) -> dict[str, Any]:
+    """What `changed` makes `config` of `base` with: settings that differ, all of a section that is done another way."""
+    found: dict[str, Any] = {}
+    for name in type(config).model_fields:
+        before, value = getattr(base, name), getattr(config, name)
+        if value == before:
             continue
-        found[name] = value
+        if isinstance(value, BaseModel):
+            found[name] = changes_from(before, value) if type(before) is type(value) else value.model_dump()
+        else:
+            found[name] = value
     return found
 
 

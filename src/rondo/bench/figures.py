@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.bench.plan import refuse_unknown
+from rondo.bench.plan import EVERYTHING, Choice, refuse_unknown
 from rondo.bench.rows import Row
 from rondo.bench.spec import Experiment, SetSpec
 from rondo.bench.summary import Summary, current_rows, settings_now, summarise, title_of
@@ -39,18 +39,16 @@ def draw(
     rows: Sequence[Row],
     experiment: Experiment,
     sets: Mapping[str, SetSpec],
-    data_sets: Sequence[str] = (),
-    methods: Sequence[str] = (),
-    recordings: Sequence[str] = (),
+    choice: Choice = EVERYTHING,
 ) -> None:
-    """Write one figure; its kind of file is that of the path."""
+    """Write one figure of what was chosen; its kind of file is that of the path."""
     if kind == "continual" and experiment.protocol != "continual":
         raise SettingError(f"the figure 'continual' shows how a stream goes on, which '{experiment.name}' does not ask")
     pyplot = _pyplot()
     if kind == "segmentation":
-        figure = _segmentation(pyplot, rows, experiment, sets, data_sets, methods, recordings)
+        figure = _segmentation(pyplot, panels_of(rows, experiment, sets, choice), experiment, sets)
     else:
-        summary = summarise(rows, experiment, sets, data_sets, methods)
+        summary = summarise(rows, experiment, sets, choice.data_sets, choice.methods)
         figure = _BY_SUMMARY[kind](pyplot, summary)
     try:
         figure.savefig(path, dpi=150, bbox_inches="tight")
@@ -89,16 +87,9 @@ def _as_they_appear(track: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _segmentation(
-    pyplot: Any,
-    rows: Sequence[Row],
-    experiment: Experiment,
-    sets: Mapping[str, SetSpec],
-    data_sets: Sequence[str],
-    methods: Sequence[str],
-    recordings: Sequence[str],
+    pyplot: Any, panels: Sequence[Sequence[Row]], experiment: Experiment, sets: Mapping[str, SetSpec]
 ) -> Any:
     """One panel per data set: the recording asked for, or the first that most methods have."""
-    panels = panels_of(rows, experiment, sets, data_sets, methods, recordings)
     heights = [len(panel) + 1 for panel in panels]
     figure, axes = pyplot.subplots(
         len(panels), 1, figsize=(10, 0.35 * sum(heights) + len(panels)), squeeze=False, height_ratios=heights
@@ -111,14 +102,10 @@ def _segmentation(
 
 
 def panels_of(
-    rows: Sequence[Row],
-    experiment: Experiment,
-    sets: Mapping[str, SetSpec],
-    data_sets: Sequence[str] = (),
-    methods: Sequence[str] = (),
-    recordings: Sequence[str] = (),
+    rows: Sequence[Row], experiment: Experiment, sets: Mapping[str, SetSpec], choice: Choice = EVERYTHING
 ) -> list[list[Row]]:
     """The rows of each data set that a panel shows, of the settings that a table would be about; seed 0."""
+    data_sets, methods = choice.data_sets, choice.methods
     refuse_unknown(methods, tuple(experiment.methods), f"method of '{experiment.name}'")
     own: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
@@ -133,7 +120,7 @@ def panels_of(
     if lacking or not any(kept.values()):
         what = ", ".join(lacking) if lacking else "that choice"
         raise InputError(f"no labels are kept for {what}; run `rondo bench run qualitative` first")
-    panels = [panel for name in data_sets or kept if (panel := _panel(kept[name], recordings))]
+    panels = [panel for name in data_sets or kept if (panel := _panel(kept[name], choice.recordings))]
     if not panels:
         there = ", ".join(
             dict.fromkeys(f"{row.key.data_set} {row.key.recording}" for shown in kept.values() for row in shown)

@@ -74,6 +74,9 @@ class Choice:
     seeds: int | None = None
 
 
+EVERYTHING = Choice()
+
+
 @dataclass(frozen=True)
 class Plan:
     """Tasks, and what was left out and why."""

@@ -169,6 +169,7 @@ def figure(
     Example: rondo bench figure scores scores.png --out bench
     """
     from rondo.bench.figures import FIGURES, draw
+    from rondo.bench.plan import Choice
     from rondo.bench.rows import read_rows
     from rondo.bench.spec import read_data_sets, read_experiment
 
@@ -177,7 +178,7 @@ def figure(
     spec = read_experiment(experiment or FIGURES[kind])
     known, there = read_data_sets(sets), read_rows(out)
     chosen = _set_names(datasets, known, there)
-    draw(kind, file, there, spec, known, chosen, _listed(methods), _listed(only))
+    draw(kind, file, there, spec, known, Choice(chosen, _listed(methods), _listed(only)))
     print(f"{file}")
 
 
