@@ -24,11 +24,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # CPU time of one thread, set bef
 
 import numpy as np
 
-from rondo.baselines import BASELINES, build_baseline, label_recording
-from rondo.baselines.cost import estimated_seconds, in_words, practical_frames, rounded
 from rondo.data.recording import Recording
-from rondo.data.synthetic import StreamPlan, plant
 from rondo.errors import InputError, RondoWarning
+from rondo.synthetic import StreamPlan, plant
+from rondo.wording import estimate_in_words
+from rondo_bench.baselines import BASELINES, build_baseline, label_recording
+from rondo_bench.baselines.cost import estimated_seconds, practical_frames, rounded
 
 N_CHANNELS = 9
 FRAMES = (10_000, 100_000, 360_000)
@@ -64,7 +65,7 @@ def line_of(name: str, n_frames: int, limit_s: float) -> str:
     start = f"| {name} | {n_frames:,} |"
     baseline = build_baseline(name)
     estimate = estimated_seconds(baseline, n_frames, N_CHANNELS)
-    said = "–" if estimate is None else in_words(estimate)
+    said = "–" if estimate is None else estimate_in_words(estimate)
     if estimate is not None and estimate > limit_s:
         limit = rounded(practical_frames(baseline, N_CHANNELS))
         return f"{start} not run | | {said} | | an hour holds about {limit:,} frames |"
@@ -72,7 +73,7 @@ def line_of(name: str, n_frames: int, limit_s: float) -> str:
     try:
         out = subprocess.run(command, check=True, capture_output=True, text=True, timeout=3 * limit_s).stdout
     except subprocess.TimeoutExpired:
-        return f"{start} stopped after {in_words(3 * limit_s)} | | {said} | | |"
+        return f"{start} stopped after {estimate_in_words(3 * limit_s)} | | {said} | | |"
     except subprocess.CalledProcessError as failed:
         return f"{start} {failed.stderr.strip().splitlines()[-1]} |"
     wall, cpu, before, peak, n_states = out.split()

@@ -3,7 +3,7 @@
     OMP_NUM_THREADS=1 python benchmarks/bench_compile.py [n_frames ...]
 
 First one training step over a few sequences of 2,000 frames, with the same weights and draws: once with the masked LSTM
-of `rondo.baselines.masked_lstm`, once with a loop over the frames, as the released code has it, and gradients left to
+of `baselines.masked_lstm`, once with a loop over the frames, as the released code has it, and gradients left to
 autograd (what the input adds to the gates is made once for all segments in both). Both must give the same loss. Then
 whole training for recordings of the given lengths (10,000 unless told), extrapolated from a few steps.
 """
@@ -21,12 +21,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rondo.baselines import compile_net
-from rondo.baselines.compile import Compile, CompileConfig, estimated_seconds
-from rondo.baselines.compile_net import CompileNet, Noise, padded
-from rondo.baselines.masked_lstm import Blocks
 from rondo.data.preprocess import Preprocessor
-from rondo.data.synthetic import StreamPlan, plant
+from rondo.synthetic import StreamPlan, plant
+from rondo_bench.baselines import compile_net
+from rondo_bench.baselines.compile import Compile, CompileConfig, estimated_seconds
+from rondo_bench.baselines.compile_net import CompileNet, Noise, padded
+from rondo_bench.baselines.masked_lstm import Blocks
 
 N_CHANNELS = 9
 N_SEQUENCES = 5  # those of a recording of 10,000 frames

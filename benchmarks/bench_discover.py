@@ -21,11 +21,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from rondo import Recording, Rondo
-from rondo.data.synthetic import PlantedStream, StreamPlan, plant
 from rondo.data.windows import WindowGrid, Windows
 from rondo.errors import RondoWarning
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information
+from rondo.synthetic import PlantedStream, StreamPlan, plant
 
 N_FRAMES, N_CHANNELS = 90_000, 9
 TIMES = (1, 2, 4)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import BayesianGaussianMixture
 
-from rondo.config import MixtureConfig
+from rondo.config.schema import MixtureConfig
 from rondo.errors import RondoWarning
 from rondo.mixture import FittedMixture
 from rondo.mixture.dp_gaussian import fit_mixture

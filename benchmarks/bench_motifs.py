@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-from rondo.config import GrammarMotifsConfig
+from rondo.config.schema import GrammarMotifsConfig
 from rondo.motifs.discover import fit_grammar
 from rondo.units.timeline import Timeline
 

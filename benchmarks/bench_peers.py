@@ -41,13 +41,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo import Recording, Rondo
-from rondo.bench.inputs import read_some, recording_ids
-from rondo.bench.spec import read_data_sets
-from rondo.config import PreprocessConfig
+from rondo.config.schema import PreprocessConfig
 from rondo.data.labels import Labels, runs_of
 from rondo.data.preprocess import Preprocessor
 from rondo.data.windows import WindowGrid
 from rondo.metrics import clock_labels, evaluate
+from rondo_bench.experiments.inputs import read_some, recording_ids
+from rondo_bench.experiments.spec import read_data_sets
 
 Matrix = NDArray[np.float64]
 

@@ -27,16 +27,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rondo import Recording
-from rondo.baselines import e2usd_net, time2state_net
-from rondo.baselines.base import in_order_of_appearance
-from rondo.baselines.e2usd import E2USD, E2USDConfig
-from rondo.baselines.state_mixture import fitted_components
-from rondo.baselines.time2state import Time2State, Time2StateConfig
-from rondo.baselines.window_states import Groups, Scale, WindowStatesConfig
 from rondo.data.labels import Labels
 from rondo.data.preprocess import Preprocessor, Signal
-from rondo.data.synthetic import StreamPlan, plant
+from rondo.synthetic import StreamPlan, plant
 from rondo.tensors import owned_by
+from rondo_bench.baselines import e2usd_net, time2state_net
+from rondo_bench.baselines.base import in_order_of_appearance
+from rondo_bench.baselines.e2usd import E2USD, E2USDConfig
+from rondo_bench.baselines.state_mixture import fitted_components
+from rondo_bench.baselines.time2state import Time2State, Time2StateConfig
+from rondo_bench.baselines.window_states import Groups, Scale, WindowStatesConfig
 from tests import naive_e2usd, naive_time2state
 
 LENGTH, STEP, SEED = 256, 50, 0

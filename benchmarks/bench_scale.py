@@ -22,10 +22,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from rondo.config import parse_override
+from rondo.config.schema import parse_override
 from rondo.data.recording import Recording
-from rondo.data.synthetic import StreamPlan, plant
 from rondo.model import Rondo
+from rondo.synthetic import StreamPlan, plant
 
 LENGTH, STEP, N_CHANNELS = 200, 100, 9
 SHORT = {

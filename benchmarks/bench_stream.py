@@ -19,7 +19,7 @@ import numpy as np
 
 from rondo import Rondo
 from rondo.continual.updater import Updater
-from rondo.data.synthetic import StreamPlan, plant
+from rondo.synthetic import StreamPlan, plant
 
 N_CHANNELS, RATE, LENGTH, STEP, CHUNK = 9, 100.0, 200, 100, 100
 N_FIRST = 60_000  # frames that the model is fitted on

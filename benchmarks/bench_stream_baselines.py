@@ -24,14 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo import Recording
-from rondo.baselines import Baseline, build_baseline, label_recording
-from rondo.baselines.dbstream import DBStreamClusters, DBStreamConfig
-from rondo.baselines.denstream import DenStreamClusters, DenStreamConfig
-from rondo.baselines.stream_clusters import StreamClusters
 from rondo.data.labels import OTHER, Labels
-from rondo.data.synthetic import Novelty, StreamPlan, plant
 from rondo.metrics import evaluate
 from rondo.metrics.continual import evaluate_continual
+from rondo.synthetic import Novelty, StreamPlan, plant
+from rondo_bench.baselines import Baseline, build_baseline, label_recording
+from rondo_bench.baselines.dbstream import DBStreamClusters, DBStreamConfig
+from rondo_bench.baselines.denstream import DenStreamClusters, DenStreamConfig
+from rondo_bench.baselines.stream_clusters import StreamClusters
 
 METHODS = ("denstream", "dbstream")
 N_HEAPS, N_DIMS, N_INITIAL, N_POINTS = 100, 63, 4_000, 20_000

@@ -14,7 +14,7 @@ import tracemalloc
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config import PreprocessConfig
+from rondo.config.schema import PreprocessConfig
 from rondo.continual.frames import Frames
 from rondo.continual.windower import Windower
 from rondo.data.preprocess import Preprocessor

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 import tracemalloc
 
-from rondo.data.synthetic import Gaps, Novelty, StreamPlan, plant
+from rondo.synthetic import Gaps, Novelty, StreamPlan, plant
 
 PLANS = {
     "standard": StreamPlan(),

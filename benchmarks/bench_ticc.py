@@ -31,13 +31,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo import Recording
-from rondo.baselines.ticc import TICC, TICCConfig
-from rondo.baselines.ticc_start import first_labels
-from rondo.config import PreprocessConfig
+from rondo.config.schema import PreprocessConfig
 from rondo.data.labels import Labels
 from rondo.data.preprocess import Preprocessor, Signal
-from rondo.data.synthetic import StreamPlan, plant
 from rondo.metrics import evaluate
+from rondo.synthetic import StreamPlan, plant
+from rondo_bench.baselines.ticc import TICC, TICCConfig
+from rondo_bench.baselines.ticc_start import first_labels
 
 N_FRAMES, N_CHANNELS = 10_617, 4
 BAR = 5.0

@@ -26,11 +26,11 @@ import torch
 from numpy.typing import NDArray
 
 from rondo import Recording, Rondo
-from rondo.baselines import build_baseline, label_recording
 from rondo.data.labels import Labels
-from rondo.data.synthetic import StreamPlan, plant
 from rondo.errors import RondoWarning
 from rondo.metrics import evaluate
+from rondo.synthetic import StreamPlan, plant
+from rondo_bench.baselines import build_baseline, label_recording
 
 N_FRAMES, N_CHANNELS, WINDOW, STEP = 10_617, 4, 256, 50
 BAR = 3.0

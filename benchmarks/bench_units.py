@@ -17,12 +17,12 @@ import warnings
 
 import numpy as np
 
-from rondo.config import resolve
+from rondo.config.schema import resolve
 from rondo.data.preprocess import Preprocessor
-from rondo.data.synthetic import StreamPlan, plant
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
-from rondo.training.seeding import generators
+from rondo.seeding import generators
+from rondo.synthetic import StreamPlan, plant
 from rondo.units.model import fit_units
 
 LENGTH, STEP, N_CHANNELS = 200, 100, 9

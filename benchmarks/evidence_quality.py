@@ -30,11 +30,11 @@ from scipy.signal import butter, lfilter, sosfilt
 
 from rondo import Rondo
 from rondo.data.recording import Recording
-from rondo.data.synthetic import StreamPlan, plant
-from rondo.motifs.composition_evidence import _Sequences, composition_evidence, phrase_book
-from rondo.motifs.evidence import EntryEvidence, Evidence
+from rondo.evidence.composition import _Sequences, composition_evidence, phrase_book
+from rondo.evidence.signal import signal_evidence, unit_labels
+from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.motifs.model import UnitRuns
-from rondo.motifs.signal_evidence import signal_evidence, unit_labels
+from rondo.synthetic import StreamPlan, plant
 
 N_SURROGATES, N_CHANNELS, RATE = 19, 6, 50.0
 WARM_UP = 3000  # frames that a filter needs to forget that it began at zero

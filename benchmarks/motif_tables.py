@@ -29,13 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 from unit_tables import COLUMNS, RULES, STAGES, WINDOWS, Remembered, Task, result_name, row_of, settings_of, windows_of
 
-from rondo.config import GrammarMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig
+from rondo.config.schema import GrammarMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig
 from rondo.data.labels import OTHER, Labels
 from rondo.encoders import build_encoder
 from rondo.motifs.discover import fit_motifs
-from rondo.motifs.link import Rule, link
-from rondo.motifs.match import match_lengths
-from rondo.training.seeding import generators
+from rondo.motifs.former.linking import Rule, link
+from rondo.motifs.former.matching import match_lengths
+from rondo.seeding import generators
 from rondo.units.model import UnitModel, fit_units
 from rondo.units.timeline import Timeline
 
@@ -113,7 +113,7 @@ def motifs_by_way(
     ways: Sequence[str], units: Timeline, model: UnitModel, task: Task
 ) -> Iterator[tuple[str, Labels, int, float]]:
     """Each way, its motif of every window, how many motifs there are, CPU seconds as if it were the only way."""
-    from rondo.motifs.former import FormerMotifs  # brings torch, which the tables do without
+    from rondo.motifs.former.motifs import FormerMotifs  # brings torch, which the tables do without
 
     for config, same in groupby(ways, lambda way: WAYS[way].motifs):
         alike = tuple(same)

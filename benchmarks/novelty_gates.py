@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from progressive import NEW
 
 from rondo import Recording, Rondo
-from rondo.bench.inputs import PLANTED_FRAMES, PLANTED_PLAN
 from rondo.continual.updater import Updater
-from rondo.data.synthetic import plant
 from rondo.metrics.continual import INITIAL_PERCENT
+from rondo.synthetic import plant
 from rondo.units.timeline import centre_distances
+from rondo_bench.experiments.inputs import PLANTED_FRAMES, PLANTED_PLAN
 
 LENGTH, STEP, SEEDS = 75, 18, range(20, 28)
 PURE = 0.9  # share of a window that one unit must fill

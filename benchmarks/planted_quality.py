@@ -13,8 +13,8 @@ import numpy as np
 
 from rondo import Rondo
 from rondo.cli.demo import COLUMNS, N_FRAMES
-from rondo.data.synthetic import plant
 from rondo.metrics import evaluate
+from rondo.synthetic import plant
 
 
 def main(n_seeds: int = 10, n_frames: int = N_FRAMES, first_seed: int = 20, method: str = "grammar") -> None:

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo import Rondo
-from rondo.bench.continual import Followed, follow
-from rondo.bench.inputs import PLANTED, read_some, recording_ids
-from rondo.bench.spec import Level, SetSpec, read_data_sets
 from rondo.metrics.continual import INITIAL_PERCENT
+from rondo_bench.experiments.continual import Followed, follow
+from rondo_bench.experiments.inputs import PLANTED, read_some, recording_ids
+from rondo_bench.experiments.spec import Level, SetSpec, read_data_sets
 
 NEW = {"unit": (8, 9), "motif": (5, 6)}  # those that appear later
 ENCODERS = ("summary_stats", "ts2vec", "time_mae", "mantis")

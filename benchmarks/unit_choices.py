@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 from unit_tables import STAGES, WINDOWS, Remembered
 
-from rondo.config import SummaryStatsConfig, resolve
+from rondo.config.schema import SummaryStatsConfig, resolve
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
-from rondo.data.synthetic import plant
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
 from rondo.metrics import evaluate
-from rondo.training.seeding import generators
+from rondo.seeding import generators
+from rondo.synthetic import plant
 from rondo.units.model import fit_units
 
 ONE: dict[str, Any] = {"units.window_weight": "one"}

@@ -25,12 +25,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # one thread per worker, set befo
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config import RondoConfig, resolve
+from rondo.config.schema import RondoConfig, resolve
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import FittedEncoder, Tensors, build_encoder
-from rondo.training.seeding import generators
+from rondo.seeding import generators
 from rondo.units.model import fit_units
 
 WINDOWS = {"MoCap": (256, 50), "ActRecTut": (90, 30), "OpenPack": (90, 30), "HuGaDB": (90, 30), "USC-HAD": (150, 37)}

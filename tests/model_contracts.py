@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from rondo import Labelling, Recording, Rondo
-from rondo.data.synthetic import plant
 from rondo.errors import NotFittedError
+from rondo.synthetic import plant
 
 Arguments = Mapping[str, Any]
 Contract = Callable[[Arguments, Path], None]

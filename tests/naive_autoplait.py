@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rondo.baselines.autoplait import AutoPlaitConfig
-from rondo.baselines.autoplait_cost import Fitted
-from rondo.baselines.autoplait_hmm import Hmm, initial
-from rondo.baselines.autoplait_paths import Floats
 from rondo.data.windows import Span
+from rondo_bench.baselines.autoplait import AutoPlaitConfig
+from rondo_bench.baselines.autoplait_cost import Fitted
+from rondo_bench.baselines.autoplait_hmm import Hmm, initial
+from rondo_bench.baselines.autoplait_paths import Floats
 
 TINY = 1e-6
 Sets = tuple[list[Span], list[Span]]

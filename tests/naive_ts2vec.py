@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from rondo.encoders.ts2vec import Step, View
+from rondo.encoders.nets.ts2vec import Step, View
 
 # ---------------------------------------------------------------- losses
 

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from rondo.config import RondoConfig, resolve
+from rondo.config.schema import RondoConfig, resolve
 
 WAYS = {
     "encoder.name": ("summary_stats", "ts2vec", "time_mae", "mantis"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rondo import Recording
-from rondo.config import WindowsConfig, resolve
+from rondo.config.schema import WindowsConfig, resolve
 from rondo.cost import Cost, cost_of_fit, expected_window_and_step
 from tests.cli.running import waves
 

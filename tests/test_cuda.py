@@ -11,12 +11,12 @@ import numpy.testing as npt
 import pytest
 
 from rondo import Rondo
-from rondo.config import DirectUnitsConfig, MixtureConfig, TS2VecConfig, UnitAlignConfig
-from rondo.data.synthetic import plant
-from rondo.encoders.ts2vec import TS2Vec
+from rondo.config.schema import DirectUnitsConfig, MixtureConfig, TS2VecConfig, UnitAlignConfig
+from rondo.encoders.nets.ts2vec import TS2Vec
 from rondo.mixture import fit_components
 from rondo.mixture.autoencoder import fit_autoencoder
-from rondo.units.align import fit_unit_align
+from rondo.synthetic import plant
+from rondo.units.align.unit_align import fit_unit_align
 from tests.contracts import planted, windows_of
 
 torch = pytest.importorskip("torch")

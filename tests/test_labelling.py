@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
-from rondo.data.synthetic import plant
 from rondo.data.windows import WindowGrid
 from rondo.labelling import SEGMENT_COLUMNS, Labelling, repeat_starts
 from rondo.model import Rondo
 from rondo.motifs.base import MotifTimeline
+from rondo.synthetic import plant
 from rondo.units.fit_profile import FitProfile
 from rondo.units.timeline import Timeline
 

@@ -17,8 +17,8 @@ from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from rondo import Labelling, Recording, Rondo
 from rondo.data.labels import OTHER
-from rondo.data.synthetic import PlantedStream, plant, structureless
 from rondo.errors import InputError, NotFittedError, RecordingError, RondoWarning, SettingError
+from rondo.synthetic import PlantedStream, plant, structureless
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_saved_and_loaded_predicts_the_same_bits(model: Rondo, stream: PlantedSt
 def test_another_process_saves_the_same_bytes(model: Rondo, tmp_path: Path) -> None:
     model.save(tmp_path / "here")
     code = (
-        "from rondo import Rondo; from rondo.data.synthetic import plant;"
+        "from rondo import Rondo; from rondo.synthetic import plant;"
         f"Rondo(seed=0).fit(plant(n_frames=15_000, seed=1).recording).save({str(tmp_path / 'there')!r})"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

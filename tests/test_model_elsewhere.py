@@ -11,8 +11,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from rondo import Recording, Rondo
 from rondo.data.labels import OTHER
-from rondo.data.synthetic import PlantedStream, plant
 from rondo.errors import InputError, RecordingError, SettingError
+from rondo.synthetic import PlantedStream, plant
 from tests.test_model import assert_same
 
 

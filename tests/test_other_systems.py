@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from rondo import file_lock
-from rondo.bench.rows import open_rows
 from rondo.continual.checkpoint import locked
 from rondo.engine import measure
 from rondo.engine.choose import engine_of
 from rondo.engine.serial import Serial
 from rondo.errors import OutputError, RondoWarning
+from rondo.store import file_lock
+from rondo_bench.experiments.rows import open_rows
 
 _POSIX_ONLY = ("fcntl", "resource", "grp", "pwd", "termios", "tty", "pty", "syslog")
 

@@ -19,10 +19,10 @@ MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be 
         "evaluate Scores ScoreRow clock_labels compare Comparison evaluate_continual",
         "No learner can import this module: a contract in the build. What each score says: [scores](../scores.md).",
     ),
-    "rondo.data.annotation": ("Annotation", ""),
-    "rondo.data.synthetic": ("plant plant_subjects structureless PlantedStream", ""),
-    "rondo.data.sources.read": ("read_data_set", "See [data sets](../data_sets.md)."),
-    "rondo.baselines": ("build_baseline label_recording", "See [baselines](../baselines.md)."),
+    "rondo.formats.annotations.annotation": ("Annotation", ""),
+    "rondo.synthetic.streams": ("plant plant_subjects structureless PlantedStream", ""),
+    "rondo_bench.data_sets.read": ("read_data_set", "See [data sets](../data_sets.md)."),
+    "rondo_bench.baselines": ("build_baseline label_recording", "See [baselines](../baselines.md)."),
 }
 
 
@@ -32,7 +32,7 @@ def api_page() -> str:
         "`rondo` has three names: `Rondo`, `Recording` and `Labelling`. The other modules below are those that pages "
         "of this documentation use; before version 1.0 they may still move. Everything else is internal. The examples "
         "run as they stand, one after the other, as all of this documentation does.",
-        "```python\n>>> import numpy as np\n>>> from rondo.data.annotation import Annotation\n\n```",
+        "```python\n>>> import numpy as np\n>>> from rondo.formats.annotations.annotation import Annotation\n\n```",
         *(
             block
             for module, (names, about) in MODULES.items()

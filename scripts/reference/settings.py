@@ -11,8 +11,8 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from rondo.baselines import BASELINES, build_baseline
-from rondo.config import PRESETS, PreprocessConfig, RondoConfig
+from rondo.config.schema import PRESETS, PreprocessConfig, RondoConfig
+from rondo_bench.baselines import BASELINES, build_baseline
 from scripts.reference.markup import cell, code, page, table
 
 

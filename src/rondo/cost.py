@@ -15,10 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rondo.config import RondoConfig, TimeMAEConfig, TS2VecConfig, WindowsConfig
+from rondo.config.schema import RondoConfig, TimeMAEConfig, TS2VecConfig, WindowsConfig
 from rondo.data.recording import Recording
 from rondo.data.signal import Signal
 from rondo.data.suggest import window_and_step
+from rondo.wording import estimate_in_words
 
 WORTH_SAYING_S = 60.0
 
@@ -52,12 +53,10 @@ class Cost:
         >>> Cost(300.0, 1234.0).sentence()
         'about 5 min on one core and 1.2 GB of memory'
         """
-        from rondo.baselines.cost import in_words
-
         memory = f"{self.megabytes / 1000:.1f} GB of memory"
         if self.seconds is None:
             return f"an unknown time ({self.unknown} was not measured) and about {memory}"
-        return f"about {in_words(self.seconds)} on one core and {memory}"
+        return f"about {estimate_in_words(self.seconds)} on one core and {memory}"
 
 
 def cost_of_fit(

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo import model_folder
-from rondo.config import RondoConfig, SlowUnitsConfig, resolve
+from rondo.config.overrides import changes_from
+from rondo.config.schema import RondoConfig, SlowUnitsConfig, resolve
 from rondo.continual.stream import Stream, StreamReport
 from rondo.continual.updater import Updater
-from rondo.data.given import are_several, as_recordings, common_rate, same_rate
+from rondo.data.as_recordings import are_several, as_recordings, common_rate, same_rate
 from rondo.data.labels import OTHER
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
@@ -24,22 +25,21 @@ from rondo.data.suggest import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
 from rondo.errors import NotFittedError, RecordingError, SettingError
+from rondo.evidence.surrogate_test import find_evidence
+from rondo.evidence.verdicts import Evidence
+from rondo.html_card import card
 from rondo.labelling import Labelling, repeat_starts
 from rondo.model_card import model_card
 from rondo.motifs.base import Motifs, MotifTimeline
 from rondo.motifs.discover import fit_motifs
-from rondo.motifs.evidence import Evidence
-from rondo.motifs.subsequences import lengths_in_windows
-from rondo.motifs.surrogate_test import find_evidence
-from rondo.notebook import card
+from rondo.motifs.former.subsequences import lengths_in_windows
+from rondo.progress import Progress, silent
 from rondo.provenance import provenance_of
-from rondo.settings import changes_from
+from rondo.seeding import generators
 from rondo.training.device import resolve_device
-from rondo.training.progress import Progress, silent
-from rondo.training.seeding import generators
+from rondo.units.adapt import distances_moved, moved_to
 from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel, fit_units
-from rondo.units.moved import distances_moved, moved_to
 from rondo.units.timeline import Timeline
 from rondo.vocabulary.edit_file import now
 from rondo.vocabulary.edits import Edits
@@ -53,7 +53,7 @@ _STAGES = ("encoder", "units", "motifs", "evidence")  # each draws from a genera
 class Rondo:
     """Find what recurs in one or many recordings.
 
-    >>> from rondo.data.synthetic import plant
+    >>> from rondo.synthetic import plant
     >>> stream = plant(n_frames=6_000, seed=1)
     >>> model = Rondo(window="1.5s", seed=0).fit(stream.recording)
     >>> labelling = model.predict(stream.recording)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rondo.data.given import in_hertz
+from rondo.data.as_recordings import in_hertz
 from rondo.data.signal import shortened
-from rondo.motifs.evidence import Entries, Evidence
-from rondo.notebook import card
+from rondo.evidence.verdicts import Entries, Evidence
+from rondo.html_card import card
 from rondo.vocabulary.names import EntryId
 from rondo.vocabulary.vocabulary import Level
 from rondo.wording import found_in_words

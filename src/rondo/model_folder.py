@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo import artifact
-from rondo.config import MotifFormerConfig, MotifsConfig, RondoConfig, resolve
+from rondo.config.schema import MotifFormerConfig, MotifsConfig, RondoConfig, resolve
 from rondo.continual.stream import Stream
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
 from rondo.errors import InputError, ModelError
+from rondo.evidence.verdicts import Evidence
 from rondo.motifs.base import Motifs
-from rondo.motifs.evidence import Evidence
+from rondo.motifs.former.subsequences import lengths_in_windows
 from rondo.motifs.model import MotifModel
-from rondo.motifs.subsequences import lengths_in_windows
+from rondo.store import artifact
 from rondo.tensors import Tensors, as_bits, from_bits, owned
 from rondo.units.model import UnitModel
 from rondo.vocabulary.edit_file import read_edits
@@ -115,7 +115,7 @@ def _preprocessor(tensors: Tensors, channels: tuple[str, ...], config: RondoConf
 
 def _motifs(tensors: dict[str, NDArray[np.generic]], config: MotifsConfig) -> Motifs:
     if isinstance(config, MotifFormerConfig):
-        from rondo.motifs.former import FormerMotifs  # brings torch, which takes seconds to import
+        from rondo.motifs.former.motifs import FormerMotifs  # brings torch, which takes seconds to import
 
         return FormerMotifs.restore(tensors, config)
     return MotifModel.restore(tensors)

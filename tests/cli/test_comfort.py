@@ -12,12 +12,12 @@ from typing import Any, get_args
 import pytest
 import typer
 
-from rondo.baselines import BASELINES
 from rondo.cli import options
 from rondo.cli.main import app, run
 from rondo.cli.verbosity import global_first
-from rondo.config import EncoderConfig
+from rondo.config.schema import EncoderConfig
 from rondo.report.export import FORMATS
+from rondo_bench.baselines import BASELINES
 from tests.cli.running import Command, waves, write_csv
 
 

@@ -16,11 +16,11 @@ import pytest
 import typer
 
 from rondo.cli.main import app
-from rondo.config import RondoConfig
-from rondo.data.synthetic import PlantedStream, plant_subjects
+from rondo.config.schema import RondoConfig
 from rondo.metrics import evaluate
 from rondo.model import Rondo
 from rondo.provenance import rondo_version
+from rondo.synthetic import PlantedStream, plant_subjects
 from tests.cli.running import Command, call, tree, waves, write_csv
 
 SCORES = {

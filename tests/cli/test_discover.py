@@ -12,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, runs_of
-from rondo.data.synthetic import PlantedStream, plant
 from rondo.model import Rondo
 from rondo.report import write_report
+from rondo.synthetic import PlantedStream, plant
 from tests.cli.running import Command, Outcome, call, tree, waves, write_csv
 
 SEGMENTS = {

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from rondo.cli.findings import fit_sentence, found_sentence, recurrence_sentence
-from rondo.motifs.evidence import EntryEvidence, Evidence, Verdict
+from rondo.evidence.verdicts import EntryEvidence, Evidence, Verdict
 
 
 def evidence(p: float, *verdicts: Verdict) -> Evidence:

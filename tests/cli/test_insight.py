@@ -173,7 +173,7 @@ def test_a_long_run_is_announced_and_a_short_one_is_not(
 def test_the_estimate_minds_what_was_asked_for(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from rondo import Recording
     from rondo.cli.discover import _say_cost
-    from rondo.config import resolve
+    from rondo.config.schema import resolve
 
     recordings = [Recording(np.tile(waves(), (40, 1)), rate=50, id=str(i)) for i in range(3)]
     _say_cost(resolve(), recordings, per_recording=False)

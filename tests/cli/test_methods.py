@@ -14,7 +14,11 @@ import numpy.testing as npt
 import pytest
 from numpy.typing import NDArray
 
-from rondo.baselines import (
+from rondo.data.labels import OTHER, Labels
+from rondo.data.preprocess import Signal
+from rondo.data.recording import Recording
+from rondo.progress import Progress, silent
+from rondo_bench.baselines import (
     BASELINES,
     BaselineSettings,
     JoiningBaseline,
@@ -23,12 +27,8 @@ from rondo.baselines import (
     label_recording,
     window_clusters,
 )
-from rondo.baselines.keeping import KeptBaseline
-from rondo.data.labels import OTHER, Labels
-from rondo.data.preprocess import Signal
-from rondo.data.recording import Recording
-from rondo.training.progress import Progress, silent
-from tests.baselines.test_contracts import TINY
+from rondo_bench.baselines.saved_baseline import KeptBaseline
+from tests.bench.baselines.test_contracts import TINY
 from tests.cli.running import Command, tree, waves, write_csv
 
 KMEANS = ("--method", "kmeans", "--window", "50", "--states", "3")
@@ -131,8 +131,8 @@ def test_what_has_no_effect_is_refused(rondo: Command, here: Path, case: str) ->
 
 def test_a_method_without_windows_takes_none(rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_csv(here / "x.csv", waves())
-    monkeypatch.setattr("rondo.baselines.base.BASELINES", {"framewise": "tests.cli.test_methods:Framewise"})
-    monkeypatch.setattr("rondo.baselines.BASELINES", {"framewise": "tests.cli.test_methods:Framewise"})
+    monkeypatch.setattr("rondo_bench.baselines.base.BASELINES", {"framewise": "tests.cli.test_methods:Framewise"})
+    monkeypatch.setattr("rondo_bench.baselines.BASELINES", {"framewise": "tests.cli.test_methods:Framewise"})
     for option in ("--window", "--step"):
         outcome = rondo("discover", "x.csv", "--out", "out", "--method", "framewise", option, "50")
         assert (outcome.code, f"{option} has no effect with --method framewise" in outcome.err) == (2, True)
@@ -186,8 +186,8 @@ def test_a_method_that_joins_recordings_gets_them_all(
 ) -> None:
     for name in ("p", "q"):
         write_csv(here / f"{name}.csv", waves(seed=ord(name)))
-    monkeypatch.setattr("rondo.baselines.base.BASELINES", {"joining": "tests.cli.test_methods:Joining"})
-    monkeypatch.setattr("rondo.baselines.BASELINES", {"joining": "tests.cli.test_methods:Joining"})
+    monkeypatch.setattr("rondo_bench.baselines.base.BASELINES", {"joining": "tests.cli.test_methods:Joining"})
+    monkeypatch.setattr("rondo_bench.baselines.BASELINES", {"joining": "tests.cli.test_methods:Joining"})
     summary = json.loads(rondo("discover", "p.csv", "q.csv", "--out", "out", "--json", "--method", "joining").out)
     assert [(entry["id"], entry["n_occurrences"]) for entry in summary["units"]] == [(0, 1), (1, 1)]
     assert "recording" not in summary["units"][0]
@@ -200,8 +200,8 @@ def test_a_method_that_joins_and_reads_has_one_model(
 ) -> None:
     for name in ("p", "q"):
         write_csv(here / f"{name}.csv", waves(seed=ord(name)))
-    monkeypatch.setattr("rondo.baselines.base.BASELINES", {"joining": "tests.cli.test_methods:JoiningReading"})
-    monkeypatch.setattr("rondo.baselines.BASELINES", {"joining": "tests.cli.test_methods:JoiningReading"})
+    monkeypatch.setattr("rondo_bench.baselines.base.BASELINES", {"joining": "tests.cli.test_methods:JoiningReading"})
+    monkeypatch.setattr("rondo_bench.baselines.BASELINES", {"joining": "tests.cli.test_methods:JoiningReading"})
     assert rondo("discover", "p.csv", "q.csv", "--out", "run", "--method", "joining").code == 0
     outcome = rondo("label", "run", "q.csv", "--out", "read", "--json")
     assert outcome.code == 0, outcome.err

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rondo.data.synthetic import plant
+from rondo.synthetic import plant
 from tests.cli.running import call, tree, waves, write_csv
 
 # a run that stops for a minute when half of its folder is written

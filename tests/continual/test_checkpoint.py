@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from rondo import Rondo, artifact
+from rondo import Rondo
 from rondo.continual.checkpoint import (
     Checkpoint,
     fingerprint,
@@ -26,6 +26,7 @@ from rondo.continual.checkpoint import (
     settings_hash,
 )
 from rondo.errors import ModelError, OutputError
+from rondo.store import artifact
 
 IDENTITY = {"model_sha256": "a" * 64, "settings_sha256": "b" * 64, "source": "file day1"}
 PLAIN = {"position": 120, "lengths": {"labels.csv": 3}, "counters": {"n_rows": 5}, "nested": [1, 0.1, None, "ü"]}

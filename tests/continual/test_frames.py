@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.config import PreprocessConfig
+from rondo.config.schema import PreprocessConfig
 from rondo.continual.events import Event
 from rondo.continual.frames import Frames, Prepared
 from rondo.data.preprocess import Preprocessor

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.config import ContinualConfig
+from rondo.config.schema import ContinualConfig
 from rondo.continual import novelty_buffer as module
 from rondo.continual.micro_cluster import MicroCluster
 from rondo.continual.novelty_buffer import NoveltyBuffer, Scales

@@ -13,16 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo import Rondo, artifact
+from rondo import Rondo
 from rondo.continual.events import Event
 from rondo.continual.smoother import Smoother
 from rondo.continual.stream import Stream
 from rondo.continual.updater import Decision
 from rondo.data.labels import OTHER
-from rondo.data.planted_plan import Novelty
 from rondo.data.recording import Recording
-from rondo.data.synthetic import PlantedStream, StreamPlan, plant
 from rondo.errors import ModelError, NotFittedError, RecordingError, SettingError
+from rondo.store import artifact
+from rondo.synthetic import PlantedStream, StreamPlan, plant
+from rondo.synthetic.plan import Novelty
 
 QUICK = {"evidence.surrogates": 0}
 PLAN = StreamPlan(n_units=9, n_motifs=6, novelty=(Novelty(at=0.4, n_motifs=1, n_units=1),))

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.config import PreprocessConfig
+from rondo.config.schema import PreprocessConfig
 from rondo.continual.frames import Frames, Prepared
 from rondo.continual.windower import Boundary, StreamWindow, Windower
 from rondo.data.preprocess import Preprocessor

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
-from rondo.config import PreprocessConfig
+from rondo.config.schema import PreprocessConfig
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
 from rondo.errors import InputError, SettingError
@@ -201,7 +201,7 @@ def test_applying_twice_gives_the_same() -> None:
 MEMORY = """
 import resource, sys
 import numpy as np
-from rondo.config import PreprocessConfig
+from rondo.config.schema import PreprocessConfig
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
 

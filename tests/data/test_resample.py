@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rondo import Recording
-from rondo.config import PreprocessConfig
+from rondo.config.schema import PreprocessConfig
 from rondo.data.resample import resample_signal
 from rondo.data.signal import regularise
 from rondo.errors import RecordingError

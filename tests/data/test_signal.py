@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from rondo.config import PreprocessConfig
+from rondo.config.schema import PreprocessConfig
 from rondo.data.preprocess import Preprocessor, Signal, regularise
 from rondo.data.recording import Recording
 from rondo.errors import InputError

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
-from rondo.config import WindowsConfig
+from rondo.config.schema import WindowsConfig
 from rondo.data.preprocess import Signal
 from rondo.data.suggest import suggest_window, typical_period, window_and_step, window_curve
 from rondo.data.windows import Span, WindowGrid

@@ -8,9 +8,9 @@ import pytest
 import typer
 
 import rondo
-from rondo.baselines import BASELINES, build_baseline
 from rondo.cli.main import app
-from rondo.config import RondoConfig, resolve, to_toml
+from rondo.config.schema import RondoConfig, resolve, to_toml
+from rondo_bench.baselines import BASELINES, build_baseline
 from scripts.write_reference import FOLDER, PAGES
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rondo.config import PRESETS, EvidenceConfig
-from rondo.data.synthetic import StreamPlan, plant_subjects
+from rondo.config.schema import PRESETS, EvidenceConfig
+from rondo.synthetic import StreamPlan, plant_subjects
 from tests.cli.conftest import here as here
 from tests.cli.running import call
 from tests.docs.executed_pages import LANGUAGES, ROOT, blocks_of, run_page
@@ -42,7 +42,7 @@ def test_a_page_does_what_it_says(page: str) -> None:
 def test_the_commands_of_a_tutorial_run(page: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     untested = EvidenceConfig(surrogates=0)  # half of the time of a fit, and no figure is looked at here
     quick = {name: preset.model_copy(update={"evidence": untested}) for name, preset in PRESETS.items()}
-    monkeypatch.setattr("rondo.config.PRESETS", quick)
+    monkeypatch.setattr("rondo.config.schema.PRESETS", quick)
     _write_stand_in(here / "data" / "USC-HAD", "subject", StreamPlan(rate=100), n_frames=7_000)
     _write_stand_in(here / "data" / "MoCap", "amc_86_", StreamPlan(n_channels=4), n_frames=3_000)
     run_page(DOCS / page, compared=False)

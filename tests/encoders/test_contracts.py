@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rondo.config import EncoderConfig, SummaryStatsConfig, TimeMAEConfig, TS2VecConfig
+from rondo.config.schema import EncoderConfig, SummaryStatsConfig, TimeMAEConfig, TS2VecConfig
 from rondo.encoders import build_encoder
 from tests.contracts import ENCODER_CONTRACTS, Contract
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
-from rondo.config import SummaryStatsConfig
+from rondo.config.schema import SummaryStatsConfig
 from rondo.data.windows import Windows
 from rondo.encoders import Representations
 from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats

@@ -15,7 +15,7 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.live.file_tail import FileTail
 from rondo.live.table import Row, Table, table_of
-from tests.data.test_text_layout import FILES
+from tests.formats.test_text_layout import FILES
 from tests.live.feeding import read_to_end
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rondo import Recording, Rondo
-from rondo.config import resolve
+from rondo.config.schema import resolve
 from rondo.errors import SettingError
 from rondo.metrics.refits import over_halves, over_seeds, over_windows
 from tests.cli.running import waves

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.config import AcceptanceConfig
+from rondo.config.schema import AcceptanceConfig
 from rondo.mixture import acceptance_of
 
 _members = st.lists(st.tuples(st.floats(0, 100), st.floats(0, 1)), min_size=1, max_size=30)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from rondo.config import MixtureConfig
+from rondo.config.schema import MixtureConfig
 from rondo.errors import ModelError, RecordingError, SettingError
 from rondo.mixture import autoencoder as module
 from rondo.mixture.autoencoder import FittedAutoencoder, fit_autoencoder

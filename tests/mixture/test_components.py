@@ -8,7 +8,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from rondo.config import MixtureConfig
+from rondo.config.schema import MixtureConfig
 from rondo.mixture import deep_dpm, fit_components
 
 Floats = NDArray[np.float64]

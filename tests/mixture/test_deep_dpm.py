@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import multivariate_normal
 from sklearn.metrics import adjusted_rand_score
 
-from rondo.config import MixtureConfig
+from rondo.config.schema import MixtureConfig
 from rondo.errors import RecordingError, RondoWarning, SettingError
 from rondo.mixture import FittedMixture, deep_dpm
 from rondo.mixture.deep_dpm import fit_deep_dpm

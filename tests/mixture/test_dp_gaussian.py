@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import BayesianGaussianMixture
 
-from rondo.config import MixtureConfig
+from rondo.config.schema import MixtureConfig
 from rondo.errors import RecordingError, RondoWarning, SettingError
 from rondo.mixture import FittedMixture, dp_gaussian
 from rondo.mixture.dp_gaussian import fit_mixture

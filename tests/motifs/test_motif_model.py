@@ -6,7 +6,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.config import GrammarMotifsConfig
+from rondo.config.schema import GrammarMotifsConfig
 from rondo.data.labels import OTHER
 from rondo.motifs.discover import _sample, fit_grammar, flat_motifs
 from rondo.motifs.model import MotifModel, UnitRuns

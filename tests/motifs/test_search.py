@@ -9,7 +9,7 @@ import numpy.testing as npt
 import pytest
 from numpy.typing import NDArray
 
-from rondo.config import GrammarMotifsConfig
+from rondo.config.schema import GrammarMotifsConfig
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand
 from rondo.motifs.ascent import Counts, ascend, chain_bound

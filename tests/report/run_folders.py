@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, runs_of
-from rondo.motifs.evidence import EntryEvidence, Evidence, Verdict
+from rondo.evidence.verdicts import EntryEvidence, Evidence, Verdict
 from rondo.report import overview_path, write_overview
 from rondo.report.entries import Words, entry_rows
 from rondo.report.frame_scores import FrameScores, scores_path, write_scores

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.labelling import Labelling
-from rondo.motifs.evidence import EntryEvidence, Evidence
 from rondo.report.entries import N_EXEMPLARS, Words, entry_rows, evidence_row
 
 EVIDENCE = replace(

@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rondo.config import DirectUnitsConfig, MixtureConfig, SlowUnitsConfig, SummaryStatsConfig, UnitAlignConfig, resolve
-from rondo.config import UnitsConfig as AnyUnits
+from rondo.config.schema import (
+    DirectUnitsConfig,
+    MixtureConfig,
+    SlowUnitsConfig,
+    SummaryStatsConfig,
+    UnitAlignConfig,
+    resolve,
+)
+from rondo.config.schema import UnitsConfig as AnyUnits
 from rondo.encoders import build_encoder
 from rondo.errors import SettingError
 from rondo.units.model import UnitModel, fit_units

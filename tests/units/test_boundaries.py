@@ -11,10 +11,10 @@ from scipy.stats import multivariate_normal
 
 from rondo import Rondo
 from rondo.data.labels import OTHER, runs_of
-from rondo.data.synthetic import plant
 from rondo.data.windows import WindowGrid, Windows
 from rondo.errors import ModelError
 from rondo.metrics import evaluate
+from rondo.synthetic import plant
 from rondo.units import boundaries as module
 from rondo.units.boundaries import Boundaries, block_statistics, fit_boundaries
 from tests import naive_boundaries as naive

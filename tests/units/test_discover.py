@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.config import MixtureConfig
+from rondo.config.schema import MixtureConfig
 from rondo.data.labels import runs_of
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand

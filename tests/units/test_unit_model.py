@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.config import (
+from rondo.config.schema import (
     DirectUnitsConfig,
     MixtureConfig,
     SlowUnitsConfig,

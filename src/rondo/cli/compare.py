@@ -73,7 +73,7 @@ def _pairs(
 ) -> dict[str, Any]:
     """The annotation and the labels of each recording of the run."""
     from rondo.cli.evaluate import clock_of
-    from rondo.data.annotation import read_annotated
+    from rondo.formats.annotations.annotation import read_annotated
 
     labels = run / ("units" if level == "unit" else "labels")
     if not labels.is_dir():

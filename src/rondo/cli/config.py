@@ -26,7 +26,7 @@ def show(
 
     Example: rondo config show --preset paper
     """
-    from rondo.settings import to_toml
+    from rondo.config.overrides import to_toml
 
     settings = options.resolve_settings(preset, config, set_)
     print(
@@ -47,7 +47,7 @@ def init(
 
     Example: rondo config init rondo.toml --set units.dimension=3
     """
-    from rondo.settings import to_toml
+    from rondo.config.overrides import to_toml
 
     text = to_toml(options.resolve_settings(preset, None, set_))
     try:

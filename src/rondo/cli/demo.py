@@ -24,10 +24,10 @@ def demo(
     Example: rondo demo --out rondo-demo
     """
     from rondo.cli.discover import run_of
-    from rondo.data.synthetic import plant
     from rondo.metrics import evaluate
     from rondo.model import Rondo
     from rondo.report.run import check_free, write_run
+    from rondo.synthetic import plant
 
     settings = options.resolve_settings("default", None, None, seed=seed, device=device)
     check_free(out)

@@ -21,12 +21,12 @@ from rondo.errors import RecordingError
 
 if TYPE_CHECKING:
     from rondo.cli.methods import Find, WriteModels
-    from rondo.config import RondoConfig
+    from rondo.config.schema import RondoConfig
     from rondo.data.recording import Recording
     from rondo.labelling import Labelling
     from rondo.model import Rondo
+    from rondo.progress import Progress
     from rondo.report.run import Run, Words
-    from rondo.training.progress import Progress
 
 
 def discover(
@@ -103,7 +103,7 @@ def read_all(
     paths: Sequence[Path], rate: float | None, key: str | None, label_columns: Sequence[str] | None
 ) -> tuple[list[Recording], dict[str, str]]:
     """The recordings of files and folders, and where each came from."""
-    from rondo.data.files import find_recordings, label_files_in, read_recording
+    from rondo.formats.files import find_recordings, label_files_in, read_recording
 
     files = find_recordings(paths)
     for labels in (file for path in paths if path.is_dir() for file in label_files_in(path)):

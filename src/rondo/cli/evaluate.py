@@ -34,7 +34,7 @@ def evaluate(
     Annotations of other programs (ELAN, Audacity, Label Studio, BORIS) are laid on the frames of the labels.
     """
     from rondo.cli.demo import score_table
-    from rondo.data.annotation import read_label_pairs
+    from rondo.formats.annotations.annotation import read_label_pairs
     from rondo.metrics import evaluate as score
 
     scores = score(read_label_pairs(truth, labels, key, lambda file: clock_of(file, rate))).as_dict()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rondo.wording import counted, found_in_words
 
 if TYPE_CHECKING:
-    from rondo.motifs.evidence import Entries, Evidence
+    from rondo.evidence.verdicts import Entries, Evidence
     from rondo.vocabulary.edits import Edits
     from rondo.vocabulary.vocabulary import Level
 

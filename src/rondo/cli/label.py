@@ -20,8 +20,8 @@ from rondo.errors import ModelError, SettingError
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
     from rondo.model import Rondo
+    from rondo.progress import Progress
     from rondo.report.run import Run
-    from rondo.training.progress import Progress
     from rondo.units.fit_profile import FitProfile
 
 
@@ -62,10 +62,10 @@ def label(
 
     Example: rondo label run day2.csv --rate 100 --out run2
     """
-    from rondo.artifact import load
-    from rondo.baselines.keeping import is_baseline
     from rondo.report.run import check_free, write_run
+    from rondo.store.artifact import load
     from rondo.units.fit_profile import FitProfile
+    from rondo_bench.baselines.saved_baseline import is_baseline
 
     if stream is not None and (refit_motifs or adapt):
         given = "--refit-motifs" if refit_motifs else "--adapt"
@@ -148,8 +148,8 @@ def _label_with_baseline(
     out: Path,
 ) -> dict[str, Any]:
     """The same with what a baseline learned: states only, and no word on how well they fit."""
-    from rondo.baselines.keeping import KeptBaseline
     from rondo.report.run import write_run
+    from rondo_bench.baselines.saved_baseline import KeptBaseline
 
     kept = KeptBaseline.load(folder)
     refuse_idle(idle, f"a model of {kept.name}")
@@ -185,8 +185,8 @@ def model_folder(given: Path) -> Path:
 
 def _refuse_unreadable(run: Path) -> None:
     """A run of a method that keeps nothing which another recording could be read with."""
-    from rondo.baselines import BASELINES, ReadingBaseline, build_baseline
     from rondo.report.run_folder import read_run_summary
+    from rondo_bench.baselines import BASELINES, ReadingBaseline, build_baseline
 
     method = read_run_summary(run).method
     if method == "clock" or (method in BASELINES and not isinstance(build_baseline(method), ReadingBaseline)):

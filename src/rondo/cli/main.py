@@ -11,16 +11,15 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import entry_points
 from types import FrameType
 from typing import Any, NoReturn
 
 import typer
 
 from rondo.cli import (
-    bench,
     compare,
     config,
-    datasets,
     demo,
     discover,
     evaluate,
@@ -76,9 +75,9 @@ app.command("split")(merge.split)
 app.command("report")(report.report)
 app.command("view")(view.view)
 app.command("export")(export.export)
-app.add_typer(bench.app, name="bench")
 app.add_typer(config.app, name="config")
-app.add_typer(datasets.app, name="datasets")
+for _added in sorted(entry_points(group="rondo.commands")):  # other packages may add commands, as rondo_bench does
+    app.add_typer(_added.load(), name=_added.name)
 
 
 def _let_help_flow(commands: typer.Typer) -> None:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rondo.errors import SettingError
 
 if TYPE_CHECKING:
-    from rondo.baselines import Baseline
-    from rondo.baselines.discovery import Discovery
-    from rondo.baselines.keeping import KeptBaseline
     from rondo.data.recording import Recording
+    from rondo.progress import Progress
     from rondo.report.run import Run
-    from rondo.training.progress import Progress
+    from rondo_bench.baselines import Baseline
+    from rondo_bench.baselines.discovery import Discovery
+    from rondo_bench.baselines.saved_baseline import KeptBaseline
 
     WriteModels = Callable[[Path], None]
     Find = Callable[[list[Recording], dict[str, str], Progress], tuple[Run, WriteModels | None]]
@@ -39,7 +39,7 @@ class Given(NamedTuple):
 
 def check_method(name: str) -> None:
     """Refuse a method that there is not, with the one that was probably meant."""
-    from rondo.baselines import BASELINES
+    from rondo_bench.baselines import BASELINES
 
     methods = ("rondo", *BASELINES, "clock")
     if name not in methods:
@@ -59,8 +59,8 @@ def baseline_with(method: str, given: Given) -> Baseline:
     """The method with these settings: file, then --set, then the options that have a name of their own."""
     from dataclasses import replace
 
-    from rondo.baselines import build_baseline
-    from rondo.settings import changed, parse_override
+    from rondo.config.overrides import changed, parse_override
+    from rondo_bench.baselines import build_baseline
 
     default = build_baseline(method)
     names = type(default.config).model_fields
@@ -86,7 +86,7 @@ def finder(method: str, given: Given) -> Find:
         if given.states is not None and given.states < 1:
             raise SettingError(f"--states must be at least 1, got {given.states}")
         return partial(_clock_run, given.states or _CLOCK_PIECES)
-    from rondo.config import resolve
+    from rondo.config.schema import resolve
 
     seed = 0 if given.seed is None else resolve(overrides={"seed": given.seed}).seed
     return partial(_baseline_run, method, baseline_with(method, given), seed)
@@ -101,8 +101,8 @@ def _baseline_run(
     tell: Progress,
 ) -> tuple[Run, WriteModels | None]:
     """What the method finds, and how its models are written, one for each recording, where it can read with them."""
-    from rondo.baselines.cost import warnings_before
-    from rondo.baselines.discovery import discover
+    from rondo_bench.baselines.cost import warnings_before
+    from rondo_bench.baselines.discovery import discover
 
     for warning in warnings_before(recordings, method, baseline):
         print(f"note: {warning}", file=sys.stderr)
@@ -133,8 +133,8 @@ def run_of_baseline(
     is_joined: bool | None = None,
 ) -> Run:
     """The run folder of these discoveries; `is_joined`: ids mean the same in all recordings."""
-    from rondo.baselines import JoiningBaseline
     from rondo.report.run import Run, Words
+    from rondo_bench.baselines import JoiningBaseline
 
     joined = isinstance(baseline, JoiningBaseline) if is_joined is None else is_joined
     return Run(
@@ -156,7 +156,7 @@ def reading_run(
     kept: KeptBaseline, recordings: Sequence[Recording], sources: dict[str, str], resample: bool, tell: Progress
 ) -> Run:
     """Recordings read with what a method learned from another one."""
-    from rondo.baselines.discovery import Discovery, labelling_of, windows_of
+    from rondo_bench.baselines.discovery import Discovery, labelling_of, windows_of
 
     found = []
     for number, recording in enumerate(recordings):
@@ -178,7 +178,7 @@ def reading_run(
 
 def _findings(method: str, baseline: Baseline, found: Sequence[Discovery]) -> list[str]:
     """What the whole run says, and what it does not."""
-    from rondo.baselines import JoiningBaseline
+    from rondo_bench.baselines import JoiningBaseline
 
     findings = [*_one_level(method), *_about_count(method, baseline)]
     if len(found) > 1:
@@ -199,7 +199,7 @@ def _one_level(method: str) -> list[str]:
 
 def _about_count(method: str, baseline: Baseline) -> list[str]:
     """Where the number of states comes from: it may have been told, or bounded."""
-    from rondo.baselines import build_baseline
+    from rondo_bench.baselines import build_baseline
 
     settings, default = baseline.config.model_dump(), build_baseline(method).config.model_dump()
     if "n_states" in settings:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from rondo.config import RondoConfig
+    from rondo.config.schema import RondoConfig
     from rondo.report.contents import TruthFile
 
 METHODS = (
@@ -132,8 +132,8 @@ def resolve_settings(
     device: str | None = None,
 ) -> RondoConfig:
     """Preset, then file, then --set, then the options that have a name of their own."""
-    from rondo.config import resolve
-    from rondo.settings import parse_override
+    from rondo.config.overrides import parse_override
+    from rondo.config.schema import resolve
 
     overrides = dict(parse_override(text) for text in settings or [])
     named = {

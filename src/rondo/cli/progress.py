@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rondo.cli.verbosity import is_quiet, with_details
-from rondo.training.progress import Progress, silent
+from rondo.progress import Progress, silent
 
 _BETWEEN_LINES_S = 2.0  # of the same work, so that a thousand steps are not a thousand lines
 

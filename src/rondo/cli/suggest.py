@@ -23,7 +23,7 @@ from rondo.cli.progress import progress
 from rondo.errors import OutputError
 
 if TYPE_CHECKING:
-    from rondo.config import RondoConfig
+    from rondo.config.schema import RondoConfig
     from rondo.data.preprocess import Signal
     from rondo.data.recording import Recording
     from rondo.data.suggest import Candidate
@@ -57,7 +57,7 @@ def suggest(
     Example: rondo suggest walk.csv --rate 100
     """
     from rondo.cost import cost_of_fit
-    from rondo.data.given import common_rate
+    from rondo.data.as_recordings import common_rate
     from rondo.data.preprocess import Preprocessor
     from rondo.data.suggest import typical_period, window_and_step, window_curve
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from enum import Enum
 
-from rondo.training.progress import Progress
+from rondo.progress import Progress
 
 
 class Verbosity(Enum):

@@ -3,7 +3,7 @@
     DIR/000041/manifest.json        format, identity (model, settings, source), position, lengths, counters
     DIR/000041/tensors.safetensors  arrays, to the bit
 
-A checkpoint is written under a draft name with `rondo.artifact`, brought to the disk, and then renamed to the next
+A checkpoint is written under a draft name with `store.artifact`, brought to the disk, and then renamed to the next
 number; only then is the one before removed. So at any instant, and after a power cut, the highest number is a whole
 checkpoint. Floats are kept as their bits: a model folder refuses NaN, which rows that wait for a gap to end may hold.
 """
@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rondo import artifact
 from rondo.errors import ModelError, OutputError
-from rondo.file_lock import has_flock, open_lock, take
+from rondo.store import artifact
+from rondo.store.file_lock import has_flock, open_lock, take
 from rondo.tensors import Tensors, as_bits, from_bits
 
 _DRAFT = "draft"

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rondo.config import PreprocessConfig, to_frames
+from rondo.config.schema import PreprocessConfig, to_frames
 from rondo.continual.bridging import Bridging, Floats, Ints, StreamRows, extremes, steps_of
 from rondo.continual.events import Event
 from rondo.continual.gridding import Gridding, Laid

@@ -15,7 +15,7 @@ from types import TracebackType
 
 from rondo.continual.events import Event
 from rondo.errors import ModelError, OutputError, RondoWarning
-from rondo.file_lock import BINARY
+from rondo.store.file_lock import BINARY
 
 
 class AppendOnly:

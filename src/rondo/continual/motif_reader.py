@@ -22,7 +22,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config import ContinualConfig
+from rondo.config.schema import ContinualConfig
 from rondo.continual.events import Evidence
 from rondo.continual.micro_cluster import MicroCluster
 from rondo.continual.phrase_buffer import Occurrence, PhraseBuffer, Wordings, unit_distance

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rondo.config import ContinualConfig
+from rondo.config.schema import ContinualConfig
 from rondo.continual.micro_cluster import MicroCluster
 from rondo.continual.point_sets import Floats, PointSets
 

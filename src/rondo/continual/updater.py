@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config import ContinualConfig
-from rondo.continual.cuts import Cuts
+from rondo.config.schema import ContinualConfig
 from rondo.continual.events import Event
 from rondo.continual.micro_cluster import MicroCluster
 from rondo.continual.motif_reader import Motif, MotifReader
@@ -34,6 +33,7 @@ from rondo.continual.novelty_buffer import NoveltyBuffer, Scales
 from rondo.continual.point_sets import Floats, PointSets
 from rondo.continual.promotion import compatible_entry, is_eligible
 from rondo.continual.smoother import Smoother
+from rondo.continual.stream_boundaries import Cuts
 from rondo.data.labels import OTHER
 from rondo.data.windows import WindowGrid, Windows
 from rondo.tensors import owned, owned_by

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config import PreprocessConfig
+from rondo.config.schema import PreprocessConfig
 from rondo.data.recording import Recording
 from rondo.data.resample import resample_signal
 from rondo.data.signal import Signal as Signal

@@ -1,7 +1,7 @@
 """Recording: one stored series as it came, before anything is done to it.
 
 Values may hold NaN where a sensor was silent; time is a sampling rate, or one timestamp per frame, or
-unknown. There are no labels inside, on purpose: annotations live in `rondo.data.annotation`, which learners
+unknown. There are no labels inside, on purpose: annotations live in `rondo.formats.annotations`, which learners
 cannot import. What is *done* to a recording (gaps, scaling, windows) is done by `rondo.data.preprocess`, and
 said there.
 """
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.errors import RecordingError
-from rondo.notebook import MOST_ROWS, card, duration_in_words
+from rondo.html_card import MOST_ROWS, card, duration_in_words
 from rondo.wording import counted
 
 Values = NDArray[np.float32]
@@ -149,8 +149,8 @@ class Recording:
         key: str | None = None,
         label_columns: Sequence[str] = (),
     ) -> Recording:
-        """Read .csv, .tsv, .txt, .parquet, .npz, .npy, .h5, .edf, .bdf, .c3d or .xdf; see `rondo.data.files`."""
-        from rondo.data.files import read_recording
+        """Read .csv, .tsv, .txt, .parquet, .npz, .npy, .h5, .edf, .bdf, .c3d or .xdf; see `rondo.formats.files`."""
+        from rondo.formats.files import read_recording
 
         return read_recording(Path(path), rate=rate, key=key, label_columns=label_columns)
 
@@ -163,8 +163,8 @@ class Recording:
         id: str = "recording",
         label_columns: Sequence[str] = (),
     ) -> Recording:
-        """Take a pandas, polars or pyarrow table; see `rondo.data.files.from_frame`."""
-        from rondo.data.files import from_frame
+        """Take a pandas, polars or pyarrow table; see `rondo.formats.files.from_frame`."""
+        from rondo.formats.files import from_frame
 
         return from_frame(frame, rate=rate, id=id, label_columns=label_columns)
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config import PreprocessConfig
+from rondo.config.schema import PreprocessConfig
 from rondo.data.recording import Recording, Values, checked_rate
 from rondo.data.signal import Signal, regularise
 from rondo.errors import RecordingError

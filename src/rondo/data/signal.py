@@ -22,7 +22,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rondo.config import PreprocessConfig, to_frames
+from rondo.config.schema import PreprocessConfig, to_frames
 from rondo.data.recording import Recording, Values
 from rondo.data.windows import Span
 from rondo.errors import RecordingError

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config import WindowsConfig, to_frames
+from rondo.config.schema import WindowsConfig, to_frames
 from rondo.data.preprocess import Signal
 from rondo.data.recording import Values
 from rondo.errors import SettingError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rondo.config import EncoderConfig, SummaryStatsConfig, TimeMAEConfig, TS2VecConfig
+from rondo.config.schema import EncoderConfig, SummaryStatsConfig, TimeMAEConfig, TS2VecConfig
 from rondo.encoders.base import Curves, Encoder, FittedEncoder, Representations, Tensors
 from rondo.encoders.summary_stats import SummaryStats
 
@@ -14,13 +14,13 @@ def build_encoder(config: EncoderConfig, seed: int = 0, device: str = "cpu") -> 
     if isinstance(config, SummaryStatsConfig):
         return SummaryStats(config)
     if isinstance(config, TS2VecConfig):
-        from rondo.encoders.ts2vec import TS2Vec  # brings torch, which takes seconds to import
+        from rondo.encoders.nets.ts2vec import TS2Vec  # brings torch, which takes seconds to import
 
         return TS2Vec(config, seed, device)
     if isinstance(config, TimeMAEConfig):
-        from rondo.encoders.time_mae import TimeMAE
+        from rondo.encoders.nets.time_mae import TimeMAE
 
         return TimeMAE(config, seed, device)
-    from rondo.encoders.mantis import Mantis
+    from rondo.encoders.nets.mantis import Mantis
 
     return Mantis(config, device)

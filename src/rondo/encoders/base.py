@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.windows import Windows
+from rondo.progress import Progress, silent
 from rondo.tensors import Tensors as Tensors
-from rondo.training.progress import Progress, silent
 
 Representations = NDArray[np.float32]
 Curves = Mapping[str, Sequence[float]]

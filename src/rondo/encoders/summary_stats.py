@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config import SummaryStatsConfig
+from rondo.config.schema import SummaryStatsConfig
 from rondo.data.windows import Windows
 from rondo.encoders.base import Curves, Representations, Tensors
 from rondo.errors import ModelError
-from rondo.training.progress import Progress, silent
+from rondo.progress import Progress, silent
 
 _MOST_CORRELATED = 32  # channels beyond this are reduced by PCA first: pairs grow with the square
 _LEAST_VARIATION = 1e-6  # of a statistic, relative to its size; float32 cannot tell less from a constant

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from rondo.errors import RondoError, SettingError
-from rondo.training.progress import Progress, silent
+from rondo.progress import Progress, silent
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rondo.engine.base import TRIES, Done, Result, Task, in_one_line, refuse_unless_importable, wants_gpu
-from rondo.engine.crew import DiedError, Worker, end, some_answered
+from rondo.engine.worker_processes import DiedError, Worker, end, some_answered
 from rondo.errors import SettingError
-from rondo.training.progress import Progress, silent
+from rondo.progress import Progress, silent
 
 
 def local(n_workers: int | None = None, tasks_per_gpu: int = 1) -> Local:

@@ -24,7 +24,7 @@ from rondo.engine.local import n_cores
 from rondo.engine.measure import attempt
 from rondo.engine.threads import ONE_THREAD, hold_to_one_thread
 from rondo.errors import MissingExtraError, SettingError
-from rondo.training.progress import Progress, silent
+from rondo.progress import Progress, silent
 
 _LOOK_EVERY_S = 0.5
 _STORE_BYTES = 100_000_000  # of results, which are small: Ray would lay claim to a third of the memory

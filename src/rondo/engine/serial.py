@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rondo.engine.base import Done, Result, Task
 from rondo.engine.measure import attempt
-from rondo.training.progress import Progress, silent
+from rondo.progress import Progress, silent
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from rondo.data.text_layout import REMARK, decoded
 from rondo.errors import RecordingError, RondoWarning
+from rondo.formats.text_layout import REMARK, decoded
 from rondo.live.base import Rows, Skip
 from rondo.live.lines import Lines
 from rondo.live.table import MOST_SKIPPED, Row, Table, clock_divisor, table_of

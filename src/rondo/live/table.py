@@ -22,11 +22,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rondo.data.clock import date_seconds, day_order, is_date, is_day, is_time_of_day, ticks_per_second
-from rondo.data.columns import Kind, choose_columns, has_no_name
 from rondo.data.recording import Recording
 from rondo.data.signal import refuse_lacking, shortened
-from rondo.data.text_layout import (
+from rondo.errors import RecordingError
+from rondo.formats.clock_column import date_seconds, day_order, is_date, is_day, is_time_of_day, ticks_per_second
+from rondo.formats.columns import Kind, choose_columns, has_no_name
+from rondo.formats.text_layout import (
     NUMBER,
     WHITESPACE,
     cells_of,
@@ -36,7 +37,6 @@ from rondo.data.text_layout import (
     is_number,
     separator_of,
 )
-from rondo.errors import RecordingError
 from rondo.wording import counted
 
 MOST_SKIPPED = 1000

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rondo.config import RondoConfig
+from rondo.config.overrides import changed
+from rondo.config.schema import RondoConfig
 from rondo.data.labels import OTHER, Labels, runs_of
 from rondo.data.recording import Recording
 from rondo.errors import SettingError
@@ -19,8 +20,7 @@ from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand
 from rondo.metrics.stability import Stability, Tracks, stability_of
 from rondo.model import Rondo
-from rondo.settings import changed
-from rondo.training.progress import Progress, silent
+from rondo.progress import Progress, silent
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config import AcceptanceConfig
+from rondo.config.schema import AcceptanceConfig
 
 _LEAST_RADIUS = 1e-9  # members that coincide would give r = 0/0
 _HIGHEST_FLOOR = 0.99  # posteriors saturate at 1; a floor of exactly 1 would reject by rounding

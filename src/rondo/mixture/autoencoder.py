@@ -17,7 +17,7 @@ import torch.nn.functional as F  # noqa: N812 - what torch itself calls it
 from numpy.typing import NDArray
 from torch import nn
 
-from rondo.config import MixtureConfig
+from rondo.config.schema import MixtureConfig
 from rondo.errors import ModelError, RecordingError, SettingError
 from rondo.training.loop import batches
 from rondo.training.networks import load_weights, seeded_linear, settled, weights_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config import MixtureConfig
+from rondo.config.schema import MixtureConfig
 from rondo.mixture.fitted import FittedMixture
 
 

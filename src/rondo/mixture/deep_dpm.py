@@ -29,7 +29,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from rondo.config import MixtureConfig
+from rondo.config.schema import MixtureConfig
 from rondo.errors import RondoWarning, SettingError
 from rondo.mixture.dp_gaussian import checked_latents, kmeans_start
 from rondo.mixture.fitted import FittedMixture

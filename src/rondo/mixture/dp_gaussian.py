@@ -22,7 +22,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rondo.config import MixtureConfig
+from rondo.config.schema import MixtureConfig
 from rondo.errors import RecordingError, RondoWarning, SettingError
 from rondo.mixture.fitted import FittedMixture as FittedMixture
 

@@ -1,6 +1,6 @@
 """Unit timelines -> motifs: search for a grammar, ask the evidence, group phrases into motifs, number them.
 
-MotifFormer, the paper's way, is `rondo.motifs.former`.
+MotifFormer, the paper's way, is `rondo.motifs.former.motifs`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config import GrammarMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig
+from rondo.config.schema import GrammarMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig
 from rondo.motifs.ascent import chain_bound
 from rondo.motifs.base import Motifs
 from rondo.motifs.grammar import decode_runs
@@ -20,7 +20,7 @@ from rondo.motifs.model import MotifModel, UnitRuns, Usage
 from rondo.motifs.phrases import Phrase, content_of, recurrence, recurring
 from rondo.motifs.search import search_grammar
 from rondo.motifs.starts import starts
-from rondo.training.progress import Progress, silent
+from rondo.progress import Progress, silent
 from rondo.units.model import UnitModel
 from rondo.units.timeline import Timeline, joined
 
@@ -41,7 +41,7 @@ def fit_motifs(
 ) -> Motifs:
     """Motifs of one or more unit timelines of one unit vocabulary, in the way that the configuration names."""
     if isinstance(config, MotifFormerConfig):
-        from rondo.motifs.former import fit_former  # brings torch, which takes seconds to import
+        from rondo.motifs.former.motifs import fit_former  # brings torch, which takes seconds to import
 
         return fit_former(joined(timelines), units.ids, units.prototypes, config, rng, device, progress)
     if isinstance(config, NoMotifsConfig):

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rondo.data import annotation_files
-from rondo.data.annotation import Annotation, read_annotated, read_annotation
-from rondo.data.annotation_files.tracks import NO_CLASS, Track, choose_track, on_frames
 from rondo.data.frame_clock import FrameClock
 from rondo.data.labels import OTHER, runs_of
 from rondo.data.recording import checked_rate
 from rondo.errors import AnnotationError, OutputError
+from rondo.formats import annotations as annotation_files
+from rondo.formats.annotations.annotation import Annotation, read_annotated, read_annotation
+from rondo.formats.annotations.tracks import NO_CLASS, Track, choose_track, on_frames
 from rondo.report.colours import Look, look_of
 from rondo.report.contents import TruthFile
 from rondo.report.run_clock import clock_in_run

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rondo.motifs.evidence import EntryEvidence, Evidence
+from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.vocabulary import Level
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import torch
 
-from rondo.training.progress import Progress, silent
+from rondo.progress import Progress, silent
 
 
 def minimise(

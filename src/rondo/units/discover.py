@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config import AcceptanceConfig, MixtureConfig
+from rondo.config.schema import AcceptanceConfig, MixtureConfig
 from rondo.data.labels import runs_of
 from rondo.data.windows import Span
 from rondo.mixture import FittedMixture, acceptance_of, fit_components

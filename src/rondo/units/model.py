@@ -9,12 +9,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config import EncoderConfig, SlowUnitsConfig, UnitAlignConfig, UnitsConfig
+from rondo.config.schema import EncoderConfig, SlowUnitsConfig, UnitAlignConfig, UnitsConfig
 from rondo.data.windows import Span, Windows
 from rondo.encoders import Curves, FittedEncoder, Representations, build_encoder
 from rondo.errors import ModelError
+from rondo.progress import Progress, silent
 from rondo.tensors import owned, owned_by
-from rondo.training.progress import Progress, silent
 from rondo.units.boundaries import Boundaries, fit_boundaries
 from rondo.units.discover import UnitRules, discover_units
 from rondo.units.exemplars import Exemplars, fit_exemplars
@@ -168,10 +168,10 @@ def _fit_projection(
             return fit_slow_enough(representations, spans, config.pca_dim, step_share, config.ridge)
         return fit_slow(representations, spans, config.pca_dim, config.dimension, config.ridge)
     if isinstance(config, UnitAlignConfig):
-        from rondo.units.align import fit_unit_align
+        from rondo.units.align.unit_align import fit_unit_align
 
         return fit_unit_align(representations, spans, config, seed, device, progress)
-    from rondo.units.direct import fit_direct
+    from rondo.units.align.direct import fit_direct
 
     return fit_direct(representations, config, seed, device)
 
@@ -180,10 +180,10 @@ def _restored_projection(tensors: Mapping[str, NDArray[np.generic]], config: Uni
     if isinstance(config, SlowUnitsConfig):
         return SlowProjection.restore(tensors)
     if isinstance(config, UnitAlignConfig):
-        from rondo.units.align import UnitAlignment
+        from rondo.units.align.unit_align import UnitAlignment
 
         return UnitAlignment.restore(tensors, config)
-    from rondo.units.direct import DirectProjection
+    from rondo.units.align.direct import DirectProjection
 
     return DirectProjection.restore(tensors, config)
 

@@ -10,8 +10,8 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rondo.artifact import EDITS
 from rondo.errors import ModelError, OutputError
+from rondo.store.artifact import EDITS
 from rondo.vocabulary.edits import Edits
 
 

@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import polars as pl
 import pytest
 
-from rondo.data.annotation_files import read_tracks
 from rondo.errors import AnnotationError, RondoWarning
+from rondo.formats.annotations import read_tracks
 from rondo.report.export import export_run
 from tests.report.export.made_runs import Made, write_made_run
 

@@ -1,0 +1,1 @@
+"""Encoders that are trained, or come with weights; they need torch."""

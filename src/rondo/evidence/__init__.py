@@ -1,0 +1,1 @@
+"""Does it recur? Surrogate tests, for units and motifs alike."""

@@ -1,0 +1,1 @@
+"""Files in: recordings and annotations in every format that people have."""

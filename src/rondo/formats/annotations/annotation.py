@@ -1,0 +1,325 @@
+"""Annotation: the ground-truth class of every frame. For evaluation only: no learner may import this file.
+
+Readers of label tracks, for truth and for predictions alike. A label is a whole number or a name; names are
+numbered in sorted order, and no score depends on the numbers.
+
+    .npy   one integer per frame
+    .npz   the array `y`, or the one named by `key`
+    .csv   a header, then one row per frame; the column named by `key`, or the first there is of y, label,
+           labels, class, annotation, or the only column
+
+Truth may also be spans that people drew in another program, or segments of a run (`rondo.formats.annotations`):
+they are laid on the frames that the labels have, by a clock where their times are seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rondo.data.frame_clock import FrameClock
+from rondo.errors import AnnotationError
+from rondo.formats import annotations as annotation_files
+from rondo.formats.annotations.tracks import choose_track, on_frames
+from rondo.formats.columns import is_label_name
+
+Classes = NDArray[np.int64]
+
+USUAL_COLUMNS = ("y", "label", "labels", "class", "annotation")
+SUFFIXES = (".csv", ".npy", ".npz")
+
+
+@dataclass(frozen=True, eq=False)
+class Annotation:
+    """The class of every frame: `classes` (n_frames,) in int64, read-only.
+
+    `names`, where known, holds the name of class 0, 1, ...; classes given as names are numbered in sorted
+    order.
+
+    >>> annotation = Annotation(["walk", "walk", "sit"], id="day1")
+    >>> annotation.classes.tolist(), annotation.names
+    ([1, 1, 0], ('sit', 'walk'))
+    """
+
+    classes: Classes
+    names: tuple[str, ...] = ()
+    id: str = "recording"
+
+    def __init__(self, classes: ArrayLike, names: tuple[str, ...] = (), id: str = "recording") -> None:
+        numbers, found_names = _numbered(classes, f"annotation '{id}'")
+        if names and found_names:
+            raise AnnotationError(f"annotation '{id}': the classes are names already; leave out `names`")
+        if names and not (numbers.min() >= 0 and numbers.max() < len(names)):
+            raise AnnotationError(
+                f"annotation '{id}': classes run from {numbers.min()} to {numbers.max()}, "
+                f"but there are {len(names)} names; give one name for each of 0, 1, ..."
+            )
+        numbers.flags.writeable = False
+        store = object.__setattr__
+        store(self, "classes", numbers)
+        store(self, "names", found_names or tuple(names))
+        store(self, "id", str(id))
+
+    @property
+    def n_frames(self) -> int:
+        return int(self.classes.size)
+
+
+def classes_of(track: ArrayLike, where: str) -> Classes:
+    """A label track (n_frames,) as int64; `where` names it in errors.
+
+    >>> classes_of(["b", "a", "b"], "truth").tolist()
+    [1, 0, 1]
+    """
+    return _numbered(track, where)[0]
+
+
+def read_annotation(path: str | Path, key: str | None = None) -> Annotation:
+    """Read one track from .npy, .npz or .csv, with the names of its classes if it has any."""
+    path = Path(path)
+    if not path.is_file():
+        raise AnnotationError(f"'{path}': no such file; expected a track of labels in {_listed(SUFFIXES)}")
+    match path.suffix.lower():
+        case ".npy":
+            track = _read_npy(path, key)
+        case ".npz":
+            track = _read_npz(path, key or "y")
+        case ".csv":
+            track = _read_csv(path, key)
+        case suffix:
+            raise AnnotationError(f"'{path}': cannot read '{suffix}'; give {_listed(SUFFIXES)}")
+    numbers, names = _numbered(track, f"'{path}'")
+    return Annotation(numbers, names, id=path.stem)
+
+
+def read_labels(path: str | Path, key: str | None = None) -> Classes:
+    """Read one track of labels (n_frames,) from .npy, .npz or .csv."""
+    return read_annotation(path, key).classes
+
+
+def read_label_pairs(
+    truth_path: str | Path,
+    labels_path: str | Path,
+    key: str | None = None,
+    clock_of: Callable[[Path], FrameClock | None] = lambda _: None,
+) -> dict[str, tuple[Classes, Classes]]:
+    """Classes and labels of each recording as numbers alone: see `read_annotated`."""
+    pairs = read_annotated(truth_path, labels_path, key, clock_of)
+    return {name: (annotation.classes, labels) for name, (annotation, labels) in pairs.items()}
+
+
+def read_annotated(
+    truth_path: str | Path,
+    labels_path: str | Path,
+    key: str | None = None,
+    clock_of: Callable[[Path], FrameClock | None] = lambda _: None,
+) -> dict[str, tuple[Annotation, Classes]]:
+    """Truth and labels of each recording, from two files, or from two folders matched by file stem.
+
+    `key` names the array, column or track of the truth; labels are read by the usual names. A file of annotations
+    that tells recordings apart may be the truth of a whole folder. `clock_of` gives the clock of a file of labels.
+    """
+    truth_path, labels_path = Path(truth_path), Path(labels_path)
+    is_for_all = truth_path.is_file() and labels_path.is_dir() and annotation_files.holds_spans(truth_path)
+    if is_for_all and (labels_path / "labels").is_dir():
+        raise AnnotationError(
+            f"'{labels_path}': a run holds more than labels; did you mean '{labels_path / 'labels'}'?"
+        )
+    label_files = _files_of(labels_path)
+    if is_for_all:
+        matched = {stem: (truth_path, file) for stem, file in label_files.items()}
+    elif truth_path.is_dir() != labels_path.is_dir():
+        raise AnnotationError(f"'{truth_path}' and '{labels_path}': give two files or two folders, not one of each")
+    elif truth_path.is_dir():
+        truth_files = _files_of(truth_path, label_files)
+        _refuse_unmatched(truth_files, label_files, truth_path, labels_path)
+        matched = {stem: (file, label_files[stem]) for stem, file in truth_files.items()}
+    else:
+        matched = {truth_path.stem: (truth_path, labels_path)}
+    is_only = len(matched) == 1 or truth_path.is_dir()
+    return {name: _read_pair(*files, key, clock_of, is_only) for name, files in matched.items()}
+
+
+def _read_pair(
+    truth_file: Path, labels_file: Path, key: str | None, clock_of: Callable[[Path], FrameClock | None], is_only: bool
+) -> tuple[Annotation, Classes]:
+    if truth_file.is_file() and annotation_files.holds_spans(truth_file):
+        labels = read_labels(labels_file)
+        tracks = annotation_files.read_tracks(truth_file)
+        track = choose_track(tracks, key, labels_file.stem, truth_file, is_only=is_only)
+        names = on_frames(track, labels.size, clock_of(labels_file), truth_file)
+        return Annotation(*_numbered(names, f"'{truth_file}'"), id=labels_file.stem), labels
+    truth, labels = read_annotation(truth_file, key), read_labels(labels_file)
+    if truth.n_frames != labels.size:
+        raise AnnotationError(
+            f"'{labels_file}' labels {labels.size} frames, but '{truth_file}' has {truth.n_frames}; "
+            "label every frame once"
+        )
+    return truth, labels
+
+
+def _files_of(path: Path, stems: Collection[str] = ()) -> dict[str, Path]:
+    """The label tracks under `path` by stem; the file itself if it is none of a folder.
+
+    Files of spans count only under one of the `stems` that has no track: a folder may hold other .txt and .json files.
+    """
+    if not path.is_dir():
+        return {path.stem: path}
+    files: dict[str, Path] = {}
+    inside = [file for file in sorted(path.iterdir()) if not file.name.startswith(".")]
+    tracks = [file for file in inside if file.suffix.lower() in SUFFIXES]
+    wanted = set(stems) - {file.stem for file in tracks}
+    spans = [file for file in inside if file.suffix.lower() in annotation_files.SUFFIXES and file.stem in wanted]
+    for file in tracks + spans:
+        if file.stem in files:
+            raise AnnotationError(f"'{files[file.stem]}' and '{file}' are both '{file.stem}'; keep one of them")
+        files[file.stem] = file
+    if not files:
+        raise AnnotationError(f"'{path}': no label tracks in this folder; expected files in {_listed(SUFFIXES)}")
+    return files
+
+
+def _refuse_unmatched(
+    truth_files: dict[str, Path],
+    label_files: dict[str, Path],
+    truth_path: str | Path,
+    labels_path: str | Path,
+) -> None:
+    for here, there, where in (
+        (truth_files, label_files, labels_path),
+        (label_files, truth_files, truth_path),
+    ):
+        missing = sorted(here.keys() - there.keys())
+        if missing:
+            inside = Path(where) / "labels"
+            advice = f"did you mean '{inside}'?" if inside.is_dir() else "files are matched by stem"
+            raise AnnotationError(f"'{where}': nothing there for {_listed(missing)}; {advice}")
+
+
+def _read_npy(path: Path, key: str | None) -> NDArray[np.generic]:
+    if key is not None:
+        raise AnnotationError(f"'{path}': an .npy holds a single array, which has no name '{key}'; leave the key out")
+    try:
+        with path.open("rb") as stream:  # np.load leaves a path it cannot read open
+            array = np.load(stream, allow_pickle=False)
+    except Exception as error:  # foreign bytes make numpy raise almost anything, from EOFError to MemoryError
+        raise AnnotationError(f"'{path}': not a readable .npy of numbers ({_first_line(error)})") from error
+    if not isinstance(array, np.ndarray):
+        raise AnnotationError(f"'{path}': this is an .npz archive; rename it, or save one array with numpy.save")
+    return array
+
+
+def _read_npz(path: Path, key: str) -> NDArray[np.generic]:
+    try:
+        with path.open("rb") as stream:
+            archive = np.load(stream, allow_pickle=False)
+            if isinstance(archive, np.ndarray):
+                raise AnnotationError(f"'{path}': this is a single .npy array; rename it")
+            if key in archive.files:
+                return np.asarray(archive[key])
+            found = sorted(archive.files)
+    except AnnotationError:
+        raise
+    except Exception as error:  # foreign bytes make zipfile and numpy raise almost anything
+        raise AnnotationError(f"'{path}': cannot read '{key}' from this .npz ({_first_line(error)})") from error
+    raise AnnotationError(f"'{path}': no array '{key}', it holds {_listed(found)}; name one as the key")
+
+
+def _read_csv(path: Path, key: str | None) -> NDArray[np.generic]:
+    import polars as pl
+
+    try:
+        table = pl.read_csv(path, infer_schema=False, glob=False)
+    except (pl.exceptions.PolarsError, OSError, UnicodeError) as error:
+        raise AnnotationError(f"'{path}': not a readable csv ({_first_line(error)})") from error
+    column = table[_column_of(table.columns, key, path)].str.strip_chars()
+    missing = column.is_null() | (column == "")
+    if missing.any():
+        row = missing.arg_true()[0] + 2  # the header is line 1
+        raise AnnotationError(f"'{path}', line {row}: no label in column '{column.name}'; label every frame")
+    for kind in (pl.Int64, pl.Float64):
+        numbers = column.cast(kind, strict=False)
+        if not numbers.has_nulls():
+            return numbers.to_numpy()
+    return column.to_numpy().astype(np.str_)
+
+
+def _column_of(columns: list[str], key: str | None, path: Path) -> str:
+    usual = [name for name in USUAL_COLUMNS if name in columns]
+    usual = usual or [name for name in columns if is_label_name(name)]
+    if key is not None:
+        if key not in columns:
+            has = f"it has {_listed(columns)}"
+            raise AnnotationError(f"'{path}': no column '{key}', {has}; name one as the key (--key NAME)")
+        return key
+    if not usual and len(columns) != 1:
+        raise AnnotationError(
+            f"'{path}': which column holds the labels? None is called {_listed(USUAL_COLUMNS)}; "
+            f"it has {_listed(columns)}; name one as the key (--key NAME)"
+        )
+    column = usual[0] if usual else columns[0]
+    if _is_number(column) or ";" in column or "\t" in column:
+        raise AnnotationError(
+            f"'{path}': the first line is '{column[:40]}'; expected a header, columns split by commas"
+        )
+    return column
+
+
+def _numbered(track: ArrayLike, where: str) -> tuple[Classes, tuple[str, ...]]:
+    """A track as whole numbers, and the names of 0, 1, ... where it was a track of names."""
+    try:
+        array = np.asarray(track)
+    except ValueError as error:  # numpy's word for ragged nesting
+        raise AnnotationError(f"{where}: expected one label per frame, got rows of unequal length") from error
+    if array.ndim != 1:
+        raise AnnotationError(f"{where}: expected one label per frame, shape (n_frames,), got {array.shape}")
+    if array.size == 0:
+        raise AnnotationError(f"{where}: it is empty; expected one label per frame")
+    if array.dtype.kind == "U" and array.dtype.itemsize:
+        return _numbered_names(array, where)
+    if array.dtype.kind not in "iubf":
+        raise AnnotationError(f"{where}: expected whole numbers or names as labels, got an array of {array.dtype}")
+    if array.dtype.kind in "uf":
+        _refuse_unfit_numbers(array, where)
+    return array.astype(np.int64), ()
+
+
+def _numbered_names(array: NDArray[np.str_], where: str) -> tuple[Classes, tuple[str, ...]]:
+    names, numbers = np.unique(array, return_inverse=True)
+    try:
+        return numbers.astype(np.int64), tuple(names.tolist())
+    except ValueError as error:  # bytes that are no characters
+        raise AnnotationError(f"{where}: the class names are not text ({_first_line(error)})") from error
+
+
+def _refuse_unfit_numbers(array: NDArray[np.generic], where: str) -> None:
+    values = array.astype(np.float64)
+    unfit = (values != np.rint(values)) | ~(np.abs(values) <= 2**53)  # NaN fails both, infinity the second
+    if unfit.any():
+        frame = int(np.flatnonzero(unfit)[0])
+        raise AnnotationError(
+            f"{where}: labels must be whole numbers, got {values[frame]} in frame {frame}; "
+            "name the column or array that holds them as the key (--key)"
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:120]
+
+
+def _listed(names: Sequence[str], most: int = 8) -> str:
+    """'a', 'b' and 3 more."""
+    shown = ", ".join(f"'{name}'" for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

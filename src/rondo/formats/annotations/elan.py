@@ -1,0 +1,132 @@
+"""ELAN .eaf: tiers of annotations between time slots, in milliseconds since the beginning of the media.
+
+Annotations of a dependent tier often have no times of their own: inner slots of a time subdivision that nobody has
+aligned, and annotations that only refer to one of another tier. ELAN draws them in equal parts of what they divide;
+here they have the times that it draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+
+from rondo.errors import AnnotationError
+from rondo.formats.annotations.tracks import Span, Track, left_out
+
+Element = ElementTree.Element
+Times = dict[str, tuple[float, float]]
+"""Beginning and end of annotations in milliseconds, by their ids."""
+
+
+def read_eaf(path: Path) -> list[Track]:
+    """Every tier; those that only refer to annotations of another are read where they are asked for by name."""
+    root = _root(path)
+    slots = {slot.get("TIME_SLOT_ID", ""): slot.get("TIME_VALUE") for slot in root.iterfind("TIME_ORDER/TIME_SLOT")}
+    tiers = [*root.iterfind("TIER")]
+    times: Times = {}
+    for tier in tiers:
+        times |= _aligned(tier, slots, path)
+    for tier in _parents_first(tiers):
+        times |= _referring(tier, times, path)
+    tracks = [_track(tier, times, path) for tier in tiers]
+    return [track for track in tracks if track.spans]
+
+
+def _root(path: Path) -> Element:
+    try:
+        root = ElementTree.parse(path).getroot()
+    except (ElementTree.ParseError, OSError, ValueError) as error:
+        raise AnnotationError(f"'{path}': not a readable .eaf ({error})") from error
+    if root.tag != "ANNOTATION_DOCUMENT":
+        raise AnnotationError(f"'{path}': the root is <{root.tag}>; expected <ANNOTATION_DOCUMENT>, as ELAN writes it")
+    header = root.find("HEADER")
+    units = "milliseconds" if header is None else header.get("TIME_UNITS", "milliseconds")
+    if units != "milliseconds":
+        raise AnnotationError(f"'{path}': its times count {units}; expected milliseconds, save it with a newer ELAN")
+    return root
+
+
+def _aligned(tier: Element, slots: dict[str, str | None], path: Path) -> Times:
+    """The annotations with slots; slots without a time lie in equal steps between those of the tier that have one."""
+    ends = {
+        annotation.get("ANNOTATION_ID", ""): [annotation.get(f"TIME_SLOT_REF{i}", "") for i in (1, 2)]
+        for annotation in tier.iterfind("ANNOTATION/ALIGNABLE_ANNOTATION")
+    }
+    used = {slot for pair in ends.values() for slot in pair}
+    own = [slot for slot in slots if slot in used]  # in the order of time, as the format has it
+    try:
+        known = [(place, int(value)) for place, slot in enumerate(own) if (value := slots[slot]) is not None]
+    except ValueError as error:
+        raise AnnotationError(f"'{path}': a time of tier '{tier.get('TIER_ID')}' is no number ({error})") from error
+    at = dict(zip(own, _between(known, len(own)), strict=True))
+    for which, pair in ends.items():
+        if not all(np.isfinite(at.get(slot, np.nan)) for slot in pair):
+            raise AnnotationError(f"'{path}': annotation '{which}' has no time at one end; align it in ELAN")
+    return {which: (at[first], at[last]) for which, (first, last) in ends.items()}
+
+
+def _between(known: Sequence[tuple[int, int]], n: int) -> list[float]:
+    """The values at all of n places, on straight lines between the known ones; NaN beyond these."""
+    if not known:
+        return [np.nan] * n
+    places, values = zip(*known, strict=True)
+    found: list[float] = np.interp(np.arange(n), places, values, left=np.nan, right=np.nan).tolist()
+    return found
+
+
+def _referring(tier: Element, times: Times, path: Path) -> Times:
+    """The annotations that refer to others: those of one parent share its time in equal parts, in their order."""
+    children: dict[str, list[Element]] = {}
+    for annotation in tier.iterfind("ANNOTATION/REF_ANNOTATION"):
+        children.setdefault(annotation.get("ANNOTATION_REF", ""), []).append(annotation)
+    found: Times = {}
+    for parent, own in children.items():
+        if parent not in times:
+            which = own[0].get("ANNOTATION_ID")
+            raise AnnotationError(f"'{path}': annotation '{which}' refers to '{parent}', which is not there; mend it")
+        edges = np.linspace(*times[parent], len(own) + 1).tolist()
+        ids = [annotation.get("ANNOTATION_ID", "") for annotation in _in_order(own)]
+        found |= dict(zip(ids, pairwise(edges), strict=True))
+    return found
+
+
+def _in_order(children: Sequence[Element]) -> Sequence[Element]:
+    """As PREVIOUS_ANNOTATION chains them; as they stand in the file where it does not chain them all."""
+    after = {child.get("PREVIOUS_ANNOTATION"): child for child in children}
+    chained: list[Element] = []
+    at = after.get(None)
+    while at is not None and len(chained) < len(children):
+        chained.append(at)
+        at = after.get(at.get("ANNOTATION_ID"))
+    return chained if len(chained) == len(children) else children
+
+
+def _parents_first(tiers: Iterable[Element]) -> list[Element]:
+    """The tiers that refer to others, each after the one that it refers to."""
+    waiting = [tier for tier in tiers if tier.find("ANNOTATION/REF_ANNOTATION") is not None]
+    ordered: list[Element] = []
+    while waiting:
+        ids = {one.get("ANNOTATION_ID") for tier in waiting for one in tier.iterfind("ANNOTATION/REF_ANNOTATION")}
+        ready = [
+            tier
+            for tier in waiting
+            if not any(one.get("ANNOTATION_REF") in ids for one in tier.iterfind("ANNOTATION/REF_ANNOTATION"))
+        ]
+        ordered += ready or waiting  # a circle: what it refers to will be missed
+        waiting = [tier for tier in waiting if tier not in ordered]
+    return ordered
+
+
+def _track(tier: Element, times: Times, path: Path) -> Track:
+    found = [
+        (times[annotation.get("ANNOTATION_ID", "")], (annotation.findtext("ANNOTATION_VALUE") or "").strip())
+        for annotation in tier.iterfind("ANNOTATION/*")
+    ]
+    spans = [Span(start / 1000, stop / 1000, name) for (start, stop), name in found if start != stop]
+    left_out(len(found) - len(spans), f"annotations of tier '{tier.get('TIER_ID')}'", path)
+    refers = tier.find("ANNOTATION/REF_ANNOTATION") is not None
+    return Track(tuple(sorted(spans, key=lambda span: span.start)), tier.get("TIER_ID", ""), only_by_name=refers)

@@ -1,0 +1,48 @@
+"""Segments of a run, as `rondo discover` and `rondo export --format csv|parquet` write them: spans in frames."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rondo.data.labels import OTHER
+from rondo.errors import AnnotationError, RecordingError
+from rondo.formats.annotations.tracks import Span, Track
+from rondo.formats.crash_guard import refuse_fatal_parquet
+
+COLUMNS = ("recording", "level", "id", "start_frame", "end_frame")
+
+
+def is_segment_table(path: Path) -> bool:
+    """Whether a .csv has the columns of a segment table; other suffixes are not looked into."""
+    try:
+        with path.open(encoding="utf-8-sig") as file:
+            header = file.readline(4096).strip().split(",")
+    except (OSError, UnicodeError):
+        return False
+    return set(COLUMNS) <= {name.strip('"') for name in header}
+
+
+def read_segment_table(path: Path) -> list[Track]:
+    """One track per recording and level; the class is the id, or the name in a column `label`."""
+    import polars as pl
+
+    is_parquet = path.suffix.lower() == ".parquet"
+    try:
+        if is_parquet and path.is_file():
+            refuse_fatal_parquet(path)
+        table = pl.read_parquet(path) if is_parquet else pl.read_csv(path, glob=False)
+        missing = [name for name in COLUMNS if name not in table.columns]
+        if missing:
+            raise AnnotationError(f"'{path}': no column '{missing[0]}'; expected a table of segments as of a run")
+        label = "label" if "label" in table.columns else "id"
+        kinds = {"recording": pl.String, "level": pl.String, "start_frame": pl.Int64, "end_frame": pl.Int64}
+        table = table.filter(pl.col("id") != OTHER)
+        table = table.select(*(pl.col(name).cast(kind) for name, kind in kinds.items()), pl.col(label).cast(pl.String))
+    except (OSError, RecordingError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise AnnotationError(f"'{path}': not a readable table of segments ({str(error)[:120]!r})") from error
+    if any(table.null_count().row(0)):
+        raise AnnotationError(f"'{path}': a cell is empty; a segment has a recording, a level, an id and two frames")
+    spans: dict[tuple[str, str], list[Span]] = {}
+    for recording, level, start, stop, name in table.iter_rows():
+        spans.setdefault((recording, level), []).append(Span(start, stop, name))
+    return [Track(tuple(found), level, recording, "frames") for (recording, level), found in spans.items()]

@@ -1,0 +1,242 @@
+"""Which columns of a table are channels, which one is the clock, and which are neither.
+
+Every file format and every data frame asks the same questions, so they are answered once, here. The answers
+that a user might not expect are returned as notes, which end up in `Recording.notes`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.errors import RecordingError
+from rondo.formats.clock_column import is_clock_name, mentions_time_stamps, plain_name, size_of_epoch
+
+LABEL_NAMES = frozenset({
+    "activity", "activities", "activityid", "activitylabel", "activityname", "annotation", "annotations", "behavior",
+    "behaviour", "class", "classid", "classlabel", "groundtruth", "gt", "label", "labels", "labelid", "labelname",
+    "target",
+})  # fmt: skip
+"""Columns that are left out without being asked: ground truth must not reach a learner by accident."""
+
+ID_NAMES = frozenset({
+    "id", "uid", "uuid", "subject", "subjectid", "participant", "participantid", "person", "personid", "patientid",
+    "user", "userid", "device", "deviceid", "sensorid", "session", "sessionid", "trial", "trialid", "recordid",
+})  # fmt: skip
+"""Columns that say whose a row is, and measure nothing."""
+
+Kind = Literal["text", "dates", "day", "time of day", "epoch", "counter", "rising", "empty"]
+"""What the cells of a column show, where that is more than numbers."""
+
+_CLOCK_KINDS = ("dates", "epoch", "stamps", "day", "time of day", "rising")  # in the order of trust
+_WHY_CLOCK = {
+    "stamps": "its name speaks of time stamps",
+    "time of day": "it holds times of day",
+    "dates": "it holds dates",
+    "day": "it holds dates",
+    "epoch": "its numbers count from 1970",
+    "rising": "it has no name and rises from row to row",
+}
+_NO_NAME = re.compile(r"(unnamed: ?\d+(_level_\d+)?|__index_level_\d+__)?", re.IGNORECASE)  # pandas' words for it
+_ROWS_OF_A_COUNTER = 32  # before a column with a name of its own is taken for one
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns to read: `positions` of the `channels` in the table, the position of the `clock`, notes.
+
+    `day`: the position of a column that holds the dates to which the clock has the times of day.
+    """
+
+    channels: tuple[str, ...]
+    positions: tuple[int, ...]
+    clock: int | None = None
+    notes: tuple[str, ...] = ()
+    day: int | None = None
+
+
+def is_label_name(name: str) -> bool:
+    """Whether a column of this name holds labels.
+
+    >>> [is_label_name(name) for name in ("Label", "activity_id", "ground truth", "y")]
+    [True, True, True, False]
+    """
+    return plain_name(name)[0] in LABEL_NAMES
+
+
+def has_no_name(name: str) -> bool:
+    """Whether it is a name that pandas gives to an index that has none, or none at all."""
+    return _NO_NAME.fullmatch(name.strip()) is not None
+
+
+def kind_of_numbers(numbers: NDArray[np.float64], *, is_unnamed: bool) -> Kind | None:
+    """What the first numbers of a column show: that it counts rows, counts from 1970, or rises evenly as a clock does.
+
+    A column with a name of its own needs more rows to be taken for a counter, and is never taken for a clock because
+    it rises: a joint may turn for that long.
+
+    >>> [kind_of_numbers(np.array([0.0, 1, 2]), is_unnamed=is_unnamed) for is_unnamed in (True, False)]
+    ['counter', None]
+    >>> kind_of_numbers(np.array([1.7e12, 1.7e12 + 20]), is_unnamed=False)
+    'epoch'
+    """
+    if len(numbers) < 2 or not np.isfinite(numbers).all():
+        return None
+    steps = np.diff(numbers)
+    if (steps == 1).all() and (numbers == np.rint(numbers)).all():
+        return "counter" if is_unnamed or len(numbers) >= _ROWS_OF_A_COUNTER else None
+    if steps.min() < 0 or steps.max() == 0:
+        return None
+    if all(map(size_of_epoch, numbers.tolist())):
+        return "epoch"
+    usual = np.median(steps)
+    is_even = steps.min() > 0.5 * usual and steps.max() < 1.5 * usual
+    return "rising" if is_unnamed and is_even and len(numbers) >= _ROWS_OF_A_COUNTER else None
+
+
+def choose_columns(
+    names: Sequence[str],
+    *,
+    rate: float | None,
+    label_columns: Sequence[str] = (),
+    kinds: Mapping[int, Kind] | None = None,
+) -> Columns:
+    """Split the columns of a table into channels, clock, and those left out.
+
+    `kinds` says what is known of the cells of a column: text and row counters are left out, and where no column has a
+    clock's name, one that holds dates or counts from 1970 is the clock. A given rate wins over any clock.
+
+    >>> choose_columns(["time", "x", "y", "activity"], rate=None, label_columns=["activity"])
+    Columns(channels=('x', 'y'), positions=(1, 2), clock=0, notes=(), day=None)
+    """
+    kinds = kinds or {}
+    left_out = {label_columns} if isinstance(label_columns, str) else set(label_columns)
+    unknown = sorted(left_out - set(names))
+    if unknown:
+        raise RecordingError(f"there is no column '{unknown[0]}' to leave out; the columns are: {listed(names)}")
+    kept = [place for place, name in enumerate(names) if name not in left_out and kinds.get(place) != "empty"]
+    truths = [position for position in kept if is_label_name(names[position])]
+    notes = [
+        f"column '{names[position]}' left out: by its name it holds labels; rename it if it is a channel"
+        for position in truths
+    ]
+    ids = [position for position in kept if plain_name(names[position])[0] in ID_NAMES]
+    notes += [
+        f"column '{names[position]}' left out: by its name it says whose a row is; rename it if it is a channel"
+        for position in ids
+    ]
+    kept = [position for position in kept if position not in truths and position not in ids]
+    clocks, day, said = _clocks([position for position in kept if kinds.get(position) != "text"], names, kinds)
+    kept = [position for position in kept if position not in clocks and position != day]
+    if rate is not None:
+        said = [f"column '{names[clock]}' left out: the given rate of {rate:g} Hz is the clock" for clock in clocks]
+    kept, others = _numbers_only(kept, names, kinds)
+    _refuse_bad_names([(position, names[position]) for position in kept])
+    if not kept:
+        why = "no column holds numbers" if "text" in kinds.values() else "no channel is left"
+        raise RecordingError(f"{why} among the columns {listed(names)}; expected at least one column of numbers")
+    clock = clocks[0] if clocks and rate is None else None
+    channels = tuple(names[position] for position in kept)
+    return Columns(channels, tuple(kept), clock, (*notes, *said, *others), day if clock is not None else None)
+
+
+def _clocks(
+    kept: Sequence[int], names: Sequence[str], kinds: Mapping[int, Kind]
+) -> tuple[list[int], int | None, list[str]]:
+    """The columns that tell the time, the one that is used first; the column of its dates, if apart; what to say."""
+    named = [position for position in kept if is_clock_name(names[position])]
+    also = [position for position in kept if position not in named and _tells_time(position, names, kinds)]
+    day = next((position for position in kept if kinds.get(position) == "day"), None)
+    timed = next((position for position in kept if kinds.get(position) == "time of day"), None)
+    if day is not None and timed is not None and (not named or {day, timed} & set(named)):
+        others = [position for position in (*named, *also) if position not in (day, timed)]
+        said = [f"columns '{names[day]}' and '{names[timed]}' together are the clock"]
+        return [timed, *others], day, said + _left_out(others, timed, names)
+    if named:
+        first = min(named, key=lambda position: (kinds.get(position) == "day", position))
+        others = [position for position in (*named, *also) if position != first]
+        return [first, *others], None, _left_out(others, first, names)
+    for kind in _CLOCK_KINDS:
+        if kind == "stamps":
+            found = [position for position in kept if mentions_time_stamps(names[position])]
+        else:
+            found = [position for position in kept if kinds.get(position) == kind]
+        if found:
+            name = f"'{names[found[0]]}'" if names[found[0]] else str(found[0] + 1)
+            said = [f"column {name} is the clock, because {_WHY_CLOCK[kind]}"]
+            others = [*found[1:], *(position for position in also if position not in found)]
+            return [found[0], *others], None, said + _left_out(others, found[0], names)
+    return [], None, []
+
+
+def _tells_time(position: int, names: Sequence[str], kinds: Mapping[int, Kind]) -> bool:
+    """Whether a column that has no clock's name tells the time all the same."""
+    return kinds.get(position) in ("dates", "day", "time of day") or mentions_time_stamps(names[position])
+
+
+def _left_out(others: Sequence[int], clock: int, names: Sequence[str]) -> list[str]:
+    return [
+        f"column '{names[other]}' left out: '{names[clock]}' is the clock, and it tells the time too; "
+        "rename it if it is a channel"
+        for other in others
+    ]
+
+
+def _numbers_only(kept: Sequence[int], names: Sequence[str], kinds: Mapping[int, Kind]) -> tuple[list[int], list[str]]:
+    """Without text and row counters; a counter that is all there is stays."""
+    text = [position for position in kept if kinds.get(position) == "text"]
+    counters = [position for position in kept if kinds.get(position) == "counter"]
+    numbers = [position for position in kept if position not in text and position not in counters]
+    if not numbers:
+        return counters, [f"column '{names[position]}' left out: it holds text" for position in text]
+    notes = [f"column '{names[position]}' left out: it holds text" for position in text]
+    for position in counters:
+        name = f"'{names[position]}'" if names[position] else f"{position + 1}, which has no name,"
+        notes.append(f"column {name} left out: it only counts the rows")
+    return numbers, notes
+
+
+def _refuse_bad_names(columns: Sequence[tuple[int, str]]) -> None:
+    seen: dict[str, int] = {}
+    for position, name in columns:
+        if not name:
+            raise RecordingError(
+                f"column {position + 1} has no name (an index, or a separator too many?); "
+                "name it, or leave it out with label_columns=[''] (--label-column '')"
+            )
+        if name in seen:
+            raise RecordingError(
+                f"columns {seen[name] + 1} and {position + 1} are both named '{name}'; rename one of them"
+            )
+        seen[name] = position
+
+
+def without_empty(
+    values: NDArray[np.float32], channels: Sequence[str]
+) -> tuple[NDArray[np.float32], tuple[str, ...], tuple[str, ...]]:
+    """Without channels that have no value at all, and a note on them; all of them where none has any."""
+    suspects = np.flatnonzero(np.isnan(values[:1]).all(axis=0)).tolist()
+    empty = [place for place in suspects if np.isnan(values[:, place]).all()]
+    if not empty or len(empty) == len(channels):
+        return values, tuple(channels), ()
+    kept = [place for place in range(len(channels)) if place not in empty]
+    notes = tuple(f"column '{channels[place]}' left out: it has no values" for place in empty)
+    return np.ascontiguousarray(values[:, kept]), tuple(channels[place] for place in kept), notes
+
+
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """A list of names that stays on one line however many there are."""
+    more = f", … ({len(names)} in all)" if len(names) > most else ""
+    return ", ".join(str(name) for name in names[:most]) + more if names else "(none)"
+
+
+def not_numeric(column: str, dtype: object) -> RecordingError:
+    return RecordingError(
+        f"column '{column}' holds {dtype}, not numbers; leave it out with label_columns=['{column}'] "
+        f"(--label-column {column}), or convert it"
+    )

@@ -1,0 +1,100 @@
+"""EDF, EDF+ and BDF: physiological recordings, read with pyedflib (extra `io`).
+
+Annotations in the file are ground truth or events, not signals, and are never read; nor is the status channel of BDF.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rondo.data.recording import Recording
+from rondo.errors import RecordingError
+from rondo.formats.columns import listed
+from rondo.formats.io_extra import kept_channels, optional_library, refuse_another_format, told_apart
+
+_EVENT_LABELS = ("EDF Annotations", "BDF Annotations")
+
+
+def read_edf(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
+    """The signals of one rate in physical units; the others have to be left out, or `rate` says which are meant."""
+    head = _mark_of(path)
+    pyedflib = optional_library("pyedflib", "Reading .edf and .bdf")
+    _refuse_truncated(path)
+    try:
+        reader = pyedflib.EdfReader(str(path.resolve()))
+    except OSError as error:
+        if "discontinuous" in str(error):
+            raise RecordingError("it is discontinuous (EDF+D), which pyedflib cannot read; save it as EDF+C") from error
+        raise RecordingError(f"pyedflib cannot read it ({error})") from error
+    with reader:
+        labels = [label.strip() for label in reader.getSignalLabels()]
+        status = {"Status"} if head[:1] == b"\xff" else set()
+        events = [place for place, label in enumerate(labels) if label in _EVENT_LABELS or label in status]
+        signals = [place for place in range(len(labels)) if place not in events]
+        if not signals:
+            raise RecordingError("it holds no signal, only annotations")
+        names = told_apart([labels[place] for place in signals])
+        kept, notes = kept_channels(names, label_columns)
+        rates = {place: float(reader.getSampleFrequency(signals[place])) for place in kept}
+        kept, own_rate, more = _of_one_rate(kept, rates, names, rate)
+        values = _values(reader, [signals[place] for place in kept])
+    notes += tuple(f"channel '{labels[place]}' left out: it holds events" for place in events) + more
+    return Recording(values, own_rate, [names[place] for place in kept], path.stem, notes=notes)
+
+
+def _mark_of(path: Path) -> bytes:
+    with path.open("rb") as file:
+        head = file.read(8)
+    refuse_another_format(head, head in (b"0       ", b"\xffBIOSEMI"), "EDF or BDF file")
+    return head
+
+
+def _refuse_truncated(path: Path) -> None:
+    """A file has to be as long as its header says: pyedflib would tell on stdout where it is not."""
+    with path.open("rb") as file:
+        fixed = file.read(256)
+        try:
+            n_bytes, n_records, n_signals = int(fixed[184:192]), int(fixed[236:244]), int(fixed[252:256])
+            file.seek(256 + 216 * n_signals)
+            per_record = sum(int(file.read(8)) for _ in range(n_signals)) * (2 if fixed[:1] == b"0" else 3)
+        except ValueError as error:
+            raise RecordingError("it is damaged, or truncated: its header cannot be read") from error
+    expected, found = n_bytes + n_records * per_record, path.stat().st_size
+    if n_records >= 0 and expected != found:  # -1: the recorder was never stopped
+        raise RecordingError(f"it is damaged or truncated: its header announces {expected} bytes, {found} are there")
+
+
+def _of_one_rate(
+    kept: list[int], rates: dict[int, float], names: list[str], rate: float | None
+) -> tuple[list[int], float, tuple[str, ...]]:
+    """The channels of the given rate, or all where they share one; a Recording has one frame axis."""
+    by_rate: dict[float, list[int]] = {}
+    for place in kept:
+        by_rate.setdefault(rates[place], []).append(place)
+    if len(by_rate) == 1:
+        own = next(iter(by_rate))
+        if rate in (None, own):
+            return kept, own, ()
+        return kept, float(rate or own), (f"the file's own rate of {own:g} Hz left aside",)
+    if rate not in by_rate or rate is None:
+        groups = "; ".join(f"{hz:g} Hz: {listed([names[p] for p in own], 4)}" for hz, own in by_rate.items())
+        raise RecordingError(
+            f"its channels have {len(by_rate)} rates ({groups}); give the rate (--rate HZ) of those to read, "
+            "or leave the others out with label_columns (--label-column NAME)"
+        )
+    others = [names[place] for place in kept if rates[place] != rate]
+    return by_rate[rate], rate, (f"channels of another rate left out: {listed(others)}",)
+
+
+def _values(reader: Any, signals: list[int]) -> np.ndarray[Any, np.dtype[np.float32]]:
+    n_frames = {int(reader.getNSamples()[signal]) for signal in signals}
+    if len(n_frames) != 1:
+        raise RecordingError(f"channels of one rate have unequal lengths, {sorted(n_frames)} frames; it is damaged")
+    values = np.empty((n_frames.pop(), len(signals)), dtype=np.float32)
+    for channel, signal in enumerate(signals):
+        values[:, channel] = reader.readSignal(signal)
+    return values

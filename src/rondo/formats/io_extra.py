@@ -1,0 +1,56 @@
+"""What the readers of the extra `io` share: the optional library, which channels are kept, and names told apart."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+from rondo.errors import MissingExtraError, RecordingError
+from rondo.formats.columns import is_label_name, listed
+
+
+def optional_library(name: str, what: str) -> Any:
+    """The library, imported when a file asks for it; one line with the install command where it is missing."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise MissingExtraError(what, name, "io") from error
+
+
+def refuse_another_format(head: bytes, looks_right: bool, what: str) -> None:
+    """Native libraries get only what carries the mark of their format."""
+    if not looks_right:
+        raise RecordingError(f"it is damaged, or no {what}: it begins with {head[:8]!r}")
+
+
+def kept_channels(names: Sequence[str], label_columns: Sequence[str]) -> tuple[list[int], tuple[str, ...]]:
+    """Positions of the channels that are not to be left out, and what is to be said about the others.
+
+    >>> kept_channels(["EEG", "label", "T"], ["T"])
+    ([0], ("channel 'label' left out: by its name it holds labels; rename it if it is a channel",))
+    """
+    given = {label_columns} if isinstance(label_columns, str) else set(label_columns)
+    unknown = sorted(given - set(names))
+    if unknown:
+        raise RecordingError(f"there is no channel '{unknown[0]}' to leave out; the channels are: {listed(names)}")
+    truths = [name for name in names if is_label_name(name) and name not in given]
+    kept = [place for place, name in enumerate(names) if name not in given and name not in truths]
+    if not kept:
+        raise RecordingError(f"no channel is left among {listed(names)}; expected at least one")
+    said = "left out: by its name it holds labels; rename it if it is a channel"
+    return kept, tuple(f"channel '{name}' {said}" for name in truths)
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Names as they are, with a number where one stands again: these formats do not forbid it.
+
+    >>> told_apart(["x", "y", "x", ""])
+    ['x', 'y', 'x (2)', 'ch3']
+    """
+    apart: list[str] = []
+    for place, name in enumerate(names):
+        plain = name.strip() or f"ch{place}"
+        again = sum(plain == other.strip() for other in names[:place])
+        apart.append(f"{plain} ({again + 1})" if again else plain)
+    return apart

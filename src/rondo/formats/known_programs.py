@@ -1,0 +1,86 @@
+"""Openings of text files that say more than a header does: a rate in words, an Empatica E4, DeepLabCut."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rondo.formats.clock_column import size_of_epoch
+
+_RATE = re.compile(r"(?:\bat|rate|sampl\w*(?:\s+freq\w*)?)\s*[:=(]?\s*(\d+(?:[.,]\d+)?)\s*hz\b", re.IGNORECASE)
+_HIGHEST_E4_RATE = 256.0  # 64 in the E4
+_POSE_ROWS = ("scorer", "individuals", "bodyparts", "coords")
+
+
+class Opening(NamedTuple):
+    """The first `n_lines` lines of a table: names of its columns, if they say them; its rate and when it was begun."""
+
+    n_lines: int
+    note: str
+    names: tuple[str, ...] = ()
+    rate: float | None = None
+    began_s: float | None = None  # since 1970
+
+
+def opening_of(table: Sequence[Sequence[str]]) -> Opening | None:
+    """What the first rows are, if they are the opening of a program that we know."""
+    return _of_an_e4(table) or _of_e4_beats(table) or _of_deeplabcut(table)
+
+
+def rate_in_words(lines: Sequence[str]) -> float | None:
+    """The rate that lines above a table speak of, if it is one.
+
+    >>> rate_in_words(["-- Data File Created By ActiGraph GT3X+ date format M/d/yyyy at 30 Hz  Filter Normal --"])
+    30.0
+    >>> rate_in_words(["// Update Rate: 100.0Hz", "// Filter: 46.1 Hz"]), rate_in_words(["Filter: 5 Hz"])
+    (100.0, None)
+    """
+    rates = {float(found.replace(",", ".")) for line in lines for found in _RATE.findall(line)}
+    rate = rates.pop() if len(rates) == 1 else None
+    return rate or None  # 0 Hz says nothing
+
+
+def _of_an_e4(table: Sequence[Sequence[str]]) -> Opening | None:
+    """When it was begun in each column of the first row, the rate in each of the second, and no header."""
+    if len(table) < 3 or len(set(table[0])) != 1 or len(set(table[1])) != 1 or len(table[0]) != len(table[1]):
+        return None
+    try:
+        began_s, rate, after = float(table[0][0]), float(table[1][0]), float(table[2][0])
+    except ValueError:
+        return None
+    if not (size_of_epoch(began_s) and began_s < 1e10 and 0 < rate <= _HIGHEST_E4_RATE) or size_of_epoch(after):
+        return None
+    note = f"lines 1 and 2 read as an Empatica E4 writes them: when it was begun, and its rate of {rate:g} Hz"
+    return Opening(2, note, (), rate, began_s)
+
+
+def _of_e4_beats(table: Sequence[Sequence[str]]) -> Opening | None:
+    """Intervals between heart beats: when it was begun, then when each beat came after that."""
+    if len(table[0]) != 2 or table[0][1] != "IBI" or not _is_epoch(table[0][0]):
+        return None
+    return Opening(
+        1,
+        "line 1 read as an Empatica E4 writes it: beats of the heart, by the time since it was begun",
+        ("time", "IBI"),
+    )
+
+
+def _is_epoch(cell: str) -> bool:
+    try:
+        return size_of_epoch(float(cell))
+    except ValueError:
+        return False
+
+
+def _of_deeplabcut(table: Sequence[Sequence[str]]) -> Opening | None:
+    """Rows of scorer, bodyparts (perhaps individuals) and coords; the first column counts frames."""
+    firsts = [row[0].casefold() for row in table[: len(_POSE_ROWS)]]
+    n_lines = next((place for place, first in enumerate(firsts) if first not in _POSE_ROWS), len(firsts))
+    head = table[:n_lines]
+    if firsts[:1] != ["scorer"] or firsts[n_lines - 1] != "coords":
+        return None
+    if len(head[0]) < 2 or len({len(row) for row in head}) != 1:
+        return None
+    names = tuple(".".join(parts) for parts in zip(*(row[1:] for row in head[1:]), strict=True))
+    return Opening(n_lines, f"lines 1 to {n_lines} read as DeepLabCut writes them: {names[0]}, …", ("", *names))

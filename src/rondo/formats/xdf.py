@@ -1,0 +1,95 @@
+"""XDF: streams of Lab Streaming Layer, read with pyxdf (extra `io`).
+
+One stream is one recording. Streams of markers, of text, or without a rate hold events and never become channels. The
+time stamps are the clock, in seconds of the recording computer: where a stream was silent, they jump.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rondo.data.recording import Recording
+from rondo.errors import RecordingError
+from rondo.formats.columns import listed
+from rondo.formats.io_extra import kept_channels, optional_library, refuse_another_format, told_apart
+
+GAP_S = 1.0
+"""A longer silence is a gap, over which time stamps are not straightened. pyxdf's own rule adds "and 500 frames", so
+that 10 s of silence in a stream of 50 Hz would vanish; late packets are late by less than a second."""
+
+
+def read_xdf(path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()) -> Recording:
+    """The stream called `key`, or the only one that holds a signal."""
+    with path.open("rb") as file:
+        head = file.read(8)
+    refuse_another_format(head, head.startswith(b"XDF:"), "XDF file")
+    pyxdf = optional_library("pyxdf", "Reading .xdf")
+    with _quiet():
+        streams = pyxdf.resolve_streams(str(path))
+        chosen = _chosen(streams, key)
+        (stream,), _ = pyxdf.load_xdf(
+            str(path),
+            select_streams=[chosen["stream_id"]],
+            jitter_break_threshold_seconds=GAP_S,
+            jitter_break_threshold_samples=1,
+        )
+    values = np.asarray(stream["time_series"])
+    if not len(values):
+        raise RecordingError(f"the stream '{chosen['name']}' holds no frames")
+    names = told_apart(_labels(stream["info"], values.shape[1]))
+    kept, notes = kept_channels(names, label_columns)
+    others = [f"'{other['name']}'" for other in streams if other is not chosen]
+    notes += (f"other streams left out: {listed(others)}",) if others else ()
+    times = np.asarray(stream["time_stamps"], dtype=np.float64)
+    if rate is not None:
+        notes += (f"time stamps left out: the given rate of {rate:g} Hz is the clock",)
+        return Recording(values[:, kept], rate, [names[i] for i in kept], path.stem, notes=notes)
+    return Recording(values[:, kept], None, [names[i] for i in kept], path.stem, times, notes)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without pyxdf's remarks on its way through a file; what is wrong with it becomes an error anyway."""
+    logger = logging.getLogger("pyxdf")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+
+
+def _chosen(streams: Sequence[dict[str, Any]], key: str | None) -> dict[str, Any]:
+    signals = [stream for stream in streams if _is_signal(stream)]
+    named = signals if key is None else [stream for stream in signals if stream["name"] == key]
+    if len(named) == 1:
+        return named[0]
+    names = listed([f"'{stream['name']}'" for stream in signals])
+    if not signals:
+        found = listed([f"'{stream['name']}'" for stream in streams])
+        raise RecordingError(f"no stream holds a signal with a rate, only events: {found}")
+    if not named:
+        raise RecordingError(f"there is no stream '{key}' with a signal; it has {names}; name one with the key (--key)")
+    what = f"{len(named)} streams are called '{key}'" if key is not None else f"it has {len(named)} streams"
+    raise RecordingError(f"{what} ({names}); name one with the key (--key NAME)")
+
+
+def _is_signal(stream: dict[str, Any]) -> bool:
+    is_text = stream["channel_format"] == "string"
+    return not is_text and float(stream["nominal_srate"]) > 0 and "marker" not in str(stream["type"]).casefold()
+
+
+def _labels(info: dict[str, Any], count: int) -> list[str]:
+    """Labels from the description that a device may send, or none."""
+    try:
+        channels = info["desc"][0]["channels"][0]["channel"]
+        labels = [str(channel["label"][0]) for channel in channels]
+    except (KeyError, IndexError, TypeError):
+        labels = []
+    return labels if len(labels) == count else [""] * count

@@ -1,0 +1,1 @@
+"""MotifFormer, the motif stage of the paper: subsequences of units, described, clustered, matched and fused."""

@@ -1,0 +1,272 @@
+"""Training MotifFormer on the unit timeline (paper: MotifFormer Implementation).
+
+    L = l_rec L_rec + l_view L_view + l_cross L_cross + l_pseudo L_pseudo + l_var L_var
+
+The loss is that over all candidates, every start and every length, but the network only ever sees distinct items, each
+counting as often as it occurs (`motifs/pool.py`). A step takes items of one length, two corrupted views of each, and
+for L_cross what stands, uncorrupted, at a start of each at another length. Where there are more items than an epoch
+may have, it is a sample of them, weighted such that sums over candidates are right in expectation.
+
+Pseudo-labels come after every fifth epoch from a mixture fitted to the descriptors of all lengths together; where it is
+not sure, an item has none. Centroids are centred and divided by one number for all dimensions, so that neither the
+place nor the scale of the unit embeddings matters.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from rondo.config.schema import MotifFormerConfig
+from rondo.data.labels import OTHER
+from rondo.data.windows import Span
+from rondo.errors import ModelError, RecordingError, RondoWarning, SettingError
+from rondo.mixture.autoencoder import fit_autoencoder
+from rondo.mixture.dp_gaussian import fit_mixture
+from rondo.motifs.former.candidate_pool import Batch, Floats, Ints, Pool, weighted_sample
+from rondo.motifs.former.losses import contrast, pseudo_label_loss, reconstruction_loss, variance_hinge
+from rondo.motifs.former.network import MotifFormerNet
+from rondo.motifs.former.views import View, corrupted
+from rondo.seeding import generators
+from rondo.tensors import owned
+from rondo.training.loop import minimise
+from rondo.training.networks import load_weights, settled, weights_of
+
+_LEARNING_RATE = 1e-3
+_ITEMS_PER_EPOCH = 4096  # 3,600 windows have about 12,800 items, which would take three times as long
+_CLUSTERED_ITEMS = 4096  # as many are enough to find at most a few dozen components
+_CLUSTERING_ITERATIONS = 50  # pseudo-labels need no settled mixture
+_EPOCHS_PER_LABELLING = 5
+_CONFIDENT = 0.9
+_DESCRIBED_AT_ONCE = 4096
+_ROUNDING = 1e-6  # relative; centroids that differ by less are constant
+
+
+class Terms(NamedTuple):
+    """The loss terms of MotifFormer, before their weights."""
+
+    reconstruction: float
+    view: float
+    cross: float
+    pseudo: float
+    variance: float
+
+
+class Epoch(NamedTuple):
+    """One line of the training log."""
+
+    number: int  # from 1
+    reconstruction: float  # loss terms, means over the candidates of the epoch
+    view: float
+    cross: float
+    pseudo: float
+    variance: float
+    n_pseudo_labels: int  # components that some item is confidently in; 0 before the first labelling
+    share_confident: float  # of all candidates
+
+
+@dataclass(frozen=True, eq=False)
+class MotifFormer:
+    """Unit subsequences -> descriptors; training gives it, and nothing changes it."""
+
+    lengths: tuple[int, ...]  # those it was trained on, ascending
+    network: MotifFormerNet  # float64, on the CPU, not to be trained any more
+    log: tuple[Epoch, ...]
+
+    def describe(self, items: Ints) -> Floats:
+        """Descriptors (n_items, model_dim) of unit codes (n_items, length)."""
+        codes = np.asarray(items, dtype=np.int64)
+        if codes.ndim != 2 or codes.shape[1] not in self.lengths:
+            learned = ", ".join(map(str, self.lengths))
+            raise SettingError(f"MotifFormer was trained on lengths {learned}, got items {codes.shape}; train it anew")
+        return _descriptors(self.network, codes)
+
+    def tensors(self) -> dict[str, NDArray[np.generic]]:
+        """Everything learned, as arrays, for the model folder."""
+        named = owned("network", weights_of(self.network))
+        log = np.array(self.log, np.float64).reshape(-1, len(Epoch._fields))
+        return {**named, "lengths": np.array(self.lengths, np.int64), "log": log}
+
+    @classmethod
+    def restore(cls, tensors: Mapping[str, NDArray[np.generic]], config: MotifFormerConfig) -> MotifFormer:
+        """The MotifFormer that wrote these tensors under this configuration."""
+        named = {name.removeprefix("network."): tensor for name, tensor in tensors.items()}
+        try:
+            lengths = tuple(np.asarray(named["lengths"], np.int64).tolist())
+            rows = np.asarray(named["log"], np.float64).tolist()
+            log = tuple(Epoch._make([int(row[0]), *row[1:6], int(row[6]), row[7]]) for row in rows)
+            shape = named["centroids"].shape
+            network = MotifFormerNet(torch.zeros(shape), config, torch.Generator())
+        except (KeyError, IndexError, ValueError, TypeError, RuntimeError) as error:
+            reason = " ".join(str(error).split())
+            raise ModelError(f"MotifFormer's tensors do not fit together ({reason}); fit the model again") from None
+        load_weights(network, named, "MotifFormer")
+        return cls(lengths, settled(network), log)
+
+
+def train_motif_former(
+    prototypes: Floats, codes: Ints, spans: Sequence[Span], config: MotifFormerConfig, seed: int, device: str
+) -> MotifFormer:
+    """Train on unit codes (n_windows,) whose centroids are `prototypes` (n_units, n_dims).
+
+    Lengths that fit into no span are left out.
+    """
+    pool = Pool.of(codes, spans, config.lengths)
+    streams = generators(seed, ("network", "batches", "views", "clustering"))
+    torch_seeds = {name: int(streams[name].integers(2**63)) for name in ("network", "views")}
+    centroids = torch.as_tensor(_scaled(prototypes), dtype=torch.float32)
+    network = MotifFormerNet(centroids, config, torch.Generator().manual_seed(torch_seeds["network"])).to(device)
+    optimiser = torch.optim.AdamW(network.parameters(), lr=_LEARNING_RATE, fused=True)
+    views = torch.Generator().manual_seed(torch_seeds["views"])
+
+    labels, log = np.full(pool.n_items, OTHER), []
+    for number in range(1, config.epochs + 1):
+        batches = pool.epoch(_ITEMS_PER_EPOCH, streams["batches"])
+        terms = _descend(network, optimiser, batches, labels, config, views)
+        log.append(_logged(number, terms, labels, pool.counts))
+        if number % _EPOCHS_PER_LABELLING == 0 and number < config.epochs:
+            descriptors = np.concatenate([_descriptors(network, found.items) for found in pool.of_length])
+            labels = pseudo_labels(descriptors, pool.counts, config, streams["clustering"], device)
+            _forget(network.classify, optimiser)
+    return MotifFormer(pool.lengths, settled(network), tuple(log))
+
+
+def _scaled(prototypes: Floats) -> Floats:
+    """Centred, and of unit root mean square over all numbers; only centred where they are constant."""
+    rows = np.asarray(prototypes, dtype=np.float64)
+    if rows.ndim != 2 or rows.size == 0 or not np.isfinite(rows).all():
+        raise RecordingError(f"MotifFormer expects finite unit prototypes (n_units, n_dims), got {rows.shape}")
+    centred = rows - rows.mean(axis=0)
+    spread = float(np.sqrt(np.square(centred).mean()))
+    scale = spread if spread > _ROUNDING * float(np.abs(rows).max()) else 1.0
+    return np.asarray(centred / scale)
+
+
+def _descriptors(network: MotifFormerNet, items: Ints) -> Floats:
+    codes = torch.from_numpy(items).to(network.cls.device)
+    with torch.no_grad():
+        parts = [network(part)[0].double().cpu().numpy() for part in torch.split(codes, _DESCRIBED_AT_ONCE)]
+    return np.concatenate(parts)
+
+
+# ---------------------------------------------------------------- the network learns
+
+
+def _descend(
+    network: MotifFormerNet,
+    optimiser: torch.optim.Optimizer,
+    batches: Sequence[Batch],
+    labels: Ints,
+    config: MotifFormerConfig,
+    views: torch.Generator,
+) -> Terms:
+    """One step per batch down the weighted sum of the terms; gives their means over the epoch."""
+    device = network.cls.device
+    weight_of = torch.tensor(
+        [
+            config.reconstruction_weight,
+            config.view_weight,
+            config.cross_weight,
+            config.pseudo_weight,
+            config.variance_weight,
+        ],
+        device=device,
+    )
+    n_candidates = np.array([batch.weights.sum() for batch in batches])
+    shares = n_candidates / n_candidates.mean()  # a step counts as much as the candidates it stands for
+    seen: list[torch.Tensor] = []
+
+    def loss_of_step(step: int) -> torch.Tensor:
+        terms = _terms(network, batches[step], labels, config, views)
+        seen.append(shares[step] * terms.detach())
+        return float(shares[step]) * (weight_of @ terms)
+
+    minimise(loss_of_step, optimiser, len(batches))
+    return Terms(*torch.stack(seen).mean(0).tolist())
+
+
+def _terms(
+    network: MotifFormerNet, batch: Batch, labels: Ints, config: MotifFormerConfig, views: torch.Generator
+) -> torch.Tensor:
+    """The five losses of a batch, (5,): a batch of B items counts as B candidates, whatever it stands for."""
+    device = network.cls.device
+    n_items, length = batch.codes.shape
+    view = corrupted(2 * n_items, length, config.mask_probability, config.drop_probability, views)
+    view = View(*(part.to(device) for part in view))
+    codes = torch.from_numpy(batch.codes).to(device).repeat(2, 1)  # (2B, length)
+    weights = torch.as_tensor(batch.weights / batch.weights.mean(), dtype=torch.float32, device=device)
+    both_weights = weights.repeat(2)
+
+    h, features = network(codes, view)  # (2B, dim), (n_masked, dim)
+    first, second = h[:n_items], h[n_items:]
+    of_masked = both_weights[:, None].expand_as(codes)[view.masked]
+    own_label = torch.from_numpy(labels[batch.items]).to(device).repeat(2)
+    return torch.stack(
+        [
+            reconstruction_loss(network.reconstruct(features), network.centroids[codes[view.masked]], of_masked),
+            contrast(first, second, torch.arange(n_items, device=device), weights, config.temperature),
+            _cross(network, first, batch, weights, config.temperature),
+            pseudo_label_loss(network.classify(h), own_label, both_weights),
+            (variance_hinge(first, weights) + variance_hinge(second, weights)) / 2,
+        ]
+    )
+
+
+def _cross(
+    network: MotifFormerNet, first: torch.Tensor, batch: Batch, weights: torch.Tensor, temperature: float
+) -> torch.Tensor:
+    if not batch.paired.size:
+        return weights.new_zeros(())
+    partner_codes, paired, partner_of, kinds = (
+        torch.from_numpy(array).to(first.device)
+        for array in (batch.partner_codes, batch.paired, batch.partner_of, batch.partner_kinds)
+    )
+    partners = network(partner_codes)[0][partner_of]
+    return contrast(first[paired], partners, kinds, weights[paired], temperature)
+
+
+# ---------------------------------------------------------------- the descriptors are clustered
+
+
+def pseudo_labels(
+    descriptors: Floats, counts: Ints, config: MotifFormerConfig, rng: np.random.Generator, device: str
+) -> Ints:
+    """Component of each descriptor (n_items, model_dim) where its posterior is at least 0.9, OTHER elsewhere.
+
+    An item counts as often as it occurs. The members of components too light to keep have no label either.
+    """
+    mixture_config = config.mixture.model_copy(
+        update={"min_weight": 0.0, "max_iterations": min(_CLUSTERING_ITERATIONS, config.mixture.max_iterations)}
+    )
+    drawn, weights = weighted_sample(counts, _CLUSTERED_ITEMS, rng)
+    latents = descriptors
+    if mixture_config.latent_dim:
+        seed = int(rng.integers(2**63))
+        latents = fit_autoencoder(descriptors[drawn], mixture_config, seed, device).encode(descriptors)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RondoWarning)  # that it has not settled
+        mixture = fit_mixture(latents[drawn], mixture_config, rng, weights, device=device)
+    posterior = mixture.posterior(latents)
+    component = posterior.argmax(axis=1)
+    light = mixture.weights < min(config.mixture.min_weight, mixture.weights.max())
+    sure = (posterior.max(axis=1) >= _CONFIDENT) & ~light[component]
+    return np.where(sure, component, OTHER)
+
+
+def _forget(head: torch.nn.Linear, optimiser: torch.optim.Optimizer) -> None:
+    """Components are numbered anew at each labelling, so their classifier starts anew."""
+    for parameter in head.parameters():
+        torch.nn.init.zeros_(parameter)
+        optimiser.state.pop(parameter, None)
+
+
+def _logged(number: int, terms: Terms, labels: Ints, counts: Ints) -> Epoch:
+    confident = labels != OTHER
+    share = float(counts[confident].sum() / counts.sum())
+    return Epoch(number, *terms, int(np.unique(labels[confident]).size), share)

@@ -1,0 +1,112 @@
+"""What to plant: the plan of a stream, checked when it is made. `STANDARD` is the standard planted set."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+from rondo.errors import SettingError
+from rondo.synthetic.motifs import MAX_ITEMS, Stage
+
+
+class Novelty(NamedTuple):
+    """New motifs, with new units in them, that do not occur before the share `at` of the stream's time."""
+
+    at: float
+    n_motifs: int = 1
+    n_units: int = 1
+
+
+class Gaps(NamedTuple):
+    """How many stretches are NaN (`n_silent`), how many have no rows (`n_missing`), how long each lasts."""
+
+    n_silent: int = 0
+    n_missing: int = 0
+    seconds: tuple[float, float] = (0.2, 3.0)
+
+
+NO_GAPS = Gaps()
+DAY_S = 86_400
+
+
+@dataclass(frozen=True)
+class StreamPlan:
+    """What to plant; the defaults are the standard planted set.
+
+    `n_units` and `n_motifs` count those that `novelty` brings later. `noise` is the standard deviation of the
+    sensor noise beside amplitudes of about 1; `variation` scales how much instances of one unit differ;
+    `style` how much subjects differ in gain and offset; `drift` how far baseline and amplitude wander.
+    `n_one_offs` background stretches hold a shape that never comes again: at both levels their truth is
+    OTHER.
+    """
+
+    rate: float = 50.0
+    n_channels: int = 6
+    n_units: int = 8
+    n_motifs: int = 5
+    unit_s: tuple[float, float] = (1.5, 4.0)
+    background_s: tuple[float, float] = (1.5, 5.0)
+    noise: float = 0.15
+    variation: float = 1.0
+    style: float = 0.1
+    drift: float = 0.0
+    novelty: tuple[Novelty, ...] = ()
+    n_one_offs: int = 0
+    gaps: Gaps = NO_GAPS
+
+    def __post_init__(self) -> None:
+        refuse(not 20 <= self.rate < math.inf, "rate", "at least 20 Hz, or the pulses are lost", self.rate)
+        for name, least in (("n_channels", 1), ("n_units", 3), ("n_motifs", 1), ("n_one_offs", 0)):
+            refuse(getattr(self, name) < least, name, f"at least {least}", getattr(self, name))
+        for name in ("noise", "variation", "style", "drift"):
+            refuse(not 0 <= getattr(self, name) <= 3, name, "between 0 and 3", getattr(self, name))
+        refuse(min(self.gaps.n_silent, self.gaps.n_missing) < 0, "gaps", "counts of at least 0", self.gaps)
+        # A shape is not to be told from its cross-fades when it lasts less than half a second.
+        _refuse_range("unit_s", self.unit_s, least=0.5)
+        _refuse_range("background_s", self.background_s, least=0.5)
+        _refuse_range("gaps.seconds", self.gaps.seconds, least=1 / self.rate)
+        self._check_stages()
+
+    def _check_stages(self) -> None:
+        arrivals = [0.0, *(new.at for new in self.novelty), 1.0]
+        increasing = all(early < late for early, late in pairwise(arrivals))
+        refuse(not increasing, "novelty", "at increasing shares between 0 and 1", arrivals[1:-1])
+        n_new = [new.n_units for new in self.novelty]
+        n_known = self.n_units - sum(n_new)
+        refuse(min(n_new, default=0) < 0, "novelty", "of at least 0 units", n_new)
+        refuse(n_known < 3, "n_units", "at least 3 more than novelty brings", f"{n_known} more")
+        for stage in self.stages:
+            n_fresh = len(stage.fresh_units)
+            refuse(
+                stage.n_motifs < max(1, n_fresh / MAX_ITEMS),
+                "n_motifs",
+                f"enough for its units, {MAX_ITEMS} to a motif, at the start and at each novelty",
+                f"{stage.n_motifs} for {n_fresh} units",
+            )
+
+    @property
+    def stages(self) -> list[Stage]:
+        """What is there from the start, then what each novelty brings; unit ids follow the arrival."""
+        n_units, n_motifs = self.n_units, self.n_motifs
+        stages: list[Stage] = []
+        for new in reversed(self.novelty):
+            stages.append(Stage(range(n_units - new.n_units, n_units), new.n_motifs))
+            n_units, n_motifs = n_units - new.n_units, n_motifs - new.n_motifs
+        return [Stage(range(n_units), n_motifs), *reversed(stages)]
+
+
+def refuse(wrong: bool, setting: str, expected: str, got: object) -> None:
+    """Raise a SettingError that names the setting."""
+    if wrong:
+        raise SettingError(f"planted stream: {setting} must be {expected}; got {got}")
+
+
+def _refuse_range(setting: str, seconds: tuple[float, float], least: float) -> None:
+    low, high = seconds
+    expected = f"(lo, hi) seconds with {least:g} <= lo <= hi <= {DAY_S}"
+    refuse(not least <= low <= high <= DAY_S, setting, expected, seconds)
+
+
+STANDARD = StreamPlan()

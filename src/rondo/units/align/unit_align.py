@@ -1,0 +1,319 @@
+"""UnitAlign: adapt the encoder's space to one set of windows by clustering and contrasting in turn.
+
+First the adaptor learns to keep the geometry of the representations without collapsing (L_init). Then, round by round,
+the windows are clustered and the adaptor pulls windows of one component together (L_refine), until the components
+stay the same:
+
+    L_init   = l_geom L_geom + l_VIC (l_var L_var + l_cov L_cov)
+    L_refine = l_sup L_sup + l_geom L_geom + l_var L_var + l_cov L_cov
+
+The paper's text has one weight for L_VIC and its table two, for variance and covariance; read together they are the
+above. Representations are standardised per dimension first, and their cosine geometry is that of the result. Every
+clustering starts from the same seed, so that what changes from round to round is the adaptor's doing.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from rondo.config.schema import MixtureConfig, UnitAlignConfig
+from rondo.data.labels import OTHER
+from rondo.data.windows import Span
+from rondo.encoders import Curves
+from rondo.errors import ModelError, RondoWarning
+from rondo.mixture import fit_components
+from rondo.mixture.autoencoder import FittedAutoencoder, fit_autoencoder
+from rondo.progress import Progress, silent
+from rondo.seeding import generators
+from rondo.tensors import owned, owned_by
+from rondo.training.loop import batches
+from rondo.training.networks import load_weights, settled, weights_of
+from rondo.training.replay import Descent, small_steps
+from rondo.units.align.adaptor import Adaptor
+from rondo.units.align.losses import covariance_penalty, geometry_loss, supervised_contrast, variance_hinge
+from rondo.units.standardised import checked_representations, standardisation
+
+_BATCH_SIZE = 128  # 64 took 1.5 times the CPU time on 3,600 windows and reached the same geometry
+_LEAST_BATCH = 8  # the covariance of fewer windows is mostly chance
+_LEARNING_RATE = 1e-3
+
+
+class Terms(NamedTuple):
+    """The loss terms of UnitAlign, before their weights."""
+
+    contrast: float
+    geometry: float
+    variance: float
+    covariance: float
+
+
+class Round(NamedTuple):
+    """One line of the training log: what the adaptor reached, and what clustering then found."""
+
+    number: int  # 0 is the initialisation
+    contrast: float  # loss terms, mean over the last epoch; no contrast in round 0
+    geometry: float
+    variance: float
+    covariance: float
+    ari_to_previous: float  # agreement with the components one round before; 0 in round 0
+    ari_to_start: float  # agreement with the components of round 0
+    n_components: int  # noise left out
+    kept_neighbours: float  # share of consecutive windows in the same component; 1 where there are none
+
+
+@dataclass(frozen=True, eq=False)
+class UnitAlignment:
+    """Representations -> standardised -> adaptor -> autoencoder; fitting gives it, and nothing changes it."""
+
+    centre: NDArray[np.float64]  # (n_dims,)
+    spread: NDArray[np.float64]  # (n_dims,)
+    adaptor: Adaptor  # float64, on the CPU, not to be trained any more
+    autoencoder: FittedAutoencoder | None  # None where mixture.latent_dim = 0
+    log: tuple[Round, ...]
+
+    @property
+    def curves(self) -> Curves:
+        """The log, round by round."""
+        rounds = {name: [float(getattr(line, name)) for line in self.log] for name in Round._fields}
+        return {name: values for name, values in rounds.items() if name != "number"}
+
+    def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Unit embeddings z (n_windows, output_dim), of which unit prototypes are means."""
+        y = (checked_representations(representations, self.centre.size) - self.centre) / self.spread
+        with torch.no_grad():
+            return np.asarray(self.adaptor(torch.from_numpy(y))[1].numpy())
+
+    def apply(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Latents (n_windows, latent_dim)."""
+        z = self.embed(representations)
+        return self.autoencoder.encode(z) if self.autoencoder else z
+
+    def tensors(self) -> dict[str, NDArray[np.generic]]:
+        """Everything learned, as arrays, for the model folder."""
+        learned = owned("adaptor", weights_of(self.adaptor))
+        if self.autoencoder:
+            learned |= owned("autoencoder", self.autoencoder.tensors())
+        return {**learned, "centre": self.centre, "spread": self.spread, "log": np.array(self.log, np.float64)}
+
+    @classmethod
+    def restore(cls, tensors: Mapping[str, NDArray[np.generic]], config: UnitAlignConfig) -> UnitAlignment:
+        """The alignment that wrote these tensors under this configuration."""
+        try:
+            centre, spread, log = (np.asarray(tensors[name], np.float64) for name in ("centre", "spread", "log"))
+            if centre.ndim != 1 or spread.shape != centre.shape:
+                raise ValueError(f"centre {centre.shape} and spread {spread.shape}")
+            adaptor = Adaptor(centre.size, config, torch.Generator())
+            rounds = tuple(Round._make([int(row[0]), *row[1:7], int(row[7]), row[8]]) for row in log.tolist())
+        except (KeyError, IndexError, ValueError, TypeError, RuntimeError) as error:
+            reason = " ".join(str(error).split())
+            raise ModelError(f"UnitAlign's tensors do not fit together ({reason}); fit the model again") from None
+        load_weights(adaptor, owned_by("adaptor", tensors), "adaptor")
+        stored = owned_by("autoencoder", tensors)
+        autoencoder = FittedAutoencoder.restore(stored) if config.mixture.latent_dim else None
+        return cls(centre, spread, settled(adaptor), autoencoder, rounds)
+
+
+def fit_unit_align(
+    representations: NDArray[np.float32],
+    spans: Sequence[Span],
+    config: UnitAlignConfig,
+    seed: int,
+    device: str,
+    progress: Progress = silent,
+) -> UnitAlignment:
+    """Fit on representations (n_windows, n_dims); `spans` (windows) say which are neighbours, for the log only.
+
+    `max_rounds = 0` is the ablation "initialisation only".
+    """
+    rows = checked_representations(representations)
+    centre, spread = standardisation(rows)
+    streams = generators(seed, ("adaptor", "clustering"))
+    clustering_seed = int(streams["clustering"].integers(2**63))
+    training = _begin((rows - centre) / spread, config, int(streams["adaptor"].integers(2**63)), device)
+
+    terms = _initialise(training)
+    labels, autoencoder = _clustered(training.embeddings(), config.mixture, clustering_seed, device)
+    start, log = labels, [_logged(0, terms, labels, None, labels, spans)]
+    while not _stable(log, config) and len(log) <= config.max_rounds:
+        terms = _refine(training, labels)
+        before = labels
+        labels, autoencoder = _clustered(training.embeddings(), config.mixture, clustering_seed, device)
+        progress("units: rounds", len(log), config.max_rounds)
+        log.append(_logged(len(log), terms, labels, before, start, spans))
+    if config.max_rounds and not _stable(log, config):
+        _warn_unsettled(log, config)
+    # The last clustering saw the final adaptor, so its autoencoder is the final one.
+    return UnitAlignment(centre, spread, settled(training.adaptor), autoencoder, tuple(log))
+
+
+# ---------------------------------------------------------------- the adaptor learns
+
+
+@dataclass(frozen=True, eq=False)
+class _Training:
+    """What the steps share: the windows, and the adaptor with everything that changes it."""
+
+    y: torch.Tensor  # (n_windows, n_dims), standardised
+    config: UnitAlignConfig
+    adaptor: Adaptor
+    optimiser: torch.optim.Optimizer
+    generator: torch.Generator
+
+    def embeddings(self) -> NDArray[np.float32]:
+        with torch.no_grad():
+            return np.asarray(self.adaptor(self.y)[1].cpu().numpy())
+
+
+def _begin(y: NDArray[np.float64], config: UnitAlignConfig, seed: int, device: str) -> _Training:
+    generator = torch.Generator().manual_seed(seed)
+    adaptor = Adaptor(y.shape[1], config, generator).to(device)
+    optimiser = small_steps(adaptor.parameters(), _LEARNING_RATE, decay=0.01)
+    return _Training(torch.as_tensor(y, dtype=torch.float32, device=device), config, adaptor, optimiser, generator)
+
+
+def _initialise(training: _Training) -> Terms:
+    """Keep the geometry, do not collapse: no component is known yet."""
+    config = training.config
+    vic = config.init_vic_weight
+    weights = Terms(0.0, config.init_geometry_weight, vic * config.variance_weight, vic * config.covariance_weight)
+    n_windows = len(training.y)
+    shuffled = batches(n_windows, _BATCH_SIZE, config.init_epochs, training.generator)
+    noise = np.full(n_windows, OTHER)
+    return _descend(training, _large_enough(shuffled, n_windows), config.init_epochs, weights, noise)
+
+
+def _refine(training: _Training, labels: NDArray[np.int64]) -> Terms:
+    """Pull windows of one component together, the geometry still kept."""
+    config = training.config
+    weights = Terms(config.contrast_weight, config.geometry_weight, config.variance_weight, config.covariance_weight)
+    n_batches = config.refine_epochs * math.ceil(labels.size / _BATCH_SIZE)
+    balanced = balanced_batches(labels, _BATCH_SIZE, n_batches, training.generator)
+    return _descend(training, _large_enough(balanced, labels.size), config.refine_epochs, weights, labels)
+
+
+def _large_enough(drawn: Iterable[torch.Tensor], n_windows: int) -> list[torch.Tensor]:
+    """Without the small rest of an epoch; where there are few windows at all, two will do."""
+    least = max(2, min(_LEAST_BATCH, n_windows))
+    return [batch for batch in drawn if batch.numel() >= least]
+
+
+def _descend(
+    training: _Training, order: Sequence[torch.Tensor], n_epochs: int, weights: Terms, labels: NDArray[np.int64]
+) -> Terms:
+    """One step per batch down the weighted sum of the terms; gives their means over the last epoch."""
+    y, adaptor, temperature = training.y, training.adaptor, training.config.temperature
+    targets, weight_of = torch.as_tensor(labels, device=y.device), torch.tensor(weights, device=y.device)
+    nothing = y.new_zeros(())  # what noise alone, as in the initialisation, has to contrast
+
+    def terms_of(batch: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        h, z = adaptor(y[batch], mask)
+        contrast = supervised_contrast(z, targets[batch], temperature) if weights.contrast else nothing
+        return torch.stack([contrast, geometry_loss(y[batch], z), variance_hinge(h), covariance_penalty(h)])
+
+    drawn = ((batch, adaptor.dropout_mask(batch.numel(), training.generator)) for batch in order)
+    seen = Descent(terms_of, weight_of, training.optimiser).steps(drawn)
+    if not len(seen):
+        return Terms(0.0, 0.0, 0.0, 0.0)
+    return Terms(*seen[-math.ceil(len(seen) / n_epochs) :].mean(0).tolist())
+
+
+def balanced_batches(
+    labels: NDArray[np.int64], batch_size: int, n_batches: int, generator: torch.Generator
+) -> Iterator[torch.Tensor]:
+    """Indices of about `batch_size` windows, as many of each label as of any other, as far as it has members.
+
+    No window is twice in a batch, and a label that is there brings at least two of its members, if it has two: a
+    window without a partner has nothing to be contrasted with. Noise is balanced as one more label.
+    """
+    _, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    shares = np.arange(2, max(2, int(sizes.max())) + 1)
+    totals = np.minimum(sizes, shares[:, None]).sum(axis=1)
+    share = shares[max(0, int(np.searchsorted(totals, batch_size, side="right")) - 1)]
+    groups = torch.as_tensor(codes)
+    taken = torch.as_tensor(np.arange(labels.size) - np.repeat(np.cumsum(sizes) - sizes, sizes) < share)
+    for _ in range(n_batches):
+        shuffled = torch.randperm(labels.size, generator=generator)
+        by_group = shuffled[torch.argsort(groups[shuffled], stable=True)]
+        yield by_group[taken]
+
+
+# ---------------------------------------------------------------- the windows are clustered
+
+
+def _clustered(
+    z: NDArray[np.float32], config: MixtureConfig, seed: int, device: str
+) -> tuple[NDArray[np.int64], FittedAutoencoder | None]:
+    """Component of every window, OTHER for noise: the members of components too light to keep."""
+    autoencoder = fit_autoencoder(z, config, seed, device) if config.latent_dim else None
+    latents = autoencoder.encode(z) if autoencoder else z
+    with warnings.catch_warnings():
+        # Pseudo-labels need no settled mixture; the fit that makes the vocabulary speaks for itself.
+        warnings.simplefilter("ignore", RondoWarning)
+        # All components are kept, so that the members of the light ones are known.
+        whole = config.model_copy(update={"min_weight": 0.0})
+        mixture = fit_components(latents, whole, np.random.default_rng(seed), device=device)
+    component = mixture.posterior(latents).argmax(axis=1)
+    light = mixture.weights < min(config.min_weight, mixture.weights.max())
+    return np.where(light[component], OTHER, component), autoencoder
+
+
+def _logged(
+    number: int,
+    terms: Terms,
+    labels: NDArray[np.int64],
+    before: NDArray[np.int64] | None,
+    start: NDArray[np.int64],
+    spans: Sequence[Span],
+) -> Round:
+    kept = np.concatenate([labels[a : b - 1] == labels[a + 1 : b] for a, b in spans] or [np.ones(0, np.bool_)])
+    return Round(
+        number,
+        *terms,
+        0.0 if before is None else adjusted_rand(before, labels),
+        adjusted_rand(start, labels),
+        int(np.unique(labels[labels != OTHER]).size),
+        float(kept.mean()) if kept.size else 1.0,
+    )
+
+
+def adjusted_rand(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
+    """Adjusted Rand index of two assignments of the same windows: 1 for the same partition, 0 for chance.
+
+    >>> adjusted_rand(np.array([0, 0, 1, 1]), np.array([5, 5, 7, -1]))
+    0.5714285714285714
+    """
+    cells = np.unique(np.stack([first, second]), axis=1, return_counts=True)[1]
+    both, left, right = (
+        sum(int(n) * (int(n) - 1) for n in sizes)  # Python integers: the products below outgrow 64 bits
+        for sizes in (cells, *(np.unique(labels, return_counts=True)[1] for labels in (first, second)))
+    )
+    if both == left == right:
+        return 1.0
+    n_pairs = first.size * (first.size - 1)
+    return 2 * (both * n_pairs - left * right) / ((left + right) * n_pairs - 2 * left * right)
+
+
+def _stable(log: Sequence[Round], config: UnitAlignConfig) -> bool:
+    """The last `patience` rounds each found the components of the round before; round 0 has none before it."""
+    latest = log[-config.patience :]
+    return len(latest) == config.patience and all(line.ari_to_previous >= config.stable_ari for line in latest)
+
+
+def _warn_unsettled(log: Sequence[Round], config: UnitAlignConfig) -> None:
+    first, last = log[0], log[-1]
+    warnings.warn(
+        f"UnitAlign's components did not settle in {last.number} rounds: ARI {last.ari_to_previous:.3f} to the round "
+        f"before (wanted {config.stable_ari:g}, {config.patience} times), {last.ari_to_start:.3f} to the first, "
+        f"{first.n_components} -> {last.n_components} components; units.mixture.covariance = 'spherical' settles "
+        "sooner, units.max_rounds = 0 keeps the initialisation",
+        RondoWarning,
+        stacklevel=3,
+    )

@@ -1,0 +1,130 @@
+"""A baseline that can read, kept: what it learned from one recording, as a model folder that labels others.
+
+A folder holds manifest.json and tensors.safetensors, as for Rondo (see `rondo.store.artifact`); nothing is pickled and
+loading runs no code. The configuration in the manifest is {"baseline": name, "settings": …}, by which the two kinds of
+models are told apart.
+
+The states of a model have the ids that they had in the recording it was learned from, 0, 1, … in order of appearance
+there. A state that did not appear there, and does in another recording, comes after those.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.data.as_recordings import in_hertz, same_rate
+from rondo.data.labels import OTHER, Labels
+from rondo.data.preprocess import Preprocessor, Signal
+from rondo.data.recording import Recording
+from rondo.errors import InputError, ModelError, RecordingError
+from rondo.store import artifact
+from rondo.tensors import owned, owned_by
+from rondo_bench.baselines.base import FittedBaseline, ReadingBaseline, build_baseline
+
+
+@dataclass(frozen=True, eq=False)
+class KeptBaseline:
+    """A method, what it learned, and how recordings are prepared for it."""
+
+    name: str
+    baseline: ReadingBaseline
+    preprocessor: Preprocessor
+    fitted: FittedBaseline
+    order: NDArray[np.int64]  # the states as learned, in order of appearance where they were learned
+    rate: float | None
+    provenance: dict[str, Any]
+
+    # ------------------------------------------------------------ reading
+
+    def prepare(self, recording: Recording, resample: bool = False) -> Signal:
+        """The recording as the method sees it; another rate is refused, or with `resample` turned into the model's."""
+        if self.rate is None or recording.rate is None or same_rate(recording.rate, self.rate):
+            return self.preprocessor.apply(recording)
+        if not resample:
+            raise RecordingError(
+                f"recording '{recording.id}' has {in_hertz(recording.rate)}, expected {in_hertz(self.rate)}; "
+                "read it at the rate of the model (--resample)"
+            )
+        return self.preprocessor.apply(recording, self.rate)
+
+    def labels(self, signal: Signal) -> Labels:
+        """One label for each row, under the ids of the recording that was learned from."""
+        return self.named(signal.to_rows(self.fitted.predict(signal)))
+
+    def named(self, labels: NDArray[np.generic]) -> Labels:
+        """These states, as learned, under the ids that they had when they appeared."""
+        learned, n_known = labels.astype(np.int64), self.order.size
+        names = np.arange(max(int(learned.max(initial=0)), int(self.order.max(initial=0))) + 2) + n_known
+        names[self.order] = np.arange(n_known)
+        names[-1] = OTHER  # which OTHER = -1 finds
+        return names[learned].astype(np.int32)
+
+    # ------------------------------------------------------------ keeping
+
+    def save(self, folder: str | Path) -> None:
+        """Write the model folder."""
+        preprocessor = self.preprocessor
+        tensors: dict[str, NDArray[np.generic]] = {
+            "preprocess.mean": preprocessor.mean,
+            "preprocess.scale": preprocessor.scale,
+            "preprocess.components": preprocessor.components,
+            "order": self.order,
+        }
+        tensors |= owned("learned", self.fitted.tensors())
+        config = {"baseline": self.name, "settings": self.baseline.config.model_dump(mode="json")}
+        provenance = self.provenance | {"channels": list(preprocessor.channels), "rate": self.rate}
+        artifact.save(Path(folder), artifact.Artifact(config, provenance, tensors))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> KeptBaseline:
+        """Read a model folder; a damaged one is refused with what is wrong."""
+        stored = artifact.load(Path(folder))
+        if not is_baseline(stored):
+            raise ModelError(f"{folder}: a model of Rondo, not of a baseline; load it with Rondo.load")
+        try:
+            return cls._restore(stored)
+        except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, InputError) as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise ModelError(f"{folder}: its parts do not fit together ({reason}); fit the model again") from None
+
+    @classmethod
+    def _restore(cls, stored: artifact.Artifact) -> KeptBaseline:
+        name = str(stored.config["baseline"])
+        baseline = build_baseline(name, stored.config["settings"])
+        if not isinstance(baseline, ReadingBaseline):
+            raise ValueError(f"{name} cannot read another recording")
+        provenance = dict(stored.provenance)
+        channels = tuple(str(channel) for channel in provenance.pop("channels"))
+        rate = provenance.pop("rate")
+        mean, scale, components = (
+            np.asarray(stored.tensors[f"preprocess.{part}"], np.float64) for part in ("mean", "scale", "components")
+        )
+        if mean.shape != (len(channels),) or scale.shape != mean.shape or components.shape[1:] != mean.shape:
+            raise ValueError("preprocessing does not fit the channels")
+        preprocessor = Preprocessor(baseline.config.preprocess, channels, mean, scale, components)
+        order = np.asarray(stored.tensors["order"], np.int64)
+        if order.ndim != 1 or order.size != np.unique(order).size or (order < 0).any():
+            raise ValueError("the order of its states names one twice, or none")
+        fitted = baseline.restore(owned_by("learned", stored.tensors))
+        return cls(name, baseline, preprocessor, fitted, order, None if rate is None else float(rate), provenance)
+
+
+def is_baseline(stored: artifact.Artifact) -> bool:
+    """Whether a model folder holds a baseline; else it holds a model of Rondo."""
+    return "baseline" in stored.config
+
+
+def order_of_appearance(labels: NDArray[np.generic]) -> NDArray[np.int64]:
+    """The different labels in the order in which they appear; OTHER left out.
+
+    >>> order_of_appearance(np.array([7, 7, -1, 2, 7, 9])).tolist()
+    [7, 2, 9]
+    """
+    ids, firsts = np.unique(labels, return_index=True)
+    known = ids != OTHER
+    return np.asarray(ids[known][firsts[known].argsort()], dtype=np.int64)

@@ -1,0 +1,196 @@
+"""k-means and HDBSCAN on window statistics: what one would try first.
+
+S. Lloyd, "Least Squares Quantization in PCM", IEEE Trans. Information Theory 28(2), 1982; D. Arthur, S. Vassilvitskii,
+"k-means++", SODA 2007; R. Campello, D. Moulavi, J. Sander, "Density-Based Clustering Based on Hierarchical Density
+Estimates", PAKDD 2013. Both are scikit-learn's. Neither is in the RONDO paper.
+
+A window is what the training-free encoder says about it (`rondo.encoders.summary_stats`: mean, spread, change and
+correlations of channels); a frame takes the state of the window with the nearest centre. There is no smoothing over
+time: what these miss beside the other methods is what time is worth.
+
+- k-means must be told the number of states. It reads another recording by the nearest centre.
+- HDBSCAN finds the number, calls sparse windows noise, which are OTHER, and cannot read another recording: its clusters
+  have no centres or borders.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from rondo.config.schema import Duration, SummaryStatsConfig, WindowsConfig
+from rondo.data.labels import OTHER, Labels
+from rondo.data.preprocess import Signal
+from rondo.data.suggest import window_and_step
+from rondo.data.windows import WindowGrid, Windows
+from rondo.encoders.base import Representations
+from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats
+from rondo.errors import ModelError, RecordingError
+from rondo.progress import Progress, silent
+from rondo.tensors import owned, owned_by
+from rondo.wording import counted
+from rondo_bench.baselines.base import BaselineSettings, Frozen
+
+_MOST_CORRELATED = 32  # channels of which the encoder correlates each pair
+
+
+class ClusterWindows(Frozen):
+    """Which windows are clustered."""
+
+    length: Duration = Field("auto", description="ours: as for Rondo itself")
+    step: Duration = Field("auto", description="ours: as for Rondo itself")
+
+
+class WindowClusterSettings(BaselineSettings):
+    """What both methods have."""
+
+    windows: ClusterWindows = ClusterWindows()
+
+
+class KMeansConfig(WindowClusterSettings):
+    """Settings of k-means."""
+
+    n_states: int = Field(20, description="ours: the cap that Time2State has, as nobody knows the number", ge=1)
+    n_starts: int = Field(10, description="ours: scikit-learn's n_init before version 1.4", ge=1)
+
+
+class HDBSCANConfig(WindowClusterSettings):
+    """Settings of HDBSCAN."""
+
+    min_cluster_size: int = Field(5, description="original: scikit-learn's default; in windows", ge=2)
+    noise: Literal["other", "nearest"] = Field(
+        "other", description="original: noise stays noise; nearest: it goes with the nearest window that is not"
+    )
+
+
+@dataclass(frozen=True)
+class WindowKMeans:
+    """k-means with its settings."""
+
+    config: KMeansConfig = field(default_factory=KMeansConfig)
+
+    def fit(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> FittedWindowKMeans:
+        """The encoder and the centres of one recording."""
+        windows = _windows(signal, self.config)
+        encoder = SummaryStats(SummaryStatsConfig()).fit([windows])
+        points = encoder.encode(windows)
+        _refuse_few(signal, len(points), self.config.n_states, "n_states")
+        from sklearn.cluster import KMeans  # slow to import
+        from sklearn.exceptions import ConvergenceWarning
+
+        seed = int(rng.integers(2**31))
+        progress("k-means", 0, 1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different windows than states do no harm
+            found = KMeans(self.config.n_states, n_init=self.config.n_starts, random_state=seed).fit(points)
+        progress("k-means", 1, 1)
+        grid = windows.grid
+        return FittedWindowKMeans(encoder, np.asarray(found.cluster_centers_), grid.length_frames, grid.step_frames)
+
+    def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
+        """One state for each frame."""
+        return self.fit(signal, rng, progress).predict(signal)
+
+    def restore(self, tensors: Mapping[str, NDArray[np.generic]]) -> FittedWindowKMeans:
+        """What was learned, from its tensors."""
+        encoder = SummaryStats(SummaryStatsConfig()).restore(owned_by("encoder", tensors))
+        centres = np.asarray(tensors["centres"])
+        length, step = (int(n) for n in np.asarray(tensors["window"]).tolist())
+        if centres.ndim != 2 or centres.shape[1] != encoder.centre.size:
+            raise ModelError(f"centres {centres.shape} do not fit {encoder.centre.size} statistics")
+        return FittedWindowKMeans(encoder, centres, length, step)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedWindowKMeans:
+    """Centres of windows; a window is read as the nearest."""
+
+    encoder: FittedSummaryStats
+    centres: NDArray[np.generic]  # (n_states, n_dims)
+    length_frames: int
+    step_frames: int
+
+    def predict(self, signal: Signal) -> Labels:
+        """One state for each frame; OTHER where no window reaches."""
+        windows = Windows(
+            signal.values, WindowGrid(self.length_frames, self.step_frames, signal.n_frames, signal.spans)
+        )
+        return windows.grid.project(nearest(self.encoder.encode(windows), self.centres), "centre")
+
+    def tensors(self) -> dict[str, NDArray[np.generic]]:
+        """Encoder, centres and window."""
+        window = np.array([self.length_frames, self.step_frames], dtype=np.int64)
+        return owned("encoder", self.encoder.tensors()) | {"centres": self.centres, "window": window}
+
+
+@dataclass(frozen=True)
+class WindowHDBSCAN:
+    """HDBSCAN with its settings."""
+
+    config: HDBSCANConfig = field(default_factory=HDBSCANConfig)
+
+    def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
+        """One cluster for each frame, OTHER for noise; nothing is drawn from `rng`."""
+        windows = _windows(signal, self.config)
+        points = SummaryStats(SummaryStatsConfig()).fit_encode([windows])
+        _refuse_few(signal, len(points), self.config.min_cluster_size, "min_cluster_size")
+        from sklearn.cluster import HDBSCAN  # slow to import
+
+        progress("hdbscan", 0, 1)
+        states = HDBSCAN(min_cluster_size=self.config.min_cluster_size, copy=True).fit_predict(points)
+        noise = states == OTHER
+        if self.config.noise == "nearest" and noise.any() and not noise.all():
+            states[noise] = states[~noise][nearest(points[noise], points[~noise])]
+        progress("hdbscan", 1, 1)
+        return windows.grid.project(states, "centre")
+
+
+def estimated_seconds(n_frames: int, n_channels: int, config: WindowClusterSettings) -> float:
+    """Seconds on one core: windows are encoded, then k-means runs over them, or HDBSCAN over their pairs.
+
+    Fitted to planted streams at 50 Hz: 9 channels of 10,000, 100,000 and 360,000 frames took k-means 0.1, 0.8 and 2.4
+    s, HDBSCAN 0.1, 2.3 and 32 s; 100 channels of 30,000 frames 2.2 and 5.0 s.
+    """
+    length, step = config.windows.length, config.windows.step
+    length_frames = length if isinstance(length, int) else 75
+    step_frames = step if isinstance(step, int) else max(1, length_frames // 4)
+    n_windows = n_frames / step_frames
+    n_correlated = min(n_channels, _MOST_CORRELATED)
+    n_dims = 3 * n_channels + n_correlated * (n_correlated - 1) // 2
+    encoding = 1.7e-7 * n_windows * length_frames * n_channels
+    if isinstance(config, KMeansConfig):
+        return encoding + 1e-9 * n_windows * n_dims * config.n_states * config.n_starts
+    return encoding + 1.2e-9 * n_windows**2 * n_dims
+
+
+def nearest(points: Representations, others: NDArray[np.generic]) -> NDArray[np.int64]:
+    """The number of the other point that is nearest to each; of equal ones the first.
+
+    >>> nearest(np.float32([[0.1], [2.4], [9]]), np.float32([[0], [2], [3]])).tolist()
+    [0, 1, 2]
+    """
+    if not len(points):
+        return np.zeros(0, dtype=np.int64)
+    from sklearn.metrics import pairwise_distances_argmin  # slow to import
+
+    return np.asarray(pairwise_distances_argmin(points, others), dtype=np.int64)
+
+
+def _windows(signal: Signal, config: WindowClusterSettings) -> Windows:
+    chosen = WindowsConfig(length=config.windows.length, step=config.windows.step)
+    length, step = window_and_step([signal], chosen)
+    return Windows(signal.values, WindowGrid(length, step, signal.n_frames, signal.spans))
+
+
+def _refuse_few(signal: Signal, n_windows: int, n_wanted: int, setting: str) -> None:
+    if n_windows < n_wanted:
+        raise RecordingError(
+            f"recording '{signal.id}': {counted(n_windows, 'window')}, but {setting} is {n_wanted}; "
+            "choose a shorter window or step, or a smaller number"
+        )

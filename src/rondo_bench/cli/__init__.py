@@ -1,0 +1,1 @@
+"""Commands that the benchmark adds: rondo bench, rondo datasets."""

@@ -1,0 +1,216 @@
+"""Fetch a file over HTTP so that a broken line costs nothing: what came stays in `<name>.part`, to be gone on with.
+
+The server is asked for the rest (Range), and only if its file is still the same one (If-Range). A file gets its name
+when all of it has come and its checksum, where one is known, is right.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import http.client
+import json
+import shutil
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from rondo.errors import OutputError, RecordingError, SettingError
+from rondo.progress import Progress, silent
+
+BLOCK_BYTES = 1 << 18
+N_TRIES = 5  # in a row without a single new byte
+FIRST_WAIT_S = 1.0  # doubled from try to try
+TIMEOUT_S = 60.0
+_HEADERS = {"User-Agent": "rondo", "Accept-Encoding": "identity"}
+_BROKEN = (OSError, http.client.HTTPException)  # what a line that breaks may raise; URLError is an OSError
+
+
+class Remote(NamedTuple):
+    """A file on a server, the name it gets here, and its checksum as `kind:hex`, or ""."""
+
+    address: str
+    name: str
+    checksum: str = ""
+
+
+def fetch(remote: Remote, target: Path, progress: Progress = silent) -> None:
+    """Bring a file to `target`, going on where an earlier try stopped."""
+    _refuse_other_schemes(remote.address)
+    part = target.with_name(target.name + ".part")
+    _make_folder(target.parent)
+    tries = 0
+    while True:
+        before = _size(part)
+        try:
+            if _fetch_rest(remote, part, progress):
+                break
+            problem = "the line broke"
+        except urllib.error.HTTPError as error:
+            error.close()
+            problem = f"the server says {error.code} {_reason(error)}"
+            if error.code < 500 and error.code not in (408, 429):
+                raise SettingError(f"{remote.address}: {problem}; see the page") from None
+        except _BROKEN as error:
+            _refuse_full_disk(error, part)
+            problem = _reason(error)
+        tries = 1 if _size(part) > before else tries + 1
+        if tries >= N_TRIES:
+            raise RecordingError(f"{remote.address}: {problem}, {N_TRIES} times; {_how_a_later_run_begins(part)}")
+        time.sleep(FIRST_WAIT_S * 2 ** (tries - 1))
+    _check(remote, part)
+    _about(part).unlink(missing_ok=True)
+    part.replace(target)
+
+
+def read_small(address: str, most: int = 1 << 22) -> bytes:
+    """A short answer, such as a list of files."""
+    _refuse_other_schemes(address)
+    try:
+        with urllib.request.urlopen(urllib.request.Request(address, headers=_HEADERS), timeout=TIMEOUT_S) as answer:
+            return bytes(answer.read(most))
+    except _BROKEN as error:
+        raise RecordingError(f"{address}: {_reason(error)}; check the line and try again") from None
+
+
+def _fetch_rest(remote: Remote, part: Path, progress: Progress) -> bool:
+    """Ask for what is missing and append it; whether all is there now."""
+    known = _known(part)
+    have = _size(part) if known else 0
+    headers = dict(_HEADERS)
+    if have:
+        headers |= {"Range": f"bytes={have}-", "If-Range": known["tag"]}
+    request = urllib.request.Request(remote.address, headers=headers)
+    try:
+        answer = urllib.request.urlopen(request, timeout=TIMEOUT_S)
+    except urllib.error.HTTPError as error:
+        if error.code != 416:  # asked beyond the end: the file is complete, or became shorter
+            raise
+        error.close()
+        if have == known.get("total"):
+            return True
+        _forget(part)
+        return False
+    with answer:
+        if answer.status != 206:
+            have = 0
+        elif not str(answer.headers.get("Content-Range", "")).startswith(f"bytes {have}-"):
+            _forget(part)  # another piece than the one asked for
+            return False
+        total = _total(answer, have)
+        _refuse_small_disk(part.parent, total, have)
+        with part.open("r+b" if have else "wb") as file:
+            file.seek(have)
+            file.truncate()
+            _remember(part, answer, total, asked_for_rest="Range" in headers)  # now that no other file's byte is left
+            have = _copy(answer, file, have, total, remote.name, progress)
+    return total is None or have == total
+
+
+def _copy(answer: Any, file: IO[bytes], have: int, total: int | None, name: str, progress: Progress) -> int:
+    """Blocks from the line to the file; what came is on disk even where the line breaks."""
+    megabytes = max(1, (total or 0) >> 20)
+    while block := answer.read(BLOCK_BYTES):
+        file.write(block)
+        have += len(block)
+        progress(f"{name} (MB)", min(have >> 20, megabytes), megabytes)
+    return have
+
+
+def _total(answer: Any, have: int) -> int | None:
+    length = answer.headers.get("Content-Length")
+    return have + int(length) if length is not None and length.isdigit() else None
+
+
+def _check(remote: Remote, part: Path) -> None:
+    """A file with another checksum than the published one is taken away: nothing could be made of it."""
+    if not remote.checksum:
+        return
+    kind, _, expected = remote.checksum.partition(":")
+    if kind not in hashlib.algorithms_available:
+        raise SettingError(f"{remote.address}: a checksum of the kind '{kind}', which cannot be computed here")
+    with part.open("rb") as file:
+        found = hashlib.file_digest(file, kind).hexdigest()
+    if found != expected.lower():
+        _forget(part)
+        raise RecordingError(
+            f"{remote.address}: its {kind} is {found}, expected {expected}; the file is damaged or another one, "
+            "and was taken away; try again"
+        )
+
+
+def _about(part: Path) -> Path:
+    return part.with_name(part.name + ".json")
+
+
+def _noted(part: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(_about(part).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
+def _known(part: Path) -> dict[str, Any]:
+    """What the server said of the file of which a part is here; nothing where the part cannot be gone on with."""
+    noted = _noted(part)
+    return noted if part.is_file() and noted.get("tag") and noted.get("sends_rest", True) else {}
+
+
+def _remember(part: Path, answer: Any, total: int | None, asked_for_rest: bool) -> None:
+    """The tag by which the server knows the file again; whether it ever sent all of it when asked for the rest."""
+    strong = [tag for tag in answer.headers.get_all("ETag", []) if not tag.startswith("W/")]  # weak: bytes may differ
+    tag = str((*strong, *answer.headers.get_all("Last-Modified", []), "")[0])
+    before = _noted(part)
+    is_same = before.get("tag") == tag
+    sends_rest = not (is_same and (before.get("sends_rest") is False or (asked_for_rest and answer.status != 206)))
+    noted = {"tag": tag, "total": total, "sends_rest": sends_rest}
+    _about(part).write_text(json.dumps(noted), encoding="utf-8")
+
+
+def _how_a_later_run_begins(part: Path) -> str:
+    if _size(part) and not _known(part):
+        return "this server sends only whole files, so that a later run begins anew"
+    return f"{_size(part):,} bytes are kept; run it again to go on"
+
+
+def _forget(part: Path) -> None:
+    part.unlink(missing_ok=True)
+    _about(part).unlink(missing_ok=True)
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: the folder cannot be made ({error.strerror}); give another with --data") from None
+
+
+def _refuse_small_disk(folder: Path, total: int | None, have: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if total is not None and total - have > free:
+        need = f"{(total - have) / 1e6:,.0f} MB are still to come, {free / 1e6:,.0f} MB are free"
+        raise OutputError(f"{folder}: {need}; make room, then run it again to go on")
+
+
+def _refuse_full_disk(error: BaseException, part: Path) -> None:
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        raise OutputError(f"{part}: the disk is full; make room, then run it again to go on") from None
+    if isinstance(error, PermissionError | FileNotFoundError | NotADirectoryError):
+        raise OutputError(f"{part}: it cannot be written ({error.strerror}); give another folder with --data") from None
+
+
+def _refuse_other_schemes(address: str) -> None:
+    if urllib.parse.urlsplit(address).scheme not in ("http", "https"):
+        raise SettingError(f"{address}: only http and https addresses are fetched")
+
+
+def _reason(error: BaseException) -> str:
+    reason = getattr(error, "reason", None) or getattr(error, "strerror", None) or error
+    return " ".join(str(reason).split()) or type(error).__name__

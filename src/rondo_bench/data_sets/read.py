@@ -1,0 +1,189 @@
+"""Read a data set by name: recordings for those who learn, annotations apart for those who score.
+
+Under the data directory (option --data, the variable RONDO_DATA, or the user's settings) each set has a folder of its
+name, whatever the case and punctuation of that. Its files are found by what lies there: our .npz form first, then the
+official files. A path instead of a name is a folder of one's own recordings.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from rondo.data.recording import Recording
+from rondo.errors import AnnotationError, RecordingError, SettingError
+from rondo.formats.annotations.annotation import Annotation
+from rondo_bench.data_sets import (
+    actrectut,
+    drive_act,
+    hugadb,
+    lara,
+    mocap,
+    openpack,
+    opportunity,
+    pamap2,
+    stored,
+    usc_had,
+)
+from rondo_bench.data_sets.catalogue import Listing, find_data_set, folders_of, is_known
+
+
+@dataclass(frozen=True, eq=False)
+class DataSet:
+    """Recordings, and the annotation of each by its id; those without one are not in `annotations`."""
+
+    name: str
+    recordings: tuple[Recording, ...]
+    annotations: Mapping[str, Annotation]
+
+
+class Reader(NamedTuple):
+    """How the files of a data set are found in its folder, and read: what is learned and what is scored apart."""
+
+    find_files: Callable[[Path], list[Path]]
+    read_recording: Callable[[Path], Recording]
+    read_annotation: Callable[[Path], Annotation | None]
+    recording_id: Callable[[Path], str] = lambda path: path.stem
+
+
+_STORED = Reader(stored.find_npz, stored.read_recording, stored.read_annotation)
+_OWN_FILES = Reader(stored.find_files, stored.read_recording, stored.read_annotation)
+_OFFICIAL = {
+    "mocap": Reader(mocap.find_files, mocap.read_recording, mocap.read_annotation),
+    "actrectut": Reader(actrectut.find_files, actrectut.read_recording, actrectut.read_annotation),
+    "pamap2": Reader(pamap2.find_files, pamap2.read_recording, pamap2.read_annotation),
+    "drive_act": Reader(
+        drive_act.find_files, drive_act.read_recording, drive_act.read_annotation, drive_act.recording_id
+    ),
+    "opportunity": Reader(opportunity.find_files, opportunity.read_recording, opportunity.read_annotation),
+    "lara": Reader(lara.find_files, lara.read_recording, lara.read_annotation),
+    "openpack": Reader(openpack.find_files, openpack.read_recording, openpack.read_annotation, openpack.recording_id),
+    "usc_had": Reader(usc_had.find_files, usc_had.read_recording, usc_had.read_annotation, usc_had.recording_id),
+    "hugadb": Reader(hugadb.find_files, hugadb.read_recording, hugadb.read_annotation, hugadb.recording_id),
+}
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy of a data set on this machine: its files in order, each a recording, and what reads them."""
+
+    name: str
+    listing: Listing | None  # None: a folder of one's own
+    reader: Reader
+    paths: tuple[Path, ...]
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        return tuple(self.reader.recording_id(path) for path in self.paths)
+
+    def read_recording(self, path: Path) -> Recording:
+        """One recording; at the rate of the catalogue where the file does not tell its own."""
+        recording = self.reader.read_recording(path)
+        if recording.rate is None and self.listing is not None and self.listing.rate is not None:
+            values, channels, notes = recording.values, recording.channels, recording.notes
+            return Recording(values, self.listing.rate, channels, recording.id, recording.timestamps_s, notes)
+        return recording
+
+    def read(self, path: Path) -> tuple[Recording, Annotation | None]:
+        """One recording and, apart, its annotation if it has one; they must be of one length."""
+        recording, annotation = self.read_recording(path), self.reader.read_annotation(path)
+        if annotation is not None and annotation.n_frames != recording.n_frames:
+            raise AnnotationError(
+                f"{path}: it has {recording.n_frames} frames, but its annotation {annotation.n_frames}; "
+                "label every frame once, or get it anew"
+            )
+        return recording, annotation
+
+
+def read_data_set(
+    name: str, folder: Path | None = None, limit: int | None = None, only: tuple[str, ...] = ()
+) -> DataSet:
+    """The data set of that name under the data directory `folder`, or the plain folder that `name` is the path of.
+
+    `limit` takes the first so many recordings, `only` those of the given ids.
+    """
+    copy = find_copy(name, folder)
+    paths = list(copy.paths)
+    if only:
+        by_id = dict(zip(copy.ids, copy.paths, strict=True))
+        missing = next((id for id in only if id not in by_id), None)
+        if missing is not None:
+            raise SettingError(f"{copy.name} has no recording '{missing}'; it has {', '.join(list(by_id)[:12])}")
+        paths = [by_id[id] for id in only]
+    if limit is not None and limit < 1:
+        raise SettingError(f"a limit of {limit} recordings leaves none; expected 1 or more")
+    recordings, annotations = [], {}
+    for path in paths[:limit]:
+        recording, annotation = copy.read(path)
+        recordings.append(recording)
+        if annotation is not None:
+            annotations[recording.id] = annotation
+    return DataSet(copy.name, tuple(recordings), annotations)
+
+
+def find_copy(name: str, folder: Path | None = None) -> Copy:
+    """Where a data set lies, without reading it; an error where there is no copy."""
+    if _is_path(name):
+        path = Path(name)
+        return Copy(path.resolve().name, None, _OWN_FILES, tuple(stored.find_files(path)))
+    known, data_dir = find_data_set(name), data_directory(folder)
+    copy = None if data_dir is None else local_copy(known, data_dir)
+    if copy is not None:
+        return copy
+    if data_dir is None:
+        raise SettingError(
+            f"where is {known.name}? Give the folder of data sets with --data or the variable RONDO_DATA"
+        )
+    raise RecordingError(
+        f"{data_dir}: no files of {known.title} in {data_dir / known.name}; "
+        f"get them with `rondo datasets download {known.name} --data {data_dir}`"
+    )
+
+
+def local_copy(known: Listing, data_dir: Path | None) -> Copy | None:
+    """The copy of a data set under the data directory, or None."""
+    if data_dir is None:
+        return None
+    if not data_dir.is_dir():
+        raise SettingError(f"{data_dir}: no such folder of data sets; check --data or the variable RONDO_DATA")
+    readers = [_STORED, *([_OFFICIAL[known.name]] if known.name in _OFFICIAL else [])]
+    for place in folders_of(known, data_dir):
+        for reader in readers:
+            paths = reader.find_files(place)
+            if paths:
+                return Copy(known.name, known, reader, tuple(paths))
+    return None
+
+
+def data_directory(given: Path | None = None) -> Path | None:
+    """The folder that holds data sets: the one given, that of the variable RONDO_DATA, that of the settings, or none.
+
+    The settings are the line `data = "DIR"` in `rondo/rondo.toml` under the user's folder of settings (~/.config).
+    """
+    if given is not None:
+        return given
+    named = os.environ.get("RONDO_DATA")
+    if named:
+        return Path(named)
+    home = os.environ.get("XDG_CONFIG_HOME")
+    settings = (Path(home) if home else Path("~/.config").expanduser()) / "rondo" / "rondo.toml"
+    try:
+        folder = tomllib.loads(settings.read_text(encoding="utf-8")).get("data")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise SettingError(f"{settings}: it cannot be read ({error}); correct it or take it away") from None
+    if folder is not None and not isinstance(folder, str):
+        raise SettingError(
+            f'{settings}: data is {folder!r}; expected the path of a folder, as data = "/where/they/are"'
+        )
+    return Path(folder).expanduser() if folder else None
+
+
+def _is_path(name: str) -> bool:
+    """Known names are names even where a folder is called so; anything else that is a folder, or looks like a path."""
+    return os.sep in name or (not is_known(name) and Path(name).is_dir())

@@ -1,0 +1,57 @@
+"""The columns of tables: what they are called, how they are shown, and which values are better."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from rondo_bench.experiments.spec import Protocol
+
+
+@dataclass(frozen=True)
+class Column:
+    """One score in a table."""
+
+    name: str
+    title: str
+    better: Literal["high", "low", "near 1", "neither"] = "high"
+    digits: int = 2
+
+    def badness(self, value: float) -> float:
+        """Less is better, of values as they are shown; |log| of a ratio, as in the paper.
+
+        >>> SEG_RATIO.badness(0.5) == SEG_RATIO.badness(2.0), SEG_RATIO.badness(0.0)
+        (True, inf)
+        """
+        shown = round(value, self.digits)
+        if self.better == "near 1":
+            return abs(math.log(shown)) if shown > 0 else math.inf
+        return shown if self.better == "low" else -shown
+
+
+SEG_RATIO = Column("seg_ratio", "SegRatio", "near 1")
+_PAPER = (Column("mof", "MoF"), Column("recall", "Recall"), Column("f1_50", "F1@50"), Column("edit", "Edit"), SEG_RATIO)
+RECURRENCE = (Column("ari", "ARI"), Column("ami", "AMI"), Column("one_to_one", "one-to-one"))
+_CLUSTERS = Column("n_clusters", "clusters", "neither", 1)
+_STAGES = tuple(Column(f"h_{percent}", f"H@{percent}") for percent in (40, 60, 80, 100))
+_FORGETTING = Column("forgetting", "M_f", "low")
+_INSPECTED = (
+    Column("persistence", "units that persist, %"),
+    Column("unit_purity", "purity of units"),
+    Column("motif_purity", "of motifs"),
+    Column("purity_gain", "gain"),
+    Column("n_units", "units", "neither", 1),
+    Column("occurrences_per_unit", "occurrences of a unit", "neither", 1),
+)
+
+
+def columns_of(protocol: Protocol) -> tuple[Column, ...]:
+    """What the table of such an experiment shows, the paper's columns first."""
+    match protocol:
+        case "continual":
+            return (*_PAPER, *_STAGES, _FORGETTING, *RECURRENCE, _CLUSTERS)
+        case "qualitative":
+            return (*_INSPECTED, *_PAPER, *RECURRENCE)
+        case _:
+            return (*_PAPER, *RECURRENCE, _CLUSTERS)

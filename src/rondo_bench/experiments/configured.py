@@ -1,0 +1,101 @@
+"""A method of a spec on one data set, with every setting in effect, and the fingerprint by which its rows are known."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rondo.config.schema import RondoConfig, resolve
+from rondo_bench.baselines.base import Baseline, JoiningBaseline, build_baseline
+from rondo_bench.experiments.spec import Level, Method, Protocol, SetSpec
+
+
+def baseline_for(method: Method, data_set: str, of_set: SetSpec) -> Baseline:
+    """The baseline with the windows and axes of the data set, where it has such settings."""
+    settings = method.settings_for(data_set)
+    if "windows" in type(build_baseline(method.baseline).config).model_fields:
+        settings |= _windows(of_set)
+    n_axes = of_set.pca_of(method.baseline)
+    return build_baseline(method.baseline, settings | ({"preprocess.pca_components": n_axes} if n_axes else {}))
+
+
+def rondo_for(method: Method, data_set: str, of_set: SetSpec, protocol: Protocol, mantis: str = "") -> RondoConfig:
+    """Every setting of Rondo.
+
+    Axes that all recordings of a set share are applied before (`experiments/inputs.py`), and Rondo takes the values as
+    they come; a stream, whose future is not known, fits its own on its first part.
+    """
+    settings = method.settings_for(data_set) | _windows(of_set)
+    n_axes = of_set.pca_of("rondo")
+    if n_axes and protocol == "continual":
+        settings["preprocess.pca_components"] = n_axes
+    elif n_axes:
+        settings["preprocess.scaling"] = "none"
+    return resolve(
+        method.preset, overrides=settings | ({"encoder.weights": mantis} if method.needs == "mantis" else {})
+    )
+
+
+def _windows(of_set: SetSpec) -> dict[str, Any]:
+    return {"windows.length": of_set.window, "windows.step": of_set.step} if of_set.window != "auto" else {}
+
+
+def joins(method: Method, baseline: Baseline | None) -> bool:
+    """Whether the method is given all recordings of a set together."""
+    return bool(method.baseline) and isinstance(baseline, JoiningBaseline)
+
+
+def level_of(method: Method, of_set: SetSpec) -> Level:
+    """Which of Rondo's labels are scored."""
+    return of_set.level or method.level
+
+
+def config_of(
+    method: Method, data_set: str, of_set: SetSpec, protocol: Protocol, mantis: str = ""
+) -> tuple[dict[str, Any], Baseline | None]:
+    """The settings in effect as plain values, and the baseline that has them."""
+    about: dict[str, Any] = {"channels": list(of_set.channels)}
+    if method.clock:
+        return about | {"pieces": method.clock}, None
+    if method.baseline:
+        baseline = baseline_for(method, data_set, of_set)
+        return about | {"baseline": method.baseline} | baseline.config.model_dump(mode="json"), baseline
+    own = rondo_for(method, data_set, of_set, protocol, mantis).model_dump(mode="json")
+    about |= {"axes": of_set.pca_of("rondo"), "level": level_of(method, of_set), "refit_motifs": method.refit_motifs}
+    about |= {"adapt_units": True} if method.adapt_units else {}  # rows from before there was such a choice stay valid
+    return about | own, None
+
+
+def trains_networks(config: Mapping[str, Any]) -> bool:
+    """Whether a GPU helps: Rondo with an encoder, units or motifs that are networks. Baselines do not use one.
+
+    >>> trains_networks({"encoder": {"name": "ts2vec"}}), trains_networks({"baseline": "time2state"})
+    (True, False)
+    """
+    ways = {str(config[stage].get(tag)) for stage, tag in _WAYS.items() if isinstance(config.get(stage), Mapping)}
+    return bool(ways & _NETWORKS)
+
+
+_WAYS = {"encoder": "name", "units": "method", "motifs": "method"}
+_NETWORKS = {"ts2vec", "time_mae", "mantis", "unit_align", "motif_former"}
+
+
+def fingerprint(config: Mapping[str, Any], protocol: str, learned_from: Sequence[str] = ()) -> str:
+    """Letters that differ where settings do, then, after a dash, letters for the recordings that were learned from.
+
+    Not for what leaves labels as they are: seed, device, paths.
+
+    >>> fingerprint({"seed": 1, "n": 2}, "static") == fingerprint({"n": 2, "seed": 3}, "static")
+    True
+    """
+    kept = {name: value for name, value in config.items() if name not in ("seed", "device")}
+    if isinstance(kept.get("encoder"), Mapping):
+        kept["encoder"] = {name: value for name, value in kept["encoder"].items() if name != "weights"}
+    settings = _letters([protocol, kept])
+    return f"{settings}-{_letters(sorted(learned_from))[:4]}" if learned_from else settings
+
+
+def _letters(values: Sequence[Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:8]

@@ -1,0 +1,196 @@
+"""The rows of a benchmark: JSON lines that are only ever appended to, readable by people, whole after any crash.
+
+One line is one row: what was run (experiment, data set, recording, source, method, seed, and a fingerprint of the
+settings), how it ended, its scores, what it took. A row is on the disk before the next is begun. A line that a crash
+has torn is cut off when the file is opened to write; what it would have said is run again. A row that failed may be
+followed by one that did not: the last of a key counts. One process writes at a time.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rondo.errors import InputError, OutputError
+from rondo.store.file_lock import BINARY, open_lock, take
+
+FILE, LOCK = "rows.jsonl", "rows.lock"
+
+
+class Key(NamedTuple):
+    """What a row is about; there is at most one good row of each."""
+
+    experiment: str
+    data_set: str
+    recording: str
+    source: str  # the participant that was learned from (transfer); else empty
+    method: str
+    seed: int
+    fingerprint: str  # of the settings that made it
+
+
+@dataclass(frozen=True)
+class Row:
+    """How one method did on one recording with one seed."""
+
+    key: Key
+    status: str  # ok, failed
+    error: str = ""
+    scores: Mapping[str, float | None] = field(default_factory=dict)  # of `rondo.metrics`, and of the protocol
+    clock: Mapping[str, float] = field(default_factory=dict)  # the control at as many segments
+    counts: Mapping[str, int] = field(default_factory=dict)  # frames, channels, segments predicted and true
+    details: Mapping[str, Any] = field(default_factory=dict)  # runs of labels, for figures; what the method warned of
+    config: Mapping[str, Any] = field(default_factory=dict)  # as it was in effect
+    versions: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    peak_mb: float | None = 0.0  # None: this system does not tell
+    finished: str = ""  # UTC
+
+    @property
+    def is_ok(self) -> bool:
+        return self.status == "ok"
+
+    def to_json(self) -> str:
+        own = {name: value for name, value in asdict(self).items() if name != "key"}
+        return json.dumps(self.key._asdict() | own, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, line: str) -> Row:
+        read = json.loads(line)
+        key = Key(**{name: read.pop(name) for name in Key._fields})
+        return cls(key, **read)
+
+
+def read_rows(folder: Path) -> list[Row]:
+    """The last row of each key, in the order in which these were written; a torn last line is left out."""
+    path = folder / FILE
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{folder}: no rows here; run `rondo bench run EXPERIMENT --out {folder}` first") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    return _last_of_each(path, text)
+
+
+def _last_of_each(path: Path, text: bytes) -> list[Row]:
+    *lines, _torn = text.split(b"\n")
+    rows: dict[Key, Row] = {}
+    for number, line in enumerate(lines, start=1):
+        try:
+            row = Row.from_json(line.decode("utf-8"))
+        except (ValueError, KeyError, TypeError):
+            raise InputError(
+                f"{path}: line {number} is no row of a benchmark; take it out, and what it said is run again"
+            ) from None
+        rows.pop(row.key, None)
+        rows[row.key] = row
+    return list(rows.values())
+
+
+class RowStore:
+    """The rows of a folder, open to write; made by `open_rows`."""
+
+    def __init__(self, path: Path, descriptor: int, rows: Iterable[Row]) -> None:
+        self.path, self._descriptor = path, descriptor
+        self._rows = {row.key: row for row in rows}
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        return list(self._rows.values())
+
+    def get(self, key: Key) -> Row | None:
+        return self._rows.get(key)
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Append rows; when this returns they are on the disk. A key that has a good row already is left out."""
+        new = {row.key: row for row in rows if not (self._rows.get(row.key) or _NOTHING).is_ok}
+        rest = memoryview("".join(row.to_json() + "\n" for row in new.values()).encode())
+        try:
+            while rest:
+                rest = rest[os.write(self._descriptor, rest) :]
+            os.fsync(self._descriptor)
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+        self._rows |= new
+
+
+_NOTHING = Row(Key("", "", "", "", "", 0, ""), "none")
+
+
+@contextmanager
+def open_rows(folder: Path) -> Iterator[RowStore]:
+    """The rows of a folder, to read and append to, for one process at a time; made where there is none."""
+    path = folder / FILE
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = open_lock(folder, LOCK)
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+    try:
+        _take(lock, folder)
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o666)
+        except OSError as error:
+            raise _unwritable(path, error) from None
+        try:
+            text = path.read_bytes()
+            whole = text.rfind(b"\n") + 1
+            if whole < len(text):
+                os.ftruncate(descriptor, whole)
+            yield RowStore(path, descriptor, _last_of_each(path, text[:whole]))
+        finally:
+            os.close(descriptor)
+    finally:
+        os.close(lock)  # which gives the lock back; a process that is killed gives it back too
+
+
+def _take(lock: int, folder: Path) -> None:
+    if not take(lock):
+        raise OutputError(
+            f"{folder}: another `rondo bench run` writes here; wait for it, stop it, or give another --out"
+        )
+
+
+def _unwritable(path: Path, error: OSError) -> OutputError:
+    return OutputError(
+        f"{path}: cannot be written ({error.strerror or error}); make room or give permission, then start the same "
+        "command again: it goes on where it stopped"
+    )
+
+
+# ---------------------------------------------------------------- csv
+
+
+def to_csv(rows: Sequence[Row]) -> str:
+    """One line per row for a spreadsheet: everything but configurations, versions and details."""
+    columns = {
+        **dict.fromkeys((*Key._fields, "status", "error")),
+        **dict.fromkeys(name for row in rows for name in row.scores),
+        **dict.fromkeys(f"clock_{name}" for row in rows for name in row.clock),
+        **dict.fromkeys(name for row in rows for name in row.counts),
+        **dict.fromkeys(("seconds", "cpu_seconds", "peak_mb", "finished")),
+    }
+    written = io.StringIO()
+    writer = csv.DictWriter(written, list(columns), lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        cells: dict[str, Any] = row.key._asdict() | {"status": row.status, "error": row.error} | dict(row.scores)
+        cells |= {f"clock_{name}": value for name, value in row.clock.items()} | dict(row.counts)
+        cells |= {"seconds": row.seconds, "cpu_seconds": row.cpu_seconds, "peak_mb": row.peak_mb}
+        cells["finished"] = row.finished
+        writer.writerow({name: _short(value) for name, value in cells.items()})
+    return written.getvalue()
+
+
+def _short(value: Any) -> Any:
+    """Numbers with as many digits as a table could show, and two more."""
+    return float(f"{value:.4f}") if isinstance(value, float) else value

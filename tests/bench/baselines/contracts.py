@@ -1,0 +1,270 @@
+"""What every baseline must do, whatever it is: each contract is a function that takes a built baseline.
+
+They use small planted recordings. A new baseline joins `TINY` in `test_contracts.py`, and `READERS` if it can read
+another recording, nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+from numpy.typing import NDArray
+
+from rondo.data.labels import OTHER, Labels, runs_of
+from rondo.data.preprocess import Preprocessor, Signal
+from rondo.data.recording import Recording
+from rondo.data.signal import GAP_FRAMES
+from rondo.errors import InputError
+from rondo_bench.baselines import Baseline, FittedBaseline, ReadingBaseline, label_recording
+from tests.contracts import planted
+
+Contract = Callable[[Baseline], None]
+
+
+def labels_of(baseline: Baseline, values: NDArray[np.float32], seed: int = 0) -> Labels:
+    return label_recording(Recording(values, id="walk"), baseline, np.random.default_rng(seed))
+
+
+def refusal(baseline: Baseline, values: NDArray[np.float32]) -> str:
+    with pytest.raises(InputError) as caught:
+        labels_of(baseline, values)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def every_frame_has_a_label(baseline: Baseline) -> None:
+    for n_frames, n_channels in ((300, 3), (301, 1), (97, 2)):
+        labels = labels_of(baseline, planted(n_frames, n_channels))
+        assert labels.shape == (n_frames,)
+        assert labels.dtype == np.int32
+        assert (labels >= 0).all()
+
+
+def every_row_has_a_label_where_rows_are_missing(baseline: Baseline) -> None:
+    values, times = np.delete(planted(), [100, 101, 200], axis=0), np.delete(np.arange(300.0), [100, 101, 200])
+    recording = Recording(values, id="walk", timestamps_s=times)
+    labels = label_recording(recording, baseline, np.random.default_rng(0))
+    assert labels.shape == (297,)
+    assert (labels >= 0).all()
+
+
+def states_are_numbered_as_they_appear(baseline: Baseline) -> None:
+    labels = labels_of(baseline, planted(600))
+    newest = np.maximum.accumulate(labels)
+    assert labels[0] == 0
+    assert newest[-1] >= 1  # else nothing was tested
+    assert set(np.diff(newest).tolist()) <= {0, 1}
+
+
+def same_seed_same_labels(baseline: Baseline) -> None:
+    npt.assert_array_equal(labels_of(baseline, planted(), seed=3), labels_of(baseline, planted(), seed=3))
+
+
+def global_randomness_is_neither_used_nor_disturbed(baseline: Baseline) -> None:
+    import torch
+
+    labels = labels_of(baseline, planted())
+    np.random.seed(5)  # noqa: NPY002
+    torch.manual_seed(5)
+    numpy_before, torch_before = np.random.get_state()[1].copy(), torch.random.get_rng_state()  # noqa: NPY002
+    npt.assert_array_equal(labels_of(baseline, planted()), labels)
+    npt.assert_array_equal(np.random.get_state()[1], numpy_before)  # noqa: NPY002
+    assert torch.equal(torch.random.get_rng_state(), torch_before)
+
+
+def input_and_settings_are_left_alone(baseline: Baseline) -> None:
+    values = planted()
+    before, config = values.copy(), baseline.config.model_dump()
+    labels_of(baseline, values)
+    npt.assert_array_equal(values, before)
+    assert baseline.config.model_dump() == config
+
+
+def channel_scale_and_offset_do_not_matter(baseline: Baseline) -> None:
+    """Powers of two, and offsets that float32 holds exactly, so that the prepared signals are equal to the last bit."""
+    values = np.round(planted() * 64) / 64
+    changed = values * np.float32([4, 0.5, 64]) + np.float32([0, -8, 16])
+    npt.assert_array_equal(labels_of(baseline, changed), labels_of(baseline, values))
+
+
+def a_constant_channel_does_no_harm(baseline: Baseline) -> None:
+    values = planted(300, 4)
+    values[:, 2] = 7.5
+    assert (labels_of(baseline, values) >= 0).all()
+
+
+def constant_recordings_are_refused(baseline: Baseline) -> None:
+    assert "recording 'walk'" in refusal(baseline, np.full((300, 3), 0.1, dtype=np.float32))
+
+
+def short_recordings_are_refused(baseline: Baseline) -> None:
+    message = refusal(baseline, planted(6))
+    assert "recording 'walk'" in message
+    assert "6" in message
+
+
+def gaps_are_other_and_never_seen(baseline: Baseline) -> None:
+    """What stands in a channel while another is silent for long cannot change a label."""
+    values = planted(400)
+    values[150:200, 0] = np.nan
+    changed = values.copy()
+    changed[150:200, 1:] = np.nan
+    labels = labels_of(baseline, values)
+    npt.assert_array_equal(labels == OTHER, np.isnan(values[:, 0]))
+    npt.assert_array_equal(labels_of(baseline, changed), labels)
+
+
+# ---------------------------------------------------------------- recordings as bad as they come
+
+
+def labels_or_refusal(baseline: Baseline, values: NDArray[np.float32]) -> Labels | None:
+    """A label for each frame, or one line that names the recording: nothing else may come of any recording."""
+    try:
+        labels = labels_of(baseline, values)
+    except InputError as error:
+        assert "\n" not in str(error)
+        assert "recording 'walk'" in str(error)
+        return None
+    assert labels.shape == (len(values),)
+    assert labels.dtype == np.int32
+    assert labels.min() >= OTHER
+    assert labels.max() >= 0
+    return labels
+
+
+def one_channel_is_enough(baseline: Baseline) -> None:
+    assert labels_or_refusal(baseline, planted(300, 1)) is not None
+
+
+def many_channels_do_no_harm(baseline: Baseline) -> None:
+    """As many as OPPORTUNITY has: more than frames in a window, so that covariances of windows are singular."""
+    labels_or_refusal(baseline, planted(300, 242))
+
+
+def a_channel_twice_does_no_harm(baseline: Baseline) -> None:
+    """A covariance of all frames that is singular to the last bit."""
+    values = planted(300, 3)
+    assert labels_or_refusal(baseline, values[:, [0, 1, 1, 2]]) is not None
+
+
+def a_still_half_does_no_harm(baseline: Baseline) -> None:
+    """A sensor laid aside: half of the windows are all the same, and have no spread."""
+    values = planted(600, 3)
+    values[300:] = values[300]
+    labels_or_refusal(baseline, values)
+
+
+def bursts_of_missing_values_do_no_harm(baseline: Baseline) -> None:
+    """A radio that drops frames in bursts: stretches of every length, some too short for a window."""
+    values = planted(600, 3)
+    rng = np.random.default_rng(0)
+    for start in rng.integers(100, 600, size=12):
+        values[start : start + int(rng.integers(1, 40))] = np.nan
+    labels = labels_or_refusal(baseline, values)
+    assert labels is not None
+    long_gaps = gaps_of(values)
+    npt.assert_array_equal(labels[long_gaps], OTHER)
+
+
+def gaps_of(values: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Frames in runs of missing values too long to be mended."""
+    runs = runs_of(np.isnan(values[:, 0]).astype(np.int32))
+    long = (runs.ids == 1) & (runs.lengths > GAP_FRAMES)
+    return np.repeat(long, runs.lengths)
+
+
+# ---------------------------------------------------------------- reading another recording
+
+
+def signal_of(baseline: Baseline, values: NDArray[np.float32]) -> Signal:
+    recording = Recording(values, id="walk")
+    return Preprocessor.fit([recording], baseline.config.preprocess).apply(recording)
+
+
+def fitted_to(baseline: ReadingBaseline, values: NDArray[np.float32]) -> FittedBaseline:
+    return baseline.fit(signal_of(baseline, values), np.random.default_rng(0))
+
+
+def reading_what_was_learned_gives_the_same_labels(baseline: ReadingBaseline) -> None:
+    signal = signal_of(baseline, planted())
+    at_once = baseline.fit_predict(signal, np.random.default_rng(0))
+    npt.assert_array_equal(baseline.fit(signal, np.random.default_rng(0)).predict(signal), at_once)
+
+
+def what_is_restored_reads_the_same_to_the_bit(baseline: ReadingBaseline) -> None:
+    """Through the bytes of a model folder; what is learned must not live anywhere else."""
+    from safetensors.numpy import load, save
+
+    fitted = fitted_to(baseline, planted())
+    tensors = fitted.tensors()
+    restored = baseline.restore(load(save({name: np.ascontiguousarray(t) for name, t in tensors.items()})))
+    for values in (planted(), planted(200, seed=1)):
+        signal = signal_of(baseline, values)
+        npt.assert_array_equal(restored.predict(signal), fitted.predict(signal))
+    assert tensors.keys() == restored.tensors().keys()
+    for name, tensor in restored.tensors().items():
+        npt.assert_array_equal(tensor, tensors[name])
+
+
+def another_recording_may_be_shorter(baseline: ReadingBaseline) -> None:
+    fitted = fitted_to(baseline, planted(400))
+    learned = set(fitted.predict(signal_of(baseline, planted(400))).tolist())
+    for n_frames in (90, 31):
+        labels = fitted.predict(signal_of(baseline, planted(400)[100 : 100 + n_frames]))
+        assert labels.shape == (n_frames,)
+        assert labels.dtype == np.int32
+        assert (labels >= 0).all()
+    assert len(learned) > 1  # else nothing was tested
+
+
+def reading_changes_nothing(baseline: ReadingBaseline) -> None:
+    fitted = fitted_to(baseline, planted())
+    signal, other = signal_of(baseline, planted()), signal_of(baseline, planted(200, seed=1))
+    before, values = fitted.predict(signal), signal.values.copy()
+    fitted.predict(other)
+    npt.assert_array_equal(fitted.predict(signal), before)
+    npt.assert_array_equal(signal.values, values)
+
+
+def gaps_of_another_recording_are_never_seen(baseline: ReadingBaseline) -> None:
+    fitted = fitted_to(baseline, planted(400))
+    values = planted(400, seed=1)
+    values[150:200, 0] = np.nan
+    changed = values.copy()
+    changed[150:200, 1:] = np.nan
+    labels = fitted.predict(signal_of(baseline, values))
+    npt.assert_array_equal(labels == OTHER, np.isnan(values[:, 0]))
+    npt.assert_array_equal(fitted.predict(signal_of(baseline, changed)), labels)
+
+
+ReadingContract = Callable[[ReadingBaseline], None]
+
+READING_CONTRACTS: tuple[ReadingContract, ...] = (
+    reading_what_was_learned_gives_the_same_labels,
+    what_is_restored_reads_the_same_to_the_bit,
+    another_recording_may_be_shorter,
+    reading_changes_nothing,
+    gaps_of_another_recording_are_never_seen,
+)
+
+CONTRACTS: tuple[Contract, ...] = (
+    every_frame_has_a_label,
+    every_row_has_a_label_where_rows_are_missing,
+    states_are_numbered_as_they_appear,
+    same_seed_same_labels,
+    global_randomness_is_neither_used_nor_disturbed,
+    input_and_settings_are_left_alone,
+    channel_scale_and_offset_do_not_matter,
+    a_constant_channel_does_no_harm,
+    constant_recordings_are_refused,
+    short_recordings_are_refused,
+    gaps_are_other_and_never_seen,
+    one_channel_is_enough,
+    many_channels_do_no_harm,
+    a_channel_twice_does_no_harm,
+    a_still_half_does_no_harm,
+    bursts_of_missing_values_do_no_harm,
+)

@@ -1,0 +1,106 @@
+"""Copies held against the catalogue: what agrees, and what does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from rondo.formats.annotations.annotation import Annotation
+from rondo_bench.data_sets.catalogue import Listing, find_data_set
+from rondo_bench.data_sets.read import find_copy
+from rondo_bench.data_sets.verify import (
+    CONSTANT_SCORES,
+    EXPECTED_IDS,
+    Check,
+    Counts,
+    check_constant,
+    check_counts,
+    count,
+    other_recordings,
+)
+
+MOCAP = find_data_set("mocap")
+
+
+def counts(n_recordings: int = 9, n_channels: int = 4, n_frames: int = 65_611, n_classes: int = 9) -> Counts:
+    """A copy with these counts; its first recording is as long as the others leave it."""
+    ids = [f"r{i}" for i in range(n_recordings)]
+    frames = dict.fromkeys(ids, 9) | {"r0": n_frames - 9 * (n_recordings - 1)}
+    return Counts(frames, dict.fromkeys(ids, n_channels), {id: Annotation(range(n_classes), id=id) for id in ids})
+
+
+def differing(found: Counts, listing: Listing = MOCAP) -> set[str]:
+    return {check.what for check in check_counts(listing, found) if not check.agrees}
+
+
+def test_each_count_is_held_against_the_catalogue() -> None:
+    assert differing(counts()) == set()
+    assert differing(counts(n_frames=65_610)) == {"frames"}
+    assert differing(counts(n_channels=3)) == {"channels"}
+    assert differing(counts(n_classes=8)) == {"classes"}
+    assert differing(counts(n_recordings=8)) == {"recordings", "annotated"}
+    assert differing(replace(counts(), annotations={})) == {"annotated", "classes"}
+
+
+def test_a_sample_that_was_counted_may_be_exceeded() -> None:
+    sample = replace(MOCAP, source="counted")
+    whole = counts(n_recordings=104, n_frames=9_000_000, n_classes=11)
+    assert differing(whole) == {"recordings", "annotated", "frames", "classes"}
+    assert differing(whole, sample) == set()
+    assert differing(counts(n_recordings=104, n_frames=60_000), sample) == {"frames"}
+    assert differing(counts(n_frames=65_612), sample) == {"frames"}  # as many recordings: it must be the sample
+
+
+def test_recordings_of_different_width_are_seen() -> None:
+    mixed = counts()
+    found = replace(mixed, channels=dict(mixed.channels) | {"r3": 15})
+    (check,) = [check for check in check_counts(MOCAP, found) if not check.agrees]
+    assert (check.what, check.expected, check.found) == ("channels", "4", "4 and 15")
+
+
+def test_constant_scores_agree_to_the_printed_digits() -> None:
+    assert CONSTANT_SCORES["opportunity"] == {"mof": 37.64, "recall": 20.83, "edit": 0.63}
+    assert CONSTANT_SCORES["drive_act"] == {"mof": 39.42, "recall": 8.08, "edit": 4.32}
+    found = {"mof": 37.6449, "recall": 20.84, "edit": 0.625}
+    assert [check.agrees for check in check_constant("opportunity", found)] == [True, False, True]
+    assert check_constant("lara", found) == []
+
+
+def test_twenty_runs_of_five_classes_and_four_of_four_make_the_published_recall() -> None:
+    """Why the recall of a constant on OPPORTUNITY must be 20.83: 24 runs, of which the four Drills have no `lie`."""
+    from rondo.metrics import evaluate
+
+    runs = [np.arange(5)] * 20 + [np.arange(4)] * 4
+    average = evaluate({str(i): (run, np.zeros_like(run)) for i, run in enumerate(runs)}).average
+    assert round(average.recall, 2) == CONSTANT_SCORES["opportunity"]["recall"]
+
+
+def test_what_cannot_be_read_is_a_difference_and_the_rest_is_counted(tmp_path: Path) -> None:
+    (tmp_path / "mocap").mkdir()
+    np.savez(tmp_path / "mocap" / "amc_86_01.npz", X=np.ones((5, 4)), y=[0, 0, 3, 3, 3])
+    (tmp_path / "mocap" / "amc_86_02.npz").write_bytes(b"PK")
+    np.savez(tmp_path / "mocap" / "extra.npz", X=np.ones((5, 4)))
+    found = count(find_copy("mocap", tmp_path))
+    assert found.frames == {"amc_86_01": 5, "extra": 5}
+    assert list(found.unreadable) == ["amc_86_02"]
+    assert "amc_86_02.npz" in found.unreadable["amc_86_02"]
+    assert Check("readable", "3", "2", False) in check_counts(MOCAP, found)
+    missing, more = other_recordings(MOCAP, found)
+    assert (missing[0], len(missing), more) == ("amc_86_03", 7, ["extra"])
+    assert other_recordings(find_data_set("lara"), found) == ([], [])  # whose recordings we have no list of
+
+
+def test_the_recordings_that_are_expected_are_as_many_as_the_catalogue_says() -> None:
+    for name, ids in EXPECTED_IDS.items():
+        assert len(set(ids)) == find_data_set(name).n_recordings
+
+
+def test_a_copy_is_counted_recording_by_recording(tmp_path: Path) -> None:
+    (tmp_path / "mocap").mkdir()
+    np.savez(tmp_path / "mocap" / "a.npz", X=np.ones((5, 4)), y=[0, 0, 3, 3, 3])
+    np.savez(tmp_path / "mocap" / "b.npz", X=np.ones((7, 4)))
+    found = count(find_copy("mocap", tmp_path))
+    assert (found.frames, found.channels, found.n_classes) == ({"a": 5, "b": 7}, {"a": 4, "b": 4}, 2)
+    assert found.annotations.keys() == {"a"}

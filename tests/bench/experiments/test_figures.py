@@ -1,0 +1,94 @@
+"""Figures: drawn where matplotlib is, one clear line where it is not."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rondo.errors import MissingExtraError
+from rondo_bench.experiments.figures import draw, mapped_track, panels_of
+from rondo_bench.experiments.rows import open_rows
+from rondo_bench.experiments.spec import read_data_sets, read_experiment
+from rondo_bench.experiments.tracks import as_runs, from_stored
+from tests.bench.experiments.made_rows import row
+from tests.cli.running import Command
+
+TRUTH = [5, 5, 5, 2, 2, 2, 5, 5]
+SEGMENTED = replace(
+    row("one", "rondo", 50.0, experiment="qualitative"),
+    details={"truth": as_runs(TRUTH), "labels": as_runs([7, 7, 3, 3, 3, 3, -1, -1])},
+)
+
+
+def test_labels_take_the_class_they_map_to() -> None:
+    assert mapped_track(SEGMENTED).tolist() == [5, 5, 2, 2, 2, 2, 5, 5]
+
+
+def test_tracks_are_kept_as_runs() -> None:
+    rng = np.random.default_rng(0)
+    track = rng.integers(-1, 3, size=200)
+    assert from_stored(as_runs(track)).tolist() == track.tolist()
+
+
+def test_without_matplotlib_it_says_what_to_install(
+    rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with open_rows(here / "out") as store:
+        store.add([SEGMENTED])
+    outcome = rondo("bench", "figure", "segmentation", "figure.png", "--out", "out")
+    assert outcome.code == 2
+    assert outcome.err == "error: a figure needs the package 'matplotlib': pip install 'rondo-ts[bench]'\n"
+    with pytest.raises(MissingExtraError):
+        draw("scores", here / "f.png", [SEGMENTED], read_experiment("qualitative"), read_data_sets())
+
+
+@pytest.mark.filterwarnings("default")  # matplotlib's own
+def test_every_figure_can_be_drawn(rondo: Command, here: Path) -> None:
+    pytest.importorskip("matplotlib")
+    rows = [SEGMENTED, row("one", "ticc", 50.0), row("one", "rondo", 60.0)]
+    rows.append(replace(row("one", "ticc", 0.0, data_set="lara"), status="failed", error="no room", scores={}))
+    streamed = row("one", "denstream", 10.0, experiment="continual", data_set="pamap2")
+    rows.append(replace(streamed, scores={**streamed.scores, "h_40": 20.0, "h_60": None, "h_80": 3.0, "h_100": 4.0}))
+    with open_rows(here / "out") as store:
+        store.add(rows)
+    for kind in ("segmentation", "continual", "scores"):
+        outcome = rondo("bench", "figure", kind, f"{kind}.png", "--out", "out")
+        assert (outcome.code, outcome.out) == (0, f"{kind}.png\n")
+        assert (here / f"{kind}.png").read_bytes().startswith(b"\x89PNG")
+    assert rondo("bench", "figure", "scores", "scores.doc", "--out", "out").err.startswith("error: scores.doc: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("continual", "f.png", "--experiment", "static"), "the figure 'continual' shows how a stream goes on"),
+        (("scores", "f.png", "--methods", "rondo,tick"), "unknown method of 'static': 'tick'; did you mean 'ticc'?"),
+        (("segmentation", "f.png", "--methods", "rondoo"), "'rondoo'; did you mean 'rondo'?"),
+        (
+            ("segmentation", "f.png", "--only", "two"),
+            "no labels are kept for that choice: there are those of mocap one",
+        ),
+        (("segmentation", "f.png", "--datasets", "mocap,lara"), "no labels are kept for lara"),
+    ],
+)
+@pytest.mark.filterwarnings("default")  # matplotlib's own
+def test_what_cannot_be_drawn_is_one_line(rondo: Command, here: Path, arguments: tuple[str, ...], message: str) -> None:
+    pytest.importorskip("matplotlib")
+    with open_rows(here / "out") as store:
+        store.add([SEGMENTED, row("one", "ticc", 50.0), row("one", "rondo", 60.0)])
+    outcome = rondo("bench", "figure", *arguments, "--out", "out")
+    assert (outcome.code, outcome.err.count("\n")) == (2, 1)
+    assert message in outcome.err
+
+
+def test_a_panel_shows_the_rows_that_a_table_would() -> None:
+    """Of settings that were changed and put back, those of now; of methods that are no more, nothing."""
+    qualitative = read_experiment("qualitative")
+    changed = replace(SEGMENTED, key=SEGMENTED.key._replace(fingerprint="other"))
+    gone = replace(SEGMENTED, key=SEGMENTED.key._replace(method="no more"))
+    assert panels_of([SEGMENTED, changed, gone], qualitative, read_data_sets()) == [[SEGMENTED]]

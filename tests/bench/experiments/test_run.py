@@ -1,0 +1,258 @@
+"""`rondo bench run`: what is missing is run, failures are kept and tried again, and it says how long it will take."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rondo_bench.experiments.work as bench_work
+from rondo.errors import RecordingError, RondoWarning
+from rondo.metrics import evaluate
+from rondo_bench.experiments.rows import FILE, Row, open_rows, read_rows
+from tests.bench.experiments.made_rows import row
+from tests.cli.running import Command
+
+
+def run(rondo: Command, walks: Path, *more: object) -> Any:
+    arguments = ("--datasets", walks, "--methods", "kmeans,clock", "--seeds", 2, "--engine", "serial", "--out", "out")
+    return rondo("bench", "run", "static", *arguments, *more)
+
+
+def stored(here: Path) -> list[Row]:
+    return read_rows(here / "out")
+
+
+def test_a_row_for_each_method_recording_and_seed(rondo: Command, here: Path, walks: Path) -> None:
+    outcome = run(rondo, walks)
+    assert outcome.code == 0
+    assert outcome.err.startswith("9 rows: 0 there, 9 to run\n")
+    rows = stored(here)
+    assert len({own.key for own in rows}) == len(rows) == 9
+    assert {(own.key.method, own.key.seed) for own in rows} == {("kmeans", 0), ("kmeans", 1), ("clock", 0)}
+    for own in rows:
+        assert own.is_ok and own.seconds >= 0 and own.cpu_seconds >= 0 and own.peak_mb > 10
+        assert own.counts["n_frames"] == 900 and own.counts["n_true_segments"] == 6
+        assert own.versions["numpy"] == np.__version__
+    (clock,) = (own for own in rows if own.key.method == "clock" and own.key.recording == "bob_1")
+    assert clock.scores == clock.clock and clock.counts["n_segments"] == 20
+
+
+def test_scores_are_those_of_evaluate(rondo: Command, here: Path, walks: Path) -> None:
+    run(rondo, walks, "--only", "ann_1")
+    rondo("discover", walks / "ann_1.npz", "--method", "kmeans", "--seed", 1, "--out", "found")
+    labels, truth = np.load(here / "found/labels/ann_1.npy"), np.load(walks / "ann_1.npz")["y"]
+    (own,) = (own for own in stored(here) if own.key.seed == 1)
+    assert own.scores == evaluate({"ann_1": (truth, labels)}).average.as_dict()
+
+
+def test_processes_give_the_same_rows(rondo: Command, here: Path, walks: Path) -> None:
+    chosen = ("--datasets", walks, "--methods", "clock")
+    assert rondo("bench", "run", "static", *chosen, "--engine", "serial", "--out", "one").code == 0
+    assert rondo("bench", "run", "static", *chosen, "--workers", 1, "--out", "two").code == 0
+    one, two = ({own.key: own for own in read_rows(here / name)} for name in ("one", "two"))
+    assert one.keys() == two.keys() and len(one) == 3
+    assert all(one[key].scores == two[key].scores and two[key].peak_mb > 10 for key in one)
+
+
+@pytest.mark.ray
+@pytest.mark.timeout(180)
+@pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'rondo-ts[ray]'")
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_ray_gives_the_same_rows(rondo: Command, here: Path, walks: Path) -> None:
+    chosen = ("--datasets", walks, "--methods", "kmeans,clock", "--seeds", 1)
+    assert rondo("bench", "run", "static", *chosen, "--engine", "serial", "--out", "one").code == 0
+    assert rondo("bench", "run", "static", *chosen, "--engine", "ray", "--workers", 2, "--out", "two").code == 0
+    one, two = ({own.key: own for own in read_rows(here / name)} for name in ("one", "two"))
+    assert one.keys() == two.keys() and len(one) == 6
+    kept = [{key: (own.scores, own.clock, own.counts, own.config) for key, own in rows.items()} for rows in (one, two)]
+    assert kept[0] == kept[1]
+
+
+def test_a_second_run_has_nothing_to_do(rondo: Command, here: Path, walks: Path) -> None:
+    run(rondo, walks)
+    before = (here / "out" / FILE).read_bytes()
+    outcome = run(rondo, walks)
+    assert (outcome.code, outcome.err) == (0, "9 rows: 9 there, 0 to run\n")
+    assert (here / "out" / FILE).read_bytes() == before
+
+
+def test_another_folder_of_the_same_name_is_told(rondo: Command, here: Path, walks: Path) -> None:
+    """Rows go by the name of a folder: those of other recordings would be taken for these."""
+    assert "note:" not in run(rondo, walks, "--methods", "clock").err
+    shutil.copytree(walks, here / "moved" / "walks")
+    outcome = run(rondo, here / "moved" / "walks", "--methods", "clock")
+    assert outcome.err.startswith(
+        f"note: rows of 'walks' in out were made from {walks}, this is {here / 'moved' / 'walks'}; if these are other "
+        "recordings, give another --out\n3 rows: 3 there, 0 to run"
+    )
+
+
+def test_more_of_the_same_is_added(rondo: Command, here: Path, walks: Path) -> None:
+    assert run(rondo, walks, "--limit", 1).code == 0
+    assert len(stored(here)) == 3
+    assert run(rondo, walks).err.startswith("9 rows: 3 there, 6 to run\n")
+    assert len(stored(here)) == 9
+
+
+def test_what_another_experiment_has_made_with_the_same_settings_is_not_run_again(
+    rondo: Command, here: Path, walks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = ("--datasets", walks, "--seeds", 1, "--engine", "serial", "--out", "out")
+    assert rondo("bench", "run", "static", "--methods", "rondo", *chosen).code == 0
+    monkeypatch.setattr(bench_work, "labels_of", None)  # so that running anything would fail
+    outcome = rondo("bench", "run", "ablation", "--methods", "rondo", *chosen)
+    assert (outcome.code, outcome.err) == (0, "3 rows: 3 there, 0 to run\n")
+    by_experiment = {(own.key.experiment, own.key.recording): own for own in stored(here)}
+    assert len(by_experiment) == len(stored(here)) == 6
+    for recording in ("ann_1", "ann_2", "bob_1"):
+        static, ablation = by_experiment["static", recording], by_experiment["ablation", recording]
+        assert (static.scores, static.config, static.seconds) == (ablation.scores, ablation.config, ablation.seconds)
+    dry = rondo("bench", "run", "ablation", "--methods", "rondo-without-motifs,rondo", *chosen, "--dry-run")
+    assert "6 rows: 3 there, 3 to run" in dry.out
+
+
+def test_a_method_that_raises_is_kept_and_the_rest_goes_on(
+    rondo: Command, here: Path, walks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = bench_work.labels_of
+
+    def labels_of(task: Any, recordings: Any) -> Any:
+        if task.method_name == "kmeans" and task.recordings == ("ann_2",):
+            raise RecordingError("nothing\nrecurs here")
+        return real(task, recordings)
+
+    monkeypatch.setattr(bench_work, "labels_of", labels_of)
+    outcome = run(rondo, walks)
+    assert outcome.code == 2
+    assert "ann_2 kmeans seed 0: nothing recurs here" in outcome.err
+    assert outcome.err.endswith("--retry runs them again\n")
+    failed = [own for own in stored(here) if not own.is_ok]
+    assert [(own.key.recording, own.key.seed, own.error) for own in failed] == [
+        ("ann_2", seed, "nothing recurs here") for seed in (0, 1)
+    ]
+    assert len(stored(here)) == 9
+    listed = rondo("bench", "rows", "--failed", "--out", "out").out
+    assert listed.count("nothing recurs here") == 2 and len(listed.splitlines()) == 3
+
+    monkeypatch.setattr(bench_work, "labels_of", real)
+    assert "2 failed before (--retry runs them again)" in run(rondo, walks).err
+    assert not all(own.is_ok for own in stored(here))
+    assert run(rondo, walks, "--retry").code == 0
+    assert len(stored(here)) == 9 and all(own.is_ok for own in stored(here))
+
+
+def test_a_dry_run_says_what_and_how_long_and_writes_nothing(rondo: Command, here: Path, walks: Path) -> None:
+    outcome = run(rondo, walks, "--dry-run")
+    assert outcome.code == 0
+    assert "walks            kmeans                     6  " in outcome.out
+    assert "9 rows: 0 there, 9 to run" in outcome.out
+    assert not (here / "out").exists()
+    with open_rows(here / "out") as store:  # an earlier row took long
+        counts = {"n_frames": 900, "n_channels": 2}
+        store.add([row("ann_1", "kmeans", 1.0, data_set="walks", seconds=1800.0, counts=counts, fingerprint="other")])
+    assert "walks            kmeans                     6  3 hours" in run(rondo, walks, "--dry-run").out
+
+
+def test_what_is_no_number_is_a_failed_row_and_the_rest_goes_on(
+    rondo: Command, here: Path, walks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = bench_work.outcome
+
+    def outcome(recording: Any, truth: Any, labels: Any, extra: Any) -> Any:
+        odd = {"promoted": float("nan")} if recording.id == "ann_2" else {}
+        return real(recording, truth, labels, extra | odd)
+
+    monkeypatch.setattr(bench_work, "outcome", outcome)
+    assert run(rondo, walks, "--methods", "clock").code == 2
+    assert {own.key.recording: own.error for own in stored(here)} == {
+        "ann_1": "",
+        "ann_2": "a number in this row is not finite (promoted)",
+        "bob_1": "",
+    }
+
+
+def test_two_runs_at_once_are_refused(rondo: Command, here: Path, walks: Path) -> None:
+    with open_rows(here / "out"):
+        outcome = run(rondo, walks)
+    assert outcome.code == 2
+    assert outcome.err == f"error: {here / 'out'}: another `rondo bench run` writes here; wait for it, stop it, or " + (
+        "give another --out\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("static", "--datasets", "nowhere/at_all"), "nowhere/at_all"),
+        (("static", "--datasets", "mocap"), "where is mocap? Give the folder of data sets with --data"),
+        (("statc",), "did you mean 'static'"),
+        (("static", "--methods", "tic"), "did you mean 'ticc'"),
+        (("static", "--datasets", "planted", "--methods", "clock", "--dry-run", "--engine", "loca"), "mean 'local'"),
+    ],
+)
+def test_a_mistake_is_one_line(rondo: Command, arguments: tuple[str, ...], message: str) -> None:
+    outcome = rondo("bench", "run", *arguments)
+    assert outcome.code == 2
+    assert message in outcome.err and outcome.err.count("\n") == 1
+
+
+def test_show_prints_a_file_that_can_be_run(rondo: Command, here: Path, walks: Path) -> None:
+    (here / "mine.toml").write_text(rondo("bench", "show", "static").out)
+    (here / "sets.toml").write_text('[walks]\nwindow = 60\nstep = 20\nsource = "ours"\n')
+    arguments = ("--datasets", walks, "--methods", "kmeans", "--seeds", 1, "--limit", 1, "--engine", "serial")
+    assert rondo("bench", "run", "mine.toml", *arguments, "--sets", "sets.toml", "--out", "out").code == 0
+    (own,) = stored(here)
+    assert own.key.experiment == "mine"
+    assert own.config["windows"] == {"length": 60, "step": 20}
+    assert "| k-means of windows |" in rondo("bench", "table", "mine.toml", "--out", "out").out
+
+
+def test_rows_are_json_lines(rondo: Command, here: Path, walks: Path) -> None:
+    run(rondo, walks, "--limit", 1)
+    for line in (here / "out" / FILE).read_text().splitlines():
+        assert json.loads(line)["status"] == "ok"
+
+
+def test_what_a_method_warns_of_is_kept(
+    rondo: Command, here: Path, walks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = bench_work.labels_of
+
+    def labels_of(task: Any, recordings: Any) -> Any:
+        warnings.warn("it did not\nconverge", RondoWarning, stacklevel=2)
+        return real(task, recordings)
+
+    monkeypatch.setattr(bench_work, "labels_of", labels_of)
+    outcome = run(rondo, walks, "--limit", 1)
+    assert "converge" not in outcome.err
+    assert {tuple(own.details["notes"]) for own in stored(here)} == {("it did not converge",)}
+
+
+def test_show_reads_a_file_too_and_says_what_was_meant(rondo: Command, here: Path) -> None:
+    (here / "mine.toml").write_text(rondo("bench", "show", "ablation").out)
+    assert rondo("bench", "show", "mine.toml").out == rondo("bench", "show", "ablation").out
+    meant = rondo("bench", "show", "data_set")
+    assert (meant.code, meant.err) == (2, "error: unknown experiment 'data_set'; did you mean 'data_sets'?\n")
+
+
+def test_a_set_of_ones_own_may_be_named_wherever_one_is(rondo: Command, here: Path, walks: Path) -> None:
+    run(rondo, walks, "--methods", "clock")
+    for given in ("walks", walks):
+        assert "### walks: 3 recordings" in rondo("bench", "table", "static", "--datasets", given, "--out", "out").out
+    wrong = rondo("bench", "table", "static", "--datasets", "walk", "--out", "out")
+    assert wrong.err == "error: unknown data set: 'walk'; did you mean 'walks'?\n"
+
+
+def test_sets_may_be_written_in_any_way(rondo: Command, here: Path) -> None:
+    with open_rows(here / "out") as store:
+        store.add([row("one", "ticc", 40.0), row("one", "ticc", 50.0, data_set="usc_had")])
+    assert "### MoCap" not in rondo("bench", "table", "static", "--datasets", "USC-HAD", "--out", "out").out
+    shown = rondo("bench", "table", "static", "--datasets", "MoCap", "--out", "out").out
+    assert "### MoCap: 1 of 9 recordings\n" in shown and "usc_had" not in shown

@@ -1,0 +1,165 @@
+"""Experiments as files: all of the package's can be read, and agree with the catalogue and the published tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rondo.errors import SettingError
+from rondo_bench.baselines import BASELINES, build_baseline
+from rondo_bench.data_sets.catalogue import DATA_SETS
+from rondo_bench.experiments.configured import baseline_for, config_of, fingerprint, rondo_for
+from rondo_bench.experiments.paper_numbers import published
+from rondo_bench.experiments.spec import NAMES, Method, SetSpec, read_data_sets, read_experiment, text_of
+
+EXPERIMENTS = [read_experiment(name) for name in NAMES]
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda own: own.name)
+def test_everything_in_an_experiment_exists(experiment) -> None:  # type: ignore[no-untyped-def]
+    sets = read_data_sets()
+    assert set(experiment.data_sets) <= set(sets)
+    for name, method in experiment.methods.items():
+        assert method.source.startswith(("paper: ", "ours: ")), name
+        assert set(method.for_) <= set(sets), name
+        for data_set in experiment.data_sets:
+            config_of(method, data_set, sets[data_set], experiment.protocol)  # refuses a setting that there is not
+        rows = [published(experiment.paper_table, sets[data_set].paper, method.paper) for data_set in sets]
+        assert any(rows) == bool(method.paper), f"{name}: no such published row"
+
+
+def test_the_static_experiment_has_every_method() -> None:
+    assert set(read_experiment("static").methods) == {"rondo", "rondo-paper", "clock", *BASELINES}
+
+
+def test_windows_are_those_of_the_catalogue() -> None:
+    sets = read_data_sets()
+    for known in DATA_SETS:
+        assert (sets[known.name].window, sets[known.name].step) == (known.window, known.step), known.name
+        assert sets[known.name].source.startswith(("paper: ", "ours: "))
+
+
+@pytest.mark.parametrize(
+    ("data_set", "method", "n_axes"),
+    [("mocap", "ticc", 0), ("actrectut", "ticc", 10), ("actrectut", "autoplait", 10), ("actrectut", "clap", 8),
+     ("actrectut", "compile", 8), ("drive_act", "clap", 16), ("lara", "ticc", 16), ("opportunity", "time2state", 54),
+     ("opportunity", "ticc", 54), ("lara", "time2state", 0), ("pamap2", "ticc", 0)],
+)  # fmt: skip
+def test_axes_are_those_of_the_papers_table(data_set: str, method: str, n_axes: int) -> None:
+    of_set = read_data_sets()[data_set]
+    spec = read_experiment("static").methods[method]
+    assert baseline_for(spec, data_set, of_set).config.preprocess.pca_components == n_axes
+
+
+def test_windows_reach_every_method_that_has_them() -> None:
+    sets = read_data_sets()
+    config = baseline_for(read_experiment("static").methods["kmeans"], "mocap", sets["mocap"]).config
+    assert config.model_dump()["windows"] == {"length": 256, "step": 50}
+    own = rondo_for(read_experiment("static").methods["rondo-paper"], "pamap2", sets["pamap2"], "static")
+    assert (own.windows.length, own.windows.step, own.windows.projection) == (200, 100, "start")
+
+
+def test_settings_of_one_data_set_come_last() -> None:
+    method = read_experiment("static").methods["time2state"]
+    assert method.settings_for("mocap")["n_groups"] == 10
+    assert method.settings_for("lara")["n_groups"] == 20
+    assert method.settings_for("pamap2") == {"n_groups": 20, "n_steps": 40, "output_dim": 9}
+
+
+def test_shared_axes_are_applied_before_rondo_but_for_streams() -> None:
+    of_set, method = SetSpec(pca={"*": 3}), Method(title="", source="", preset="default")
+    assert rondo_for(method, "own", of_set, "static").preprocess.scaling == "none"
+    stream = rondo_for(method, "own", of_set, "continual").preprocess
+    assert (stream.scaling, stream.pca_components) == ("channel", 3)
+
+
+def test_channels_go_by_pattern() -> None:
+    of_set = read_data_sets()["pamap2"]
+    assert of_set.chosen(("heart_rate", "hand_acc16x", "hand_acc6x", "ankle_acc16z")) == ("hand_acc16x", "ankle_acc16z")
+    with pytest.raises(SettingError, match=r"no channel is called like '\*acc16\*'; there are 'c0', 'c1'"):
+        of_set.chosen(("c0", "c1"))
+    assert SetSpec().chosen(("c0", "c1")) == ("c0", "c1")
+
+
+@pytest.mark.parametrize(
+    ("data_set", "id", "subject"),
+    [("lara", "L01_S07_R12", "S07"), ("drive_act", "vp12_run2_2018-05-24", "vp12"), ("opportunity", "S3-ADL1", "S3"),
+     ("openpack", "U0102-S0500", "U0102"), ("actrectut", "subject2_walk", "subject2"), ("usc_had", "s4", "s4")],
+)  # fmt: skip
+def test_participants_are_named_by_recordings(data_set: str, id: str, subject: str) -> None:
+    assert read_data_sets()[data_set].subject_of(id) == subject
+
+
+def test_a_fingerprint_tells_settings_apart_and_nothing_else() -> None:
+    of_set, method = SetSpec(), read_experiment("static").methods["rondo"]
+    config, _ = config_of(method, "mocap", of_set, "static")
+    own = fingerprint(config, "static")
+    assert fingerprint(config | {"seed": 5, "device": "cuda"}, "static") == own
+    assert fingerprint(config, "continual") != own
+    wider, _ = config_of(method, "mocap", SetSpec(window=90, step=30), "static")
+    assert fingerprint(wider, "static") != own
+    joined = fingerprint(config, "static", ("one", "two"))
+    assert joined.partition("-")[0] == own != joined
+
+
+def test_an_own_experiment_is_a_copy_that_was_changed(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text_of("ablation").replace("seeds = 5", "seeds = 3"))
+    mine = read_experiment(str(path))
+    assert (mine.name, mine.seeds) == ("mine", 3)
+    assert mine.methods == read_experiment("ablation").methods
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("sedes = 5", "mine.toml: sedes: there is no such setting; did you mean 'seeds'?"),
+        ("seeds = 0", "seeds"),
+        ("seeds = [", "not a TOML file"),
+        ("seeds = 5\nqqqqqq = 1", "there is no such setting; there are .*title, protocol, source"),
+    ],
+)
+def test_a_mistake_in_a_file_is_named(tmp_path: Path, change: str, message: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text_of("ablation").replace("seeds = 5", change))
+    with pytest.raises(SettingError, match=message):
+        read_experiment(str(path))
+
+
+def test_mistakes_in_methods_and_sets_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text_of("ablation").replace("preset", "preste", 1))
+    with pytest.raises(
+        SettingError, match=r"methods.rondo-paper.preste: there is no such setting; did you mean 'prese"
+    ):
+        read_experiment(str(path))
+    path.write_text(text_of("static").replace("clock = 20", "clock = -3"))
+    with pytest.raises(SettingError, match=r"methods.clock.clock: .*greater than or equal to 0"):
+        read_experiment(str(path))
+    for wrong, message in (
+        ("windoww = 5", "windoww: there is no such setting; did you mean 'window'"),
+        ("subject = '(S'", "subject: '.S' is no regular expression"),
+        ("subject = 'S[0-9]+'", "subject: 'S.0-9.*' has no part in brackets"),
+        ("pca = { tick = 5 }", "pca: there is no method 'tick'; did you mean 'ticc'"),
+    ):
+        path.write_text(f"[lara]\n{wrong}\n")
+        with pytest.raises(SettingError, match=rf"mine.toml, \[lara\]: {message}"):
+            read_data_sets(path)
+    with pytest.raises(SettingError, match=r"none.toml: cannot be read .*; `rondo bench show data_sets` prints one"):
+        read_data_sets(tmp_path / "none.toml")
+
+
+def test_a_method_is_one_thing() -> None:
+    with pytest.raises(ValueError, match="one of preset"):
+        Method(title="", source="", preset="paper", baseline="ticc")
+
+
+def test_an_unknown_experiment_is_refused_with_what_was_meant() -> None:
+    with pytest.raises(SettingError, match="did you mean 'static'"):
+        read_experiment("statik")
+
+
+def test_ticc_runs_as_released() -> None:
+    method = read_experiment("static").methods["ticc"]
+    assert build_baseline("ticc", method.settings_for("mocap")).config.model_dump()["as_released"] is True

@@ -1,0 +1,346 @@
+"""Tables against numbers worked out by hand, and the published rows beside them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rondo.errors import InputError, SettingError
+from rondo_bench.experiments.rows import Row
+from rondo_bench.experiments.significance import compare, holm, signed_rank_p
+from rondo_bench.experiments.spec import read_data_sets, read_experiment
+from rondo_bench.experiments.summary import Summary, summarise
+from rondo_bench.experiments.tables import latex, markdown, to_csv
+from tests.bench.experiments.made_rows import now, row
+
+STATIC = read_experiment("static")
+SETS = read_data_sets()
+
+
+def counted(own: Row, n_segments: int, n_true: int) -> Row:
+    return replace(own, counts={**own.counts, "n_segments": n_segments, "n_true_segments": n_true})
+
+
+def summary(rows: list[Row], **choice: Any) -> Summary:
+    return summarise(rows, STATIC, SETS, **choice)
+
+
+def two_recordings(method: str, values: dict[int, tuple[float, float]]) -> list[Row]:
+    """By seed, the scores of two recordings; the first has 4 segments of 2, the second 1 of 8."""
+    return [
+        counted(row(name, method, value, seed), *segments)
+        for seed, own in values.items()
+        for name, value, segments in zip(("one", "two"), own, ((4, 2), (1, 8)), strict=True)
+    ]
+
+
+def test_means_over_recordings_then_over_seeds() -> None:
+    (section,) = summary(two_recordings("kmeans", {0: (40.0, 60.0), 1: (50.0, 80.0), 2: (30.0, 40.0)})).sections
+    (line,) = section.lines
+    assert (line.n_seeds, section.n_recordings) == (3, 2)
+    assert line.cells["ari"].mean == pytest.approx(50.0)  # of 50, 65 and 35
+    assert line.cells["ari"].std == pytest.approx(15.0)
+    assert line.clock["ari"] == pytest.approx(25.0)
+
+
+def test_seg_ratio_is_pooled() -> None:
+    (line,) = summary(two_recordings("kmeans", {0: (40.0, 60.0)})).sections[0].lines
+    assert line.cells["seg_ratio"].mean == pytest.approx(5 / 10)  # and not the mean of 2 and 1/8
+    assert line.cells["seg_ratio"].std is None
+
+
+def test_what_has_no_value_does_not_count() -> None:
+    continual = read_experiment("continual")
+    stages = ({"h_40": 20.0, "h_60": None}, {"h_40": None, "h_60": None})
+    rows = [
+        replace(own, scores={**own.scores, **extra})
+        for own, extra in zip(
+            (row(name, "denstream", 10.0, experiment="continual", data_set="pamap2") for name in "ab"),
+            stages,
+            strict=True,
+        )
+    ]
+    shown = summarise(rows, continual, SETS)
+    (line,) = shown.sections[0].lines
+    assert line.cells["h_40"].mean == 20.0
+    assert line.cells["h_60"].mean is None
+    assert line.published["h_40"] == 64.5
+    assert "| 20.00 | – | – | – |" in markdown(shown)
+
+
+def ranks(values: dict[str, float], column: str = "ari") -> dict[str, int]:
+    rows = [row("one", method, value) for method, value in values.items()]
+    return {line.method: line.ranks.get(column, 0) for line in summary(rows).sections[0].lines}
+
+
+def test_best_and_second_are_marked_and_the_clock_is_not() -> None:
+    assert ranks({"ticc": 50.0, "clap": 70.0, "kmeans": 60.0, "clock": 99.0}) == {
+        "ticc": 0, "clap": 1, "kmeans": 2, "clock": 0
+    }  # fmt: skip
+
+
+def test_equal_values_as_shown_share_a_rank() -> None:
+    assert ranks({"ticc": 50.0, "clap": 70.001, "kmeans": 70.0}) == {"ticc": 2, "clap": 1, "kmeans": 1}
+
+
+def test_seg_ratio_is_ranked_by_its_logarithm() -> None:
+    segments = {"ticc": (4, 8), "clap": (15, 8), "kmeans": (24, 8)}  # 0.5, 1.875, 3
+    rows = [counted(row("one", method, 1.0), *own) for method, own in segments.items()]
+    (section,) = summary(rows).sections
+    assert {line.method: line.ranks.get("seg_ratio", 0) for line in section.lines} == {
+        "ticc": 2,
+        "clap": 1,
+        "kmeans": 0,
+    }
+
+
+def test_a_table_is_about_the_recordings_that_all_methods_have() -> None:
+    rows = [*two_recordings("kmeans", {0: (40.0, 60.0)}), row("one", "ticc", 10.0)]
+    rows.append(Row(row("two", "ticc", 0.0).key, "failed", "no room"))
+    (section,) = summary(rows).sections
+    assert section.n_recordings == 1
+    assert {line.method: line.cells["ari"].mean for line in section.lines} == {"kmeans": 40.0, "ticc": 10.0}
+    assert section.notes == (
+        "ticc failed in 1 row (no room)",
+        "over the 1 of 2 recordings that all methods have (ticc has 1)",
+    )
+
+
+def test_a_seed_that_was_stopped_is_left_out() -> None:
+    rows = [*two_recordings("kmeans", {0: (40.0, 60.0)}), row("one", "kmeans", 99.0, seed=1)]
+    (section,) = summary(rows).sections
+    assert (section.lines[0].n_seeds, section.lines[0].cells["ari"].mean) == (1, 50.0)
+    assert section.notes == ("kmeans: not complete and left out: seed 1",)
+
+
+def test_rows_of_other_settings_are_left_out_whenever_they_were_made() -> None:
+    old, new = row("one", "kmeans", 99.0, fingerprint="old"), row("one", "kmeans", 50.0)
+    for rows in ([old, new], [new, old]):  # changed, or changed and put back: then nothing is run again
+        (section,) = summary(rows).sections
+        assert section.lines[0].cells["ari"].mean == 50.0
+        assert section.notes == ("1 row of kmeans made with other settings left out",)
+
+
+def test_rows_of_several_versions_are_told() -> None:
+    rows = [row("one", "kmeans", 1.0, versions={"rondo-ts": "0.1.0"}), row("two", "kmeans", 1.0, versions={})]
+    assert summary(rows).sections[0].notes == ()
+    rows.append(row("three", "kmeans", 1.0, versions={"rondo-ts": "0.2.0"}))
+    (note,) = summary(rows).sections[0].notes
+    assert note == "rows of kmeans were made with Rondo 0.1.0 and 0.2.0; give another --out to run all of them anew"
+
+
+def test_settings_that_were_never_run_are_said() -> None:
+    (section,) = summary(
+        [row("one", "kmeans", 9.0, fingerprint="a"), row("one", "kmeans", 8.0, fingerprint="b")]
+    ).sections
+    assert section.lines[0].cells["ari"].mean == 8.0
+    assert section.notes[0] == "kmeans was run with other settings than it has now; run it again"
+
+
+def test_of_recordings_that_were_joined_the_most_count() -> None:
+    rows = [row(name, "compile", 99.0, fingerprint=f"{now('compile')}-1111") for name in ("one", "two")]
+    rows.append(row("one", "compile", 50.0, fingerprint=f"{now('compile')}-2222"))  # by itself, later, to try it out
+    (section,) = summary(rows).sections
+    assert (section.n_recordings, section.lines[0].cells["ari"].mean) == (2, 99.0)
+    rows.append(row("two", "compile", 40.0, fingerprint=f"{now('compile')}-2222"))
+    assert summary(rows).sections[0].lines[0].cells["ari"].mean == 45.0  # of as many the last
+
+
+def test_in_transfer_a_target_is_one_observation_whoever_it_is_read_from() -> None:
+    about: dict[str, Any] = {"experiment": "transfer", "data_set": "lara"}
+    rows = [
+        row(
+            target,
+            method,
+            better * i + (source == "S1"),
+            source=source,
+            fingerprint=f"{now(method, **about)}-{source}",
+            **about,
+        )
+        for method, better in (("rondo", 2.0), ("time2state", 1.0))
+        for i, target in enumerate(("a", "b", "c", "d", "e", "f", "g"), start=1)
+        for source in ("S1", "S2", "S3")
+    ]
+    (section,) = summarise(rows, read_experiment("transfer"), SETS).sections
+    assert section.n_recordings == 21
+    (ari,) = (one for one in section.comparisons if one.score == "ari")
+    assert (ari.n_recordings, ari.n_better, ari.difference) == (7, 7, 4.0)
+    assert ari.p == pytest.approx(2 * 2.0**-7)  # seven signs; 21 would give 2 * 2 ** -21
+
+
+def test_in_transfer_each_pair_counts() -> None:
+    made_with = now("rondo", "transfer", "lara")
+    pairs = {("s1", "two"): (10.0, f"{made_with}-1111"), ("s2", "one"): (30.0, f"{made_with}-2222")}
+    rows = [
+        row(target, "rondo", value, experiment="transfer", data_set="lara", source=source, fingerprint=print_)
+        for (source, target), (value, print_) in pairs.items()
+    ]
+    shown = summarise(rows, read_experiment("transfer"), SETS)
+    (section,) = shown.sections
+    assert (section.n_recordings, section.lines[0].cells["mof"].mean, section.notes) == (2, 20.0, ())
+    assert "### LARa: 2 pairs" in markdown(shown)
+    assert "independent" not in markdown(shown)
+    assert "| *paper* | 62.20 | 43.89 | 29.72 | 45.32 | 1.24 |" in markdown(shown)
+
+
+def test_nothing_to_show() -> None:
+    with pytest.raises(InputError, match="there are no rows of 'static'"):
+        summary([])
+    with pytest.raises(SettingError, match="there are kmeans on mocap"):
+        summary([row("one", "kmeans", 1.0)], data_sets=("lara",))
+    with pytest.raises(SettingError, match="--against must be one of kmeans"):
+        summary([row("one", "kmeans", 1.0)], against="ticc")
+    with pytest.raises(SettingError, match="unknown method of 'static': 'kmean'; did you mean 'kmeans'"):
+        summary([row("one", "kmeans", 1.0)], methods=("kmeans", "kmean"))
+    with pytest.raises(SettingError, match="no rows of ticc; there are kmeans on mocap"):
+        summary([row("one", "kmeans", 1.0)], methods=("kmeans", "ticc"))
+    with pytest.raises(SettingError, match="no rows of lara; there are kmeans on mocap"):
+        summary([row("one", "kmeans", 1.0)], data_sets=("mocap", "lara"))
+
+
+def test_it_is_said_how_much_of_a_set_there_is() -> None:
+    shown = summary([row("one", "kmeans", 1.0), row("two", "kmeans", 1.0)])
+    assert "### MoCap: 2 of 9 recordings" in markdown(shown)
+    assert "MoCap (2 of 9 recordings)" in latex(shown)
+    whole = summary([row(f"r{i}", "kmeans", 1.0) for i in range(9)])
+    assert "### MoCap: 9 recordings" in markdown(whole)
+
+
+# ---------------------------------------------------------------- formats
+
+
+def full() -> Summary:
+    rows = two_recordings("ticc", {0: (40.0, 60.0)}) + two_recordings("kmeans", {0: (40.0, 70.0), 1: (40.0, 70.5)})
+    rows += [
+        row(name, "rondo", 90.0, data_set=data_set) for name in ("one", "two") for data_set in ("drive_act", "mocap")
+    ]
+    return summary([*rows, row("one", "clock", 5.0), row("two", "clock", 5.0)])
+
+
+def test_markdown_has_the_published_row_under_ours() -> None:
+    lines = markdown(full()).splitlines()
+    at = next(i for i, line in enumerate(lines) if line.startswith("| TICC |"))
+    assert lines[at].startswith("| TICC | 50.00 | 50.00 | 50.00 | 50.00 | <ins>0.50</ins> | 50.00 |")
+    assert lines[at].endswith("| 25.0 / 25.0 / 25.0 | 1 | 1.0 | 0 |")
+    assert lines[at + 1].startswith(
+        "| *paper* | 86.61 ± 0.00 | 84.52 ± 0.00 | 79.39 ± 0.00 | 83.18 ± 0.00 | 2.19 ± 0.00 | – |"
+    )
+    (kmeans,) = (line for line in lines if line.startswith("| k-means of windows |"))
+    assert kmeans.startswith("| k-means of windows | <ins>55.12 ± 0.18</ins> |")
+    assert any(line.startswith("| Rondo | **90.00** |") for line in lines)
+    assert {line.count("|") for line in lines[at - 2 : at + 3]} == {15}
+
+
+def test_latex_is_balanced_and_escaped() -> None:
+    text = latex(full())
+    assert text.count("{") == text.count("}")
+    bare = re.sub(r"\\[{}]", "", text)
+    depth = np.cumsum([{"{": 1, "}": -1}.get(letter, 0) for letter in bare])
+    assert depth.min() >= 0 and depth[-1] == 0
+    for name, count in (("table*", 2), ("tabular", 2)):
+        assert text.count(f"\\begin{{{name}}}") == text.count(f"\\end{{{name}}}") == count
+    assert text.count("$") % 2 == 0
+    assert "Drive\\&Act" in text and "Drive&Act" not in text
+    assert not re.search(r"(?<!\\)[%#]", text.split("\n", 1)[1].replace("{%\n", "{"))
+    spec = re.search(r"\\begin\{tabular\}\{(l)(c+)\}", text)
+    assert spec is not None
+    first = text[: text.index("\\end{tabular}")]
+    body = [line for line in first.splitlines() if line.endswith("\\\\") and "multicolumn" not in line]
+    assert {len(re.findall(r"(?<!\\)&", line)) for line in body} == {len(spec[2])}
+    assert "\\textbf{90.00}" in text and "\\underline{55.12 $\\pm$ 0.18}" in text
+    assert "\\quad\\textit{paper} & 86.61 $\\pm$ 0.00" in text
+
+
+def test_notes_and_comparisons_are_in_latex_too() -> None:
+    rows = [row(f"r_{i}", method, value + i) for i in range(7) for method, value in (("rondo", 9.0), ("ticc", 2.0))]
+    rows.append(Row(row("r_8", "ticc", 0.0).key, "failed", "no room & 100 % full"))
+    text = latex(summary(rows))
+    assert "MoCap: ticc failed in 1 row (no room \\& 100 \\% full)" in text
+    assert "MoCap & ticc & 7 & +7.0 (7 of 7), p 0.016 &" in text
+    assert text.count("\\begin{tabular}") == text.count("\\end{tabular}") == 2
+    assert text.count("{") == text.count("}")
+
+
+def test_csv_has_the_p_of_every_comparison() -> None:
+    rows = [row(f"r_{i}", method, value + i) for i in range(7) for method, value in (("rondo", 9.0), ("ticc", 2.0))]
+    rondo, ticc = csv.DictReader(io.StringIO(to_csv(summary(rows))))
+    assert (ticc["against"], ticc["p_ari"], rondo["against"], rondo["p_ari"]) == ("rondo", "0.0156", "", "")
+    assert {line["p_mof"] for line in csv.DictReader(io.StringIO(to_csv(full())))} == {""}
+
+
+def test_csv_has_every_score() -> None:
+    lines = list(csv.DictReader(io.StringIO(to_csv(full()))))
+    (own,) = (line for line in lines if line["method"] == "kmeans")
+    assert (own["f1_25"], own["ari_std"], own["clock_ami"], own["paper_mof"]) == ("55.1250", "0.1768", "27.5625", "")
+    (ticc,) = (line for line in lines if line["method"] == "ticc")
+    assert (ticc["paper_mof"], ticc["paper_seg_ratio"], ticc["ari_std"]) == ("86.6100", "2.1900", "")
+
+
+# ---------------------------------------------------------------- tests between methods
+
+
+def test_six_recordings_all_better() -> None:
+    assert signed_rank_p([1, 2, 3, 4, 5, 6]) == pytest.approx(2 / 2**6)
+    assert signed_rank_p([1, 2, 3, 4, 5, -6]) == pytest.approx(2 * 14 / 2**6)  # rank sums of at most 6: 14 of 64
+    assert signed_rank_p([1, 2, 3, 4, 5]) is None
+    assert signed_rank_p([1, 2, 3, 4, 5, 0]) is None
+
+
+def naive_p(differences: list[int]) -> float:
+    """All 2^n signs, by brute force; ranks of differences that all differ in size."""
+    order = np.argsort(np.argsort(np.abs(differences))) + 1
+    observed = min(order[np.array(differences) > 0].sum(), order[np.array(differences) < 0].sum())
+    signs = (np.arange(2 ** len(order))[:, None] >> np.arange(len(order))) & 1
+    return min(1.0, 2 * float(((signs * order).sum(axis=1) <= observed).mean()))
+
+
+@given(st.lists(st.integers(1, 1000), min_size=6, max_size=9, unique=True), st.integers(0, 2**9 - 1))
+def test_p_is_that_of_all_signs(sizes: list[int], signs: int) -> None:
+    differences = [size if signs >> i & 1 else -size for i, size in enumerate(sizes)]
+    assert signed_rank_p(differences) == pytest.approx(naive_p(differences))
+
+
+def test_rounding_is_no_difference() -> None:
+    """The mean of three seeds that are all 0.1 is not 0.1: no method is better for having been run more often."""
+    rows = [row(f"r{i}", "ticc", 0.1 + i) for i in range(7)]
+    rows += [row(f"r{i}", "kmeans", 0.1 + i, seed=seed) for i in range(7) for seed in range(3)]
+    (ari,) = (one for one in summary(rows).sections[0].comparisons if one.score == "ari")
+    assert (ari.n_better, ari.p, ari.difference) == (0, None, 0.0)
+
+
+def test_holm() -> None:
+    assert holm([0.01, 0.04, None, 0.03]) == pytest.approx([0.03, 0.06, None, 0.06])
+    assert holm([0.5, 0.9]) == [1.0, 1.0]
+
+
+def test_comparisons_say_how_many_recordings() -> None:
+    values = {"rondo": [9, 8, 7, 6, 5, 4], "ticc": [8, 6, 4, 2, 0, -2], "clap": [9, 8, 7, 6, 5, 5]}
+    scores = {"ari": {name: {str(i): float(v) for i, v in enumerate(own)} for name, own in values.items()}}
+    ticc, clap = compare(scores, "rondo")
+    assert (ticc.n_recordings, ticc.n_better, ticc.difference) == (6, 6, 3.5)
+    assert ticc.p == ticc.p_holm == pytest.approx(2 / 64)
+    assert (clap.n_better, clap.p, clap.p_holm) == (0, None, None)
+
+
+def test_sets_are_compared_together_too() -> None:
+    sets = ("mocap", "lara")
+    rows = [
+        row(f"r{i}", method, value + i, data_set=data_set)
+        for data_set in sets
+        for i in range(4)
+        for method, value in (("rondo", 50.0), ("ticc", 40.0 + i))
+    ]
+    shown = summary(rows)
+    assert all(one.p is None for section in shown.sections for one in section.comparisons)
+    (pooled,) = (one for one in shown.pooled if one.score == "ari")
+    assert (pooled.n_recordings, pooled.n_better) == (8, 8)
+    assert pooled.p is not None and pooled.p < 0.02
+    assert "| all sets together | ticc | 8 | +8.5 (8 of 8), p 0.0" in markdown(shown)

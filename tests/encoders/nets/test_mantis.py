@@ -1,0 +1,467 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.nn import functional
+
+from rondo.config.schema import MantisConfig
+from rondo.encoders import build_encoder
+from rondo.encoders.nets.mantis import FittedMantis, Mantis, resized
+from rondo.encoders.nets.mantis_net import Architecture, MantisNet, positions, turned
+from rondo.errors import ModelError, SettingError
+from rondo.store import artifact
+from tests import naive_mantis as naive
+from tests.contracts import ENCODER_CONTRACTS, Contract, planted, windows_of
+
+TINY = {
+    "hidden_dim": 8,
+    "num_patches": 4,
+    "kernel_size": 5,
+    "hidden_dim_scalar_enc": 3,
+    "transf_depth": 3,
+    "transf_num_heads": 2,
+    "transf_mlp_dim": 6,
+    "transf_dim_head": 4,
+}
+SIZES = Architecture(**TINY)  # type: ignore[arg-type]
+
+
+def drawn(seed: int = 0, sizes: Architecture = SIZES, n_layers: int = 3) -> MantisNet:
+    """A network whose weights come from a generator of their own."""
+    net = MantisNet(sizes, n_layers).requires_grad_(False)
+    generator = torch.Generator().manual_seed(seed)
+    for name, weight in net.named_parameters():
+        centre = 1.0 if "norm" in name and not name.endswith("bias") else 0.0
+        weight.copy_(centre + 0.5 * torch.randn(weight.shape, generator=generator))
+    return net
+
+
+def published(folder: Path, seed: int = 0, **changes: Any) -> Path:
+    """A folder such as the published one: sizes, other settings, all layers, and a head that only training needs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {**TINY, "scalar_scales": None, "device": "cuda", "return_transf_layer": -1, **changes}
+    (folder / "config.json").write_text(json.dumps(config))
+    weights = drawn(seed).state_dict()
+    save_file({**weights, "prj.0.weight": torch.ones(8)}, folder / "model.safetensors")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return published(tmp_path_factory.mktemp("weights"))
+
+
+def mantis(folder: Path, **changes: Any) -> Mantis:
+    return Mantis(MantisConfig(weights=str(folder), **{"input_frames": 16, "layer_index": 1, **changes}))
+
+
+def fitted(folder: Path, **changes: Any) -> FittedMantis:
+    return mantis(folder, **changes).fit([])
+
+
+@pytest.mark.parametrize("contract", ENCODER_CONTRACTS, ids=lambda contract: contract.__name__)
+def test_contract(contract: Contract, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(resized.__globals__["_SERIES_AT_ONCE"], "cpu", 256)  # a small network spends its time on calls
+    encoder = build_encoder(mantis(folder, layer_index=0).config)
+    contract(encoder)  # asserts
+    assert encoder == mantis(folder, layer_index=0)
+
+
+# ---------------------------------------------------------------- parts against their twins
+
+
+@settings(max_examples=50, deadline=None)
+@given(length=st.integers(1, 40), n_frames=st.integers(1, 40), seed=st.integers(0, 99))
+def test_resizing_is_linear_interpolation_by_loops_and_by_torch(length: int, n_frames: int, seed: int) -> None:
+    series = torch.randn((2, length), generator=torch.Generator().manual_seed(seed))
+    ours = resized(series, n_frames)
+    npt.assert_allclose(ours, [naive.resized(one.tolist(), n_frames) for one in series], atol=1e-6)
+    by_torch = functional.interpolate(series[:, None].double(), n_frames, mode="linear", align_corners=False)[:, 0]
+    npt.assert_allclose(ours, by_torch, atol=1e-6)
+
+
+def test_resizing_keeps_constants_and_equal_lengths_to_the_bit() -> None:
+    series = torch.tensor(planted(30, 4).T)
+    npt.assert_array_equal(resized(series, 30), series)
+    levels = torch.tensor([[0.1], [1e4], [-3.3e-7]])
+    npt.assert_array_equal(resized(levels.expand(3, 37), 512), levels.expand(3, 512))
+
+
+@settings(max_examples=30, deadline=None)
+@given(x=st.floats(-1e6, 1e6, width=32), which=st.integers(0, 1), seed=st.integers(0, 9))
+def test_scalar_encoder_is_its_twin(x: float, which: int, seed: int) -> None:
+    net = drawn(seed)
+    ours = net.tokgen_unit.scalar_encoders[which](torch.tensor([x]))
+    npt.assert_allclose(ours[0], naive.scalar(naive.spelled_out(net.state_dict()), which, x, 1.1), atol=2e-5)
+
+
+@settings(max_examples=15, deadline=None)
+@given(n_patches=st.integers(1, 5), per_patch=st.integers(2, 6), reach=st.integers(0, 8), seed=st.integers(0, 99))
+def test_tokens_are_their_twin(n_patches: int, per_patch: int, reach: int, seed: int) -> None:
+    """Also where the convolution sees more than the series, and more frames than it has outputs."""
+    sizes = Architecture(**{**TINY, "num_patches": n_patches, "kernel_size": 2 * reach + 1})  # type: ignore[arg-type]
+    net = drawn(seed, sizes)
+    series = planted(n_patches * per_patch, 2, seed).T
+    ours = net.tokgen_unit(torch.tensor(series))
+    weights = naive.spelled_out(net.state_dict())
+    twin = [naive.tokens(weights, one.astype(np.float64), n_patches, 1.1) for one in series]
+    npt.assert_allclose(ours, twin, atol=1e-4)
+
+
+@settings(max_examples=15, deadline=None)
+@given(n_tokens=st.integers(1, 9), n_heads=st.integers(1, 3), pairs=st.integers(1, 3), seed=st.integers(0, 99))
+def test_attention_is_its_twin(n_tokens: int, n_heads: int, pairs: int, seed: int) -> None:
+    heads = {"hidden_dim": 2 * pairs * n_heads, "transf_num_heads": n_heads, "transf_dim_head": 2 * pairs}
+    sizes = Architecture(**{**TINY, "num_patches": n_tokens, **heads})  # type: ignore[arg-type]
+    layer = drawn(seed, sizes).transf_unit.transformer["layers"][0]  # type: ignore[index]
+    x = torch.randn((2, n_tokens, sizes.hidden_dim), generator=torch.Generator().manual_seed(seed))
+    ours = layer.attention(x, positions(n_tokens, 2 * pairs))
+    weights = naive.spelled_out(layer.state_dict())
+    twin = [naive.attention(weights, "attention.", [t.double().numpy() for t in one], n_heads) for one in x]
+    npt.assert_allclose(ours, twin, atol=1e-4)
+
+
+def test_positions_turn_by_hand() -> None:
+    """Far apart, so that the decay shows: 512 tokens, centre 255."""
+    x = torch.arange(1.0, 5.0).expand(512, 4)
+    for which, sign in ((0, 1), (1, -1)):
+        ours = turned(x, positions(512, 4)[which])
+        npt.assert_allclose(ours, [naive.turned(x[0].numpy(), t, 512, sign) for t in range(512)], atol=1e-5)
+
+
+def test_distance_alone_decides_where_the_scale_is_that_of_pairs() -> None:
+    """A query meets a key under the same turn wherever both stand together: what rotary positions are for."""
+    q, k = torch.randn((2, 1, 2), generator=torch.Generator().manual_seed(0))
+    turns = positions(20, 2)  # one pair, hence one scale for both entries
+    queries, keys = turned(q.expand(20, 2), turns[0]), turned(k.expand(20, 2), turns[1])
+    met = queries @ keys.T
+    for distance in range(-10, 10):
+        diagonal = torch.diagonal(met, distance)
+        npt.assert_allclose(diagonal, diagonal[:1].expand_as(diagonal), atol=1e-4)
+
+
+@settings(max_examples=8, deadline=None)
+@given(n_layers=st.integers(1, 3), seed=st.integers(0, 99))
+def test_network_is_its_twin(n_layers: int, seed: int) -> None:
+    net = drawn(seed, n_layers=n_layers)
+    series = planted(24, 2, seed).T
+    weights = naive.spelled_out(net.state_dict())
+    twin = [naive.outputs(weights, one.astype(np.float64), 4, 2, n_layers) for one in series]
+    npt.assert_allclose(net(torch.tensor(series)), twin, rtol=1e-4, atol=1e-3)
+
+
+# ---------------------------------------------------------------- the whole encoder
+
+
+def reference_windows() -> NDArray[np.float32]:
+    t = np.arange(100)[:, None]
+    waves = np.sin(t * [0.11, 0.37, 0.9]) * [1, 3, 0.2]
+    return (waves + [0, 2, -1] + 0.01 * t * [1, 0, -1]).astype(np.float32)
+
+
+def test_full_size_gives_the_numbers_of_the_published_package(tmp_path: Path) -> None:
+    """Those of mantis-tsfm 1.1.0, MantisV2(return_transf_layer=2, output_token="combined"), torch 2.13 on a CPU, with
+    the weights of `naive.planted` in the order of their names, each channel resized by torch's interpolate."""
+    state = MantisNet(Architecture(), 3).state_dict()
+    weights = {name: naive.planted(name, state[name].shape, i) for i, name in enumerate(sorted(state))}
+    save_file({name: torch.tensor(w).float() for name, w in weights.items()}, tmp_path / "model.safetensors")
+    (tmp_path / "config.json").write_text("{}")
+    encoder = Mantis(MantisConfig(weights=str(tmp_path))).fit([])
+    (encoded,) = encoder.encode(windows_of(reference_windows(), length=100, step=100))
+    assert encoded.shape == (512,)
+    npt.assert_allclose(
+        encoded[[0, 1, 100, 255, 256, 257, 400, 511]],
+        [-0.159808, -7.95666, -0.215867, 0.738601, 2.5451, -7.55676, -0.391303, 2.27992],
+        atol=1e-4,
+    )
+    npt.assert_allclose(np.linalg.norm(encoded), 66.0405, atol=1e-3)
+    everywhere = windows_of(np.tile(reference_windows(), (13, 1)), length=100, step=100)  # 39 series, three batches
+    npt.assert_array_equal(encoder.encode(everywhere), np.tile(encoded, (13, 1)))
+    assert sum(w.numel() for w in encoder.net.parameters()) == 2_147_840  # published: 2,214,144 with the training head
+
+
+def test_a_window_is_the_mean_of_its_channels_resized_and_encoded_by_the_twin(folder: Path) -> None:
+    values = planted(21, 3)
+    weights = naive.spelled_out(load_file(folder / "model.safetensors"))
+    series = [np.array(naive.resized(channel.tolist(), 16)) for channel in values.T]
+    twin = np.mean([naive.outputs(weights, one, 4, 2, 2) for one in series], axis=0)
+    encoded = fitted(folder).encode(windows_of(values, length=21))
+    assert (encoded.shape, encoded.dtype) == ((1, 16), np.float32)
+    npt.assert_allclose(encoded[0], twin, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize(("layer_index", "n_layers"), [(0, 1), (1, 2), (2, 3)])
+def test_the_network_is_cut_after_the_layer_asked_for(folder: Path, layer_index: int, n_layers: int) -> None:
+    encoder = fitted(folder, layer_index=layer_index)
+    names = {name for name in encoder.tensors() if ".layers." in name}
+    assert {int(name.split(".")[3]) for name in names} == set(range(n_layers))
+    whole = drawn()
+    series = torch.tensor(planted(16, 1).T)
+    tokens = whole.tokgen_unit(series)
+    tokens = torch.cat([tokens, whole.transf_unit.cls_token.expand(1, 1, -1)], dim=1)
+    for layer in list(whole.transf_unit.transformer["layers"].children())[:n_layers]:
+        tokens = layer(tokens, whole.transf_unit.turns)
+    expected = torch.cat([tokens[:, -1], tokens[:, :-1].mean(dim=1)], dim=1)
+    npt.assert_allclose(encoder.encode(windows_of(planted(16, 1))), expected, atol=1e-5)
+
+
+def test_the_order_of_channels_does_not_matter(folder: Path) -> None:
+    values, encoder = planted(200, 7), fitted(folder)
+    ours = encoder.encode(windows_of(values))
+    npt.assert_allclose(encoder.encode(windows_of(values[:, ::-1])), ours, rtol=1e-5, atol=1e-5)
+    doubled = np.concatenate([values, values], axis=1)
+    npt.assert_allclose(encoder.encode(windows_of(doubled)), ours, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("n_channels", [1, 5])
+@pytest.mark.parametrize("length", [1, 7, 16, 90])
+def test_a_window_has_one_representation_wherever_it_stands(folder: Path, length: int, n_channels: int) -> None:
+    values, encoder = planted(39 + length, n_channels), fitted(folder)
+    whole = encoder.encode(windows_of(values, length=length, step=1))
+    for first in range(0, 40, 3):  # in the end one window alone
+        npt.assert_array_equal(encoder.encode(windows_of(values[first:], length=length, step=1)), whole[first:])
+
+
+@pytest.mark.parametrize("level", [0.0, 0.1, -7.3, 1e4, 123456.7])
+def test_a_constant_window_is_encoded_as_one_without_shape(folder: Path, level: float) -> None:
+    """Rounding of its mean, divided by a spread of nothing, must not pass for a signal."""
+    weights = naive.spelled_out(load_file(folder / "model.safetensors"))
+    twin = naive.outputs(weights, np.full(16, np.float32(level), np.float64), 4, 2, 2)
+    encoded = fitted(folder).encode(windows_of(np.full((37, 3), level), length=37))
+    npt.assert_allclose(encoded[0], twin, rtol=1e-4, atol=1e-3)
+
+
+def test_fitting_learns_nothing_and_says_so(folder: Path) -> None:
+    windows, other = windows_of(planted()), windows_of(planted(seed=5))
+    one, two = mantis(folder).fit([windows]), mantis(folder).fit([other])
+    npt.assert_array_equal(one.encode(windows), two.encode(windows))
+    assert not one.saw_whole_stream
+    assert not np.allclose(one.encode(windows), one.encode(other))
+
+
+def test_global_randomness_is_neither_used_nor_disturbed(folder: Path) -> None:
+    before, numpy_before = torch.random.get_rng_state(), np.random.get_state()[1].copy()  # noqa: NPY002
+    fitted(folder).encode(windows_of(planted()))
+    assert torch.equal(torch.random.get_rng_state(), before)
+    npt.assert_array_equal(np.random.get_state()[1], numpy_before)  # noqa: NPY002
+
+
+def test_memory_does_not_grow_with_the_number_of_windows(folder: Path) -> None:
+    encoder = fitted(folder)
+
+    def peak(n_frames: int) -> int:
+        windows = windows_of(planted(n_frames, 3), length=64, step=4)
+        encoder.encode(windows)
+        tracemalloc.start()
+        encoder.encode(windows)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    assert peak(1600) - peak(400) < 2 * 300 * 16 * 4 + 20_000  # the representations, twice, and little else
+
+
+def test_values_beyond_single_precision_are_refused_by_name(folder: Path) -> None:
+    with pytest.raises(SettingError, match=r"as large as 1e\+30: .*preprocess\.scaling = 'channel'") as caught:
+        fitted(folder).encode(windows_of(np.where(np.arange(90)[:, None] % 7 < 3, 1e30, -1e30)))
+    assert "\n" not in str(caught.value)
+
+
+# ---------------------------------------------------------------- keeping
+
+
+def test_a_saved_encoder_needs_no_folder(tmp_path: Path) -> None:
+    weights = published(tmp_path / "weights")
+    windows, encoder = windows_of(planted()), fitted(weights)
+    artifact.save(tmp_path / "model", artifact.Artifact({}, {}, encoder.tensors()))
+    checksum = hashlib.sha256((weights / "model.safetensors").read_bytes()).hexdigest()
+    for name in ("config.json", "model.safetensors"):
+        (weights / name).unlink()
+    restored = mantis(weights).restore(artifact.load(tmp_path / "model").tensors)
+    npt.assert_array_equal(restored.encode(windows), encoder.encode(windows))
+    assert restored.weights_sha256 == encoder.weights_sha256 == checksum
+    assert restored.sizes == SIZES
+
+
+def test_tensors_are_copies(folder: Path) -> None:
+    windows, encoder = windows_of(planted()), fitted(folder)
+    before = encoder.encode(windows)
+    for tensor in encoder.tensors().values():
+        np.asarray(tensor)[...] = 0
+    npt.assert_array_equal(encoder.encode(windows), before)
+
+
+@pytest.mark.parametrize("name", ["transf_unit.cls_token", "architecture", "weights_sha256"])
+def test_a_missing_tensor_is_named(folder: Path, name: str) -> None:
+    tensors = {key: value for key, value in fitted(folder).tensors().items() if key != name}
+    with pytest.raises(ModelError, match=rf"tensor '{name}' is missing; fit and save"):
+        mantis(folder).restore(tensors)
+
+
+def test_damaged_tensors_are_refused(folder: Path) -> None:
+    tensors = dict(fitted(folder).tensors())
+    with pytest.raises(ModelError, match=r"'architecture' is damaged \(Invalid JSON.*fit the model again") as caught:
+        mantis(folder).restore({**tensors, "architecture": np.arange(9, dtype=np.uint8)})
+    assert "\n" not in str(caught.value)
+    with pytest.raises(ModelError, match=r"'transf_unit.cls_token' is \(9,\), its settings make it \(8,\)"):
+        mantis(folder).restore({**tensors, "transf_unit.cls_token": np.zeros(9, np.float32)})
+
+
+# ---------------------------------------------------------------- what can be wrong with the folder
+
+
+def refused(encoder: Mantis) -> str:
+    with pytest.raises(SettingError) as caught:
+        encoder.fit([windows_of(planted())])
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def test_without_the_setting_the_way_to_the_weights_is_told() -> None:
+    assert refused(Mantis(MantisConfig())) == (
+        "encoder.name = 'mantis' needs the published weights: download config.json and model.safetensors from "
+        "huggingface.co/paris-noah/MantisV2 into a folder and name it with --set encoder.weights=FOLDER"
+    )
+
+
+@pytest.mark.parametrize("missing", [["config.json"], ["model.safetensors"], ["config.json", "model.safetensors"]])
+def test_missing_files_are_named(tmp_path: Path, missing: list[str]) -> None:
+    published(tmp_path)
+    for name in missing:
+        (tmp_path / name).unlink()
+    assert refused(mantis(tmp_path)) == (
+        f"encoder.weights = {str(tmp_path)!r}: there is no {' and no '.join(missing)}; "
+        f"download {' and '.join(missing)} from huggingface.co/paris-noah/MantisV2 into that folder, "
+        "or name another with --set encoder.weights=FOLDER"
+    )
+
+
+@pytest.mark.parametrize("setting", ["no/such/folder", "a\0b", "x" * 5000])
+def test_a_folder_that_is_not_there_is_refused(setting: str) -> None:
+    says = refused(Mantis(MantisConfig(weights=setting)))
+    assert "huggingface.co/paris-noah/MantisV2" in says
+    assert "encoder.weights" in says
+
+
+def test_pipes_and_folders_are_no_files(tmp_path: Path) -> None:
+    published(tmp_path)
+    (tmp_path / "config.json").unlink()
+    os.mkfifo(tmp_path / "config.json")
+    (tmp_path / "model.safetensors").unlink()
+    (tmp_path / "model.safetensors").mkdir()
+    assert "there is no config.json and no model.safetensors" in refused(mantis(tmp_path))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_unreadable_files_are_refused(tmp_path: Path, name: str) -> None:
+    (published(tmp_path) / name).chmod(0)
+    assert f"{name}: cannot be read (Permission denied); download" in refused(mantis(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"", "Invalid JSON: EOF"),
+        (b"\xff\xfe", "Invalid JSON"),
+        (b'{"hidden_dim": 8', "Invalid JSON: EOF"),
+        (b"[1, 2]", "Input should be an object"),
+        (b'{"hidden_dim": "8"}', "hidden_dim: Input should be a valid integer"),
+        (b'{"num_patches": 0}', "num_patches: Input should be greater than or equal to 1"),
+        (b'{"hidden_dim": 100000000}', "hidden_dim: Input should be less than or equal to 4096"),
+        (b'{"scalar_scales": [1, -1]}', "scalar_scales: 1: Input should be greater than 0"),
+        (b'{"epsilon_scalar_enc": 1.0}', "epsilon_scalar_enc: Input should be greater than 1"),
+        (b'{"kernel_size": 40}', "kernel_size must be odd, got 40"),
+        (b'{"transf_dim_head": 128}', "transf_num_heads times an even transf_dim_head, got 256, 8 and 128"),
+        (b'{"transf_num_heads": 256, "transf_dim_head": 1}', "an even transf_dim_head, got 256, 256 and 1"),
+    ],
+)
+def test_a_damaged_or_foreign_config_is_refused(tmp_path: Path, content: bytes, complaint: str) -> None:
+    (published(tmp_path) / "config.json").write_bytes(content)
+    says = refused(mantis(tmp_path))
+    assert complaint in says
+    assert f"{tmp_path / 'config.json'}: does not describe a MantisV2 network (" in says
+    assert says.endswith("; download config.json and model.safetensors from huggingface.co/paris-noah/MantisV2 anew")
+
+
+def without(name: str) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:
+    return lambda weights: {key: value for key, value in weights.items() if key != name}
+
+
+def replaced(name: str, tensor: Tensor) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:
+    return lambda weights: {**weights, name: tensor}
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (without("transf_unit.cls_token"), "tensor 'transf_unit.cls_token' is missing"),
+        (
+            replaced("transf_unit.cls_token", torch.zeros(4)),
+            "tensor 'transf_unit.cls_token' is (4,), config.json makes it (8,)",
+        ),
+        (
+            replaced("transf_unit.cls_token", torch.full((8,), torch.nan)),
+            "tensor 'transf_unit.cls_token' has values that are not finite",
+        ),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused(
+    tmp_path: Path, change: Callable[[dict[str, Tensor]], dict[str, Tensor]], complaint: str
+) -> None:
+    path = published(tmp_path) / "model.safetensors"
+    save_file(change(load_file(path)), path)
+    assert f"{path}: {complaint}; download config.json and model.safetensors from" in refused(mantis(tmp_path))
+
+
+@pytest.mark.parametrize("keep", [0, 4, 100, -1])
+def test_damaged_weights_are_refused(tmp_path: Path, keep: int) -> None:
+    path = published(tmp_path) / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:keep])
+    says = refused(mantis(tmp_path))
+    assert f"{path}: not a whole safetensors file (" in says
+    assert "download" in says
+
+
+def test_pickled_weights_are_not_read(tmp_path: Path) -> None:
+    path = published(tmp_path) / "model.safetensors"
+    torch.save(load_file(path), path)
+    assert "not a whole safetensors file" in refused(mantis(tmp_path))
+
+
+def test_half_precision_weights_are_taken(tmp_path: Path) -> None:
+    path = published(tmp_path) / "model.safetensors"
+    save_file({name: weight.bfloat16() for name, weight in load_file(path).items()}, path)
+    encoder = fitted(tmp_path)
+    assert {str(weight.dtype) for weight in encoder.net.state_dict().values()} == {"torch.float32"}
+    assert np.isfinite(encoder.encode(windows_of(planted()))).all()
+
+
+def test_a_layer_that_is_not_there_is_refused(folder: Path) -> None:
+    assert refused(mantis(folder, layer_index=3)) == (
+        f"encoder.layer_index = 3: the network in {folder} has 3 layers; choose 0 to 2"
+    )
+
+
+@pytest.mark.parametrize("n_frames", [2, 4, 18])
+def test_an_input_that_does_not_cut_into_patches_is_refused(folder: Path, n_frames: int) -> None:
+    assert refused(mantis(folder, input_frames=n_frames)) == (
+        f"encoder.input_frames = {n_frames} does not cut into 4 patches of two frames or more; "
+        "choose a multiple of 4 from 8 on (MantisV2 was trained with 512)"
+    )

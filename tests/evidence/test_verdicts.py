@@ -1,0 +1,67 @@
+"""Evidence as a value: what it says, and that a model folder keeps it to the bit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from rondo.evidence.verdicts import EntryEvidence, Evidence, rank_p, verdict_of
+
+SOME = Evidence(
+    0.05,
+    0.731234567890123,
+    {"signal": np.array([0.1, 0.2]), "statistics": np.array([0.3, -0.4])},
+    {3: EntryEvidence(0.05, 1.25, 7, "recurs"), 8: EntryEvidence(np.nan, np.nan, 1, "occurs once")},
+    {0: EntryEvidence(0.35, np.nan, 4, "no more than chance"), 2: EntryEvidence(np.nan, np.nan, 0, "not tested")},
+)
+
+
+def assert_same(some: Evidence, other: Evidence) -> None:
+    assert_array_equal([some.p, some.closeness], [other.p, other.closeness])
+    assert some.by_chance.keys() == other.by_chance.keys()
+    for kind, figures in some.by_chance.items():
+        assert_array_equal(figures, other.by_chance[kind])
+    for own, others in ((some.units, other.units), (some.motifs, other.motifs)):
+        assert list(own) == list(others)
+        for entry, twin in zip(own.values(), others.values(), strict=True):
+            assert_array_equal(entry[:3], twin[:3])
+            assert entry.verdict == twin.verdict
+
+
+def test_tensors_hold_everything_and_nothing_that_is_not_finite() -> None:
+    tensors = SOME.tensors()
+    assert all(np.isfinite(tensor).all() for tensor in tensors.values())
+    assert_same(Evidence.restore(tensors, [8, 3], [0, 2]), SOME)
+    untested = Evidence.not_tested({1: 4}, {})
+    assert_same(Evidence.restore(untested.tensors(), [1], []), untested)
+
+
+def test_models_without_evidence_are_not_tested() -> None:
+    evidence = Evidence.restore({}, [3, 8], [0])
+    assert not evidence.recurs
+    assert np.isnan(evidence.p)
+    assert {entry.verdict for entry in (*evidence.units.values(), *evidence.motifs.values())} == {"not tested"}
+    assert (list(evidence.units), list(evidence.motifs)) == ([3, 8], [0])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("units.table", np.array([[3, 7, 4], [8, 1, 1]])),
+        ("units.table", np.array([[3, 7, -1], [8, 1, 1]])),
+        ("units.table", np.array([[3, 7, 0]])),
+        ("units.table", np.array([[3, 7, 0], [9, 1, 1]])),
+        ("motifs.known", np.ones((2, 1))),
+        ("figures", np.ones((2, 2))),
+    ],
+)
+def test_tensors_that_do_not_fit_are_refused(name: str, value: np.ndarray) -> None:  # type: ignore[type-arg]
+    with pytest.raises(ValueError, match=r"evidence|unpack"):
+        Evidence.restore(SOME.tensors() | {name: value}, [3, 8], [0, 2])
+
+
+def test_p_is_a_rank_and_5_percent_is_enough() -> None:
+    chance = np.arange(19.0)
+    assert [rank_p(figure, chance) for figure in (18.5, 18.0, -1.0)] == [0.05, 0.1, 1.0]
+    assert [verdict_of(p) for p in (0.05, 0.1)] == ["recurs", "no more than chance"]

@@ -1,0 +1,176 @@
+"""Stored arrays: every number type and order, what describes them, and that nothing is unpickled."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import numpy.testing as npt
+import pytest
+
+from rondo.data.recording import Recording
+from rondo.errors import MissingExtraError
+from tests.formats.reading import VALUES, refusal, save_array, save_h5
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".h5"])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", ">f8", "i2", "u1", "i8", "?"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_of_every_number_type(tmp_path: Path, suffix: str, dtype: str, order: Any) -> None:
+    array = np.asarray(np.random.default_rng(0).integers(0, 2, (50, 3)), dtype=dtype, order=order)
+    save_array(tmp_path / f"a{suffix}", array)
+    recording = Recording.from_file(tmp_path / f"a{suffix}", rate=10)
+    npt.assert_array_equal(recording.values, array.astype(np.float32))
+    assert (recording.channels, recording.rate) == (("ch0", "ch1", "ch2"), 10.0)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".h5"])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("block_bytes", [1, 8, 100, 1000])
+def test_the_block_size_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, order: Any, block_bytes: int
+) -> None:
+    array = np.asarray(np.random.default_rng(1).normal(size=(61, 5)), order=order)
+    save_array(tmp_path / f"a{suffix}", array)
+    if suffix == ".h5":
+        with h5py.File(tmp_path / "a.h5", "w") as file:
+            file.create_dataset("X", data=array, chunks=(7, 2), compression="gzip")
+    monkeypatch.setattr("rondo.formats.array_files.BLOCK_BYTES", block_bytes)
+    whole = Recording.from_file(tmp_path / f"a{suffix}")
+    npt.assert_array_equal(whole.values, array.astype(np.float32))
+    part = Recording.from_file(tmp_path / f"a{suffix}", label_columns=["ch0", "ch3"])
+    npt.assert_array_equal(part.values, array[:, [1, 2, 4]].astype(np.float32))
+    assert part.channels == ("ch1", "ch2", "ch4")
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".h5"])
+def test_archives_describe_their_array(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    save = np.savez if suffix == ".npz" else save_h5
+    names = np.array(["acc", "gyr"], dtype="S")
+    arrays = {"X": VALUES, "Z": VALUES[:, :1], "rate": 40.0, "channels": names, "y": np.arange(3)}
+    save(path, **arrays)
+    recording = Recording.from_file(path)
+    npt.assert_array_equal(recording.values, VALUES)
+    assert (recording.rate, recording.channels, recording.notes) == (40.0, ("acc", "gyr"), ())
+    other = Recording.from_file(path, rate=20, label_columns=["gyr"])
+    assert (other.rate, other.channels) == (20.0, ("acc",))
+    assert other.notes == ("the file's own rate of 40 Hz left aside",)
+    assert "'channels' holds 2 names for 1 columns" in refusal(lambda: Recording.from_file(path, key="Z"), naming=path)
+    save(path, Z=VALUES[:, :1], time=np.array([1.7e12, 1.7e12 + 10, 1.7e12 + 20]))
+    timed = Recording.from_file(path, key="Z")
+    npt.assert_allclose(timed.rate, 100, rtol=1e-4)
+    assert timed.notes == ("clock 'time' read as milliseconds since 1970, from its size",)
+    assert Recording.from_file(path, key="Z", rate=5).timestamps_s is None
+    save(path, X=np.arange(6.0).reshape(3, 2), channels=np.array(["t", "x"], dtype="S"))
+    npt.assert_array_equal(Recording.from_file(path).timestamps_s, [0, 2, 4])
+
+
+def test_hdf5_groups_and_attributes(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.attrs["rate"] = 8
+        file["session/left"] = VALUES
+        file["session/left"].attrs["channels"] = ["x", "y"]
+        file["session/left"].attrs["rate"] = 16
+        file["flat"] = np.arange(5)
+    left = Recording.from_file(tmp_path / "a.h5", key="/session/left")
+    assert (left.channels, left.rate) == (("x", "y"), 16.0)
+    assert Recording.from_file(tmp_path / "a.h5", key="flat").values.shape == (5, 1)
+    said = refusal(lambda: Recording.from_file(tmp_path / "a.h5"), naming=tmp_path / "a.h5")
+    assert "there is no array 'X' in it, only: flat, session/left" in said
+
+
+def test_hdf5_without_h5py_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_h5(tmp_path / "a.h5", X=VALUES)
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(MissingExtraError, match=r"reading HDF5 needs the package 'h5py': pip install 'rondo-ts\[io\]'"):
+        Recording.from_file(tmp_path / "a.h5")
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".h5"])
+@pytest.mark.parametrize(
+    ("array", "says"),
+    [
+        (np.float64(3), "0 dimensions"),
+        (np.zeros((2, 2, 2)), "3 dimensions (2, 2, 2)"),
+        (np.zeros((5, 0)), "is empty: 5 frames x 0 channels"),
+        (np.zeros((0, 5)), "is empty: 0 frames x 5 channels"),
+        (np.array([[1 + 2j]]), "complex128, not numbers"),
+        (np.array([b"ab"]), "not numbers"),
+        (np.zeros(3, dtype=[("x", "f4")]), "not numbers"),
+        (np.array([[1.0, np.inf]]), "frame 0, channel 'ch1'"),
+        (np.full((3, 2), np.nan), "all 6 values are NaN"),
+        (np.array([[1e300]]), "beyond float32"),
+    ],
+)
+def test_arrays_that_are_no_recording(tmp_path: Path, suffix: str, array: np.ndarray, says: str) -> None:
+    path = tmp_path / f"bad{suffix}"
+    save_array(path, array)
+    assert says in refusal(lambda: Recording.from_file(path), naming=path)
+
+
+class Trap:
+    """Unpickling one would create the file named in `spring`."""
+
+    def __init__(self, spring: str) -> None:
+        self.spring = spring
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open, (self.spring, "w")
+
+
+@pytest.mark.parametrize("key", ["X", "rate", "channels", "time"])
+def test_pickles_are_never_opened(tmp_path: Path, key: str) -> None:
+    sprung = tmp_path / "sprung"
+    trap = np.array([Trap(str(sprung))], dtype=object)
+    np.savez(tmp_path / "a.npz", **({"X": VALUES} | {key: trap}))
+    np.save(tmp_path / "b.npy", trap)
+    (tmp_path / "c.npy").write_bytes(pickle.dumps(Trap(str(sprung))))
+    for name in ("a.npz", "b.npy", "c.npy"):
+        refusal(lambda name=name: Recording.from_file(tmp_path / name), naming=tmp_path / name)
+    assert not sprung.exists()
+    pickle.loads(pickle.dumps(Trap(str(sprung)))).close()
+    assert sprung.exists(), "the trap must be able to spring, or the test shows nothing"
+
+
+def test_other_arrays_in_an_archive_are_not_even_opened(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", X=VALUES)
+    with zipfile.ZipFile(tmp_path / "a.npz", "a") as archive:
+        archive.writestr("y.npy", b"no array at all")
+    npt.assert_array_equal(Recording.from_file(tmp_path / "a.npz").values, VALUES)
+    said = refusal(lambda: Recording.from_file(tmp_path / "a.npz", key="yy"), naming=tmp_path / "a.npz")
+    assert "there is no array 'yy' in it, only: X, y" in said
+
+
+def test_headers_must_agree_with_the_bytes_that_follow(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.zeros((30, 2)))
+    sound = (tmp_path / "a.npy").read_bytes()
+    for damaged in (
+        sound + b"\0",
+        sound[:-1],
+        sound.replace(b"(30, 2), ", b"(300000000000, 2), ").replace(b" " * 10, b"", 1),
+    ):
+        (tmp_path / "a.npy").write_bytes(damaged)
+        said = refusal(lambda: Recording.from_file(tmp_path / "a.npy"), naming=tmp_path)
+        assert "takes" in said
+        assert "bytes, but" in said
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_flipped_bit_in_an_archive_is_found_by_its_checksum(tmp_path: Path, dtype: Any) -> None:
+    path = tmp_path / "a.npz"
+    np.savez(path, X=np.full((500, 4), 7.0, dtype=dtype))
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    assert "Bad CRC-32" in refusal(lambda: Recording.from_file(path), naming=path)
+
+
+def test_names_inside_a_file_do_not_break_the_line(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", **{"two\nlines": VALUES})
+    assert "only: two lines" in refusal(lambda: Recording.from_file(tmp_path / "a.npz"), naming=tmp_path)

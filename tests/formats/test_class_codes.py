@@ -1,0 +1,120 @@
+"""Labels without a name: columns that jump as codes do are left out, those that move as sensors do are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import numpy.testing as npt
+import polars as pl
+import pytest
+
+from rondo.data.recording import Recording
+from rondo.formats.class_codes import without_codes
+from rondo.formats.files import read_recording
+from tests.formats.reading import write
+
+N = 6000
+WAVE = np.sin(np.arange(N) / 9).astype(np.float32)
+
+
+def held(values: object, rows: int = 100) -> np.ndarray:
+    """Each value for as many rows, N in all."""
+    return np.resize(np.repeat(np.asarray(values, np.float32), rows), N)
+
+
+def read(column: np.ndarray, name: str = "ch1") -> Recording:
+    return without_codes(Recording(np.stack([WAVE, column], axis=1), channels=["ch0", name]))
+
+
+LABELS = {
+    "arbitrary codes": held([0, 17, 4, 0, 2, 17, 4]),
+    "background between classes": held([0, 1, 0, 2, 0, 3, 0, 1]),
+    "in the order of a protocol": held([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
+    "many classes": held(np.random.default_rng(0).permutation(40)),
+    "short runs": held([5, 1, 3, 2, 5, 2], rows=30),
+    "missing where nobody labelled": np.where(np.arange(N) % 700 < 300, np.nan, held([3, 1, 7, 2])),
+}
+SENSORS = {
+    "a switch": held([0, 1]),
+    "a gear": held([1, 2, 3, 4, 5, 4, 3, 2]),
+    "a battery": np.floor(np.linspace(99, 60, N)),
+    "whole degrees": np.round(20 + 4 * np.sin(np.arange(N) / 700)),
+    "a heart rate, once a second": held(np.round(80 + 25 * np.sin(np.arange(60) / 5) + np.arange(60) % 4)),
+    "counts of rare events": np.where(np.arange(N) % 97 == 0, 1 + np.arange(N) // 97 % 5, 0),
+    "halves": held([0.5, 17, 4, 0, 2]),
+    "fast": held([0, 17, 4, 0, 2], rows=8),
+    "constant": np.ones(N),
+}
+
+
+@pytest.mark.parametrize("what", LABELS)
+def test_codes_without_a_name_are_left_out_and_said(what: str) -> None:
+    recording = read(LABELS[what])
+    npt.assert_array_equal(recording.values, WAVE[:, None])
+    assert recording.channels == ("ch0",)
+    (note,) = recording.notes
+    assert note.startswith("column 'ch1' left out: it has no name, and jumps between ")
+    assert note.endswith("as labels do; give the columns names if it is a channel")
+
+
+@pytest.mark.parametrize("what", LABELS)
+def test_codes_with_a_name_of_their_own_are_kept_with_a_warning(what: str) -> None:
+    recording = read(LABELS[what], name="stage")
+    assert recording.channels == ("ch0", "stage")
+    (note,) = recording.notes
+    assert note.startswith("column 'stage' holds a few whole numbers in long runs (")
+    assert note.endswith("if these are labels, leave it out with --label-column 'stage'")
+
+
+@pytest.mark.parametrize("name", ["Var2", "V2", "1", "Unnamed: 1", "Column1"])
+def test_names_that_programs_give_are_none(name: str) -> None:
+    assert read(LABELS["arbitrary codes"], name).channels == ("ch0",)
+
+
+@pytest.mark.parametrize("what", SENSORS)
+def test_what_moves_as_a_sensor_is_kept(what: str) -> None:
+    assert read(SENSORS[what]).channels == ("ch0", "ch1")
+
+
+@pytest.mark.parametrize("what", ["a switch", "a gear", "whole degrees"])
+def test_what_could_be_labels_all_the_same_is_warned_of(what: str) -> None:
+    (note,) = read(SENSORS[what]).notes
+    assert "leave it out with --label-column 'ch1'" in note
+
+
+def test_a_table_of_codes_alone_is_kept() -> None:
+    codes = np.stack([held([0, 17, 4, 0, 2]), held([3, 1, 9])], axis=1)
+    recording = without_codes(Recording(codes))
+    assert recording.channels == ("ch0", "ch1")
+    assert len(recording.notes) == 2
+
+
+SAVED: dict[str, Callable[[Path, np.ndarray], None]] = {
+    "a.csv": lambda path, values: pl.DataFrame(values).write_csv(path, include_header=False),
+    "a.npy": lambda path, values: np.save(path, values),
+    "a.npz": lambda path, values: np.savez(path, X=values),
+}
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_files_without_names(tmp_path: Path, name: str) -> None:
+    SAVED[name](tmp_path / name, np.stack([WAVE, LABELS["arbitrary codes"], -WAVE], axis=1))
+    recording = read_recording(tmp_path / name)
+    assert recording.channels == ("ch0", "ch2")
+    assert any("column 'ch1' left out" in note for note in recording.notes)
+
+
+def test_a_header_line_takes_a_column_back(tmp_path: Path) -> None:
+    rows = [f"{i / 50},{WAVE[i]},{code:g}" for i, code in enumerate(LABELS["arbitrary codes"])]
+    bare = read_recording(write(tmp_path, "a.csv", "\n".join(rows)))
+    assert (bare.channels, bare.rate) == (("ch1",), 50.0)
+    named = read_recording(write(tmp_path, "b.csv", "\n".join(["time,wave,mode", *rows])))
+    assert named.channels == ("wave", "mode")
+
+
+def test_frames_are_warned_of_too() -> None:
+    frame = pl.DataFrame({"x": WAVE, "stage": LABELS["many classes"]})
+    (note,) = Recording.from_frame(frame).notes
+    assert "column 'stage' holds a few whole numbers" in note

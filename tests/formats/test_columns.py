@@ -1,0 +1,75 @@
+"""Which columns are channels: never labels, ids, text, row counters or a second clock; and each is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from rondo.errors import RecordingError
+from rondo.formats.columns import choose_columns, has_no_name, kind_of_numbers, without_empty
+
+
+def test_what_is_no_channel_is_left_out_and_said() -> None:
+    names = ["", "time", "seconds_elapsed", "subject_id", "x", "note", "Activity ID"]
+    found = choose_columns(names, rate=None, kinds={0: "counter", 5: "text"})
+    assert (found.channels, found.clock) == (("x",), 1)
+    assert [note.split(" left out")[0] for note in found.notes] == [
+        "column 'Activity ID'",
+        "column 'subject_id'",
+        "column 'seconds_elapsed'",
+        "column 'note'",
+        "column 1, which has no name,",
+    ]
+
+
+def test_a_clock_by_what_it_holds() -> None:
+    for kind, why in {"dates": "it holds dates", "epoch": "its numbers count from 1970"}.items():
+        found = choose_columns(["when", "x"], rate=None, kinds={0: kind})  # type: ignore[dict-item]
+        assert (found.clock, found.notes) == (0, (f"column 'when' is the clock, because {why}",))
+    named = choose_columns(["when", "time", "x"], rate=None, kinds={0: "epoch"})
+    assert (named.clock, named.channels) == (1, ("when", "x"))
+    rated = choose_columns(["time", "x"], rate=50.0)
+    assert (rated.clock, rated.channels) == (None, ("x",))
+
+
+def test_date_and_time_in_two_columns_are_one_clock() -> None:
+    found = choose_columns(["Date", "Time", "x"], rate=None, kinds={0: "day", 1: "time of day"})
+    assert (found.day, found.clock, found.channels) == (0, 1, ("x",))
+    alone = choose_columns(["Date", "timestamp", "x"], rate=None, kinds={0: "day"})
+    assert (alone.day, alone.clock) == (None, 1)
+
+
+def test_a_counter_that_is_all_there_is_stays() -> None:
+    assert choose_columns(["n"], rate=None, kinds={0: "counter"}).channels == ("n",)
+    with pytest.raises(RecordingError, match="no column holds numbers among the columns n"):
+        choose_columns(["n"], rate=None, kinds={0: "text"})
+
+
+@pytest.mark.parametrize(
+    ("numbers", "unnamed", "named"),
+    [
+        (np.arange(40.0), "counter", "counter"),
+        (np.arange(5.0), "counter", None),
+        (np.arange(40.0) / 50, "rising", None),
+        (1.7e12 + 20 * np.arange(40.0), "epoch", "epoch"),
+        (np.sin(np.arange(40.0)), None, None),
+        (np.full(40, 1.7e9), None, None),
+        (np.full(40, np.nan), None, None),
+    ],
+)
+def test_what_numbers_show(numbers: np.ndarray, unnamed: str | None, named: str | None) -> None:
+    assert kind_of_numbers(numbers, is_unnamed=True) == unnamed
+    assert kind_of_numbers(numbers, is_unnamed=False) == named
+
+
+def test_names_that_pandas_gives() -> None:
+    assert all(map(has_no_name, ["", "Unnamed: 0", "__index_level_0__"]))
+    assert not any(map(has_no_name, ["index", "x", "Unnamed"]))
+
+
+def test_columns_without_a_value() -> None:
+    values = np.array([[1, np.nan, np.nan], [2, np.nan, 5]], np.float32)
+    kept, channels, notes = without_empty(values, ["x", "y", "z"])
+    assert (kept.shape, channels, notes) == ((2, 2), ("x", "z"), ("column 'y' left out: it has no values",))
+    nothing = np.full((2, 1), np.nan, np.float32)
+    assert without_empty(nothing, ["x"]) == (pytest.approx(nothing, nan_ok=True), ("x",), ())

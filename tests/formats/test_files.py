@@ -1,0 +1,203 @@
+"""What holds for every format: refusals, folders, memory, and the real recordings."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.testing as npt
+import polars as pl
+import pytest
+
+from rondo.data.recording import Recording
+from rondo.formats.files import SUFFIXES, find_recordings, label_files_in
+from tests.formats.reading import refusal, save_array, write
+
+
+def save_any(path: Path) -> None:
+    if path.suffix in (".npy", ".npz", ".h5"):
+        save_array(path, np.arange(3000.0).reshape(1000, 3))
+    else:
+        table = pl.DataFrame(np.arange(3000.0).reshape(1000, 3), schema=["x", "y", "z"])
+        table.write_parquet(path) if path.suffix == ".parquet" else table.write_csv(path)
+
+
+def test_unknown_label_columns_and_keys_are_refused(tmp_path: Path) -> None:
+    for suffix, known in {".csv": "x, y, z", ".parquet": "x, y, z", ".npz": "ch0, ch1, ch2"}.items():
+        save_any(tmp_path / f"a{suffix}")
+        said = refusal(
+            lambda path=tmp_path / f"a{suffix}": Recording.from_file(path, label_columns=["lable"]),
+            naming=tmp_path,
+        )
+        assert f"there is no column 'lable' to leave out; the columns are: {known}" in said
+    said = refusal(lambda: Recording.from_file(tmp_path / "a.csv", key="X"), naming=tmp_path)
+    assert "a key ('X') names an array in .npz .h5 .hdf5 .xdf files" in said
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".npy", ".npz", ".h5"])
+def test_truncated_files(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    save_any(path)
+    whole = path.read_bytes()
+    for share in (0.1, 0.5, 0.9, 0.999):
+        path.write_bytes(whole[: int(len(whole) * share)])
+        said = refusal(lambda: Recording.from_file(path), naming=path)
+        assert "damaged" in said or "truncated" in said or "cannot be read" in said
+    path.write_bytes(b"time,x\n0,1\n")
+    refusal(lambda: Recording.from_file(path), naming=path)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_missing_folder_empty_and_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    assert "there is no such file" in refusal(lambda: Recording.from_file(path), naming=path)
+    path.touch()
+    assert "the file is empty" in refusal(lambda: Recording.from_file(path), naming=path)
+    for rate in (0, -1.0, float("nan")):
+        path.write_bytes(b"x,y\n1,2\n")
+        assert "positive number of Hz" in refusal(lambda rate=rate: Recording.from_file(path, rate=rate), naming=path)
+
+    def forbidden(*_: Any, **__: Any) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", forbidden)
+        assert "(Permission denied)" in refusal(lambda: Recording.from_file(path), naming=path)
+    (tmp_path / f"folder{suffix}").mkdir()
+    folder = tmp_path / f"folder{suffix}"
+    assert "it is a folder" in refusal(lambda: Recording.from_file(folder), naming=folder)
+
+
+def test_odd_paths(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.mat", b"x")
+    said = refusal(lambda: Recording.from_file(path), naming=path)
+    assert "expected one of .csv .tsv .txt .parquet .npy .edf .bdf .c3d .npz .h5 .hdf5 .xdf" in said
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert "not a regular file" in refusal(lambda: Recording.from_file(tmp_path / "pipe.csv"), naming=tmp_path)
+    for name in ("x" * 5000 + ".csv", "nul\0.csv"):
+        refusal(lambda name=name: Recording.from_file(tmp_path / name), naming=tmp_path)
+
+
+def test_labels_that_lie_beside_a_recording_are_no_recording(tmp_path: Path) -> None:
+    for name in ("day1.csv", "day1_labels.csv", "day2.npz", "day2_labels.npy", "alone_labels.csv"):
+        (tmp_path / name).touch()
+    assert [path.name for path in find_recordings([tmp_path])] == ["alone_labels.csv", "day1.csv", "day2.npz"]
+    assert [path.name for path in label_files_in(tmp_path)] == ["day1_labels.csv", "day2_labels.npy"]
+    assert find_recordings([tmp_path / "day1_labels.csv"]) == [tmp_path / "day1_labels.csv"]  # named, it is meant
+
+
+def test_find_recordings(tmp_path: Path) -> None:
+    inside = tmp_path / "in"
+    inside.mkdir()
+    for name in ("b.csv", "a.NPZ", "c.parquet", "notes.md", ".hidden.csv"):
+        write(inside, name, b"1")
+    (inside / "sub.csv").mkdir()
+    lone = write(tmp_path, "z.npy", b"1")
+    assert find_recordings([lone, inside]) == [lone, inside / "a.NPZ", inside / "b.csv", inside / "c.parquet"]
+    assert "there is no such file" in refusal(lambda: find_recordings([tmp_path / "no"]), naming=tmp_path / "no")
+    assert "holds no recordings" in refusal(lambda: find_recordings([inside / "sub.csv"]), naming=inside)
+    assert "no recordings were named" in refusal(lambda: find_recordings([]), naming="no recordings")
+    write(tmp_path, "b.npz", b"1")
+    said = refusal(lambda: find_recordings([inside, tmp_path / "b.npz"]), naming=inside / "b.csv")
+    assert "would both be recording 'b'" in said
+
+
+def test_what_is_packed_is_to_be_unpacked(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.csv.gz", b"\x1f\x8b")
+    assert "it is packed (.gz); unpack it first" in refusal(lambda: Recording.from_file(path), naming=path)
+
+
+def test_what_lies_about_in_folders_is_no_recording(tmp_path: Path) -> None:
+    for name in (".hidden.csv", "._a.csv", "~$a.csv", "README.txt", "Licence.txt", "notes.md", "a.csv", "walk.txt"):
+        write(tmp_path, name, "x,y\n1,2\n")
+    assert [path.name for path in find_recordings([tmp_path])] == ["a.csv", "walk.txt"]
+    assert find_recordings([tmp_path / "README.txt"]) == [tmp_path / "README.txt"]  # named, it is meant
+
+
+def test_the_name_of_a_data_set_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RONDO_DATA", raising=False)
+    said = refusal(lambda: find_recordings([Path("MoCap")]), naming="MoCap")
+    assert "it is the name of a data set" in said and "`rondo datasets download mocap --data DIR` gets it" in said
+    (tmp_path / "data" / "MoCap").mkdir(parents=True)
+    monkeypatch.setenv("RONDO_DATA", str(tmp_path / "data"))
+    assert f"download mocap --data {tmp_path / 'data'}" in refusal(
+        lambda: find_recordings([Path("mocap")]), naming="mocap"
+    )
+    np.save(tmp_path / "data" / "MoCap" / "a.npy", np.eye(3))
+    assert f"lies in '{tmp_path / 'data' / 'MoCap'}'" in refusal(
+        lambda: find_recordings([Path("mocap")]), naming="mocap"
+    )
+    assert "data set" not in refusal(lambda: find_recordings([tmp_path / "x" / "mocap"]), naming=tmp_path)
+
+
+# VmHWM and not ru_maxrss: a child inherits the latter from its parent, and pytest outgrows what is measured.
+PEAK = """
+import sys
+from pathlib import Path
+from rondo.formats.files import read_recording
+
+def resident(field):
+    line = next(line for line in open("/proc/self/status") if line.startswith(field))
+    return int(line.split()[1]) * 1024
+
+read_recording(Path(sys.argv[1]))                      # small: loads every library that the format needs
+before = resident("VmRSS")
+recording = read_recording(Path(sys.argv[2]))
+print(resident("VmHWM") - before, recording.values.nbytes)
+"""
+
+
+def _write_large(path: Path, n_frames: int) -> None:
+    values = np.random.default_rng(0).integers(-999, 999, (n_frames, 30)).astype(np.float32) / 8
+    if path.stem.endswith("64"):
+        values = values.astype(np.float64)
+    if path.suffix in (".npy", ".h5"):
+        save_array(path, values)
+    elif path.suffix == ".npz":
+        np.savez_compressed(path, X=values) if "packed" in path.stem else np.savez(path, X=values)
+    else:
+        table = pl.DataFrame(values, schema=[f"c{i}" for i in range(30)])
+        table.write_parquet(path) if path.suffix == ".parquet" else table.write_csv(path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
+@pytest.mark.parametrize(
+    "name",
+    ["a.csv", "f64.npz", "f32.npz", "packed64.npz", "f64.npy", "f32.npy", "a.parquet", "f64.h5", "f32.h5"],
+)
+def test_reading_takes_at_most_twice_the_float32_size(tmp_path: Path, name: str) -> None:
+    """The constant covers a block and its parsed form, which do not grow with the file."""
+    n_frames = 100_000 if "packed" in name else 600_000  # packing takes long
+    small, large = tmp_path / f"small_{name}", tmp_path / name
+    _write_large(small, 100)
+    _write_large(large, n_frames)
+    done = subprocess.run([sys.executable, "-c", PEAK, small, large], capture_output=True, text=True, check=True)
+    large.unlink()
+    taken, size = (int(number) for number in done.stdout.split())
+    assert size == n_frames * 30 * 4
+    assert taken >= size, "the result alone takes this much, or nothing was measured"
+    assert taken <= 2 * size + (8 << 20), f"{taken / size:.2f} times the float32 size"
+
+
+@pytest.mark.data
+def test_every_real_recording_has_the_shape_that_its_set_declares(data_dir: Path) -> None:
+    n_read = 0
+    for meta_file in sorted(data_dir.glob("*/meta.json")):
+        declared = json.loads(meta_file.read_text())["recordings"]
+        for path in find_recordings(sorted(meta_file.parent.glob("*.npz"))):
+            expected = declared[path.stem]
+            if expected["d"] == 0:
+                assert "0 channels" in refusal(lambda path=path: Recording.from_file(path), naming=path)
+                continue
+            recording = Recording.from_file(path)
+            assert (recording.n_frames, recording.n_channels) == (expected["T"], expected["d"])
+            with np.load(path) as archive:
+                npt.assert_array_equal(recording.values, archive["X"].astype(np.float32))
+            n_read += 1
+    assert n_read >= 30

@@ -1,0 +1,305 @@
+"""Discovery from long to short: weights are repetition, claims are the strongest, and little input is no harm."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rondo.config.schema import AcceptanceConfig, MixtureConfig, MotifFormerConfig
+from rondo.mixture import FittedMixture
+from rondo.mixture.dp_gaussian import fit_mixture
+from rondo.motifs.former import length_vocabularies as discovery
+from rondo.motifs.former.coverage import Coverage
+from rondo.motifs.former.fusion import fuse, occurrences
+from rondo.motifs.former.length_vocabularies import LengthMotifs, copies, discover_lengths, item_weights
+from rondo.motifs.former.linking import link
+from rondo.motifs.former.matching import Describe, match_lengths
+from rondo.motifs.former.subsequences import subsequences
+from tests import naive_coverage
+
+N_UNITS = 4
+PLAIN = MotifFormerConfig(lengths=(2, 3, 4), mixture=MixtureConfig(covariance="diagonal", component_cap=12))
+
+
+def describe(items: np.ndarray) -> np.ndarray:
+    """How often each unit occurs, and where: (n_items, 2 * n_units)."""
+    present = np.eye(N_UNITS)[items]  # (n_items, length, n_units)
+    place = np.linspace(-1, 1, items.shape[1])[:, None]
+    return np.concatenate([present.mean(axis=1), (present * place).mean(axis=1)], axis=1)
+
+
+def phrases(n_phrases: int, seed: int = 0) -> np.ndarray:
+    """Two motifs, 0 0 1 1 and 2 3 2 3, with a run of either in between."""
+    rng = np.random.default_rng(seed)
+    parts = [([0, 0, 1, 1], [2, 3, 2, 3])[rng.integers(2)] + [int(rng.integers(4))] * 3 for _ in range(n_phrases)]
+    return np.array([unit for part in parts for unit in part])
+
+
+def discover(
+    codes: np.ndarray,
+    spans: list[tuple[int, int]] | None = None,
+    config: MotifFormerConfig = PLAIN,
+    seed: int = 0,
+    describe: Describe = describe,
+) -> tuple[LengthMotifs, ...]:
+    whole = [(0, codes.size)]
+    return discover_lengths(
+        describe, codes, whole if spans is None else spans, config, np.random.default_rng(seed), "cpu"
+    )
+
+
+# ---------------------------------------------------------------- weights
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.lists(st.integers(0, 2), min_size=5, max_size=25), st.lists(st.integers(0, 20), max_size=4), st.integers(2, 4)
+)
+def test_an_item_weighs_what_its_candidates_do(units: list[int], claims: list[int], length: int) -> None:
+    codes = np.array(units)
+    pairs = [(start, 4) for start in claims if start + 4 <= codes.size]
+    coverage = Coverage.none(codes.size).claim(np.array([start for start, _ in pairs], dtype=np.int64), 4)
+    candidates = subsequences(codes, [(0, codes.size)], length)
+    union = naive_coverage.claimed(pairs)
+    expected = [0.0] * len(candidates.items)
+    for start, item in zip(candidates.starts, candidates.item_of, strict=True):
+        expected[item] += 1 - naive_coverage.ratio(int(start), length, union)
+    npt.assert_allclose(item_weights(candidates, coverage), expected, atol=1e-12)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.lists(st.integers(0, 2), min_size=8, max_size=30), st.integers(0, 4), st.integers(0, 1000))
+def test_weights_are_repetition(units: list[int], n_claimed: int, seed: int) -> None:
+    """Items with weights, candidates with weights, and candidates as often as they weigh: the same mixture."""
+    codes = np.array(units)
+    coverage = Coverage.none(codes.size).claim(np.zeros(min(n_claimed, 1), np.int64), max(n_claimed, 1))
+    candidates = subsequences(codes, [(0, codes.size)], 2)
+    of_candidates = 1 - coverage.ratio(candidates.starts, 2)  # 0, 1/2 or 1
+    latents = describe(candidates.items)
+    start = np.random.default_rng(seed).dirichlet(np.ones(3), size=len(latents))
+    config = MixtureConfig(covariance="diagonal", max_iterations=500, min_weight=0.0)
+    rng = np.random.default_rng(0)
+
+    weights = item_weights(candidates, coverage)
+    by_item = fit_mixture(latents, config, rng, weights, start)
+    own = candidates.item_of
+    by_candidate = fit_mixture(latents[own], config, rng, of_candidates, start[own])
+    twice = np.repeat(own, np.round(2 * of_candidates).astype(int))
+    repeated = fit_mixture(latents[twice], config, rng, None, start[twice])
+    doubled = fit_mixture(latents, config, rng, 2 * weights, start)
+    for some, other in ((by_item, by_candidate), (doubled, repeated)):
+        npt.assert_allclose(some.weights, other.weights, rtol=1e-5)
+        npt.assert_allclose(some.means, other.means, rtol=1e-5, atol=1e-6)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(0, 5), min_size=1, max_size=20), st.integers(0, 1000))
+def test_copies_are_the_weights_up_to_one(weights: list[float], seed: int) -> None:
+    drawn = copies(np.array(weights), np.random.default_rng(seed))
+    assert (np.abs(drawn - weights) < 1 + 1e-9).all()
+    assert abs(drawn.sum() - sum(weights)) < 1 + 1e-9
+
+
+def test_copies_are_the_weights_on_average() -> None:
+    rng, weights = np.random.default_rng(0), np.array([0.3, 1.75, 0.0, 2.0])
+    npt.assert_allclose(np.mean([copies(weights, rng) for _ in range(4000)], axis=0), weights, atol=0.03)
+
+
+# ---------------------------------------------------------------- what is found
+
+
+def test_motifs_come_longest_first_with_what_they_accept() -> None:
+    codes = phrases(25)
+    found = discover(codes)
+    assert [motifs.length for motifs in found] == [4, 3, 2]
+    for motifs in found:
+        n_candidates = codes.size - motifs.length + 1
+        assert motifs.centres.shape == (motifs.n_components, 2 * N_UNITS)
+        assert motifs.radii.shape == motifs.floors.shape == motifs.supports.shape == (motifs.n_components,)
+        assert motifs.supports.sum() == n_candidates
+        assert (motifs.radii > 0).all()
+        assert (motifs.supports >= 1).all()
+
+
+def test_acceptance_counts_every_candidate_not_every_item() -> None:
+    """Members at the centre of mass of 98 equal candidates and one other: P95 is the distance of the 98."""
+    codes = np.array([0] * 100 + [1])
+    config = replace_mixture(PLAIN, component_cap=1, lengths=(2,))
+    (motifs,) = discover(codes, config=config)
+    latents = describe(np.array([[0, 0], [0, 1]]))
+    centre = (99 * latents[0] + latents[1]) / 100
+    npt.assert_allclose(motifs.centres, [centre])
+    npt.assert_allclose(motifs.radii, [np.linalg.norm(latents[0] - centre)])
+    npt.assert_array_equal(motifs.supports, [100])
+
+
+def replace_mixture(config: MotifFormerConfig, lengths: tuple[int, ...], **settings: object) -> MotifFormerConfig:
+    return config.model_copy(update={"lengths": lengths, "mixture": config.mixture.model_copy(update=settings)})
+
+
+def test_a_component_that_wins_no_candidate_is_no_motif() -> None:
+    """The middle component is as wide as the others and lighter than both wherever there is a candidate."""
+    candidates = subsequences(np.array([0, 0, 1, 1]), [(0, 2), (2, 4)], 2)
+    means, roots = np.array([[0.0], [1.0], [2.0]]), np.ones((3, 1, 1))
+    mixture = FittedMixture(np.array([0.45, 0.1, 0.45]), means, roots, np.array([0.0, -9.0, 0.0]))
+    latents = np.array([[0.0], [2.0]])
+    motifs = discovery._with_acceptance(mixture, candidates, latents, AcceptanceConfig(), None)
+    npt.assert_array_equal(motifs.mixture.means, [[0.0], [2.0]])
+    npt.assert_array_equal(motifs.centres, [[0.0], [2.0]])
+    npt.assert_array_equal(motifs.supports, [1, 1])
+    npt.assert_array_equal(motifs.mixture.posterior(latents).argmax(axis=1), [0, 1])
+
+
+def test_the_order_of_recordings_does_not_matter() -> None:
+    codes = phrases(40)
+    cut = 84
+    turned = np.concatenate([codes[cut:], codes[:cut]])
+    config = PLAIN.model_copy(update={"lengths": (3,)})
+    (there,) = discover(codes, [(0, cut), (cut, codes.size)], config)
+    (back,) = discover(turned, [(0, codes.size - cut), (codes.size - cut, codes.size)], config)
+    npt.assert_allclose(there.centres, back.centres, atol=1e-9)
+    npt.assert_allclose(there.radii, back.radii)
+    npt.assert_array_equal(there.supports, back.supports)
+
+
+def test_a_seed_repeats_and_inputs_stay_as_they_were() -> None:
+    codes = phrases(30)
+    before = codes.copy()
+    config = replace_mixture(PLAIN, PLAIN.lengths, latent_dim=3)
+    for one, other in zip(discover(codes, config=config), discover(codes, config=config), strict=True):
+        npt.assert_array_equal(one.centres, other.centres)
+        npt.assert_array_equal(one.floors, other.floors)
+    npt.assert_array_equal(codes, before)
+
+
+def test_all_lengths_share_one_autoencoder() -> None:
+    found = discover(phrases(30), config=replace_mixture(PLAIN, PLAIN.lengths, latent_dim=3))
+    assert len({id(motifs.autoencoder) for motifs in found}) == 1
+    assert {motifs.centres.shape[1] for motifs in found} == {3}
+    assert found[0].autoencoder is not None
+
+
+def test_the_autoencoder_sees_items_as_often_as_they_occur(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def fit(rows: np.ndarray, config: MixtureConfig, seed: int, device: str) -> None:
+        seen.append(rows)
+
+    monkeypatch.setattr(discovery, "fit_autoencoder", fit)
+    codes = phrases(20)
+    config = replace_mixture(PLAIN, (2, 3), latent_dim=2)
+    discover(codes, config=config)
+    every = [subsequences(codes, [(0, codes.size)], length) for length in (3, 2)]
+    expected = np.concatenate([describe(own.items)[np.sort(own.item_of)] for own in every])
+    npt.assert_array_equal(seen[0], expected)
+    monkeypatch.setattr(discovery, "_MOST_ROWS", 50)
+    discover(codes, config=config)
+    assert abs(len(seen[1]) - 50) <= 1
+
+
+# ---------------------------------------------------------------- claims
+
+
+def test_the_strongest_tenth_claims_and_ties_go_to_the_earliest() -> None:
+    distances = np.array([0.5, 0.1, np.inf, 0.1, 0.1, 0.9, np.inf, 0.2, 0.3, 0.4, 0.6, 0.7])
+    npt.assert_array_equal(discovery._strongest(distances, 0.1), [1])
+    npt.assert_array_equal(discovery._strongest(distances, 0.2), [1, 3])
+    assert discovery._strongest(distances, 1.0).size == 10
+    npt.assert_array_equal(discovery._strongest(np.tile([0.7, 0.2], 500), 0.1), np.arange(1, 200, 2))
+    assert discovery._strongest(np.full(5, np.inf), 0.1).size == 0
+
+
+def test_what_is_claimed_weighs_less_at_the_next_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    fits = []
+
+    def fit(rows: np.ndarray, *rest: object, **more: object) -> object:
+        fits.append(np.asarray(rest[2]).sum())
+        return fit_mixture(rows, *rest, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(discovery, "fit_mixture", fit)
+    codes = phrases(40)
+    discover(codes)
+    assert fits[0] == codes.size - 3
+    assert fits[1] < codes.size - 2
+    assert fits[2] < codes.size - 1
+
+
+def test_a_length_whose_windows_are_all_claimed_has_no_motifs() -> None:
+    everything = PLAIN.model_copy(
+        update={"claim_share": 1.0, "acceptance": AcceptanceConfig(radius_quantile=1.0, posterior_quantile=0.0)}
+    )
+    found = discover(phrases(20), config=everything)
+    assert [motifs.length for motifs in found] == [4]
+
+
+def test_spans_too_short_for_the_long_keep_their_windows_for_the_short() -> None:
+    """The second span has no candidate of length 4, so nothing can claim it."""
+    everything = PLAIN.model_copy(update={"claim_share": 1.0, "lengths": (2, 4)})
+    codes = np.array([0, 1, 0, 1, 0, 1, 0, 1, 2, 3])
+    found = discover(codes, [(0, 8), (8, 10)], everything)
+    assert [motifs.length for motifs in found] == [4, 2]
+    npt.assert_allclose(found[1].mixture.means[0], describe(np.array([[2, 3]]))[0], atol=1e-6)
+
+
+# ---------------------------------------------------------------- little input, and the whole way
+
+
+@pytest.mark.parametrize(
+    ("codes", "spans"), [([], []), ([0], [(0, 1)]), ([0, 1, 0, 1], [(i, i + 1) for i in range(4)])], ids=str
+)
+@pytest.mark.parametrize("latent_dim", [0, 2])
+def test_no_candidates_at_any_length(codes: list[int], spans: list[tuple[int, int]], latent_dim: int) -> None:
+    units = np.array(codes, dtype=np.int64)
+    assert discover(units, spans, replace_mixture(PLAIN, PLAIN.lengths, latent_dim=latent_dim)) == ()
+    assert match_lengths(describe, units, spans, ()) == ()
+
+
+@pytest.mark.parametrize("latent_dim", [0, 2])
+@pytest.mark.parametrize("n_windows", [2, 3, 50])
+def test_one_item_is_one_motif(n_windows: int, latent_dim: int) -> None:
+    codes = np.zeros(n_windows, dtype=np.int64)
+    found = discover(codes, config=replace_mixture(PLAIN, (2,), latent_dim=latent_dim))
+    ids, scores, _ = labelled(codes, [(0, n_windows)], found)
+    npt.assert_array_equal(ids, np.zeros(n_windows))
+    npt.assert_array_equal(scores, np.ones(n_windows))
+
+
+def labelled(
+    codes: np.ndarray, spans: list[tuple[int, int]], found: tuple[LengthMotifs, ...]
+) -> tuple[np.ndarray, np.ndarray, tuple[object, ...]]:
+    matches = match_lengths(describe, codes, spans, found)
+    fused = fuse(matches, link(found, matches, "overlap"), codes.size)
+    return fused.ids, fused.scores, occurrences(fused, codes, spans)
+
+
+def test_a_radius_that_accepts_nothing_claims_nothing_and_labels_other() -> None:
+    codes = phrases(20)
+    found = tuple(replace(motifs, floors=np.full(motifs.n_components, 2.0)) for motifs in discover(codes))
+    ids, scores, occurred = labelled(codes, [(0, codes.size)], found)
+    assert set(ids.tolist()) == {-1}
+    assert not scores.any()
+    assert occurred == ()
+
+
+def test_the_whole_way_on_two_motifs_in_two_spans() -> None:
+    """Windows of the two planted motifs never share a label, and no label is missing."""
+    codes = np.array([0, 0, 1, 1] * 12 + [2, 3, 2, 3] * 12 + [0, 0, 1, 1] * 12)
+    spans = [(0, 48), (48, 96), (96, 144)]
+    ids, scores, occurred = labelled(codes, spans, discover(codes, spans))
+    first, second, third = (set(ids[a:b].tolist()) for a, b in spans)
+    assert not first & second
+    assert first == third
+    assert scores.min() > math.exp(-1)
+    assert occurred
+
+
+def test_deep_dpm_takes_repeated_rows_for_weights() -> None:
+    codes = np.array([0, 0, 0, 1, 1, 1] * 12)
+    found = discover(codes, config=replace_mixture(PLAIN, (3, 2), kind="deep_dpm"))
+    assert [motifs.length for motifs in found] == [3, 2]

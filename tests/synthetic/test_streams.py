@@ -1,0 +1,423 @@
+"""Planted streams: the truth is consistent, follows the plan, and can be recovered from the values."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rondo.data.labels import OTHER, runs_of
+from rondo.errors import SettingError
+from rondo.synthetic.shapes import (
+    SEPARATION,
+    PlantedUnit,
+    Variation,
+    draw_units,
+    rest,
+    signature,
+    signature_distance,
+)
+from rondo.synthetic.streams import (
+    Gaps,
+    Item,
+    Novelty,
+    PlantedMotif,
+    PlantedStream,
+    StreamPlan,
+    plant,
+    plant_subjects,
+    structureless,
+)
+
+MANY = 25  # examples of a property; a stream of a few minutes takes about 20 ms
+
+
+def eventful_plan() -> StreamPlan:
+    """Everything at once."""
+    novelty = (Novelty(0.4, n_motifs=1, n_units=1), Novelty(0.7, n_motifs=2, n_units=2))
+    return StreamPlan(drift=0.3, novelty=novelty, n_one_offs=2, gaps=Gaps(n_silent=4, n_missing=3))
+
+
+some_gaps = st.builds(lambda n_silent, n_missing: Gaps(n_silent, n_missing), st.integers(0, 3), st.integers(0, 3))
+
+plans = st.builds(
+    StreamPlan,
+    rate=st.sampled_from([20.0, 50.0, 100.0]),
+    n_channels=st.integers(3, 8),
+    n_units=st.integers(5, 9),
+    n_motifs=st.integers(4, 6),
+    noise=st.floats(0, 0.5),
+    variation=st.floats(0, 2),
+    drift=st.floats(0, 1),
+    novelty=st.sampled_from([(), (Novelty(0.5),), (Novelty(0.3, 1, 0), Novelty(0.6, 1, 2))]),
+    gaps=some_gaps,
+)
+
+
+def grammar_pattern(motif: PlantedMotif) -> re.Pattern[str]:
+    """The grammar as a regular expression over 'u3 u1 ', written independently of the generator."""
+    parts = [f"(?:(?:u{i.unit} ){{{i.repeats[0]},{i.repeats[1]}}}){'?' if i.present < 1 else ''}" for i in motif.items]
+    return re.compile("".join(parts))
+
+
+def instances_of(stream: PlantedStream) -> list[tuple[int, int, int]]:
+    """(unit, start, stop) of every unit instance that kept a frame."""
+    return [
+        (unit, start, stop)
+        for o in stream.occurrences
+        for unit, start, stop in zip(o.units, o.unit_starts, (*o.unit_starts[1:], o.stop), strict=True)
+        if start < stop
+    ]
+
+
+@settings(max_examples=MANY, deadline=None)
+@given(plan=plans, n_frames=st.integers(2_000, 12_000), seed=st.integers(0, 2**32))
+def test_truth_at_both_levels_is_what_the_occurrences_say(plan: StreamPlan, n_frames: int, seed: int) -> None:
+    stream = plant(plan, n_frames=n_frames, seed=seed)
+    unit_truth = np.full(n_frames, OTHER)
+    motif_truth = np.full(n_frames, OTHER)
+    for occurrence in stream.occurrences:
+        motif_truth[occurrence.start : occurrence.stop] = occurrence.motif
+    for unit, start, stop in instances_of(stream):
+        unit_truth[start:stop] = unit
+    npt.assert_array_equal(stream.unit_truth, unit_truth)
+    npt.assert_array_equal(stream.motif_truth, motif_truth)
+    npt.assert_array_equal(stream.unit_truth == OTHER, stream.motif_truth == OTHER)
+    assert stream.unit_truth.dtype == stream.motif_truth.dtype == np.int32
+    assert stream.recording.values.shape == (n_frames, plan.n_channels)
+    assert stream.recording.values.dtype == np.float32
+
+
+@settings(max_examples=MANY, deadline=None)
+@given(plan=plans, seed=st.integers(0, 2**32))
+def test_every_occurrence_follows_its_grammar(plan: StreamPlan, seed: int) -> None:
+    stream = plant(plan, n_frames=12_000, seed=seed)
+    patterns = {motif.id: grammar_pattern(motif) for motif in stream.motifs}
+    assert stream.occurrences
+    for occurrence in stream.occurrences:
+        performed = "".join(f"u{unit} " for unit in occurrence.units)
+        fitting = [id for id, pattern in patterns.items() if pattern.fullmatch(performed)]
+        assert fitting == [occurrence.motif], "no unit sequence fits two motifs"
+
+
+def test_motifs_repeat_units_leave_them_out_and_share_them() -> None:
+    stream = plant(n_frames=60_000, seed=1)
+    lengths = {m.id: {len(o.units) for o in stream.occurrences if o.motif == m.id} for m in stream.motifs}
+    assert all(len(found) > 1 for found in lengths.values()), "repeats and missing units vary the length"
+    optional = [(motif.id, item.unit) for motif in stream.motifs for item in motif.items if item.present < 1]
+    taken = [unit in o.units for o in stream.occurrences for motif, unit in optional if o.motif == motif]
+    assert 0.4 < np.mean(taken) < 0.95, "an optional unit is there in seven cases of ten"
+    used = [item.unit for motif in stream.motifs for item in motif.items]
+    assert set(used) == {unit.id for unit in stream.units}
+    assert len(used) > len(set(used)), "motifs share units"
+
+
+def test_motifs_recur_about_equally_often_and_last_as_long_as_planned() -> None:
+    stream = plant(n_frames=60_000, seed=2)
+    counts = np.bincount([o.motif for o in stream.occurrences])
+    assert counts.size == 5
+    assert counts.max() - counts.min() <= 1
+    seconds = np.array([(o.stop - o.start) / 50 for o in stream.occurrences])
+    assert 8 < np.median(seconds) < 14
+    assert seconds.min() > 4.5
+    assert seconds.max() < 24
+    unit_seconds = np.array([(stop - start) / 50 for _, start, stop in instances_of(stream)])
+    assert unit_seconds.min() >= 1.5
+    assert unit_seconds.max() <= 4.0
+
+
+def test_the_stream_begins_and_ends_in_the_background() -> None:
+    for seed in range(5):
+        ids = runs_of(plant(n_frames=3_000, seed=seed).motif_truth).ids
+        assert ids[0] == ids[-1] == OTHER
+        npt.assert_array_equal(ids[::2], OTHER, err_msg="background lies between any two occurrences")
+
+
+def test_same_seed_same_bytes_other_seed_other_problem() -> None:
+    first, again, other = (plant(eventful_plan(), n_frames=20_000, seed=seed) for seed in (5, 5, 6))
+    assert first.recording.values.tobytes() == again.recording.values.tobytes()
+    npt.assert_array_equal(first.recording.timestamps_s, again.recording.timestamps_s)
+    npt.assert_array_equal(first.unit_truth, again.unit_truth)
+    assert first.occurrences == again.occurrences
+    assert first.describe() == again.describe()
+    assert first.describe() != other.describe()
+    assert first.recording.values.tobytes() != other.recording.values.tobytes()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_novelties_do_not_occur_before_their_time_and_come_soon_after(seed: int) -> None:
+    plan = replace(eventful_plan(), gaps=Gaps())
+    stream = plant(plan, n_frames=40_000, seed=seed)
+    starts = np.array([0, 0.4, 0.7]) * 40_000
+    for unit, frame in stream.unit_first_seen.items():
+        stage = 0 if unit < 5 else 1 if unit < 6 else 2
+        assert frame == np.flatnonzero(stream.unit_truth == unit)[0]
+        assert frame >= starts[stage]
+    for motif, frame in stream.motif_first_seen.items():
+        stage = 0 if motif < 2 else 1 if motif < 3 else 2
+        assert frame == np.flatnonzero(stream.motif_truth == motif)[0]
+        assert starts[stage] <= frame
+        assert stage == 0 or frame - starts[stage] < 75 * plan.rate
+    assert sorted(stream.unit_first_seen) == list(range(8))
+    assert sorted(stream.motif_first_seen) == list(range(5))
+
+
+def test_subjects_share_the_units_but_no_motif() -> None:
+    few_units = StreamPlan(n_units=4, n_motifs=3)  # so that chance alone would repeat a motif
+    streams = plant_subjects(few_units, 5, n_frames=500, seed=4)
+    for stream in streams[1:]:
+        assert all(mine is theirs for mine, theirs in zip(stream.units, streams[0].units, strict=True))
+    orders = [order for stream in streams for motif in stream.motifs for order in motif.orders]
+    assert len(orders) == len(set(orders)), "no order of units belongs to two motifs of any subjects"
+    assert [motif.id for stream in streams for motif in stream.motifs] == list(range(15))
+    assert len({stream.recording.id for stream in streams}) == 5
+
+
+def test_subjects_differ_in_gain_and_offset_by_their_style() -> None:
+    def resting_levels(style: float) -> Any:
+        plan = StreamPlan(style=style, noise=0.0, variation=0.0)
+        streams = plant_subjects(plan, 4, n_frames=4_000)
+        return np.array([s.recording.values[5] for s in streams])
+
+    npt.assert_array_equal(resting_levels(0.0), 0.0)
+    assert (resting_levels(0.5).std(axis=0) > 0.05).all()
+
+
+def test_more_subjects_and_more_units_leave_the_first_ones_as_they_are() -> None:
+    alone, beside = plant(n_frames=3_000, seed=9), plant_subjects(n_subjects=3, n_frames=3_000, seed=9)[0]
+    npt.assert_array_equal(alone.recording.values, beside.recording.values)
+    few, many = (draw_units(n, 4, (1.5, 4.0), np.random.default_rng(0)) for n in (3, 6))
+    for mine, theirs in zip(few, many, strict=False):
+        npt.assert_array_equal(mine.waveform, theirs.waveform)
+
+
+@settings(max_examples=MANY, deadline=None)
+@given(gaps=some_gaps, seed=st.integers(0, 1000))
+def test_gaps_are_where_they_are_declared_and_nowhere_else(gaps: Gaps, seed: int) -> None:
+    stream = plant(StreamPlan(gaps=gaps), n_frames=5_000, seed=seed)
+    silent = np.zeros(stream.recording.values.shape, dtype=bool)
+    for silence in stream.silences:
+        silent[silence.start : silence.stop, silence.channels] = True
+    npt.assert_array_equal(np.isnan(stream.recording.values), silent)
+    assert len(stream.silences) == gaps.n_silent
+    assert len(stream.jumps) == gaps.n_missing
+    times_s = stream.recording.timestamps_s
+    if times_s is None:
+        assert gaps.n_missing == 0
+        return
+    steps = np.diff(times_s) * 50
+    npt.assert_array_equal(np.flatnonzero(steps > 1.5) + 1, stream.jumps)
+    npt.assert_allclose(np.delete(steps, np.array(stream.jumps) - 1), 1.0, rtol=1e-6)
+    assert ((steps[np.array(stream.jumps) - 1] - 1).round() >= 10).all(), "at least 0.2 s of rows are missing"
+
+
+def test_missing_rows_cut_the_truth_like_the_values() -> None:
+    """Away from edges a noiseless stream is at rest exactly where the truth is OTHER, holes or not."""
+    plan = StreamPlan(noise=0.0, variation=0.0, style=0.0, gaps=Gaps(n_missing=6, seconds=(3.0, 6.0)))
+    stream = plant(plan, n_frames=8_000, seed=0)
+    quiet = np.abs(stream.recording.values).max(axis=1) == 0
+    edge = 10 + 5  # frames that a cross-fade touches, rounded up
+    inside = np.ones(8_000, dtype=bool)
+    for cut in [*runs_of(stream.motif_truth).starts.tolist(), *stream.jumps]:
+        inside[max(cut - edge, 0) : cut + edge] = False
+    npt.assert_array_equal(quiet[inside], (stream.motif_truth == OTHER)[inside])
+
+
+def test_holes_longer_than_what_is_between_them_stay_apart() -> None:
+    stream = plant(StreamPlan(gaps=Gaps(n_missing=10, seconds=(3.0, 6.0))), n_frames=600, seed=0)
+    times_s = stream.recording.times_s
+    assert times_s is not None
+    assert times_s.size == 600
+    assert (np.diff(times_s)[np.array(stream.jumps) - 1] > 3.0).all()
+    assert len(set(stream.jumps)) == 10
+
+
+def test_one_offs_lie_in_the_background_and_are_no_unit() -> None:
+    plan = StreamPlan(n_one_offs=3, noise=0.0, variation=0.0, style=0.0)
+    stream = plant(plan, n_frames=20_000, seed=3)
+    assert len(stream.one_offs) == 3
+    for start, stop in stream.one_offs:
+        assert (stream.motif_truth[start:stop] == OTHER).all()
+        assert np.abs(stream.recording.values[start:stop]).max() > 0.3
+    background = stream.motif_truth == OTHER
+    for start, stop in stream.one_offs:
+        background[start:stop] = False
+    assert np.median(np.abs(stream.recording.values[background])) == 0
+
+
+def test_drift_moves_the_baseline_slowly_and_not_at_first() -> None:
+    plan = StreamPlan(noise=0.0, variation=0.0, style=0.0, drift=1.0)
+    drifting, still = (plant(p, n_frames=30_000, seed=0) for p in (plan, replace(plan, drift=0.0)))
+    resting = still.motif_truth == OTHER
+    difference = (drifting.recording.values - still.recording.values)[resting]
+    npt.assert_allclose(difference[0], 0.0, atol=1e-6)
+    assert (np.ptp(difference, axis=0) > 0.3).all()
+    assert np.abs(np.diff((drifting.recording.values - still.recording.values)[:50], axis=0)).max() < 0.01
+
+
+def test_joins_are_no_spikes() -> None:
+    """Between postures the step from frame to frame stays far below the distance of the two levels."""
+    stream = plant(StreamPlan(noise=0.0, variation=0.0), n_frames=20_000, seed=0)
+    postures = [unit.id for unit in stream.units if unit.kind in ("posture", "transient")]
+    steps = np.abs(np.diff(stream.recording.values, axis=0))
+    calm = np.isin(stream.unit_truth, [*postures, OTHER])
+    calm = np.convolve(calm, np.ones(41), mode="same")[1:] == 41  # a whole neighbourhood without fast movement
+    jumps = np.abs(stream.recording.values[20:] - stream.recording.values[:-20])[calm[:-19]]
+    assert jumps.max() > 1.0
+    assert steps[calm].max() < 0.25 * jumps.max()
+
+
+def summary(values: Any) -> Any:
+    return np.concatenate([values.mean(0), values.std(0), np.abs(np.diff(values, axis=0)).mean(0)])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_units_can_be_recovered_by_the_nearest_centroid_of_simple_statistics(seed: int) -> None:
+    stream = plant(seed=seed)
+    instances = instances_of(stream)
+    units = np.array([unit for unit, _, _ in instances])
+    rows = np.array([summary(stream.recording.values[start:stop]) for _, start, stop in instances])
+    rows = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    half = len(units) // 2
+    centroids = np.array([rows[:half][units[:half] == unit].mean(axis=0) for unit in range(8)])
+    distances = np.linalg.norm(rows[half:, None] - centroids, axis=2)
+    assert (distances.argmin(axis=1) == units[half:]).mean() > 0.9
+    alike = np.corrcoef(rows)
+    same = units[:, None] == units
+    np.fill_diagonal(same, False)
+    assert alike[same].mean() > 0.6 > 0.2 > alike[units[:, None] != units].mean()
+
+
+def test_instances_of_a_unit_differ() -> None:
+    stream = plant(StreamPlan(noise=0.0, style=0.0), seed=0)
+    for unit in stream.units:
+        spans = [(start, stop) for u, start, stop in instances_of(stream) if u == unit.id]
+        rows = np.array([summary(stream.recording.values[start:stop]) for start, stop in spans])
+        assert len({stop - start for start, stop in spans}) > 3
+        levels = rows[:, :6]
+        assert (levels.std(axis=0) > 0.03).all()
+
+
+@pytest.mark.parametrize("n_channels", [1, 3, 6])
+def test_all_units_are_separated_from_each_other_and_from_rest(n_channels: int) -> None:
+    units = draw_units(8, n_channels, (1.5, 4.0), np.random.default_rng(n_channels))
+    signatures = [signature(unit) for unit in (rest(n_channels), *units)]
+    distances = [signature_distance(a, b) for i, a in enumerate(signatures) for b in signatures[:i]]
+    assert min(distances) >= SEPARATION
+    assert sorted(unit.kind for unit in units) == sorted(2 * ["oscillation", "burst", "posture", "transient"])
+
+
+def test_a_trace_reads_the_waveform_at_the_warped_phase() -> None:
+    """Against the waveform's own equation: a sine at 2 Hz, and a ramp that passes once."""
+    phase = np.linspace(0, 1, 257)[:, None]
+    sine = PlantedUnit(
+        0,
+        "oscillation",
+        np.array([0.5], np.float32),
+        np.sin(2 * np.pi * phase).astype(np.float32),
+        2.0,
+        (1.5, 4.0),
+    )
+    position = np.linspace(0, 1, 101, dtype=np.float32)
+    expected = 0.5 + 0.2 + 3 * np.sin(2 * np.pi * (0.25 + 2.0 * 1.1 * 2.0 * position))
+    traced = sine.trace(position, 2.0, Variation(amplitude=3.0, tempo=1.1, phase=0.25, level=0.2))
+    npt.assert_allclose(traced[:, 0], expected, atol=2e-3)
+    ramp = PlantedUnit(1, "transient", np.array([0.0], np.float32), phase.astype(np.float32), 0.0, (1.5, 4.0))
+    warped = ramp.trace(position, 2.0, Variation(warp=0.8))[:, 0]
+    npt.assert_allclose(warped, position + 0.8 * np.sin(2 * np.pi * position) / (2 * np.pi), atol=1e-5)
+    assert (np.diff(warped) >= 0).all()
+
+
+def test_structureless_noise_is_stationary_autocorrelated_and_seeded() -> None:
+    noise = structureless(200_000, n_channels=4, rate=50.0, seed=1)
+    npt.assert_array_equal(noise.values, structureless(200_000, n_channels=4, rate=50.0, seed=1).values)
+    assert noise.rate == 50.0
+    npt.assert_allclose(noise.values.std(axis=0), 1.0, atol=0.15)
+    for channel in noise.values.T:
+        assert np.corrcoef(channel[1:], channel[:-1])[0, 1] > 0.75
+        assert abs(np.corrcoef(channel[1000:], channel[:-1000])[0, 1]) < 0.1
+
+
+def test_the_description_names_every_unit_and_grammar() -> None:
+    stream = plant(n_frames=1_000, seed=0)
+    lines = stream.describe().splitlines()
+    assert [line.split(" = ")[0] for line in lines] == [f"u{i}" for i in range(8)] + [f"m{i}" for i in range(5)]
+    assert str(PlantedMotif(0, (Item(1), Item(2, (1, 3), 0.5)))) == "m0 = u1 [u2{1,3}]"
+
+
+def test_truth_and_units_cannot_be_written() -> None:
+    stream = plant(n_frames=1_000)
+    for array in (stream.unit_truth, stream.motif_truth, stream.units[0].waveform, stream.recording.values):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("rate", 5.0),
+        ("rate", float("nan")),
+        ("n_channels", 0),
+        ("n_units", 2),
+        ("n_units", 21),
+        ("n_motifs", 0),
+        ("n_one_offs", -1),
+        ("noise", -0.1),
+        ("variation", float("nan")),
+        ("drift", 9.0),
+        ("unit_s", (4.0, 1.5)),
+        ("unit_s", (0.1, 1.5)),
+        ("background_s", (0.0, 1.0)),
+        ("gaps", Gaps(n_silent=-1)),
+        ("gaps", Gaps(seconds=(2.0, 1.0))),
+        ("gaps", Gaps(seconds=(2.0, float("inf")))),
+        ("novelty", (Novelty(0.0),)),
+        ("novelty", (Novelty(0.6), Novelty(0.4))),
+        ("novelty", (Novelty(0.5, n_motifs=0, n_units=1),)),
+        ("novelty", (Novelty(0.5, n_motifs=5, n_units=1),)),
+        ("novelty", (Novelty(0.5, n_motifs=1, n_units=-1),)),
+        ("novelty", (Novelty(0.5, n_motifs=2, n_units=6),)),
+    ],
+)
+def test_bad_plans_are_refused_in_one_line(setting: str, value: Any) -> None:
+    with pytest.raises(SettingError, match=r"^planted stream: .* must be .*; got ") as caught:
+        StreamPlan(**{setting: value})
+    assert "\n" not in str(caught.value)
+
+
+def test_plans_that_cannot_be_drawn_are_refused() -> None:
+    with pytest.raises(SettingError, match="40 units that can be told apart on 1 channels"):
+        plant(StreamPlan(n_units=40, n_motifs=12, n_channels=1), n_frames=1_000)
+    with pytest.raises(SettingError, match="3 units do not give"):
+        plant(StreamPlan(n_units=3, n_motifs=9), n_frames=1_000)
+    with pytest.raises(SettingError, match="n_one_offs must be at most"):
+        plant(StreamPlan(n_one_offs=5), n_frames=1_000)
+    with pytest.raises(SettingError, match="gaps must be fewer or shorter"):
+        plant(StreamPlan(gaps=Gaps(n_silent=20)), n_frames=1_000)
+    for bad in ({"n_frames": 0}, {"seed": -1}, {"n_subjects": 0}):
+        with pytest.raises(SettingError, match="at least"):
+            plant_subjects(**bad)  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="rate must be a positive number"):
+        structureless(100, rate=0.0)
+
+
+@settings(max_examples=MANY, deadline=None)
+@given(n_frames=st.integers(1, 400), n_missing=st.integers(0, 1), seed=st.integers(0, 100))
+def test_very_short_streams_are_background(n_frames: int, n_missing: int, seed: int) -> None:
+    gaps = Gaps(n_missing=n_missing if n_frames > 3 else 0)
+    stream = plant(StreamPlan(gaps=gaps), n_frames=n_frames, seed=seed)
+    assert stream.recording.n_frames == n_frames
+    assert np.isfinite(stream.recording.values).all()
+
+
+def test_a_million_frames_take_seconds() -> None:
+    started = time.process_time()
+    plant(n_frames=250_000)
+    assert time.process_time() - started < 1.5  # 0.2 s when measured: only a lost vectorisation would reach this
