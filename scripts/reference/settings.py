@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from rondo.config.schema import PRESETS, PreprocessConfig, RondoConfig
-from rondo_bench.baselines import BASELINES, build_baseline
+from rondo_bench.baselines import baseline_names, build_baseline
 from scripts.reference.markup import cell, code, page, table
 
 
@@ -42,7 +42,7 @@ def settings_page() -> str:
 
 
 def _baselines(listed: set[type[BaseModel]]) -> Iterator[str]:
-    for name in sorted(BASELINES):
+    for name in baseline_names():
         yield f"### {name}"
         yield from _tables(build_baseline(name).config, "", listed)
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.editing import Edited, Model, Stream, open_edits
+from rondo.cli.editing import Model, Recording, Stream
 from rondo.errors import SettingError
 
 if TYPE_CHECKING:
+    from rondo.editing import EditedVocabulary
     from rondo.vocabulary.names import EntryId
 
 
@@ -25,6 +26,7 @@ def name(
         bool, typer.Option("--history", metavar="", help="Print what was done so far, to ENTRY or to all.")
     ] = False,
     stream: Stream = None,
+    recording: Recording = None,
     json: options.Json = False,
 ) -> None:
     """Name a unit or motif, or list those there are. Ids stay as they are, and nothing is learned from a name.
@@ -36,9 +38,11 @@ def name(
     """
     if (remove or name is not None) and (entry is None or history or (remove and name is not None)):
         raise SettingError("give an entry and either its NAME or --remove, or leave out both to list; see --help")
-    edited = open_edits(model, stream)
+    from rondo.editing import open_vocabulary
+
+    edited = open_vocabulary(model, stream, recording)
     if name is None and not remove:
-        return _show(edited, None if entry is None else edited.entry(entry), history, stream, json)
+        return _show(edited, None if entry is None else edited.entry(entry), history, json)
     from rondo.vocabulary.edit_file import now
 
     this = edited.entry(entry or "")
@@ -52,9 +56,9 @@ def name(
     return None
 
 
-def _show(edited: Edited, entry: EntryId | None, history: bool, stream: Path | None, json: bool) -> None:
+def _show(edited: EditedVocabulary, entry: EntryId | None, history: bool, json: bool) -> None:
     if history:
-        found = _history(edited, entry, stream)
+        found = _history(edited, entry)
         print(json_module.dumps({"history": found}) if json else "\n".join(map(_history_line, found)) or "no edits yet")
         return
     rows = [row for row in _entries(edited) if entry is None or row["entry"] == str(entry)]
@@ -68,7 +72,7 @@ def _show(edited: Edited, entry: EntryId | None, history: bool, stream: Path | N
         print(f"{row['entry']:<{width}}  {part}{merged}")
 
 
-def _entries(edited: Edited) -> list[dict[str, Any]]:
+def _entries(edited: EditedVocabulary) -> list[dict[str, Any]]:
     from rondo.vocabulary.names import EntryId
 
     edits = edited.edits
@@ -84,20 +88,17 @@ def _entries(edited: Edited) -> list[dict[str, Any]]:
     ]
 
 
-def _history(edited: Edited, entry: EntryId | None, stream: Path | None) -> list[dict[str, Any]]:
+def _history(edited: EditedVocabulary, entry: EntryId | None) -> list[dict[str, Any]]:
     """What the stream has done, by its own clock, and then what people have done, by theirs."""
-    found = [] if stream is None else _journal(stream)
+    found = [] if edited.journal is None else _journal(edited.journal)
     found += [{"by": "people", "at": edit.at, "what": str(edit), **edit.as_json()} for edit in edited.edits.history]
     return [row for row in found if entry is None or (row["level"] == entry.level and entry.id in row["ids"])]
 
 
-def _journal(stream: Path) -> list[dict[str, Any]]:
+def _journal(path: Path) -> list[dict[str, Any]]:
     from rondo.continual.journal import read_journal
     from rondo.vocabulary.names import EntryId
 
-    path = next((folder / "events.jsonl" for folder in (stream, stream.parent)), None)
-    if path is None or not path.is_file():
-        return []
     done = {"promote": "promoted", "merge": "took in what was like it"}
     return [
         {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from rondo.config.schema import RondoConfig
     from rondo.report.contents import TruthFile
 
-METHODS = (
-    "rondo", "autoplait", "ticc", "time2state", "e2usd", "compile", "clap", "denstream", "dbstream", "hmm", "kmeans",
-    "hdbscan", "clock",
-)  # fmt: skip
 ENCODERS = ("summary_stats", "ts2vec", "time_mae", "mantis")
 
 
@@ -26,6 +22,20 @@ def completing(*values: str) -> Callable[[str], list[str]]:
     ['cpu', 'cuda']
     """
     return lambda incomplete: [value for value in values if value.startswith(incomplete)]
+
+
+def completing_methods(incomplete: str) -> list[str]:
+    """The methods that there are."""
+    from rondo.methods import method_names
+
+    return [name for name in method_names() if name.startswith(incomplete)]
+
+
+def overrides(settings: list[str] | None) -> dict[str, Any]:
+    """What `--set` says."""
+    from rondo.config.overrides import parse_override
+
+    return dict(parse_override(text) for text in settings or [])
 
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write; it must not hold a run yet.")]
@@ -132,10 +142,8 @@ def resolve_settings(
     device: str | None = None,
 ) -> RondoConfig:
     """Preset, then file, then --set, then the options that have a name of their own."""
-    from rondo.config.overrides import parse_override
     from rondo.config.schema import resolve
 
-    overrides = dict(parse_override(text) for text in settings or [])
     named = {
         "windows.length": window,
         "windows.step": step,
@@ -143,5 +151,5 @@ def resolve_settings(
         "seed": seed,
         "device": device,
     }
-    overrides |= {name: value for name, value in named.items() if value is not None}
-    return resolve(preset, file, overrides)
+    chosen = overrides(settings) | {name: value for name, value in named.items() if value is not None}
+    return resolve(preset, file, chosen)

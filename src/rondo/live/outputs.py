@@ -1,31 +1,28 @@
-"""What a stream leaves behind: labels and events as they come, and arrays per frame when it ends.
+"""What a stream appends to as it goes on: decisions and events; and the labels of every frame, made of them.
 
-labels.csv        one line per decision, in the order they were taken: only ever appended to
+labels.csv        one line per decision, in the order they were taken: only ever appended to (`rondo.decisions`)
 events.jsonl      the journal
-labels/<id>.npy   motif id per frame (int32, OTHER = -1), written when a finite source has ended
-units/<id>.npy    unit id per frame, likewise
-summary.json      counters, likewise
 """
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from rondo.continual.events import Event
 from rondo.continual.journal import AppendOnly, append_events
 from rondo.data.labels import OTHER
+from rondo.decisions import COLUMNS, DECISIONS
 from rondo.errors import OutputError
+from rondo.report.run import replacing
+from rondo.stream_folder import EVENTS
 from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.vocabulary import Level
 
-COLUMNS = ("start_frame", "end_frame", "start_s", "end_s", "unit", "motif", "unit_score", "motif_score")
-_LABELS, _EVENTS = "labels.csv", "events.jsonl"
 _HEADER = ",".join(COLUMNS) + "\n"
 _BLOCK_FRAMES = 1 << 20
 
@@ -78,14 +75,14 @@ class Outputs:
         lengths = lengths or {}
         with _written(out):
             out.mkdir(parents=True, exist_ok=True)
-        self._labels = AppendOnly(out / _LABELS, lengths.get(_LABELS, 0))
-        self._events = AppendOnly(out / _EVENTS, lengths.get(_EVENTS, 0))
+        self._labels = AppendOnly(out / DECISIONS, lengths.get(DECISIONS, 0))
+        self._events = AppendOnly(out / EVENTS, lengths.get(EVENTS, 0))
         if not self._labels.n_bytes:
             self._labels.append(_HEADER)
 
     @property
     def lengths(self) -> dict[str, int]:
-        return {_LABELS: self._labels.n_bytes, _EVENTS: self._events.n_bytes}
+        return {DECISIONS: self._labels.n_bytes, EVENTS: self._events.n_bytes}
 
     def add(self, labels: Sequence[Label], events: Iterable[Event]) -> None:
         lines = (",".join("" if value is None else str(value) for value in label.values()) for label in labels)
@@ -99,21 +96,21 @@ class Outputs:
         self._labels.sync()
         self._events.sync()
 
-    def write_arrays(self, id: str, n_frames: int) -> None:
-        """labels/<id>.npy and units/<id>.npy from labels.csv, however long it is; OTHER where no decision speaks."""
-        for folder, column in (("labels", "motif"), ("units", "unit")):
-            with _written(self.out), _put_in_place(self.out / folder / f"{id}.npy") as draft:
+    def write_arrays(self, id: str, n_frames: int, edits: Edits) -> None:
+        """labels/<id>.npy and units/<id>.npy from labels.csv, however long it is; OTHER where no decision speaks.
+
+        Under the ids that people have kept since.
+        """
+        levels: tuple[tuple[str, Level], ...] = (("labels", "motif"), ("units", "unit"))
+        for folder, level in levels:
+            with replacing(self.out / folder / f"{id}.npy") as draft:
                 track = np.lib.format.open_memmap(draft, mode="w+", dtype=np.int32, shape=(n_frames,))
                 for start in range(0, n_frames, _BLOCK_FRAMES):
                     track[start : start + _BLOCK_FRAMES] = OTHER
-                for start, stop, value in _spans(self.out / _LABELS, column):
-                    track[start:stop] = value
+                for start, stop, value in _spans(self.out / DECISIONS, level):
+                    track[start:stop] = edits.kept(level, value)
                 track.flush()
                 del track
-
-    def write_summary(self, summary: Mapping[str, Any]) -> None:
-        with _written(self.out), _put_in_place(self.out / "summary.json") as draft:
-            draft.write_text(json.dumps(summary, indent=1, allow_nan=False), encoding="utf-8")
 
     def close(self) -> None:
         self._labels.close()
@@ -127,23 +124,6 @@ def _spans(labels: Path, column: str) -> Iterator[tuple[int, int, int]]:
         for line in file:
             cells = line.split(",")
             yield int(cells[0]), int(cells[1]), int(cells[place])
-
-
-@contextmanager
-def _put_in_place(target: Path) -> Iterator[Path]:
-    """A draft beside the target that takes its name when it is whole and on the disk.
-
-    Its name is always the same, so that one left by a process that was killed is written over and not left behind.
-    """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f".{target.name}.draft")
-    try:
-        yield draft
-        with draft.open("rb") as file:
-            os.fsync(file.fileno())
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 @contextmanager

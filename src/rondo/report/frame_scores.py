@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.errors import OutputError
+from rondo.labelling import Labelling
 from rondo.report.overview import signal_overview
 from rondo.report.pyramid import packed
 
@@ -36,6 +37,12 @@ class FrameScores(NamedTuple):
         return any(bool(((track > 0) & (track < 1)).any()) for track in self)
 
 
+def told_scores(labelling: Labelling) -> FrameScores | None:
+    """The scores of a labelling; None where they tell nothing."""
+    scores = FrameScores(labelling.unit_scores, labelling.motif_scores)
+    return scores if scores.tell_something else None
+
+
 def scores_path(run_dir: Path, recording_id: str) -> Path:
     """Where a run folder keeps the scores of a recording, if its method has any."""
     return run_dir / "scores" / f"{recording_id}.npz"
@@ -46,7 +53,8 @@ def write_scores(path: Path, scores: FrameScores) -> None:
     if not scores.tell_something:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(path, unit=scores.units.astype(np.float32), motif=scores.motifs.astype(np.float32))
+    with path.open("wb") as file:  # a path without its suffix would get one
+        np.savez_compressed(file, unit=scores.units.astype(np.float32), motif=scores.motifs.astype(np.float32))
 
 
 def read_scores(path: Path, n_frames: int) -> FrameScores | None:

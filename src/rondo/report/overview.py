@@ -122,11 +122,16 @@ def overview_path(run_dir: Path, recording_id: str) -> Path:
 
 def write_overview(path: Path, values: ArrayLike, channels: Sequence[str]) -> None:
     """Write the overview of `values` (n_frames, n_channels) to an .npz file."""
-    overview = signal_overview(values, channels)
-    named = overview._asdict() | {"channels": np.array(channels, dtype=np.str_)}
+    store_overview(path, signal_overview(values, channels))
+
+
+def store_overview(path: Path, overview: Overview) -> None:
+    """Write an overview to an .npz file."""
+    named = overview._asdict() | {"channels": np.array(overview.channels, dtype=np.str_)}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez_compressed(path, **named)
+        with path.open("wb") as file:  # a path without its suffix would get one
+            np.savez_compressed(file, **named)
     except OSError as error:
         raise OutputError(f"{path}: the overview cannot be written ({error.strerror}); check the folder") from error
 

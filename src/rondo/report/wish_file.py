@@ -40,13 +40,14 @@ def kept_wish(run: Path) -> Wish:
 
 def draw_again(run: Path) -> None:
     """The report as it was last asked for; without annotations that can no longer be read, and saying so."""
-    from rondo.report.render import write_report
+    from rondo.report.render import write_page
+    from rondo.result import Result
 
-    wish = kept_wish(run)
+    wish, result, page = kept_wish(run), Result.load(run), run / "report.html"
     try:
-        write_report(run, wish=wish)
+        write_page(result, page, wish)
     except InputError as error:
         if wish.truth is None:
             raise
-        write_report(run, wish=replace(wish, truth=None))
+        write_page(result, page, replace(wish, truth=None))
         warnings.warn(f"the report was drawn without its annotations: {error}", RondoWarning, stacklevel=2)

@@ -7,6 +7,7 @@ times of the run, which are readings of the recording's own clock.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rondo.errors import OutputError, SettingError
 from rondo.report.export.audacity import as_audacity
@@ -18,22 +19,27 @@ from rondo.report.export.label_studio import as_label_studio, label_studio_confi
 from rondo.report.export.parquet_table import as_parquet
 from rondo.report.export.writing import write_files
 
+if TYPE_CHECKING:
+    from rondo.result import Result
+
 _WHOLE = {"csv": as_csv, "parquet": as_parquet, "label-studio": as_label_studio, "boris": as_boris}
 _PER_RECORDING = {"eaf": (as_eaf, ".eaf"), "audacity": (as_audacity, ".txt")}
 FORMATS = ("csv", "parquet", "eaf", "audacity", "label-studio", "boris")
 
-__all__ = ["FORMATS", "choose", "export_run"]
+__all__ = ["FORMATS", "choose", "export_result"]
 
 
-def export_run(run_dir: Path, format: str, out: Path, level: str = "both", recording: str | None = None) -> list[Path]:
-    """Write the segments of a run in one format and return the files, all of them or none.
+def export_result(
+    result: Result, format: str, out: Path, level: str = "both", recording: str | None = None
+) -> list[Path]:
+    """Write the segments of a result in one format and return the files, all of them or none.
 
     eaf and audacity hold one recording (and audacity one level) to a file: `out` is the file where it has a suffix, and
     a folder of files where it has none. The other formats are one file.
     """
     if format not in FORMATS:
         raise SettingError(f"--format is one of {', '.join(FORMATS)}; got '{format}'")
-    export = choose(run_dir, level, recording)
+    export = choose(result, level, recording)
     return write_files(_files(export, format, out))
 
 

@@ -16,12 +16,14 @@ from rondo.data.frame_clock import FrameClock
 from rondo.data.labels import OTHER
 from rondo.errors import OutputError, RondoWarning, SettingError
 from rondo.report.run_clock import run_clock
-from rondo.report.run_folder import RecordingSummary, RunSummary, read_run_summary, read_segments
 from rondo.report.tables import entry_name
+from rondo.summary import SUMMARY, RecordingSummary, RunSummary
 from rondo.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from rondo.result import Result
 
 LEVELS = ("unit", "motif")
 
@@ -75,24 +77,23 @@ class Export:
         return dict(sorted(found.items(), key=lambda entry: (entry[1], entry[0])))
 
 
-def choose(run_dir: Path, level: str = "both", recording: str | None = None) -> Export:
-    """Read the run folder and pick what is to be exported; `level` is unit, motif or both."""
+def choose(result: Result, level: str = "both", recording: str | None = None) -> Export:
+    """Pick what is to be exported; `level` is unit, motif or both."""
     import polars as pl
 
     if level not in (*LEVELS, "both"):
         raise SettingError(f"--level is unit, motif or both, got '{level}'")
     levels = LEVELS if level == "both" else (level,)
-    summary = read_run_summary(run_dir)
-    chosen = _chosen_recordings(summary, recording, run_dir)
-    whole = _whole_table(run_dir, summary)
-    per_recording = len(chosen) > 1 and any(entry.recording for entry in (*summary.units, *summary.motifs))
+    summary, whole = result.summary, result.table
+    chosen = _chosen_recordings(summary, recording, result.folder)
+    per_recording = len(chosen) > 1 and summary.own_vocabularies
     wanted = pl.col("recording").is_in([one.id for one in chosen]) & pl.col("level").is_in(levels)
     table = _labelled(whole.filter(wanted & (pl.col("id") != OTHER)), per_recording)
     return Export(
         tuple(ExportedRecording(one, _segments(table, one, run_clock(one, whole))) for one in chosen),
         levels,
         table,
-        datetime.fromtimestamp(int((run_dir / "summary.json").stat().st_mtime), UTC),
+        _made_at(result),
         f"rondo {summary.rondo_version}",
     )
 
@@ -122,27 +123,21 @@ def millisecond_spans(recording: ExportedRecording, level: str, what: str) -> li
     return spans
 
 
-def _chosen_recordings(summary: RunSummary, recording: str | None, run_dir: Path) -> tuple[RecordingSummary, ...]:
+def _made_at(result: Result) -> datetime:
+    """When the run was written, for formats that say so: the same run gives the same file."""
+    written = None if result.folder is None else int((result.folder / SUMMARY).stat().st_mtime)
+    return datetime.now(UTC).replace(microsecond=0) if written is None else datetime.fromtimestamp(written, UTC)
+
+
+def _chosen_recordings(
+    summary: RunSummary, recording: str | None, run_dir: Path | None
+) -> tuple[RecordingSummary, ...]:
     chosen = tuple(one for one in summary.recordings if recording in (None, one.id))
     if not chosen:
         known = ", ".join(f"'{one.id}'" for one in summary.recordings[:8])
-        raise SettingError(f"{run_dir}: there is no recording '{recording}' in this run; it has {known}")
+        where = "" if run_dir is None else f"{run_dir}: "
+        raise SettingError(f"{where}there is no recording '{recording}' in this run; it has {known}")
     return chosen
-
-
-def _whole_table(run_dir: Path, summary: RunSummary) -> pl.DataFrame:
-    """segments.parquet as it stands, after the checks that the report makes."""
-    import polars as pl
-
-    path = run_dir / "segments.parquet"
-    checked = read_segments(path, summary)
-    table = pl.read_parquet(path)
-    for name in ("start_s", "end_s"):
-        if name not in table.columns:
-            table = table.with_columns(pl.lit(None, pl.Float64).alias(name))
-    assert checked.height == table.height
-    order = pl.col("level").replace_strict({"unit": 0, "motif": 1})
-    return table.sort("recording", order, "start_frame", maintain_order=True)
 
 
 def _labelled(table: pl.DataFrame, per_recording: bool) -> pl.DataFrame:
