@@ -17,7 +17,7 @@ from tests.cli.running import call, tree, waves, write_csv
 # a run that stops for a minute when half of its folder is written
 STUCK = """
 import sys, time
-import rondo.report.run
+import rondo.run_folder
 from rondo.cli.main import run
 
 def stuck(*_):
@@ -25,7 +25,7 @@ def stuck(*_):
     for _ in range(1200):  # in short naps: a signal that comes just before a sleep is seen only after it
         time.sleep(0.05)
 
-rondo.report.run.summary_of = stuck
+rondo.run_folder.write_summary = stuck
 run(sys.argv[1:])
 """
 
