@@ -19,8 +19,9 @@ from rondo.findings import (
 )
 from rondo.labelling import Labelling
 from rondo.progress import Progress, silent
+from rondo.provenance import rondo_version
 from rondo.result import Result
-from rondo.summary import Kind, UnitMerge
+from rondo.summary import Kind, RecordingSummary, RunSummary, StreamSummary, UnitMerge
 from rondo.units.fit_profile import FitProfile
 
 if TYPE_CHECKING:
@@ -58,6 +59,34 @@ def result_of(
         models=models,
         own_vocabularies=len(models) > 1,
         fitted=fitted,
+    )
+
+
+def stream_summary(model: Rondo, id: str, source: str, n_frames: int, counters: StreamSummary) -> RunSummary:
+    """What there is to say about a stream of this model beside its labels."""
+    about = RecordingSummary(
+        id=id,
+        source=source,
+        n_frames=n_frames,
+        channels=model.preprocessor_.seen_channels,
+        rate=model.rate_,
+        duration_s=None,
+        notes=(),
+        share_other=1.0,
+    )
+    return RunSummary(
+        rondo_version=rondo_version(),
+        kind="stream",
+        method="rondo",
+        seed=model.config_.seed,
+        window_length_frames=model.window_length_frames_,
+        step_frames=model.step_frames_,
+        findings=tuple(findings_of([model], is_foreign=True)),
+        recordings=(about,),
+        units=(),
+        motifs=(),
+        stream=counters,
+        config=model.config_.model_dump(mode="json"),
     )
 
 

@@ -38,7 +38,7 @@ from rondo.report.run import draft_folder, replacing
 from rondo.report.run_clock import run_clock
 from rondo.result import Result
 from rondo.segments import LEVELS, labels_in, whole_columns
-from rondo.stream_folder import events_of, stream_result
+from rondo.stream_folder import events_of, stored_stream
 from rondo.summary import SUMMARY, RecordingSummary, RunSummary, read_summary
 from rondo.vocabulary.edit_file import read_edits, write_edits
 from rondo.vocabulary.edits import Edits
@@ -163,7 +163,7 @@ def _running_stream(run_dir: Path, summary: RunSummary) -> Result:
         return GrowingOverview(about.channels).overview(about.n_frames)
 
     words = find_method(summary.method).words(folder) if (folder / _MANIFEST).is_file() else Words()
-    return replace(stream_result(run_dir, summary, words, overview), models=_models(run_dir, summary))
+    return replace(stored_stream(run_dir, summary, words, overview), models=_models(run_dir, summary))
 
 
 def _tables(run_dir: Path, summary: RunSummary) -> Lazy[pl.DataFrame]:

@@ -21,11 +21,12 @@ from numpy.typing import NDArray
 from rondo.continual.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint, settings_hash
 from rondo.continual.events import Event
 from rondo.data.labels import OTHER
+from rondo.decisions import Decision, Label, label_of
 from rondo.errors import OutputError, RecordingError
 from rondo.grown import edits_with
 from rondo.live.base import Rows, Skip, Source, open_source, source_kind
 from rondo.live.growing_run import GrowingRun
-from rondo.live.outputs import Decision, Label, Outputs, label_of
+from rondo.live.outputs import Outputs
 from rondo.summary import RunSummary, StreamSummary
 from rondo.tensors import Tensors, owned, owned_by
 
