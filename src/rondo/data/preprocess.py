@@ -87,7 +87,6 @@ class Preprocessor:
             values[block] = (signal.values[block] - mean) * factor
         return replace(signal, values=values, notes=signal.notes + notes)
 
-
     @property
     def seen_channels(self) -> tuple[str, ...]:
         """What the model sees: the channels, or the axes of the PCA."""
