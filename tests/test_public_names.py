@@ -9,15 +9,18 @@ import rondo
 
 
 def test_public_names_are_complete_sorted_and_there() -> None:
-    assert rondo.__all__ == sorted(rondo.__all__) == ["Labelling", "Recording", "Rondo"]
-    for name in rondo.__all__:
-        assert getattr(rondo, name).__name__ == name
+    assert rondo.__all__ == sorted(rondo.__all__) == [
+        "Labelling", "Recording", "Result", "Rondo", "__version__", "discover", "errors", "evaluate", "read",
+    ]  # fmt: skip
+    for name in set(rondo.__all__) - {"__version__"}:
+        assert getattr(rondo, name).__name__.removeprefix("rondo.") == name
+    assert rondo.__version__.count(".") == 2
     assert set(rondo.__all__) <= set(dir(rondo))
 
 
 def test_importing_and_loading_names_brings_no_heavy_library() -> None:
     code = (
-        "import sys, rondo; rondo.Rondo; rondo.Recording; rondo.Labelling;"
+        "import sys, rondo; rondo.Rondo; rondo.Recording; rondo.Labelling; rondo.Result; rondo.discover; rondo.read;"
         "heavy = {'torch', 'sklearn', 'polars', 'bokeh', 'pandas', 'scipy.signal', 'scipy.cluster'};"
         "print(sorted(heavy & set(sys.modules)))"
     )

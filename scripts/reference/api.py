@@ -11,7 +11,11 @@ from typing import Any
 from scripts.reference.markup import cell, code, page, table
 
 MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be said of them
-    "rondo": ("Rondo Recording Labelling", ""),
+    "rondo": ("discover read evaluate Result Rondo Recording Labelling", ""),
+    "rondo.stream_parts": (
+        "StreamPart StreamParts",
+        "What `Rondo.stream` gives back for rows. See [streams](../continual.md).",
+    ),
     "rondo.continual.stream": ("StreamReport", "What `Rondo.partial_fit` gives back. See [streams](../continual.md)."),
     "rondo.continual.updater": ("Decision", ""),
     "rondo.continual.events": ("Event", ""),
@@ -29,9 +33,10 @@ MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be 
 def api_page() -> str:
     return page(
         "# Python",
-        "`rondo` has three names: `Rondo`, `Recording` and `Labelling`. The other modules below are those that pages "
-        "of this documentation use; before version 1.0 they may still move. Everything else is internal. The examples "
-        "run as they stand, one after the other, as all of this documentation does.",
+        "`rondo` has these names: `discover`, `read`, `evaluate`, `Result`, `Rondo`, `Recording`, `Labelling`, "
+        "`errors` and `__version__`. The other modules below are those that pages of this documentation use; before "
+        "version 1.0 they may still move. Everything else is internal. The examples run as they stand, one after the "
+        "other, as all of this documentation does.",
         "```python\n>>> import numpy as np\n>>> from rondo.formats.annotations.annotation import Annotation\n\n```",
         *(
             block
@@ -126,6 +131,14 @@ def _prose(thing: Any) -> str:
 
 
 def _fenced(doc: str) -> str:
-    """A docstring as Markdown: its examples become code."""
+    """A docstring as Markdown: its examples become code, its sections lists."""
     examples = r"(?:^>>> .*\n?(?:^\S.*\n?)*\n*)+"
-    return re.sub(examples, lambda found: f"```python\n{found[0].rstrip()}\n\n```\n\n", doc, flags=re.M).strip()
+    listed = re.sub(r"^(\w+)\n-{3,}\n((?:.+\n?)+)", _section, doc, flags=re.M)
+    return re.sub(examples, lambda found: f"```python\n{found[0].rstrip()}\n\n```\n\n", listed, flags=re.M).strip()
+
+
+def _section(found: re.Match[str]) -> str:
+    """Parameters, Raises: `name : what it is`, one after the other."""
+    items = re.sub(r"\n\s+", " ", found[2].strip()).splitlines()
+    rows = [(name, what) for name, _, what in (item.partition(" : ") for item in items)]
+    return f"{found[1]}:\n\n" + "\n".join(f"- `{name}`: {what}" for name, what in rows) + "\n"

@@ -49,10 +49,6 @@ if TYPE_CHECKING:
 _SHOWN_BYTES = 5_000_000  # the largest page that a notebook is given to keep
 
 
-def _no_events() -> tuple[Event, ...]:
-    return ()
-
-
 @dataclass(frozen=True, eq=False)
 class Result:
     """Recordings, their labels, and what was found in them.
@@ -76,7 +72,7 @@ class Result:
     models: Mapping[str, Any] = field(default_factory=dict, repr=False)  # "": the one model of all recordings
     at_hand: Mapping[str, Recording] = field(default_factory=dict, repr=False)  # recordings that are in memory
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False)  # segments, truth, training
-    journal: Callable[[], Sequence[Event]] = field(default=_no_events, repr=False)  # of a stream
+    journal: Callable[[], Sequence[Event]] | None = field(default=None, repr=False)  # of a stream
     folder: Path | None = None  # where it was read from
 
     # ------------------------------------------------------------ making one
@@ -218,7 +214,7 @@ class Result:
     @cached_property
     def events(self) -> tuple[Event, ...]:
         """The journal of a stream."""
-        return tuple(self.journal())
+        return () if self.journal is None else tuple(self.journal())
 
     @property
     def entries(self) -> tuple[tuple[Level, EntrySummary], ...]:

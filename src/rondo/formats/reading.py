@@ -8,7 +8,6 @@ from pathlib import Path
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError, RondoWarning
-from rondo.formats.files import find_recordings, label_files_in, read_recording
 
 
 def read(
@@ -31,6 +30,8 @@ def read(
     ------
     RecordingError : in one line, naming the file.
     """
+    from rondo.formats.files import find_recordings  # brings the readers of all formats
+
     if isinstance(path, str | Path) and not Path(path).is_dir():
         find_recordings([Path(path)])  # says what was probably meant
         return Recording.from_file(path, rate=rate, key=key, label_columns=label_columns)
@@ -42,6 +43,8 @@ def read_files(
     paths: Sequence[Path], *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
 ) -> list[Recording]:
     """The recordings of these files, and of the files directly in these folders."""
+    from rondo.formats.files import find_recordings, label_files_in, read_recording
+
     files = find_recordings(paths)
     for labels in (file for path in paths if path.is_dir() for file in label_files_in(path)):
         warnings.warn(f"{labels}: labels of the recording beside it; not read", RondoWarning, stacklevel=3)

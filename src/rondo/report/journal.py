@@ -8,6 +8,7 @@ from typing import Any
 
 from rondo.continual.events import Event
 from rondo.report.tables import entry_name
+from rondo.report.wall_clock import moment
 from rondo.wording import counted
 
 MAX_EVENTS_LISTED = 300
@@ -72,7 +73,10 @@ def _names(event: Event) -> str:
 
 
 def _time(event: Event, rate: float | None) -> str:
-    return f"frame {event.frame}" if rate is None else f"{event.frame / rate:.1f} s"
+    """By the clock of the data, as on the axis; else counted from the beginning of the stream."""
+    if rate is None:
+        return f"frame {event.frame}"
+    return moment(event.frame / rate if event.time_s is None else event.time_s)
 
 
 def _evidence(event: Event) -> str:
