@@ -20,7 +20,7 @@ MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be 
         "No learner can import this module: a contract in the build. What each score says: [scores](../scores.md).",
     ),
     "rondo.formats.annotations.annotation": ("Annotation", ""),
-    "rondo.synthetic.streams": ("plant plant_subjects structureless PlantedStream", ""),
+    "rondo.synthetic": ("plant plant_subjects structureless PlantedStream", ""),
     "rondo_bench.data_sets.read": ("read_data_set", "See [data sets](../data_sets.md)."),
     "rondo_bench.baselines": ("build_baseline label_recording", "See [baselines](../baselines.md)."),
 }
