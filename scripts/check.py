@@ -56,7 +56,7 @@ def set_up() -> None:
     wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes() + CONSTRAINTS.read_bytes()).hexdigest()
     if STAMP.is_file() and STAMP.read_text() == wanted:
         return
-    print("== setting up .venv (a few minutes the first time: torch is large)", flush=True)
+    print("== setting up .venv (a few minutes the first time: the tests need torch, which is large)", flush=True)
     if not PYTHON.exists():
         subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
     install = ["-m", "pip", "install", "--quiet", "--constraint", str(CONSTRAINTS), "--editable", f"{ROOT}[test]"]

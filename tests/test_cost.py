@@ -12,9 +12,9 @@ from tests.cli.running import waves
 
 # CPU seconds and peak MB measured on one core (docs/insight.md): settings, frames, channels, window, step
 MEASURED = {
-    "default, short": ({}, 30_000, 3, 75, 18, 3.6, 473),
-    "default, many channels": ({}, 120_000, 24, 75, 18, 7.4, 553),
-    "default, long": ({}, 360_000, 6, 75, 18, 11.5, 536),
+    "default, short": ({}, 30_000, 3, 75, 18, 3.6, 281),
+    "default, many channels": ({}, 120_000, 24, 75, 18, 7.4, 360),
+    "default, long": ({}, 360_000, 6, 75, 18, 11.5, 358),
     "ts2vec": ({"encoder.name": "ts2vec"}, 15_000, 6, 75, 18, 29.8, 745),
     "time_mae, longer": ({"encoder.name": "time_mae"}, 45_000, 6, 100, 50, 31.9, 590),
     "time_mae": ({"encoder.name": "time_mae"}, 15_000, 6, 75, 18, 23.5, 564),

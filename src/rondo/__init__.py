@@ -14,7 +14,7 @@ _HOME = {"Labelling": "rondo.labelling", "Recording": "rondo.data.recording", "R
 
 
 def __getattr__(name: str) -> object:
-    """Load a public name when it is first asked for: torch takes seconds, and `rondo --help` needs none of it."""
+    """Load a public name when it is first asked for: imports take a second, and `rondo --help` needs few of them."""
     if name not in _HOME:
         raise AttributeError(f"module 'rondo' has no attribute '{name}'")
     return getattr(import_module(_HOME[name]), name)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rondo.config.schema import RondoConfig, TimeMAEConfig, TS2VecConfig, WindowsConfig
+from rondo.config.schema import RondoConfig, TimeMAEConfig, TS2VecConfig, WindowsConfig, network_in
 from rondo.data.recording import Recording
 from rondo.data.signal import Signal
 from rondo.data.suggest import window_and_step
@@ -32,7 +32,8 @@ _TS2VEC_PER_READ_FRAME_S = 1.8e-5
 _TIME_MAE_PER_TRAINED_FRAME_S = 2.9e-5  # epochs x windows x window length
 _UNIT_ALIGN_PER_WINDOW_S = 0.011
 _MOTIF_FORMER_S, _MOTIF_FORMER_PER_WINDOW_S, _MOTIF_FORMER_FIRST_S = 32.0, 0.0045, 0.044  # grows slower when long
-_BASE_MB = 460.0
+_BASE_MB = 260.0
+_TORCH_MB = 200.0  # where a network brings it
 _MB_PER_WINDOW_FRAME = {"summary_stats": 0.0, "ts2vec": 5.5, "time_mae": 1.4, "mantis": 2.0}  # of a batch in training
 _MB_PER_WINDOW = 2.5e-3
 _MB_PER_VALUE = 18e-6
@@ -72,7 +73,8 @@ def cost_of_fit(
     windows = [max(0, frames - window_length_frames) // step_frames + 1 for frames in n_frames]
     groups = windows if per_recording else [sum(windows)]
     inputs = config.preprocess.pca_components or len(config.preprocess.channels) or n_channels
-    memory = _BASE_MB + _MB_PER_WINDOW_FRAME[config.encoder.name] * window_length_frames
+    memory = _BASE_MB + (_TORCH_MB if network_in(config) else 0.0)
+    memory += _MB_PER_WINDOW_FRAME[config.encoder.name] * window_length_frames
     memory += _MB_PER_WINDOW * max(groups) + _MB_PER_VALUE * sum(n_frames) * n_channels
     if config.encoder.name == "mantis":
         return Cost(None, memory, "the encoder mantis")

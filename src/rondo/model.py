@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rondo import model_folder
 from rondo.config.overrides import changes_from
-from rondo.config.schema import RondoConfig, SlowUnitsConfig, resolve
+from rondo.config.schema import RondoConfig, SlowUnitsConfig, network_in, resolve
 from rondo.continual.stream import Stream, StreamReport
 from rondo.continual.updater import Updater
 from rondo.data.as_recordings import are_several, as_recordings, common_rate, same_rate
@@ -37,6 +37,7 @@ from rondo.progress import Progress, silent
 from rondo.provenance import provenance_of
 from rondo.seeding import generators
 from rondo.training.device import resolve_device
+from rondo.training.torch_extra import require_torch
 from rondo.units.adapt import distances_moved, moved_to
 from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel, fit_units
@@ -104,7 +105,7 @@ class Rondo:
         recordings = as_recordings(recordings)
         tell = progress or silent
         rngs = generators(config.seed, _STAGES)
-        device = resolve_device(config.device)
+        device = _device(config)
 
         tell("preparing", 0, 5)
         rate = common_rate(recordings)
@@ -158,7 +159,7 @@ class Rondo:
         timelines = [self.unit_model_.timeline(w) for w in windows]
         tell("motifs", 1, 3)
         chosen = self.resolved_config()  # of which seed and device may differ from those of the fit
-        rngs, device = generators(chosen.seed, _STAGES), resolve_device(chosen.device)
+        rngs, device = generators(chosen.seed, _STAGES), _device(chosen)
         settings = lengths_in_windows(self.config_.motifs, self.step_frames_, self.rate_)
         motifs = fit_motifs(timelines, self.unit_model_, settings, rngs["motifs"], device, tell)
         tell("evidence", 2, 3)
@@ -432,13 +433,18 @@ def _short_span_notes(signal: Signal, grid: WindowGrid) -> tuple[str, ...]:
 
 
 def _refuse_unbuilt(config: RondoConfig) -> None:
-    """Say at once what this version cannot do, before any data are prepared for it."""
+    """Say at once what this version, as installed, cannot do, before any data are prepared for it."""
+    require_torch(network_in(config))
     build_encoder(config.encoder)
     if isinstance(config.units, SlowUnitsConfig) and config.units.mixture.latent_dim:
         raise SettingError(
             "units.mixture.latent_dim has no effect with units.method = 'slow', which has no autoencoder; "
             "leave it at 0, or use units.method = 'unit_align'"
         )
+
+
+def _device(config: RondoConfig) -> str:
+    return resolve_device(config.device, for_network=network_in(config) is not None)
 
 
 def _parameter_names() -> list[str]:

@@ -79,10 +79,14 @@ def discover(
     """
     check_method(method)
     if method == "rondo":
+        from rondo.config.schema import network_in
+        from rondo.training.torch_extra import require_torch
+
         refuse_idle({"--states": states}, "--method rondo")
         settings = options.resolve_settings(
             preset, config, set_, window=window, step=step, encoder=encoder, seed=seed, device=device
         )
+        require_torch(network_in(settings))  # before files are read
         find: Find = partial(_rondo_run, settings, per_recording)
     else:
         for_rondo = {"--encoder": encoder, "--preset": preset != "default", "--per-recording": per_recording}

@@ -375,7 +375,7 @@ class RondoConfig(_Stage):
     """All stages in the order of the flow."""
 
     seed: int = _setting(0, "ours: one seed, passed down explicitly", ge=0, lt=2**32)
-    device: Literal["auto", "cpu", "cuda"] = _setting("auto", "ours: cuda where torch finds one")
+    device: Literal["auto", "cpu", "cuda"] = _setting("auto", "ours: of networks only; cuda where torch finds one")
     windows: WindowsConfig = WindowsConfig()
     preprocess: PreprocessConfig = PreprocessConfig()
     encoder: EncoderConfig = SummaryStatsConfig()
@@ -383,6 +383,26 @@ class RondoConfig(_Stage):
     motifs: MotifsConfig = GrammarMotifsConfig()
     evidence: EvidenceConfig = EvidenceConfig()
     continual: ContinualConfig = ContinualConfig()
+
+
+def network_in(config: RondoConfig) -> str | None:
+    """The first setting, in the order of the flow, that asks for a network; None where the chain is without one.
+
+    >>> network_in(RondoConfig()), network_in(PRESETS["paper"])
+    (None, "encoder.name = 'ts2vec'")
+    """
+    encoder, units, motifs = config.encoder, config.units, config.motifs
+    if isinstance(encoder, TS2VecConfig | TimeMAEConfig | MantisConfig):
+        return f"encoder.name = '{encoder.name}'"
+    if isinstance(units, UnitAlignConfig):
+        return f"units.method = '{units.method}'"
+    if isinstance(units, DirectUnitsConfig) and units.mixture.latent_dim:
+        return f"units.mixture.latent_dim = {units.mixture.latent_dim}"  # of an autoencoder
+    if units.mixture.kind == "deep_dpm":
+        return f"units.mixture.kind = '{units.mixture.kind}'"
+    if isinstance(motifs, MotifFormerConfig):
+        return f"motifs.method = '{motifs.method}'"
+    return None
 
 
 # ---------------------------------------------------------------- presets

@@ -41,7 +41,7 @@ def fit_motifs(
 ) -> Motifs:
     """Motifs of one or more unit timelines of one unit vocabulary, in the way that the configuration names."""
     if isinstance(config, MotifFormerConfig):
-        from rondo.motifs.former.motifs import fit_former  # brings torch, which takes seconds to import
+        from rondo.motifs.former.motifs import fit_former  # brings torch, which need not be installed
 
         return fit_former(joined(timelines), units.ids, units.prototypes, config, rng, device, progress)
     if isinstance(config, NoMotifsConfig):

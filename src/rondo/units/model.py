@@ -151,7 +151,7 @@ def _rules(penalty: float, step_share: float, config: UnitsConfig) -> UnitRules:
     return UnitRules(penalty, config.persistence / step_share, weight)
 
 
-# Both trained ways bring torch, which takes seconds to import, so each is imported when it is asked for.
+# Both trained ways bring torch, which need not be installed, so each is imported when it is asked for.
 
 
 def _fit_projection(

@@ -31,6 +31,7 @@ from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
 from rondo.errors import SettingError
 from rondo.progress import Progress, silent
+from rondo.training.torch_extra import require_torch
 
 
 class Frozen(BaseModel):
@@ -114,6 +115,8 @@ BASELINES: Mapping[str, str] = MappingProxyType(
 )
 """Where each method lives, by name. It is imported when it is built: some bring libraries that take seconds."""
 
+_NETWORKS = frozenset({"time2state", "e2usd", "compile"})
+
 
 def build_baseline(name: str, overrides: Mapping[str, Any] | None = None) -> Baseline:
     """The method of this name with its own defaults, changed by dotted overrides ({"windows.length": 256})."""
@@ -121,6 +124,7 @@ def build_baseline(name: str, overrides: Mapping[str, Any] | None = None) -> Bas
         near = get_close_matches(name, BASELINES, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(BASELINES)}"
         raise SettingError(f"unknown baseline {name!r}; {hint}")
+    require_torch(f"--method {name}" if name in _NETWORKS else None)
     module, _, method = BASELINES[name].partition(":")
     default = getattr(import_module(module), method)()
     return cast(Baseline, replace(default, config=changed(default.config, overrides=overrides)))

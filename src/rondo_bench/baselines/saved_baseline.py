@@ -21,7 +21,7 @@ from rondo.data.as_recordings import in_hertz, same_rate
 from rondo.data.labels import OTHER, Labels
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
-from rondo.errors import InputError, ModelError, RecordingError
+from rondo.errors import InputError, MissingExtraError, ModelError, RecordingError
 from rondo.store import artifact
 from rondo.tensors import owned, owned_by
 from rondo_bench.baselines.base import FittedBaseline, ReadingBaseline, build_baseline
@@ -88,6 +88,8 @@ class KeptBaseline:
             raise ModelError(f"{folder}: a model of Rondo, not of a baseline; load it with Rondo.load")
         try:
             return cls._restore(stored)
+        except MissingExtraError:
+            raise
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, InputError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise ModelError(f"{folder}: its parts do not fit together ({reason}); fit the model again") from None

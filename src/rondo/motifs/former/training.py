@@ -251,7 +251,7 @@ def pseudo_labels(
         latents = fit_autoencoder(descriptors[drawn], mixture_config, seed, device).encode(descriptors)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RondoWarning)  # that it has not settled
-        mixture = fit_mixture(latents[drawn], mixture_config, rng, weights, device=device)
+        mixture = fit_mixture(latents[drawn], mixture_config, rng, weights)
     posterior = mixture.posterior(latents)
     component = posterior.argmax(axis=1)
     light = mixture.weights < min(config.mixture.min_weight, mixture.weights.max())
