@@ -12,6 +12,13 @@ MOST_BYTES = 1 << 28
 """What is read whole into memory: the summary of a run over 20,000 recordings has 30 MB."""
 
 
+def regular(path: Path) -> Path:
+    """The path, for libraries that open it themselves, if a regular file is there; else OSError."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return path
+
+
 def read_regular(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     """The content of a regular file; OSError for pipes and devices, which never end, and for what is larger.
 

@@ -8,7 +8,7 @@ killed process left is cleared by the next writer to the same place.
     whole_files                                       several new files, all or none
     whole_folder                                      a folder, new or in the place of another
     new_file                                          a plain new file, inside a folder that is a draft itself
-    open_appending                                    a file that grows in place
+    open_appending, finish_file                       a file that grows in place, and perhaps gets its name at the end
 """
 
 from __future__ import annotations
@@ -88,6 +88,14 @@ def new_file(path: Path) -> IO[bytes]:
     Whatever has the name already, be it a link to nowhere, is refused (FileExistsError).
     """
     return open(path, "xb", opener=lambda name, flags: os.open(name, flags | _NO_FOLLOW, 0o666))
+
+
+def finish_file(part: Path, path: Path, advice: str = _ROOM) -> None:
+    """Give a file that grew in place under another name (`open_appending`) the name `path`, now that it is whole."""
+    with _named(path, advice):
+        _sync(part)
+        part.replace(path)
+        sync_folder(path.parent)
 
 
 # ---------------------------------------------------------------- several files
@@ -188,7 +196,8 @@ def whole_folder(out: Path, advice: str = _ELSEWHERE, *, replaces: bool = False)
             outer.mkdir(mode=0o700)
             draft = outer / target.name
             draft.mkdir()  # inside, for the rights that a new folder has here
-            yield draft
+            with _placed_later(draft, out):
+                yield draft
             _sync_tree(draft)
             _put_in_place(draft, target, _aside(outer, target) if replaces else None)
             sync_folder(target.parent)
@@ -344,6 +353,15 @@ def _named(path: Path, advice: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({_reason(error)}); {advice}") from None
+
+
+@contextmanager
+def _placed_later(draft: Path, out: Path) -> Iterator[None]:
+    """What cannot be written in a draft is named as the place that people know."""
+    try:
+        yield
+    except OutputError as error:
+        raise OutputError(str(error).replace(str(draft), str(out))) from None
 
 
 def _resolved(path: Path) -> Path:
