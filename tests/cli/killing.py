@@ -25,8 +25,8 @@ if sys.argv[1] == "fake":
 
 rondo.live.session.CHUNK_ROWS = 50  # many chunks of few rows, many checkpoints
 
-STEPS = [(os, "write"), (os, "fsync"), (os, "ftruncate"), (Path, "write_bytes"), (Path, "write_text"),
-         (Path, "rename"), (Path, "replace"), (Path, "mkdir"), (shutil, "rmtree")]
+STEPS = [(os, "write"), (os, "fsync"), (os, "ftruncate"), (Path, "rename"), (Path, "replace"), (Path, "mkdir"),
+         (Path, "unlink"), (shutil, "rmtree")]
 
 def die_at(call):
     left = [call]

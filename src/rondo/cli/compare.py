@@ -110,9 +110,11 @@ def _motifs_are_units(run: Path, ids: Sequence[str]) -> bool:
 
 
 def _has_own_vocabularies(run: Path) -> bool:
+    from rondo.store.reading import read_regular
+
     summary = run / "summary.json"
     try:
-        found = json_module.loads(summary.read_bytes()) if summary.is_file() else {}
+        found = json_module.loads(read_regular(summary)) if summary.is_file() else {}
     except ValueError:
         raise OutputError(f"{summary}: not JSON; give a folder that `rondo discover` wrote") from None
     return any("recording" in entry for entry in found.get("units", []))
@@ -125,19 +127,20 @@ def _model_in(run: Path, recording: str | None) -> Path:
 
 def _apply(run: Path, recording: str | None, level: Level, suggested: dict[int, str]) -> dict[int, str]:
     """Give the names that can be given; returns them."""
-    from rondo.cli.editing import open_edits
+    from rondo.cli.editing import editing
     from rondo.vocabulary.edit_file import now
     from rondo.vocabulary.names import EntryId
 
-    edited = open_edits(_model_in(run, recording), None)
-    edits, given = edited.edits, {}
-    for id, name in suggested.items():
-        try:
-            edits = edits.named(edited.entry(str(EntryId(level, id))), name, now())
-        except SettingError:  # taken, or no name at all: people decide
-            continue
-        given[id] = edits.name(level, id)
-    edited.write(edits)
+    given: dict[int, str] = {}
+    with editing(_model_in(run, recording), None) as edited:
+        edits = edited.edits
+        for id, name in suggested.items():
+            try:
+                edits = edits.named(edited.entry(str(EntryId(level, id))), name, now())
+            except SettingError:  # taken, or no name at all: people decide
+                continue
+            given[id] = edits.name(level, id)
+        edited.write(edits)
     return given
 
 

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 from rondo.cli import options
-from rondo.errors import OutputError
 
 app = typer.Typer(help="Show all settings, or write a file to start from.")
 app.callback(invoke_without_command=True)(options.help_without_command)
@@ -48,13 +47,8 @@ def init(
     Example: rondo config init rondo.toml --set units.dimension=3
     """
     from rondo.config.overrides import to_toml
+    from rondo.store.writing import whole_files
 
     text = to_toml(options.resolve_settings(preset, None, set_))
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise OutputError(f"{path}: exists already; choose another name or remove it first") from None
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror}); choose another place") from None
+    whole_files({path: text.encode()}, "choose another place")
     print(f"wrote {path}")

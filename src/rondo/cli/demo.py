@@ -26,7 +26,8 @@ def demo(
     from rondo.cli.discover import run_of
     from rondo.metrics import evaluate
     from rondo.model import Rondo
-    from rondo.report.run import check_free, write_run
+    from rondo.report.run import write_run
+    from rondo.store.writing import check_free
     from rondo.synthetic import plant
 
     settings = options.resolve_settings("default", None, None, seed=seed, device=device)

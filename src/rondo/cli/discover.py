@@ -92,7 +92,8 @@ def discover(
         for_rondo = {"--encoder": encoder, "--preset": preset != "default", "--per-recording": per_recording}
         refuse_idle(for_rondo | {"--device": device}, f"--method {method}")
         find = finder(method, Given(window, step, states, set_, config, seed))
-    from rondo.report.run import check_free, write_run
+    from rondo.report.run import write_run
+    from rondo.store.writing import check_free
 
     check_free(out)
     recordings, sources = read_all(paths, rate, key, label_column)

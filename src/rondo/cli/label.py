@@ -62,8 +62,9 @@ def label(
 
     Example: rondo label run day2.csv --rate 100 --out run2
     """
-    from rondo.report.run import check_free, write_run
+    from rondo.report.run import write_run
     from rondo.store.artifact import load
+    from rondo.store.writing import check_free
     from rondo.units.fit_profile import FitProfile
     from rondo_bench.baselines.saved_baseline import is_baseline
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.editing import Edited, Model, Stream, open_edits
+from rondo.cli.editing import Edited, Model, Stream, editing
 
 if TYPE_CHECKING:
     from rondo.vocabulary.edits import Edits
@@ -32,10 +32,10 @@ def merge(
     """
     from rondo.vocabulary.edit_file import now
 
-    edited = open_edits(model, stream)
-    these = [edited.entry(entry) for entry in entries]
-    edits = edited.edits.merged(these, now(), edited.own_motifs)
-    edited.write(edits)
+    with editing(model, stream) as edited:
+        these = [edited.entry(entry) for entry in entries]
+        edits = edited.edits.merged(these, now(), edited.own_motifs)
+        edited.write(edits)
     _tell(edited, edits, these[0], json)
 
 
@@ -53,10 +53,10 @@ def split(
     """
     from rondo.vocabulary.edit_file import now
 
-    edited = open_edits(model, stream)
-    this = edited.entry(entry)
-    edits = edited.edits.split(this, now(), edited.own_motifs)
-    edited.write(edits)
+    with editing(model, stream) as edited:
+        this = edited.entry(entry)
+        edits = edited.edits.split(this, now(), edited.own_motifs)
+        edited.write(edits)
     _tell(edited, edits, this, json)
 
 

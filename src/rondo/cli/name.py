@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.editing import Edited, Model, Stream, open_edits
+from rondo.cli.editing import Edited, Model, Stream, editing, open_edits
 from rondo.errors import SettingError
 
 if TYPE_CHECKING:
@@ -36,14 +36,15 @@ def name(
     """
     if (remove or name is not None) and (entry is None or history or (remove and name is not None)):
         raise SettingError("give an entry and either its NAME or --remove, or leave out both to list; see --help")
-    edited = open_edits(model, stream)
     if name is None and not remove:
+        edited = open_edits(model, stream)
         return _show(edited, None if entry is None else edited.entry(entry), history, stream, json)
     from rondo.vocabulary.edit_file import now
 
-    this = edited.entry(entry or "")
-    edits = edited.edits.unnamed(this, now()) if name is None else edited.edits.named(this, name, now())
-    edited.write(edits)
+    with editing(model, stream) as edited:
+        this = edited.entry(entry or "")
+        edits = edited.edits.unnamed(this, now()) if name is None else edited.edits.named(this, name, now())
+        edited.write(edits)
     called = edits.name(*this)
     if json:
         print(json_module.dumps({"entry": str(this), "name": called, "edits": str(edited.folder / "edits.json")}))

@@ -39,12 +39,11 @@ def report(
     from rondo.report import write_report
     from rondo.report.contents import Wish
     from rondo.report.stream_page import is_stream
-    from rondo.report.wish_file import keep_wish
+    from rondo.report.wish_file import draw_as_wished
 
     wish = Wish(_names(recordings), _names(channels), options.truth_file(truth, key, rate))
-    path = write_report(run, compare, wish)
-    if compare is None and not is_stream(run):
-        keep_wish(run, wish)
+    is_kept = compare is None and run.is_dir() and not is_stream(run)
+    path = draw_as_wished(run, wish) if is_kept else write_report(run, compare, wish)
     print(f"report: {path}")
 
 

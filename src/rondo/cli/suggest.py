@@ -110,12 +110,12 @@ def _draw(
     fits: Sequence[WindowFit],
     recordings: Sequence[Recording],
 ) -> None:
-    from rondo.report.export.writing import write_files
     from rondo.report.window_picture import window_picture
+    from rondo.store.writing import whole_files
 
     more = f" and {len(recordings) - 1} more" if len(recordings) > 1 else ""
     title = f"Which window suits {recordings[0].id}{more}?"
-    write_files({path: window_picture(curve, rate, chosen, fits, title).encode()})
+    whole_files({path: window_picture(curve, rate, chosen, fits, title).encode()})
 
 
 def _fits(recordings: Sequence[Recording], settings: RondoConfig, curve: Sequence[Candidate]) -> list[WindowFit]:

@@ -56,7 +56,7 @@ class Folder:
 
     def _go_on(self, bookmark: Bookmark) -> None:
         path = self._path / bookmark["file"]
-        if not path.is_file() or not is_the_same_file(path, bookmark):
+        if path.parent != self._path or not path.is_file() or not is_the_same_file(path, bookmark):
             raise ModelError(
                 f"{path}: the file that was being read is gone, or another one; put it back, or begin anew with "
                 "another --out and --checkpoint"

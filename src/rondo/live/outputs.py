@@ -9,12 +9,10 @@ summary.json      counters, likewise
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import IO, Any, Protocol
 
 import numpy as np
 
@@ -22,12 +20,15 @@ from rondo.continual.events import Event
 from rondo.continual.journal import AppendOnly, append_events
 from rondo.data.labels import OTHER
 from rondo.errors import OutputError
+from rondo.store.writing import make_folder, whole_file, write_json
 from rondo.vocabulary.edits import Edits
 
 COLUMNS = ("start_frame", "end_frame", "start_s", "end_s", "unit", "motif", "unit_score", "motif_score")
 _LABELS, _EVENTS = "labels.csv", "events.jsonl"
 _HEADER = ",".join(COLUMNS) + "\n"
+_LABEL = np.dtype(np.int32)
 _BLOCK_FRAMES = 1 << 20
+_GOES_ON = "make room or give permission, then start the same command again: it goes on from its last checkpoint"
 
 
 class Decision(Protocol):
@@ -102,18 +103,13 @@ class Outputs:
     def write_arrays(self, id: str, n_frames: int) -> None:
         """labels/<id>.npy and units/<id>.npy from labels.csv, however long it is; OTHER where no decision speaks."""
         for folder, column in (("labels", "motif"), ("units", "unit")):
-            with _written(self.out), _put_in_place(self.out / folder / f"{id}.npy") as draft:
-                track = np.lib.format.open_memmap(draft, mode="w+", dtype=np.int32, shape=(n_frames,))
-                for start in range(0, n_frames, _BLOCK_FRAMES):
-                    track[start : start + _BLOCK_FRAMES] = OTHER
-                for start, stop, value in _spans(self.out / _LABELS, column):
-                    track[start:stop] = value
-                track.flush()
-                del track
+            with _written(self.out):
+                make_folder(self.out / folder)
+            with whole_file(self.out / folder / f"{id}.npy", _GOES_ON) as file:
+                _write_track(file, n_frames, _spans(self.out / _LABELS, column))
 
     def write_summary(self, summary: Mapping[str, Any]) -> None:
-        with _written(self.out), _put_in_place(self.out / "summary.json") as draft:
-            draft.write_text(json.dumps(summary, indent=1, allow_nan=False), encoding="utf-8")
+        write_json(self.out / "summary.json", summary, _GOES_ON)
 
     def close(self) -> None:
         self._labels.close()
@@ -129,21 +125,23 @@ def _spans(labels: Path, column: str) -> Iterator[tuple[int, int, int]]:
             yield int(cells[0]), int(cells[1]), int(cells[place])
 
 
-@contextmanager
-def _put_in_place(target: Path) -> Iterator[Path]:
-    """A draft beside the target that takes its name when it is whole and on the disk.
+def _write_track(file: IO[bytes], n_frames: int, spans: Iterator[tuple[int, int, int]]) -> None:
+    """An .npy file of int32 that holds each value on its span, and OTHER elsewhere.
 
-    Its name is always the same, so that one left by a process that was killed is written over and not left behind.
+    With plain writes: a sparse file that is mapped into memory ends the process on a full disk.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = target.with_name(f".{target.name}.draft")
-    try:
-        yield draft
-        with draft.open("rb") as file:
-            os.fsync(file.fileno())
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": np.lib.format.dtype_to_descr(_LABEL), "fortran_order": False, "shape": (n_frames,)}
+    )
+    begin = file.tell()
+    for start in range(0, n_frames, _BLOCK_FRAMES):
+        file.write(np.full(min(_BLOCK_FRAMES, n_frames - start), OTHER, _LABEL).tobytes())
+    at = file.tell()
+    for start, stop, value in spans:
+        place = begin + start * _LABEL.itemsize
+        if place != at:  # most follow on the one before, and moving empties the buffer
+            file.seek(place)
+        at = place + file.write(np.full(min(stop, n_frames) - start, value, _LABEL).tobytes())
 
 
 @contextmanager
@@ -151,7 +149,4 @@ def _written(out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OutputError(
-            f"{out}: cannot be written ({error.strerror or error}); make room or give permission, then start the same "
-            "command again: it goes on from its last checkpoint"
-        ) from None
+        raise OutputError(f"{out}: cannot be written ({error.strerror or error}); {_GOES_ON}") from None

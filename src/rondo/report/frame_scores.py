@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from rondo.errors import OutputError
 from rondo.report.overview import signal_overview
 from rondo.report.pyramid import packed
+from rondo.store.writing import new_file
 
 Scores = NDArray[np.float32]
 
@@ -46,7 +47,9 @@ def write_scores(path: Path, scores: FrameScores) -> None:
     if not scores.tell_something:
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(path, unit=scores.units.astype(np.float32), motif=scores.motifs.astype(np.float32))
+    path.unlink(missing_ok=True)
+    with new_file(path) as file:
+        np.savez_compressed(file, unit=scores.units.astype(np.float32), motif=scores.motifs.astype(np.float32))
 
 
 def read_scores(path: Path, n_frames: int) -> FrameScores | None:

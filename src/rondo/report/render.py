@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from rondo.report.summarize import summarize
 from rondo.report.tables import composition_key
 from rondo.report.timeline import timeline
 from rondo.report.wall_clock import has_jumps
+from rondo.store.writing import write_text
 from rondo.units.fit_profile import RULE
 from rondo.wording import NO_LONGER_MOTIF
 
@@ -127,13 +127,7 @@ def write_report(run_dir: Path, other: Path | None = None, wish: Wish = EVERYTHI
 
     page = render(summary_of_folder(run_dir, wish) if other is None else compare(run_dir, other, wish))
     path = run_dir / ("report.html" if other is None else "compare.html")
-    unfinished = run_dir / f".{path.name}.{os.getpid()}"
-    try:
-        unfinished.write_text(page, encoding="utf-8")
-        unfinished.replace(path)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise OutputError(f"{path}: the report cannot be written ({error.strerror}); check the folder") from error
+    write_text(path, page, "make room, or give permission to write into the folder")
     return path
 
 

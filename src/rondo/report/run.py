@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +20,8 @@ from rondo.report.entries import entry_rows, evidence_row
 from rondo.report.frame_scores import FrameScores, scores_path, write_scores
 from rondo.report.overview import overview_path, write_overview
 from rondo.report.wall_clock import clock_knots
+from rondo.store.ids import checked_id
+from rondo.store.writing import check_free, new_file, whole_folder, write_json
 from rondo.units.fit_profile import QUANTILES, FitProfile, fit_of
 from rondo.vocabulary.vocabulary import Level
 
@@ -55,80 +53,49 @@ class Run:
     fitted: FitProfile | None = None  # of the recordings that the model was fitted on, where it reads others
 
 
-def check_free(out: Path) -> None:
-    """Refuse an output folder that cannot be written, before any work is done for it."""
-    try:
-        if out.is_symlink() and not out.exists():
-            raise OutputError(f"{out}: a link to nowhere; choose another --out or remove it first")
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            what = "already holds a run" if (out / "summary.json").exists() else "exists and is not an empty folder"
-            raise OutputError(f"{out}: {what}; choose another --out or remove it first")
-        if out.exists() and (out.is_mount() or out.samefile(Path.cwd())):
-            raise OutputError(f"{out}: in use as it stands, it cannot be replaced; choose a new folder inside it")
-        out.resolve()
-        above = next(parent for parent in out.absolute().parents if parent.exists())
-    except (OSError, RuntimeError) as error:  # no right to look, a name too long, links in a circle
-        raise OutputError(f"{out}: cannot be written ({_reason(error)}); choose another --out") from None
-    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
-        raise OutputError(f"{out}: cannot be written, {above} is not a writable folder; choose another --out")
-
-
-@contextmanager
-def draft_folder(out: Path) -> Iterator[Path]:
-    """A temporary folder beside `out` that takes its name when the block ends well, and vanishes when it does not."""
-    check_free(out)
-    target = out.resolve()  # a link to an empty folder stays a link
-    new_parents = [parent for parent in target.parents if not parent.exists()]
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        beside = tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent, ignore_cleanup_errors=True)
-        with beside as folder:
-            draft = Path(folder) / target.name  # inside, because the outer folder is closed to all but its owner
-            draft.mkdir()
-            yield draft
-            if target.exists():
-                target.rmdir()
-            draft.rename(target)
-    except BaseException as error:
-        for parent in new_parents:
-            with suppress(OSError):  # it was never made, or someone else has put something there
-                parent.rmdir()
-        if isinstance(error, OSError):
-            raise OutputError(f"{out}: cannot be written ({_reason(error)}); choose another --out") from None
-        raise
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
-
-
 def write_run(out: Path, run: Run, write_models: Callable[[Path], None] | None = None) -> dict[str, Any]:
     """Write the run folder; returns what summary.json holds. `write_models` is handed the place of model/."""
     import polars as pl
 
     from rondo.report.render import write_report
 
-    with draft_folder(out) as draft:
+    for recording in run.recordings:
+        _refuse_path(recording.id)
+    check_free(out)
+    with whole_folder(out) as draft:
         for name in ("labels", "units", "overview"):
             (draft / name).mkdir()
         for recording, labelling in zip(run.recordings, run.labellings, strict=True):
-            np.save(draft / "labels" / f"{recording.id}.npy", labelling.motifs)
-            np.save(draft / "units" / f"{recording.id}.npy", labelling.units)
+            for name, track in (("labels", labelling.motifs), ("units", labelling.units)):
+                with new_file(draft / name / f"{recording.id}.npy") as file:
+                    np.save(file, track)
             write_overview(overview_path(draft, recording.id), recording.values, recording.channels)
             write_scores(scores_path(draft, recording.id), FrameScores(labelling.unit_scores, labelling.motif_scores))
         segments = pl.concat([labelling.segments for labelling in run.labellings])
-        segments.write_csv(draft / "segments.csv")
-        segments.write_parquet(draft / "segments.parquet")
+        _write_table(draft / "segments.csv", segments)
+        _write_table(draft / "segments.parquet", segments)
         if run.truth is not None:
-            _truth_table(run.truth).write_parquet(draft / "truth.parquet")
+            _write_table(draft / "truth.parquet", _truth_table(run.truth))
         if any(words.curves for words in run.words):
-            _curve_table(run).write_csv(draft / "training.csv")
+            _write_table(draft / "training.csv", _curve_table(run))
         if write_models is not None:
             write_models(draft / "model")
         summary = summary_of(run, segments)
-        (draft / "summary.json").write_text(json.dumps(summary, indent=1, allow_nan=False), encoding="utf-8")
+        write_json(draft / "summary.json", summary)
         write_report(draft)
     return summary
+
+
+def _refuse_path(id: str) -> None:
+    try:
+        checked_id(id)
+    except ValueError as error:
+        raise OutputError(f"{error}, and its labels are a file of that name; give the recording another id") from None
+
+
+def _write_table(path: Path, table: pl.DataFrame) -> None:
+    with new_file(path) as file:
+        table.write_parquet(file) if path.suffix == ".parquet" else table.write_csv(file)
 
 
 def summary_of(run: Run, segments: pl.DataFrame) -> dict[str, Any]:

@@ -5,15 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from rondo.errors import OutputError
+from rondo.store.ids import checked_id
+from rondo.store.reading import read_regular, regular
 
 if TYPE_CHECKING:
     import polars as pl
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
+RecordingId = Annotated[str, AfterValidator(checked_id)]
 
 
 class _Stored(BaseModel):
@@ -52,7 +55,7 @@ class ClockKnots(_Stored):
 class RecordingSummary(_Stored):
     """One recording of the run; `rate` in Hz, None where it is unknown."""
 
-    id: str
+    id: RecordingId
     source: str
     n_frames: Annotated[int, Field(gt=0)]
     channels: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -68,7 +71,7 @@ class RecordingSummary(_Stored):
 class Exemplar(_Stored):
     """One of the best occurrences of an entry."""
 
-    recording: str
+    recording: RecordingId
     start_frame: Count
     end_frame: Count
     start_s: float | None
@@ -80,7 +83,7 @@ class EntrySummary(_Stored):
 
     id: Count
     name: str = ""  # what people call it
-    recording: str = ""
+    recording: RecordingId | Literal[""] = ""
     n_occurrences: Count
     share: Share
     mean_duration_frames: float
@@ -150,7 +153,7 @@ def read_run_summary(run_dir: Path) -> RunSummary:
             "makes one of its recording"
         )
     try:
-        return RunSummary.model_validate_json(path.read_bytes())
+        return RunSummary.model_validate_json(read_regular(path))
     except OSError as error:
         raise OutputError(
             f"{path}: cannot be read ({error.strerror}); give a folder written by `rondo discover --out`"
@@ -158,7 +161,9 @@ def read_run_summary(run_dir: Path) -> RunSummary:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the file"
-        raise OutputError(f"{path}: {where}: {first['msg']}; run `rondo discover` again") from error
+        raise OutputError(
+            f"{path}: {where}: {first['msg'].removeprefix('Value error, ')}; run `rondo discover` again"
+        ) from error
 
 
 def read_segments(path: Path, run: RunSummary) -> pl.DataFrame:
@@ -173,7 +178,7 @@ def read_segments(path: Path, run: RunSummary) -> pl.DataFrame:
         "end_frame": pl.Int64,
     }
     try:
-        table = pl.read_parquet(path)
+        table = pl.read_parquet(regular(path))
         missing = [name for name in wanted if name not in table.columns]
         if missing:
             raise OutputError(f"{path}: the column '{missing[0]}' is missing; run `rondo discover` again")

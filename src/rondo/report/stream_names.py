@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rondo.store.reading import read_regular
 from rondo.vocabulary.edit_file import read_edits
 from rondo.vocabulary.vocabulary import Level
 
@@ -39,7 +40,7 @@ def with_names(segments: pl.DataFrame, names: Names) -> pl.DataFrame:
 
 def _at_the_end(run_dir: Path, level: Level) -> dict[int, str]:
     try:
-        names = json.loads((run_dir / "summary.json").read_bytes()).get("names", {}).get(level, {})
+        names = json.loads(read_regular(run_dir / "summary.json")).get("names", {}).get(level, {})
         return {int(id): str(name) for id, name in names.items()}
     except (OSError, ValueError, AttributeError):  # not there yet; or damaged, which who reads all of it will tell
         return {}

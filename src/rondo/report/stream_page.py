@@ -19,6 +19,8 @@ from rondo.report.frame_scores import FrameScores, score_rows
 from rondo.report.run_clock import clock_through
 from rondo.report.stream_names import LEVELS, stream_names, with_names
 from rondo.report.tables import entry_name, entry_table, percent
+from rondo.store.ids import checked_id
+from rondo.store.reading import read_regular
 from rondo.wording import counted, found_in_words
 
 if TYPE_CHECKING:
@@ -149,10 +151,10 @@ def _about(run_dir: Path, labels: pl.DataFrame) -> _About:
     path = run_dir / "summary.json"
     if path.is_file():
         try:
-            summary = json.loads(path.read_bytes())
+            summary = json.loads(read_regular(path))
             rate = summary["rate"]
             n_frames = int(summary.get("n_frames", 0))
-            return _About(str(summary["id"]), None if rate is None else float(rate), True, n_frames)
+            return _About(checked_id(str(summary["id"])), None if rate is None else float(rate), True, n_frames)
         except (OSError, ValueError, LookupError, TypeError):
             raise OutputError(f"{path}: expected the summary of `rondo stream`; give the --out of a stream") from None
     spans = labels.select("start_frame", "end_frame", "start_s", "end_s").drop_nulls().head(1).rows()

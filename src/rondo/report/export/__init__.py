@@ -16,7 +16,7 @@ from rondo.report.export.csv_table import as_csv
 from rondo.report.export.elan import as_eaf
 from rondo.report.export.label_studio import as_label_studio, label_studio_config
 from rondo.report.export.parquet_table import as_parquet
-from rondo.report.export.writing import write_files
+from rondo.store.writing import whole_files
 
 _WHOLE = {"csv": as_csv, "parquet": as_parquet, "label-studio": as_label_studio, "boris": as_boris}
 _PER_RECORDING = {"eaf": (as_eaf, ".eaf"), "audacity": (as_audacity, ".txt")}
@@ -34,7 +34,7 @@ def export_run(run_dir: Path, format: str, out: Path, level: str = "both", recor
     if format not in FORMATS:
         raise SettingError(f"--format is one of {', '.join(FORMATS)}; got '{format}'")
     export = choose(run_dir, level, recording)
-    return write_files(_files(export, format, out))
+    return whole_files(_files(export, format, out))
 
 
 def _files(export: Export, format: str, out: Path) -> dict[Path, bytes]:
