@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,7 +16,6 @@ METHODS = (
     "rondo", "autoplait", "ticc", "time2state", "e2usd", "compile", "clap", "denstream", "dbstream", "hmm", "kmeans",
     "hdbscan", "clock",
 )  # fmt: skip
-ENCODERS = ("summary_stats", "ts2vec", "time_mae", "mantis")
 
 
 def completing(*values: str) -> Callable[[str], list[str]]:
@@ -25,7 +24,18 @@ def completing(*values: str) -> Callable[[str], list[str]]:
     >>> completing("auto", "cpu", "cuda")("c")
     ['cpu', 'cuda']
     """
-    return lambda incomplete: [value for value in values if value.startswith(incomplete)]
+    return completing_from(lambda: values)
+
+
+def completing_from(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """`completing` with names that are looked for when the shell asks."""
+    return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
+
+
+def _encoders() -> Iterable[str]:
+    from rondo.config.ways import ENCODERS
+
+    return ENCODERS
 
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write; it must not hold a run yet.")]
@@ -48,6 +58,10 @@ Recordings = Annotated[
     typer.Argument(
         metavar="RECORDING", help="Files (csv, tsv, txt, parquet, npz, npy, h5, edf, c3d, xdf), or folders."
     ),
+]
+Encoder = Annotated[
+    str | None,
+    typer.Option("--encoder", metavar="NAME", help="{encoders}.", autocompletion=completing_from(_encoders)),
 ]
 Window = Annotated[
     str | None,

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rondo.config.schema import RondoConfig, resolve
+from rondo.encoders import declared_encoder
 from rondo_bench.baselines.base import Baseline, JoiningBaseline, build_baseline
 from rondo_bench.experiments.spec import Level, Method, Protocol, SetSpec
 
@@ -74,12 +75,13 @@ def trains_networks(config: Mapping[str, Any]) -> bool:
     >>> trains_networks({"encoder": {"name": "ts2vec"}}), trains_networks({"baseline": "time2state"})
     (True, False)
     """
-    ways = {str(config[stage].get(tag)) for stage, tag in _WAYS.items() if isinstance(config.get(stage), Mapping)}
-    return bool(ways & _NETWORKS)
+    if "baseline" in config or "encoder" not in config:
+        return False
+    ways = {config[stage]["method"] for stage in ("units", "motifs") if stage in config}
+    return declared_encoder(config["encoder"]["name"]).is_network or bool(ways & _NETWORKS)
 
 
-_WAYS = {"encoder": "name", "units": "method", "motifs": "method"}
-_NETWORKS = {"ts2vec", "time_mae", "mantis", "unit_align", "motif_former"}
+_NETWORKS = {"unit_align", "motif_former"}
 
 
 def fingerprint(config: Mapping[str, Any], protocol: str, learned_from: Sequence[str] = ()) -> str:
