@@ -15,7 +15,7 @@ import typer
 from rondo.cli import options
 from rondo.cli.main import app, run
 from rondo.cli.verbosity import global_first
-from rondo.report.export import FORMATS
+from rondo.report.export import export_formats
 from rondo_bench.baselines import BASELINES
 from tests.cli.running import Command, waves, write_csv
 
@@ -124,7 +124,7 @@ def completed(words: str) -> list[str]:
 def test_the_shell_completes_commands_options_and_values() -> None:
     assert completed("rondo disc") == ["discover"]
     assert completed("rondo discover --method dens") == ["denstream"]
-    assert completed("rondo export run --format ") == list(FORMATS)
+    assert completed("rondo export run --format ") == list(export_formats())
     assert completed("rondo export run --level m") == ["motif"]
 
 

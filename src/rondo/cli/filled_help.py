@@ -19,7 +19,44 @@ def _encoders() -> str:
     return "; ".join(f"{n}: {way.help}{' (default)' if n == usual else ''}" for n, way in ENCODERS.items())
 
 
-WORDS: Mapping[str, Callable[[], str]] = {"{encoders}": _encoders}
+def _export_formats() -> str:
+    from rondo.report.export import export_formats
+
+    return ", ".join(f"{name} ({each.program})" for name, each in export_formats().items())
+
+
+def _formats_in_files() -> str:
+    from rondo.report.export import export_formats
+
+    return " and ".join(name for name, each in export_formats().items() if each.one_per_recording)
+
+
+def _annotation_suffixes() -> str:
+    from rondo.formats.annotations import suffixes_of_spans
+
+    return " ".join(suffixes_of_spans())
+
+
+def _recording_suffixes() -> str:
+    from rondo.formats.files import suffixes
+
+    return " ".join(suffixes())
+
+
+def _suffixes_with_keys() -> str:
+    from rondo.formats.files import suffixes
+
+    return " ".join(suffixes(with_key=True))
+
+
+WORDS: Mapping[str, Callable[[], str]] = {
+    "{encoders}": _encoders,
+    "{export_formats}": _export_formats,
+    "{formats_in_files}": _formats_in_files,
+    "{annotation_suffixes}": _annotation_suffixes,
+    "{recording_suffixes}": _recording_suffixes,
+    "{suffixes_with_keys}": _suffixes_with_keys,
+}
 
 
 def filled(text: str) -> str:

@@ -55,9 +55,7 @@ Device = Annotated[
 ]
 Recordings = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="RECORDING", help="Files (csv, tsv, txt, parquet, npz, npy, h5, edf, c3d, xdf), or folders."
-    ),
+    typer.Argument(metavar="RECORDING", help="Files ({recording_suffixes}), or folders."),
 ]
 Encoder = Annotated[
     str | None,
@@ -85,7 +83,12 @@ Rate = Annotated[
     float | None,
     typer.Option("--rate", metavar="HZ", help="Rows per second, for files without a clock.", parser=_hertz),
 ]
-Key = Annotated[str | None, typer.Option("--key", metavar="NAME", help="Array in .npz or .h5 files, X if not given.")]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        "--key", metavar="NAME", help="Array or stream in {suffixes_with_keys} files; an array X if not given."
+    ),
+]
 TruthLane = Annotated[
     Path | None,
     typer.Option("--truth", metavar="TRUTH", help="Annotations, as for evaluate, drawn as a lane of their own."),

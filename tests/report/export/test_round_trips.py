@@ -15,7 +15,7 @@ from rondo.errors import OutputError, SettingError
 from rondo.formats.annotations import read_tracks
 from rondo.formats.annotations.annotation import read_label_pairs
 from rondo.formats.annotations.tracks import choose_track, on_frames
-from rondo.report.export import FORMATS, export_run
+from rondo.report.export import export_formats, export_run
 from rondo.report.run_clock import clock_in_run
 from tests.report.export.made_runs import Made, write_made_run
 
@@ -45,7 +45,7 @@ def assert_round_trip(folder: Path, format: str, made: Made) -> None:
         assert read_back(run, path, level, "day1", len(made.units)) == made.names(level)
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", export_formats())
 @pytest.mark.parametrize(
     "made",
     [PLAIN, with_gap(PLAIN, 5, 30.0, 1.7e9), with_gap(PLAIN, 1, 2.0, -8.0), with_gap(PLAIN, 8, 0.1, 0.0)],
@@ -67,7 +67,7 @@ def test_seconds_count_from_the_first_frame(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("2.020000\t2.060000\tu0\n")
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", export_formats())
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_any_labels_at_any_rate_below_a_kilohertz(format: str, data: st.DataObject) -> None:
@@ -82,7 +82,7 @@ def test_any_labels_at_any_rate_below_a_kilohertz(format: str, data: st.DataObje
         assert_round_trip(Path(folder), format, made)
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", export_formats())
 def test_several_recordings_and_both_levels(tmp_path: Path, format: str) -> None:
     other = Made([0, 1, 2, 3, 4, 4], [7, 7, 7, -1, -1, -1], 10.0)
     run = write_made_run(tmp_path / "run", {"day1": PLAIN, "day2": other})
@@ -98,7 +98,7 @@ def test_several_recordings_and_both_levels(tmp_path: Path, format: str) -> None
     assert read_back(run, one, "unit", "day2", 6) == other.names("unit")
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", export_formats())
 def test_without_a_rate(tmp_path: Path, format: str) -> None:
     made = Made(PLAIN.units, PLAIN.motifs, None)
     if format in ("csv", "parquet", "label-studio"):
@@ -139,7 +139,7 @@ def test_vocabularies_of_single_recordings_are_told_apart(tmp_path: Path) -> Non
     assert read_back(run, path, "unit", "day2", 10) == PLAIN.names("unit")
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", export_formats())
 def test_names_that_people_gave(tmp_path: Path, format: str) -> None:
     """Two entries may have one name, and a name may hold what parts cells or tags: no two labels are the same."""
     given = {("unit", 0): 'reach\t<&> "é"', ("unit", 1): "put", ("unit", 2): "put", ("motif", 3): "put"}
@@ -152,7 +152,7 @@ def test_names_that_people_gave(tmp_path: Path, format: str) -> None:
     assert read_back(run, path, "motif", "day1", 10) == [motif.get(name, name) for name in PLAIN.names("motif")]
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", export_formats())
 def test_truth_of_a_whole_folder_of_labels(tmp_path: Path, format: str) -> None:
     run = write_made_run(tmp_path / "run", {"day1": PLAIN, "day2": with_gap(PLAIN, 4, 3.0, 100.0)})
     if format in ("eaf", "audacity"):
