@@ -67,7 +67,7 @@ def as_parquet(export: Export) -> dict[str, bytes]:
 CSV = AnnotationFormat(
     name="csv",
     program="table",
-    suffixes=(".csv", ".tsv"),
+    suffixes=(".csv",),
     read=read_segment_table,
     recognises=is_segment_table,
     write=as_csv,
