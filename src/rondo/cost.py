@@ -20,7 +20,7 @@ from rondo.data.recording import Recording
 from rondo.data.signal import Signal
 from rondo.data.suggest import window_and_step
 from rondo.encoders import declared_encoder
-from rondo.wording import estimate_in_words
+from rondo.times import estimate_in_words
 
 WORTH_SAYING_S = 60.0
 

@@ -70,15 +70,3 @@ def found_in_words(n_units: int, n_motifs: int, *, motifs_are_units: bool, where
     if motifs_are_units and n_units:
         return f"{counted(n_units, 'unit')}{where}; {NO_LONGER_MOTIF}"
     return f"{counted(n_units, 'unit')} and {counted(n_motifs, 'motif')}{where}"
-
-
-def estimate_in_words(seconds: float) -> str:
-    """A time that people can judge.
-
-    >>> estimate_in_words(90), estimate_in_words(1800), estimate_in_words(7200), estimate_in_words(3e5)
-    ('90 s', '30 min', '2 hours', '3 days')
-    """
-    for size, name in ((86_400.0, " days"), (3600.0, " hours"), (60.0, " min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f}{name}"
-    return f"{seconds:.0f} s"
