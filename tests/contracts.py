@@ -177,7 +177,6 @@ def restored_is_identical(encoder: Encoder) -> None:
         tensors = {name: np.array(tensor) for name, tensor in fitted.tensors().items()}
         restored = encoder.restore(tensors)
         npt.assert_array_equal(restored.encode(windows), fitted.encode(windows))
-        assert restored.saw_whole_stream == fitted.saw_whole_stream
         assert restored.tensors().keys() == tensors.keys()
         for name, tensor in restored.tensors().items():
             npt.assert_array_equal(tensor, tensors[name], err_msg=name)

@@ -50,7 +50,7 @@ def test_what_was_never_measured_is_said() -> None:
     cost = cost_of_fit(resolve(overrides={"encoder.name": "mantis"}), [1000], 3, 50, 10)
     assert cost.seconds is None
     assert "the encoder mantis was not measured" in cost.sentence()
-    assert Cost(7200.0, 2500.0).sentence() == "about 2 hours on one core and 2.5 GB of memory"
+    assert Cost(7200.0, 2500.0).sentence() == "about 2 h on one core and 2.5 GB of memory"
 
 
 @pytest.mark.parametrize("rate", [None, 50.0])

@@ -11,8 +11,9 @@ import numpy.testing as npt
 import pytest
 
 from rondo import Rondo
-from rondo.config.schema import DirectUnitsConfig, MixtureConfig, TS2VecConfig, UnitAlignConfig
+from rondo.config.schema import DirectUnitsConfig, MixtureConfig, UnitAlignConfig
 from rondo.encoders.nets.ts2vec import TS2Vec
+from rondo.encoders.ts2vec import TS2VecConfig
 from rondo.mixture.autoencoder import fit_autoencoder
 from rondo.synthetic import plant
 from rondo.units.align.unit_align import fit_unit_align

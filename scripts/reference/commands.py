@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from rondo.cli.filled_help import filled
 from rondo.cli.main import app
 from scripts.reference.markup import cell, code, page, table
 
@@ -48,7 +49,7 @@ def _options_table(command: Any) -> str:
             name = parameter.metavar + (" …" if parameter.nargs == -1 else "")
         else:
             name = " ".join([", ".join(parameter.opts), parameter.metavar or ""]).strip()
-        rows.append((code(name), cell(parameter.help or ""), _default(parameter)))
+        rows.append((code(name), cell(filled(parameter.help or "")), _default(parameter)))
     return table(("argument or option", "what it is", "if not given"), rows)
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, Labels, Runs, are_one_to_one, runs_of
-from rondo.html_card import MOST_ROWS, card, duration_in_words
+from rondo.html_card import MOST_ROWS, card
 from rondo.motifs.base import MotifTimeline
+from rondo.times import duration_in_words
 from rondo.units.fit_profile import FitProfile
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.vocabulary import Level

@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from rondo.data.recording import Recording
-from rondo.formats.files import SUFFIXES, find_recordings, label_files_in
+from rondo.formats.files import find_recordings, label_files_in, suffixes
 from tests.formats.reading import refusal, save_array, write
 
 
@@ -52,7 +52,7 @@ def test_truncated_files(tmp_path: Path, suffix: str) -> None:
     refusal(lambda: Recording.from_file(path), naming=path)
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", suffixes())
 def test_missing_folder_empty_and_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
     assert "there is no such file" in refusal(lambda: Recording.from_file(path), naming=path)
@@ -76,7 +76,7 @@ def test_missing_folder_empty_and_unreadable(tmp_path: Path, monkeypatch: pytest
 def test_odd_paths(tmp_path: Path) -> None:
     path = write(tmp_path, "a.mat", b"x")
     said = refusal(lambda: Recording.from_file(path), naming=path)
-    assert "expected one of .csv .tsv .txt .parquet .npy .edf .bdf .c3d .npz .h5 .hdf5 .xdf" in said
+    assert "expected one of .csv .tsv .txt .parquet .npy .npz .h5 .hdf5 .edf .bdf .c3d .xdf" in said
     os.mkfifo(tmp_path / "pipe.csv")
     assert "not a regular file" in refusal(lambda: Recording.from_file(tmp_path / "pipe.csv"), naming=tmp_path)
     for name in ("x" * 5000 + ".csv", "nul\0.csv"):

@@ -21,14 +21,14 @@ from hypothesis.extra import numpy as hnp
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.formats.csv_file import read_csv
-from rondo.formats.files import EXTRA_SUFFIXES, SUFFIXES, read_recording
+from rondo.formats.files import read_recording, suffixes
 from tests import naive_files as naive
 
 
 @pytest.fixture(autouse=True)
 def untried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the trial in a child, which has tests of its own: hundreds of children would take minutes."""
-    monkeypatch.setattr("rondo.formats.array_files.refuse_fatal", lambda *_: None)
+    monkeypatch.setattr("rondo.formats.hdf5.refuse_fatal", lambda *_: None)
     monkeypatch.setattr("rondo.formats.tables.refuse_fatal_parquet", lambda _: None)
 
 
@@ -71,7 +71,7 @@ def valid(suffix: str) -> bytes:
     return buffer.getvalue()
 
 
-OWN_SUFFIXES = [suffix for suffix in SUFFIXES if suffix not in EXTRA_SUFFIXES]  # those have tests of their own
+OWN_SUFFIXES = [suffix for suffix in suffixes() if suffix not in (".edf", ".bdf", ".c3d", ".xdf")]  # tested elsewhere
 
 
 @pytest.mark.parametrize("suffix", OWN_SUFFIXES)

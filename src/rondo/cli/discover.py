@@ -52,15 +52,7 @@ def discover(
         int | None,
         typer.Option("--states", metavar="N", help="Number of states, for ticc, hmm and kmeans; of pieces, for clock."),
     ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            "--encoder",
-            metavar="NAME",
-            help="summary_stats (default), ts2vec, time_mae or mantis.",
-            autocompletion=options.completing(*options.ENCODERS),
-        ),
-    ] = None,
+    encoder: options.Encoder = None,
     rate: options.Rate = None,
     key: options.Key = None,
     label_column: options.LabelColumns = None,

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def evaluate(
     truth: Annotated[
         Path,
-        typer.Argument(metavar="TRUTH", help="Classes: .npy, .csv, .npz, a folder of them, or annotations (.eaf, …)."),
+        typer.Argument(
+            metavar="TRUTH", help="Classes (.npy .csv .npz), a folder of them, or annotations ({annotation_suffixes})."
+        ),
     ],
     labels: Annotated[Path, typer.Argument(metavar="LABELS", help="Labels: a file, or a folder matched by file stem.")],
     key: options.TruthKey = None,

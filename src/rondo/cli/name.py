@@ -11,6 +11,7 @@ import typer
 from rondo.cli import options
 from rondo.cli.editing import Edited, Model, Stream, editing, open_edits
 from rondo.errors import SettingError
+from rondo.times import moment_in_words
 
 if TYPE_CHECKING:
     from rondo.vocabulary.names import EntryId
@@ -103,7 +104,7 @@ def _journal(stream: Path) -> list[dict[str, Any]]:
     return [
         {
             "by": "stream",
-            "at": f"frame {event.frame}" if event.time_s is None else f"{event.time_s:.1f} s",
+            "at": f"frame {event.frame}" if event.time_s is None else moment_in_words(event.time_s),
             "what": f"{', '.join(str(EntryId(event.level, id)) for id in event.ids)} {done[event.kind]}",
             "kind": event.kind,
             "level": event.level,

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.errors import RecordingError
-from rondo.html_card import MOST_ROWS, card, duration_in_words
+from rondo.html_card import MOST_ROWS, card
+from rondo.times import duration_in_words
 from rondo.wording import counted
 
 Values = NDArray[np.float32]

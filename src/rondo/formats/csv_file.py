@@ -23,6 +23,7 @@ from rondo.errors import RecordingError
 from rondo.formats.cell_rows import Frames, Reading, read_by_cell
 from rondo.formats.clock_column import date_seconds, day_order, in_seconds, over_midnight, spread
 from rondo.formats.columns import Columns, Kind, choose_columns, without_empty
+from rondo.formats.recording_format import RecordingFormat
 from rondo.formats.text_layout import (
     LONGEST_LINE,
     WHITESPACE,
@@ -261,3 +262,12 @@ def _parsed_by_polars(text: bytes, reading: Reading) -> Frames | None:
 def _has_dates(layout: Layout, clock: int) -> bool:
     cells = layout.column(clock)
     return bool(cells) and not layout.is_number(cells[0])
+
+
+FORMAT = RecordingFormat(
+    name="csv",
+    suffixes=(".csv", ".tsv", ".txt"),
+    read=read_csv,
+    help="one row per frame, perhaps below a header; a `time` column is the clock",
+    order=0,
+)

@@ -21,6 +21,7 @@ from rondo.report.stream_names import LEVELS, stream_names, with_names
 from rondo.report.tables import entry_name, entry_table, percent
 from rondo.store.ids import checked_id
 from rondo.store.reading import read_regular
+from rondo.times import day_and_time, duration_in_words, is_date, moment_in_words
 from rondo.wording import counted, found_in_words
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def summarize_stream(run_dir: Path, truth: TruthFile | None = None) -> dict[str,
     }
     share_other = _share_other(segments, n_frames)
     annotated = [] if truth is None else [_annotated(about, n_frames, labels, truth)]
-    length = f"{n_frames:,} frames" if rate is None else f"{n_frames / rate:.4g} s"
+    length = f"{n_frames:,} frames" if rate is None else duration_in_words(n_frames / rate)
     n_units, n_motifs = (len(entries[level]) for level in ("unit", "motif"))
     # of the first unit nobody knows yet whether its motif goes on
     are_units = n_units > 1 and are_one_to_one(labels["unit"].to_numpy(), labels["motif"].to_numpy())
@@ -214,9 +215,13 @@ def _notes(labels: pl.DataFrame, rate: float | None) -> list[dict[str, Any]]:
     if rate is None or not first or abs(first[0][1] - first[0][0] / rate) < 1 / rate:
         return []
     words = (
-        f"Times are counted from the beginning of the stream, where the clock of the data says {first[0][1]:.10g} s."
+        f"Times are counted from the beginning of the stream, where the clock of the data says {_reading(first[0][1])}."
     )
     return [{"text": words, "recordings": [], "in_all": True}]
+
+
+def _reading(seconds: float) -> str:
+    return day_and_time(seconds) if is_date(seconds) else f"{seconds:.10g} s"
 
 
 def stream_clock(run_dir: Path) -> FrameClock | None:
@@ -272,7 +277,7 @@ def _names(event: Event) -> str:
 
 
 def _time(event: Event, rate: float | None) -> str:
-    return f"frame {event.frame}" if rate is None else f"{event.frame / rate:.1f} s"
+    return f"frame {event.frame}" if rate is None else moment_in_words(event.frame / rate)
 
 
 def _evidence(event: Event) -> str:

@@ -24,13 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rondo.config.schema import Duration, SummaryStatsConfig, WindowsConfig
+from rondo.config.schema import Duration, WindowsConfig
 from rondo.data.labels import OTHER, Labels
 from rondo.data.preprocess import Signal
 from rondo.data.suggest import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders.base import Representations
-from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats
+from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats, SummaryStatsConfig
 from rondo.errors import ModelError, RecordingError
 from rondo.progress import Progress, silent
 from rondo.tensors import owned, owned_by

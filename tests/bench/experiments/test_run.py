@@ -157,7 +157,7 @@ def test_a_dry_run_says_what_and_how_long_and_writes_nothing(rondo: Command, her
     with open_rows(here / "out") as store:  # an earlier row took long
         counts = {"n_frames": 900, "n_channels": 2}
         store.add([row("ann_1", "kmeans", 1.0, data_set="walks", seconds=1800.0, counts=counts, fingerprint="other")])
-    assert "walks            kmeans                     6  3 hours" in run(rondo, walks, "--dry-run").out
+    assert "walks            kmeans                     6  3 h" in run(rondo, walks, "--dry-run").out
 
 
 def test_what_is_no_number_is_a_failed_row_and_the_rest_goes_on(

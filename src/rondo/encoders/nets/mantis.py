@@ -19,9 +19,9 @@ from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from rondo.config.schema import MantisConfig
 from rondo.data.windows import Windows
 from rondo.encoders.base import Curves, Representations, Tensors
+from rondo.encoders.mantis import MantisConfig
 from rondo.encoders.nets.mantis_net import Architecture, MantisNet
 from rondo.errors import ModelError, SettingError
 from rondo.progress import Progress, silent
@@ -89,10 +89,6 @@ class FittedMantis:
     sizes: Architecture
     net: MantisNet
     weights_sha256: str
-
-    @property
-    def saw_whole_stream(self) -> bool:
-        return False
 
     @property
     def curves(self) -> Curves:

@@ -21,11 +21,11 @@ from torch import Tensor
 from torch.nn import functional
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from rondo.config.schema import TimeMAEConfig
 from rondo.data.windows import Windows
 from rondo.encoders.base import Curves, Representations, Tensors
 from rondo.encoders.nets.time_mae_net import Blocks, Pretext, TimeMAENet
 from rondo.encoders.nets.training_windows import TrainingWindows, training_windows
+from rondo.encoders.time_mae import TimeMAEConfig
 from rondo.errors import ModelError, SettingError
 from rondo.progress import Progress, silent
 from rondo.training.loop import batches, minimise
@@ -125,10 +125,6 @@ class FittedTimeMAE:
     net: TimeMAENet
     scaling: ChannelScaling
     training_log: tuple[StepLoss, ...]
-
-    @property
-    def saw_whole_stream(self) -> bool:
-        return self.encoder.config.fit_share == 1.0
 
     @property
     def curves(self) -> Curves:

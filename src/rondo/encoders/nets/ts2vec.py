@@ -19,12 +19,12 @@ import torch
 from torch import Tensor
 from torch.optim.swa_utils import AveragedModel
 
-from rondo.config.schema import TS2VecConfig
 from rondo.data.windows import Span, Windows
 from rondo.encoders.base import Curves, Representations, Tensors
 from rondo.encoders.nets.training_windows import training_windows
 from rondo.encoders.nets.ts2vec_losses import hierarchical_contrast
 from rondo.encoders.nets.ts2vec_net import TS2VecNet
+from rondo.encoders.ts2vec import TS2VecConfig
 from rondo.errors import ModelError, SettingError
 from rondo.progress import Progress, silent
 from rondo.training.loop import batches, minimise
@@ -92,10 +92,6 @@ class FittedTS2Vec:
     encoder: TS2Vec
     net: TS2VecNet
     training_log: tuple[float, ...]
-
-    @property
-    def saw_whole_stream(self) -> bool:
-        return self.encoder.config.fit_share == 1.0
 
     @property
     def curves(self) -> Curves:

@@ -173,7 +173,8 @@ def _files_of(path: Path, stems: Collection[str] = ()) -> dict[str, Path]:
     inside = [file for file in sorted(path.iterdir()) if not file.name.startswith(".")]
     tracks = [file for file in inside if file.suffix.lower() in SUFFIXES]
     wanted = set(stems) - {file.stem for file in tracks}
-    spans = [file for file in inside if file.suffix.lower() in annotation_files.SUFFIXES and file.stem in wanted]
+    of_spans = set(annotation_files.suffixes_of_spans()) - set(SUFFIXES)
+    spans = [file for file in inside if file.suffix.lower() in of_spans and file.stem in wanted]
     for file in tracks + spans:
         if file.stem in files:
             raise AnnotationError(f"'{files[file.stem]}' and '{file}' are both '{file.stem}'; keep one of them")
