@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 
 from rondo.config.overrides import ways_of
 from rondo.config.schema import PRESETS, PreprocessConfig, RondoConfig
-from rondo_bench.baselines import BASELINES, build_baseline
+from rondo_bench.baselines import baseline_names, build_baseline
 from scripts.reference.markup import cell, code, page, table
 
 
@@ -43,7 +43,7 @@ def settings_page() -> str:
 
 
 def _baselines(listed: set[type[BaseModel]]) -> Iterator[str]:
-    for name in sorted(BASELINES):
+    for name in baseline_names():
         yield f"### {name}"
         yield from _tables(build_baseline(name).config, "", listed)
 

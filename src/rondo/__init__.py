@@ -1,20 +1,46 @@
-"""Rondo: what recurs in long, unlabelled sensor recordings."""
+"""Rondo: what recurs in long, unlabelled sensor recordings.
+
+>>> import rondo
+>>> sorted(rondo.__all__)
+['Labelling', 'Recording', 'Result', 'Rondo', '__version__', 'discover', 'errors', 'evaluate', 'read']
+"""
 
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from rondo import errors
     from rondo.data.recording import Recording
+    from rondo.discovery import discover
+    from rondo.evaluation import evaluate
+    from rondo.formats.reading import read
     from rondo.labelling import Labelling
     from rondo.model import Rondo
+    from rondo.result import Result
 
-__all__ = ["Labelling", "Recording", "Rondo"]
+try:
+    __version__ = version("rondo-ts")
+except PackageNotFoundError:  # a source tree that nobody installed
+    __version__ = "not installed"
 
-_HOME = {"Labelling": "rondo.labelling", "Recording": "rondo.data.recording", "Rondo": "rondo.model"}
+__all__ = ["Labelling", "Recording", "Result", "Rondo", "__version__", "discover", "errors", "evaluate", "read"]
+
+_HOME = {
+    "Labelling": "rondo.labelling",
+    "Recording": "rondo.data.recording",
+    "Result": "rondo.result",
+    "Rondo": "rondo.model",
+    "discover": "rondo.discovery",
+    "evaluate": "rondo.evaluation",
+    "read": "rondo.formats.reading",
+}
 
 
 def __getattr__(name: str) -> object:
     """Load a public name when it is first asked for: imports take a second, and `rondo --help` needs few of them."""
+    if name == "errors":
+        return import_module("rondo.errors")
     if name not in _HOME:
         raise AttributeError(f"module 'rondo' has no attribute '{name}'")
     return getattr(import_module(_HOME[name]), name)

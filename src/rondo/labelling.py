@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rondo.data.labels import OTHER, Labels, Runs, are_one_to_one, runs_of
 from rondo.html_card import MOST_ROWS, card
 from rondo.motifs.base import MotifTimeline
+from rondo.segments import edited, segment_table, to_pandas, unit_sequences
 from rondo.times import duration_in_words
 from rondo.units.fit_profile import FitProfile
 from rondo.vocabulary.edits import Edits
@@ -19,10 +20,10 @@ from rondo.vocabulary.vocabulary import Level
 from rondo.wording import found_in_words
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
 
 Frames = NDArray[np.int64]
-SEGMENT_COLUMNS = ("recording", "level", "id", "start_frame", "end_frame", "start_s", "end_s", "score", "units", "name")
 _NOWHERE = np.zeros(0, dtype=np.int64)
 
 
@@ -43,11 +44,27 @@ class Labelling:
     motif_begins: Frames = field(default_factory=lambda: _NOWHERE)  # where a motif directly follows itself
     distance_profile: tuple[float, ...] = ()  # r of the windows at `rondo.units.fit_profile.QUANTILES`
     edits: Edits = field(default_factory=Edits)  # that these ids are kept by; they know the names
+    found: Labelling | None = None  # the same before it was edited; None where nobody has edited anything
 
     def edited(self, edits: Edits) -> Labelling:
-        """Under the ids that people have kept, and with their names; neighbours that were merged become one run."""
-        units, motifs = edits.apply("unit", self.units), edits.apply("motif", self.motifs)
-        return replace(self, units=units, motifs=motifs, edits=edits)
+        """Under the ids that people have kept, and with their names; neighbours that were merged become one run.
+
+        These edits are all there are: those applied before are taken back first.
+        """
+        found = self.as_found
+        units, motifs = edits.apply("unit", found.units), edits.apply("motif", found.motifs)
+        return replace(found, units=units, motifs=motifs, edits=edits, found=found)
+
+    def stored(self, table: pl.DataFrame, edits: Edits, found: Labelling | None = None) -> Labelling:
+        """The same with the table of segments that was written with it."""
+        labelling = replace(self, edits=edits, found=found)
+        labelling.__dict__["table"] = table  # where cached_property looks first
+        return labelling
+
+    @property
+    def as_found(self) -> Labelling:
+        """Under the ids of the learner."""
+        return self if self.found is None else self.found
 
     @property
     def n_frames(self) -> int:
@@ -103,20 +120,25 @@ class Labelling:
     def fit_profile(self) -> FitProfile:
         return FitProfile(self.share_accepted, self.distance_profile)
 
+    @property
+    def segments(self) -> pd.DataFrame:
+        """The occurrences of units and motifs as a pandas table: see `rondo.segments`."""
+        return to_pandas(self.table)
+
     @cached_property
-    def segments(self) -> pl.DataFrame:
-        """Table of occurrences, with SEGMENT_COLUMNS; OTHER left out. `units` is the unit sequence of a motif."""
+    def table(self) -> pl.DataFrame:
+        """The same as a polars table."""
         import polars as pl
 
+        if self.found is not None:
+            return edited(self.found.table, self.edits, self.breaks.tolist())
         units, motifs = self._cut(self.units, _NOWHERE), self._cut(self.motifs, self.motif_begins)
         sequences = unit_sequences(motifs, units)
         unit_table = self._level_table("unit", units, self.unit_scores, [""] * len(units))
         return pl.concat([unit_table, self._level_table("motif", motifs, self.motif_scores, sequences)])
 
     def _level_table(self, level: Level, runs: Runs, scores: NDArray[np.float32], units: list[str]) -> pl.DataFrame:
-        import polars as pl
-
-        starts, stops, names = runs.starts, runs.stops, self.edits.names(level)
+        starts, stops = runs.starts, runs.stops
         summed = np.concatenate([[0.0], np.cumsum(scores, dtype=np.float64)])
         if self.times_s is None:
             start_s = end_s = np.full(starts.size, np.nan)
@@ -125,22 +147,8 @@ class Labelling:
             end_s = self.times_s[stops - 1] + (1.0 / self.rate if self.rate else 0.0)
             next_s = np.append(self.times_s, np.inf)[stops]
             end_s = np.minimum(end_s, next_s)  # irregular frames may come early: spans never overlap
-        table = pl.DataFrame(
-            {
-                "recording": [self.recording_id] * starts.size,
-                "level": [level] * starts.size,
-                "id": runs.ids.astype(np.int32),
-                "start_frame": starts,
-                "end_frame": stops,
-                "start_s": start_s,
-                "end_s": end_s,
-                "score": (summed[stops] - summed[starts]) / np.maximum(1, stops - starts),
-                "units": units,
-                "name": [names.get(id, "") for id in runs.ids.tolist()],
-            },
-            schema_overrides=dict.fromkeys(("recording", "level", "units", "name"), pl.String),
-        )
-        return table.with_columns(pl.col("start_s", "end_s").fill_nan(None))
+        mean = (summed[stops] - summed[starts]) / np.maximum(1, stops - starts)
+        return segment_table(self.recording_id, level, runs, (start_s, end_s), mean, units)
 
     def _cut(self, labels: Labels, begins: Frames) -> Runs:
         """Runs of one label, cut at breaks and where occurrences begin; OTHER left out."""
@@ -149,18 +157,6 @@ class Labelling:
         ids = labels[starts].astype(np.int64)
         kept = ids != OTHER
         return Runs(starts[kept], stops[kept], ids[kept])
-
-
-def unit_sequences(occurrences: Runs, units: Runs) -> list[str]:
-    """The units of the unit runs inside each occurrence, in order; both sets of runs are in order and apart.
-
-    >>> unit_sequences(Runs(*np.array([[0, 6], [6, 9], [0, 0]])), Runs(*np.array([[0, 2, 6], [2, 6, 9], [6, 4, 1]])))
-    ['u6 u4', 'u1']
-    """
-    names = [f"u{unit}" for unit in units.ids.tolist()]
-    first = np.searchsorted(units.stops, occurrences.starts, side="right").tolist()
-    past = np.searchsorted(units.starts, occurrences.stops, side="left").tolist()
-    return [" ".join(names[start:stop]) for start, stop in zip(first, past, strict=True)]
 
 
 def repeat_starts(motifs: Labels, window_of: Frames, timeline: MotifTimeline, units: Labels) -> Frames:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,17 +24,21 @@ from rondo.data.signal import select
 from rondo.data.suggest import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
+from rondo.entries import Words
 from rondo.errors import NotFittedError, RecordingError, SettingError
 from rondo.evidence.surrogate_test import find_evidence
 from rondo.evidence.verdicts import Evidence
+from rondo.findings import grown_sentence
 from rondo.html_card import card
 from rondo.labelling import Labelling, repeat_starts
 from rondo.model_card import model_card
+from rondo.model_result import result_of, words_of
 from rondo.motifs.base import Motifs, MotifTimeline
 from rondo.motifs.discover import fit_motifs
 from rondo.motifs.former.subsequences import lengths_in_windows
 from rondo.progress import Progress, silent
 from rondo.provenance import provenance_of
+from rondo.result import Result
 from rondo.seeding import generators
 from rondo.training.device import resolve_device
 from rondo.training.torch_extra import require_torch
@@ -51,17 +55,27 @@ from rondo.wording import counted
 _STAGES = ("encoder", "units", "motifs", "evidence")  # each draws from a generator of its own; new ones go last
 
 
+class _Prepared(NamedTuple):
+    """A recording, as its windows see it, and the unit of each window."""
+
+    recording: Recording
+    signal: Signal
+    windows: Windows
+    units: Timeline
+
+
 class Rondo:
     """Find what recurs in one or many recordings.
 
     >>> from rondo.synthetic import plant
     >>> stream = plant(n_frames=6_000, seed=1)
     >>> model = Rondo(window="1.5s", seed=0).fit(stream.recording)
-    >>> labelling = model.predict(stream.recording)
-    >>> labelling.units.shape == labelling.motifs.shape == (6_000,)
+    >>> result = model.predict(stream.recording)
+    >>> result.units.shape == result.motifs.shape == (6_000,)
     True
 
-    `window` and `step` are frames (256), seconds ("2s") or "auto"; None leaves a setting as the preset has it.
+    Recordings are paths, folders, arrays (n_frames, n_channels), pandas or polars tables, Recordings, or a list of
+    them. `window` and `step` are frames (256), seconds ("2s") or "auto"; None leaves a setting as the preset has it.
     `settings` holds any other setting by its dotted name, {"units.dimension": 3}. What is learned ends in `_`.
     """
 
@@ -98,12 +112,32 @@ class Rondo:
 
     # ------------------------------------------------------------ learning
 
-    def fit(self, recordings: Any, *, progress: Progress | None = None) -> Rondo:
-        """Learn one vocabulary of units and one of motifs over all recordings given."""
+    def fit(
+        self, recordings: Any, y: Any = None, *, rate: float | None = None, progress: Progress | None = None
+    ) -> Rondo:
+        """Learn one vocabulary of units and one of motifs over all recordings given.
+
+        Parameters
+        ----------
+        recordings : paths, folders, arrays, tables or Recordings; one, or a list.
+        y : ignored; scikit-learn gives it.
+        rate : frames per second, for what has no clock.
+        progress : called with what is done, how far, and of how much.
+        """
+        self._learn(as_recordings(recordings, rate=rate), progress or silent)
+        return self
+
+    def fit_predict(
+        self, recordings: Any, y: Any = None, *, rate: float | None = None, progress: Progress | None = None
+    ) -> Result:
+        """Learn from recordings and label them: `fit` and `predict` at once, with everything prepared once."""
+        learned = self._learn(as_recordings(recordings, rate=rate), progress or silent)
+        return result_of([self], [one.recording for one in learned], [self._label(*one) for one in learned])
+
+    def _learn(self, recordings: list[Recording], tell: Progress) -> list[_Prepared]:
+        """Everything that `fit` does; what it was learned from comes back, to be labelled."""
         config = self.resolved_config()
         _refuse_unbuilt(config)
-        recordings = as_recordings(recordings)
-        tell = progress or silent
         rngs = generators(config.seed, _STAGES)
         device = _device(config)
 
@@ -113,7 +147,8 @@ class Rondo:
         signals = [preprocessor.apply(recording) for recording in recordings]
         length, step = window_and_step(signals, config.windows)
         motif_settings = lengths_in_windows(config.motifs, step, rate)
-        windows = [w for w in (_windows(signal, length, step) for signal in signals) if len(w)]
+        every = [_windows(signal, length, step) for signal in signals]
+        windows = [w for w in every if len(w)]
         tell("encoder", 1, 5)
         encoder = build_encoder(config.encoder, int(rngs["encoder"].integers(2**31)), device).fit(
             windows, lambda what, done, total: tell(f"encoder: {what}", done, total)
@@ -134,7 +169,9 @@ class Rondo:
         self.provenance_ = provenance_of(recordings) | {"fit_profile": fit_profile.as_json()}
         self.edits_ = Edits()  # the old ones were about other entries
         self._forget_stream()
-        return self
+        known = iter(timelines)
+        read = [next(known) if len(w) else units.timeline(w) for w in every]
+        return list(map(_Prepared, recordings, signals, every, read))
 
     def adapt(self, recordings: Any, *, resample: bool = False, progress: Progress | None = None) -> Rondo:
         """Transfer: move the units to where these recordings have them; ids, names and motifs stay."""
@@ -272,31 +309,52 @@ class Rondo:
 
     # ------------------------------------------------------------ reading
 
-    def predict(self, recordings: Any, *, resample: bool = False) -> Any:
-        """Label recordings with the vocabularies as they are: a Labelling for one, a list for several.
+    def predict(self, recordings: Any, *, rate: float | None = None, resample: bool = False) -> Result:
+        """Label recordings with the vocabularies as they are; the Result says whether the model fits them.
 
         A recording of another rate is refused, or with `resample` read at the rate of the model; its labels come back
-        on its own rows.
+        on its own rows. `rate` is for what has no clock.
         """
         self._check_fitted()
-        labellings = [self._label(recording, resample) for recording in as_recordings(recordings)]
-        return labellings if are_several(recordings) else labellings[0]
+        given = as_recordings(recordings, rate=rate)
+        labellings = [self.label_one(recording, resample) for recording in given]
+        return result_of([self], given, labellings, kind="label", fitted=self.fit_profile(), is_foreign=True)
 
-    def relabel(self, recordings: Any, *, resample: bool = False) -> Any:
+    def relabel(self, recordings: Any, *, rate: float | None = None, resample: bool = False) -> Result:
         """Label recordings anew with the vocabularies as the stream of `partial_fit` has grown them, as `predict` does.
 
         What the stream has issued stays issued, and the stream goes on as if this had not been asked. Values are scaled
-        as the stream scales them, by the model; frames take the label of the window with the nearest middle.
+        as the stream scales them, by the model; frames take the label of the window with the nearest middle. Distances
+        to exemplars are none to centres, so that the Result does not say whether the model fits.
         """
         self._check_fitted()
         if not hasattr(self, "stream_"):
             raise NotFittedError("this Rondo follows no stream yet; call partial_fit(chunk) first, or use predict")
-        labellings = [self._label_anew(recording, resample) for recording in as_recordings(recordings)]
-        return labellings if are_several(recordings) else labellings[0]
+        given = as_recordings(recordings, rate=rate)
+        labellings = [self._label_anew(recording, resample) for recording in given]
+        new = [unit for unit in self.stream_.updater.units.ids if unit not in self.units_]
+        return result_of([self], given, labellings, kind="label", is_foreign=True, more=[grown_sentence(new)])
 
-    def _label(self, recording: Recording, resample: bool = False) -> Labelling:
+    def label_one(self, recording: Recording, resample: bool = False) -> Labelling:
+        """The labels of one recording, with no Result around them."""
+        self._check_fitted()
+        return self._label(*self._read(recording, resample))
+
+    def fit_profile(self) -> FitProfile:
+        """How near the windows of the fitted recordings lie to their units."""
+        self._check_fitted()
+        return FitProfile.from_json(self.provenance_.get("fit_profile"), "the model")
+
+    def words(self) -> Words:
+        """What there is to say about every entry: what it is made of, taken for, called, and what speaks for it."""
+        self._check_fitted()
+        return words_of(self)
+
+    def _read(self, recording: Recording, resample: bool = False) -> _Prepared:
         signal, windows = self._windows_of(recording, resample)
-        units = self.unit_model_.timeline(windows)
+        return _Prepared(recording, signal, windows, self.unit_model_.timeline(windows))
+
+    def _label(self, recording: Recording, signal: Signal, windows: Windows, units: Timeline) -> Labelling:
         motifs = self.motif_model_.timeline(units)
         return self._labelling(recording, signal, windows, units, motifs, self._windows_of_frames(windows, units))
 
@@ -406,17 +464,48 @@ class Rondo:
         return self
 
     def __repr__(self) -> str:
+        """What makes the same model again; of a fitted one, also what it found."""
         defaults = inspect.signature(Rondo).parameters
         changed = {k: v for k, v in self.get_params().items() if v != defaults[k].default}
-        return f"Rondo({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+        made = f"Rondo({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+        if not self._is_fitted:
+            return made
+        where = f" in {counted(len(self.provenance_['recordings']), 'recording')}"
+        is_flat = not self.motif_model_.composed
+        found = counted(self.n_units_, "unit") + ("" if is_flat else f" and {counted(self.n_motifs_, 'motif')}")
+        return f"{made} <fitted: {found}{where}>"
 
     def _repr_html_(self) -> str:
-        if not hasattr(self, "motif_model_"):
+        if not self._is_fitted:
             return card(repr(self), {"not fitted yet": "call fit(recordings), or Rondo.load(folder)"})
         return model_card(self)
 
+    @property
+    def units_(self) -> tuple[int, ...]:
+        """The ids of the units that were fitted; `segments` says where each occurs."""
+        self._check_fitted()
+        return tuple(self.unit_model_.ids)
+
+    @property
+    def motifs_(self) -> tuple[int, ...]:
+        """The ids of the motifs that were fitted."""
+        self._check_fitted()
+        return tuple(self.motif_model_.ids)
+
+    @property
+    def n_units_(self) -> int:
+        return len(self.units_)
+
+    @property
+    def n_motifs_(self) -> int:
+        return len(self.motifs_)
+
+    @property
+    def _is_fitted(self) -> bool:
+        return "motif_model_" in vars(self)
+
     def _check_fitted(self) -> None:
-        if not hasattr(self, "motif_model_"):
+        if not self._is_fitted:
             raise NotFittedError("this Rondo is not fitted yet; call fit(recordings) or Rondo.load(folder) first")
 
 

@@ -24,6 +24,7 @@ from rondo.motifs.model import MotifModel
 from rondo.store import artifact
 from rondo.tensors import Tensors, as_bits, from_bits, owned
 from rondo.training.torch_extra import require_torch
+from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel
 from rondo.vocabulary.edit_file import read_edits
 from rondo.vocabulary.edits import Edits
@@ -64,11 +65,11 @@ def save(model: Rondo, folder: Path) -> None:
 def load(kind: type[Rondo], folder: Path) -> Rondo:
     """The model of a folder; a damaged one is refused with what is wrong."""
     stored = artifact.load(folder)
-    if "baseline" in stored.config:
-        name = stored.config["baseline"]
+    if "method" in stored.config:
+        name = stored.config["method"]
         raise ModelError(
-            f"{folder}: a model of the baseline {name}, not of Rondo: its states cannot be named, merged or "
-            "streamed; only `rondo label` reads with it"
+            f"{folder}: a model of the method {name}, not of Rondo: it cannot be streamed or transferred; "
+            "`rondo label` reads with it"
         )
     try:
         model = _restored(kind, stored)
@@ -77,6 +78,7 @@ def load(kind: type[Rondo], folder: Path) -> Rondo:
     except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, InputError) as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ModelError(f"{folder}: its parts do not fit together ({why}); fit the model again") from None
+    FitProfile.from_json(model.provenance_.get("fit_profile"), folder)  # refused here, where its folder is known
     model.edits_ = read_edits(folder)
     return model
 
@@ -104,7 +106,7 @@ def _restored(kind: type[Rondo], stored: artifact.Artifact) -> Rondo:
     followed = provenance.pop("stream", None)
     model.config_, model.provenance_, model.edits_ = config, provenance, Edits()
     probe = np.random.default_rng(0).normal(size=(model.window_length_frames_ + model.step_frames_, len(channels)))
-    model.predict(Recording(probe, rate=model.rate_, channels=channels))  # shapes that do not fit fail here
+    model.label_one(Recording(probe, rate=model.rate_, channels=channels))  # shapes that do not fit fail here
     if followed is not None:
         model.stream_ = _stream(model, from_bits(parts["stream"], followed["tensors"]), followed["plain"])
     return model

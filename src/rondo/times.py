@@ -10,7 +10,8 @@ from datetime import UTC, datetime
 _DAY_S = 86_400.0
 _UNITS = ((365.25 * _DAY_S, "years"), (_DAY_S, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"))
 _LEAST_IN_SECONDS = 0.1  # shorter ones are milliseconds
-_EARLIEST_DATE_S = 6e8  # 1989: smaller readings count from the start of something, not from 1970
+EARLIEST_DATE_S, LATEST_DATE_S = 6e8, 253_402_300_799.0  # 1989 and the end of 9999, counted from 1970
+"""Readings between them are dates: smaller ones count from the start of something, and no calendar has larger ones."""
 
 
 def duration_in_words(seconds: float) -> str:
@@ -45,7 +46,7 @@ def estimate_in_words(seconds: float) -> str:
 
 def is_date(seconds: float | None) -> bool:
     """Whether a reading of a clock counts from 1970."""
-    return seconds is not None and seconds >= _EARLIEST_DATE_S
+    return seconds is not None and EARLIEST_DATE_S <= seconds <= LATEST_DATE_S
 
 
 def moment_in_words(seconds: float, within_s: float = 0.0) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from rondo.cli.suggest import curve_table
 from rondo.data.suggest import Candidate
-from rondo.metrics.refits import WindowFit
+from rondo.metrics.stability import WindowFit
 from tests.cli.running import Command, waves, write_csv
 from tests.report.run_folders import edit_summary, write_run_folder
 

@@ -5,6 +5,7 @@ Rows are cut into windows of 8 every 4; a window is labelled by the rounded mean
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,6 +64,9 @@ class FakeStream:
             Event("gap", "input", self.n_windows * STEP, None, (), {"rule": "boundary", "cause": cause})
         )
         return report
+
+    def watch(self, seen: Callable[[int, NDArray[np.float32]], None]) -> None:
+        """It prepares nothing that could be shown."""
 
     @property
     def n_buffered(self) -> int:

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from rondo.data.suggest import Candidate
-from rondo.metrics.refits import WindowFit
+from rondo.metrics.stability import WindowFit
 from rondo.report.window_picture import window_picture
 
 CURVE = [Candidate(25, 6, 100, 0.5, 0.2), Candidate(50, 12, 50, 1.0, 0.5), Candidate(100, 25, 20, 2.0, 0.9)]

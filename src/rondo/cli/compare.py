@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json as json_module
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rondo.cli import options
-from rondo.errors import OutputError, SettingError
+from rondo.errors import SettingError
 from rondo.wording import NO_LONGER_MOTIF, counted
 
 if TYPE_CHECKING:
@@ -44,95 +43,41 @@ def compare(
     Entries that were merged count as one. Nothing is learned from annotations. Purity rises with every cut:
     `rondo evaluate` has the scores that a claim can rest on.
     """
-    from rondo.metrics.comparison import compare as compared
-    from rondo.vocabulary.edit_file import read_edits
+    from rondo.evaluation import compared
+    from rondo.result import Result
 
     if level not in ("unit", "motif"):
         raise SettingError(f"--level is unit or motif, got '{level}'")
     if apply and not suggest_names:
         raise SettingError("--apply writes the names that --suggest-names proposes; give both")
     chosen: Level = "unit" if level == "unit" else "motif"
-    edits = read_edits(_model_in(run, recording))
-    pairs = _pairs(run, truth, chosen, recording, key, rate)
-    comparison = compared({id: (known, edits.apply(chosen, labels)) for id, (known, labels) in pairs.items()})
-    names = edits.names(chosen)
+    result = Result.load(run)
+    comparison = compared(result, truth, level=chosen, recording=recording, key=key, rate=rate)
+    names = {
+        entry.id: entry.name
+        for own, entry in result.entries
+        if own == chosen and entry.name and entry.recording in ("", recording)
+    }
     suggested = {id: name for id, name in comparison.suggested_names().items() if id not in names}
     given = _apply(run, recording, chosen, suggested) if apply else {}
     if json:
         print(json_module.dumps(_as_dict(comparison, chosen, names, suggested if suggest_names else None, given)))
         return
     print(_table(comparison, chosen, names | given))
-    if chosen == "motif" and _motifs_are_units(run, list(pairs)):
+    if chosen == "motif" and result.summary.motifs_are_units:
         print(f"\n{NO_LONGER_MOTIF}: --level unit says the same about the units")
     if suggest_names:
         print(_suggestions(run, chosen, suggested, given, apply))
 
 
-def _pairs(
-    run: Path, truth: Path, level: Level, recording: str | None, key: str | None, rate: float | None
-) -> dict[str, Any]:
-    """The annotation and the labels of each recording of the run."""
-    from rondo.cli.evaluate import clock_of
-    from rondo.formats.annotations.annotation import read_annotated
-
-    labels = run / ("units" if level == "unit" else "labels")
-    if not labels.is_dir():
-        raise OutputError(f"{run}: it has no folder {labels.name}/; give what discover, label or stream wrote to --out")
-    ids = sorted(path.stem for path in labels.glob("*.npy"))
-    if recording is None and len(ids) > 1 and _has_own_vocabularies(run):
-        raise SettingError(f"{run}: every recording has ids of its own; choose one, as --recording {ids[0]}")
-    if recording is not None and recording not in ids:
-        raise SettingError(f"{run}: no recording '{recording}'; it has {', '.join(ids[:8])}")
-    only = recording or (ids[0] if len(ids) == 1 else None)
-    files = [path for path in truth.iterdir() if path.stem == only] if only is not None and truth.is_dir() else []
-    given = files[0] if len(files) == 1 else truth
-    where = labels if only is None or given.is_dir() else labels / f"{only}.npy"
-    pairs = read_annotated(given, where, key, lambda file: clock_of(file, rate))
-    if only is None:
-        return dict(pairs)
-    (pair,) = [pairs[only]] if only in pairs else pairs.values()
-    return {only: pair}
-
-
-def _motifs_are_units(run: Path, ids: Sequence[str]) -> bool:
-    """Whether motifs are the units of these recordings under other ids."""
-    import numpy as np
-
-    from rondo.data.labels import are_one_to_one
-
-    tracks = {}
-    for folder in ("units", "labels"):
-        files = [run / folder / f"{id}.npy" for id in ids]
-        if not all(file.is_file() for file in files):
-            return False
-        tracks[folder] = np.concatenate([np.load(file) for file in files])
-    return tracks["units"].size == tracks["labels"].size and are_one_to_one(tracks["units"], tracks["labels"])
-
-
-def _has_own_vocabularies(run: Path) -> bool:
-    from rondo.store.reading import read_regular
-
-    summary = run / "summary.json"
-    try:
-        found = json_module.loads(read_regular(summary)) if summary.is_file() else {}
-    except ValueError:
-        raise OutputError(f"{summary}: not JSON; give a folder that `rondo discover` wrote") from None
-    return any("recording" in entry for entry in found.get("units", []))
-
-
-def _model_in(run: Path, recording: str | None) -> Path:
-    model = run / "model"
-    return model if (model / "manifest.json").is_file() or recording is None else model / recording
-
-
 def _apply(run: Path, recording: str | None, level: Level, suggested: dict[int, str]) -> dict[int, str]:
     """Give the names that can be given; returns them."""
-    from rondo.cli.editing import editing
+    from rondo.editing import editing
     from rondo.vocabulary.edit_file import now
     from rondo.vocabulary.names import EntryId
 
     given: dict[int, str] = {}
-    with editing(_model_in(run, recording), None) as edited:
+    with editing(run, None, recording) as edited:
         edits = edited.edits
         for id, name in suggested.items():
             try:

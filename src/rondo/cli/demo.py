@@ -23,10 +23,8 @@ def demo(
 
     Example: rondo demo --out rondo-demo
     """
-    from rondo.cli.discover import run_of
-    from rondo.metrics import evaluate
+    from rondo.evaluation import scored
     from rondo.model import Rondo
-    from rondo.report.run import write_run
     from rondo.store.writing import check_free
     from rondo.synthetic import plant
 
@@ -35,27 +33,21 @@ def demo(
     with progress() as tell:
         tell("planting", 0, 3)
         stream = plant(n_frames=N_FRAMES, seed=settings.seed)
-        recording = stream.recording
-        model = Rondo.from_config(settings).fit(recording, progress=tell)
-        labelling = model.predict(recording)
+        recording = stream.recording.read_from(f"planted stream, seed {settings.seed}")
+        result = Rondo.from_config(settings).fit_predict(recording, progress=tell)
         tell("scoring and writing", 3, 3)
-        scores = {
-            "units": evaluate({recording.id: (stream.unit_truth, labelling.units)}).as_dict(),
-            "motifs": evaluate({recording.id: (stream.motif_truth, labelling.motifs)}).as_dict(),
-        }
-        truth = {recording.id: (stream.unit_truth, stream.motif_truth)}
-        sources = {recording.id: f"planted stream, seed {settings.seed}"}
-        run = run_of([model], [recording], sources, [labelling], scores=scores, truth=truth)
-        summary = write_run(out, run, model.save)
+        result = scored(result, {recording.id: (stream.unit_truth, stream.motif_truth)})
+        result.save(out)
+    summary = result.summary
     if json:
-        print(json_module.dumps(summary | {"out": str(out)}))
+        print(json_module.dumps(summary.as_json() | {"out": str(out)}))
         return
     minutes = recording.n_frames / (60 * stream.plan.rate)
     print(f"planted: {len(stream.units)} units and {len(stream.motifs)} motifs in {minutes:.0f} minutes")
-    n_units, n_motifs, blind = len(summary["units"]), len(summary["motifs"]), ", without seeing the truth"
-    found = found_in_words(n_units, n_motifs, motifs_are_units=summary["motifs_are_units"], where=blind)
+    n_units, n_motifs, blind = len(summary.units), len(summary.motifs), ", without seeing the truth"
+    found = found_in_words(n_units, n_motifs, motifs_are_units=summary.motifs_are_units, where=blind)
     print(f"found:   {found}")
-    print(score_table(scores))
+    print(score_table({} if summary.scores is None else summary.scores.model_dump()))
     print(f"report:  {out / 'report.html'}")
 
 

@@ -19,7 +19,7 @@ def _formats() -> Iterable[str]:
 
 
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `rondo discover` or `label` wrote.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that discover, label or stream wrote.")],
     format: Annotated[
         str,
         typer.Option(
@@ -53,9 +53,9 @@ def export(
 
     Example: rondo export run --format eaf --out annotations
     """
-    from rondo.report.export import export_run
+    from rondo.result import Result
 
-    written = export_run(run, format, out, level, recording)
+    written = Result.load(run).export(format, out, level=level, recording=recording)
     if json:
         print(json_module.dumps({"format": format, "files": [str(path) for path in written]}))
         return

@@ -134,6 +134,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     try:
         with _stoppable(), warnings.catch_warnings():
             warnings.showwarning = _show_warning
+            warnings.simplefilter("always", RondoWarning)
             code = 0 if completion_of_named_shell(given) else app(args=given, prog_name="rondo", standalone_mode=False)
             sys.stdout.flush()  # now, where a full disk or a closed pipe can still be told
     except RondoError as error:

@@ -8,31 +8,37 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.editing import Edited, Model, Stream, editing
+from rondo.cli.editing import Model, Recording, Stream
 
 if TYPE_CHECKING:
+    from rondo.editing import EditedVocabulary
     from rondo.vocabulary.edits import Edits
     from rondo.vocabulary.names import EntryId
 
-_AFTERWARDS = "labels written from now on say so (rondo label, rondo stream); those written before stay as they are"
+_AFTERWARDS = "labels written from now on say so (rondo label, rondo stream)"
+_SHOWN = "labels, segments and report of {} say so"
+_ISSUED = "labels that a stream has issued stay issued in its labels.csv"
 
 
 def merge(
     model: Model,
     entries: Annotated[list[str], typer.Argument(metavar="ENTRY", help="Two or more of one level: unit:3 unit:7.")],
     stream: Stream = None,
+    recording: Recording = None,
     json: options.Json = False,
 ) -> None:
     """Let units, or motifs, count as one from now on, under the lowest of their ids.
 
     Example: rondo merge run unit:3 unit:7
 
-    The learned vocabulary stays as it is: labels are changed after they are read. `rondo split` takes it back. Where
-    no motif is longer than a unit, merging units merges their motifs too; elsewhere the levels are merged apart.
+    The learned vocabulary stays as it is: labels are changed after they are read, those of the run too. `rondo split`
+    takes it back. Where no motif is longer than a unit, merging units merges their motifs too; elsewhere the levels are
+    merged apart.
     """
+    from rondo.editing import editing
     from rondo.vocabulary.edit_file import now
 
-    with editing(model, stream) as edited:
+    with editing(model, stream, recording) as edited:
         these = [edited.entry(entry) for entry in entries]
         edits = edited.edits.merged(these, now(), edited.own_motifs)
         edited.write(edits)
@@ -43,6 +49,7 @@ def split(
     model: Model,
     entry: Annotated[str, typer.Argument(metavar="ENTRY", help="An entry that was merged: unit:7.")],
     stream: Stream = None,
+    recording: Recording = None,
     json: options.Json = False,
 ) -> None:
     """Take an entry out of those it was merged with: it has its own id, and its own name, again.
@@ -51,16 +58,17 @@ def split(
 
     An entry that was found as one cannot be cut in two; fit with finer settings instead (rondo config show).
     """
+    from rondo.editing import editing
     from rondo.vocabulary.edit_file import now
 
-    with editing(model, stream) as edited:
+    with editing(model, stream, recording) as edited:
         this = edited.entry(entry)
         edits = edited.edits.split(this, now(), edited.own_motifs)
         edited.write(edits)
     _tell(edited, edits, this, json)
 
 
-def _tell(edited: Edited, edits: Edits, entry: EntryId, json: bool) -> None:
+def _tell(edited: EditedVocabulary, edits: Edits, entry: EntryId, json: bool) -> None:
     groups = [_group(edits, entry)]
     if entry.level == "unit" and entry.id in edited.own_motifs:
         groups.append(_group(edits, entry._replace(level="motif", id=edited.own_motifs[entry.id])))
@@ -72,7 +80,11 @@ def _tell(edited: Edited, edits: Edits, entry: EntryId, json: bool) -> None:
         also = f" with {', '.join(group['absorbed'])}" if group["absorbed"] else " on its own"
         print(f"{group['entry']}{also}: {group['name'] or 'no name'}")
     if edits != edited.edits:
+        for run in edited.runs:
+            print(_SHOWN.format(run))
         print(_AFTERWARDS)
+        if edited.journal is not None:
+            print(_ISSUED)
 
 
 def _group(edits: Edits, entry: EntryId) -> dict[str, Any]:

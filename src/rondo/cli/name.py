@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.editing import Edited, Model, Stream, editing, open_edits
+from rondo.cli.editing import Model, Recording, Stream
 from rondo.errors import SettingError
 from rondo.times import moment_in_words
 
 if TYPE_CHECKING:
+    from rondo.editing import EditedVocabulary
     from rondo.vocabulary.names import EntryId
 
 
@@ -26,6 +27,7 @@ def name(
         bool, typer.Option("--history", metavar="", help="Print what was done so far, to ENTRY or to all.")
     ] = False,
     stream: Stream = None,
+    recording: Recording = None,
     json: options.Json = False,
 ) -> None:
     """Name a unit or motif, or list those there are. Ids stay as they are, and nothing is learned from a name.
@@ -37,12 +39,14 @@ def name(
     """
     if (remove or name is not None) and (entry is None or history or (remove and name is not None)):
         raise SettingError("give an entry and either its NAME or --remove, or leave out both to list; see --help")
+    from rondo.editing import editing, open_vocabulary
+
     if name is None and not remove:
-        edited = open_edits(model, stream)
-        return _show(edited, None if entry is None else edited.entry(entry), history, stream, json)
+        edited = open_vocabulary(model, stream, recording)
+        return _show(edited, None if entry is None else edited.entry(entry), history, json)
     from rondo.vocabulary.edit_file import now
 
-    with editing(model, stream) as edited:
+    with editing(model, stream, recording) as edited:
         this = edited.entry(entry or "")
         edits = edited.edits.unnamed(this, now()) if name is None else edited.edits.named(this, name, now())
         edited.write(edits)
@@ -54,9 +58,9 @@ def name(
     return None
 
 
-def _show(edited: Edited, entry: EntryId | None, history: bool, stream: Path | None, json: bool) -> None:
+def _show(edited: EditedVocabulary, entry: EntryId | None, history: bool, json: bool) -> None:
     if history:
-        found = _history(edited, entry, stream)
+        found = _history(edited, entry)
         print(json_module.dumps({"history": found}) if json else "\n".join(map(_history_line, found)) or "no edits yet")
         return
     rows = [row for row in _entries(edited) if entry is None or row["entry"] == str(entry)]
@@ -70,7 +74,7 @@ def _show(edited: Edited, entry: EntryId | None, history: bool, stream: Path | N
         print(f"{row['entry']:<{width}}  {part}{merged}")
 
 
-def _entries(edited: Edited) -> list[dict[str, Any]]:
+def _entries(edited: EditedVocabulary) -> list[dict[str, Any]]:
     from rondo.vocabulary.names import EntryId
 
     edits = edited.edits
@@ -86,20 +90,17 @@ def _entries(edited: Edited) -> list[dict[str, Any]]:
     ]
 
 
-def _history(edited: Edited, entry: EntryId | None, stream: Path | None) -> list[dict[str, Any]]:
+def _history(edited: EditedVocabulary, entry: EntryId | None) -> list[dict[str, Any]]:
     """What the stream has done, by its own clock, and then what people have done, by theirs."""
-    found = [] if stream is None else _journal(stream)
+    found = [] if edited.journal is None else _journal(edited.journal)
     found += [{"by": "people", "at": edit.at, "what": str(edit), **edit.as_json()} for edit in edited.edits.history]
     return [row for row in found if entry is None or (row["level"] == entry.level and entry.id in row["ids"])]
 
 
-def _journal(stream: Path) -> list[dict[str, Any]]:
+def _journal(path: Path) -> list[dict[str, Any]]:
     from rondo.continual.journal import read_journal
     from rondo.vocabulary.names import EntryId
 
-    path = next((folder / "events.jsonl" for folder in (stream, stream.parent)), None)
-    if path is None or not path.is_file():
-        return []
     done = {"promote": "promoted", "merge": "took in what was like it"}
     return [
         {

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 if TYPE_CHECKING:
     from rondo.config.schema import RondoConfig
     from rondo.report.contents import TruthFile
-
-METHODS = (
-    "rondo", "autoplait", "ticc", "time2state", "e2usd", "compile", "clap", "denstream", "dbstream", "hmm", "kmeans",
-    "hdbscan", "clock",
-)  # fmt: skip
 
 
 def completing(*values: str) -> Callable[[str], list[str]]:
@@ -36,6 +31,20 @@ def _encoders() -> Iterable[str]:
     from rondo.config.ways import ENCODERS
 
     return ENCODERS
+
+
+def completing_methods(incomplete: str) -> list[str]:
+    """The methods that there are."""
+    from rondo.methods import method_names
+
+    return [name for name in method_names() if name.startswith(incomplete)]
+
+
+def overrides(settings: list[str] | None) -> dict[str, Any]:
+    """What `--set` says."""
+    from rondo.config.overrides import parse_override
+
+    return dict(parse_override(text) for text in settings or [])
 
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write; it must not hold a run yet.")]
@@ -149,10 +158,8 @@ def resolve_settings(
     device: str | None = None,
 ) -> RondoConfig:
     """Preset, then file, then --set, then the options that have a name of their own."""
-    from rondo.config.overrides import parse_override
     from rondo.config.schema import resolve
 
-    overrides = dict(parse_override(text) for text in settings or [])
     named = {
         "windows.length": window,
         "windows.step": step,
@@ -160,5 +167,5 @@ def resolve_settings(
         "seed": seed,
         "device": device,
     }
-    overrides |= {name: value for name, value in named.items() if value is not None}
-    return resolve(preset, file, overrides)
+    chosen = overrides(settings) | {name: value for name, value in named.items() if value is not None}
+    return resolve(preset, file, chosen)

@@ -13,7 +13,7 @@ from rondo.cli import options
 def report(
     run: Annotated[
         Path,
-        typer.Argument(metavar="RUN", help="A folder that `rondo discover` wrote, or the --out of `rondo stream`."),
+        typer.Argument(metavar="RUN", help="A folder that discover, label or stream wrote."),
     ],
     compare: Annotated[
         Path | None,
@@ -36,14 +36,16 @@ def report(
 
     The page is one file that opens without a network. That of a stream, which may be running, shows its journal.
     """
-    from rondo.report import write_report
+    from rondo.report import write_page
     from rondo.report.contents import Wish
-    from rondo.report.stream_page import is_stream
     from rondo.report.wish_file import draw_as_wished
+    from rondo.result import Result
 
     wish = Wish(_names(recordings), _names(channels), options.truth_file(truth, key, rate))
-    is_kept = compare is None and run.is_dir() and not is_stream(run)
-    path = draw_as_wished(run, wish) if is_kept else write_report(run, compare, wish)
+    if compare is None:
+        path = draw_as_wished(run, wish)
+    else:
+        path = write_page(Result.load(run), run / "compare.html", wish, Result.load(compare))
     print(f"report: {path}")
 
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json as json_module
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rondo.cli import options
-from rondo.cli.discover import read_all, say_short
+from rondo.cli.discover import read_all
 from rondo.cli.progress import progress
 from rondo.wording import NO_LONGER_MOTIF
 
 if TYPE_CHECKING:
-    from rondo.metrics.refits import Levels
     from rondo.metrics.stability import Stability
+    from rondo.refits import Levels
 
 _NO_PROOF = (
     "Found again is not proven: a split that every fit makes is stable too. Whether entries recur more than chance "
@@ -52,12 +53,14 @@ def stability(
     settings = options.resolve_settings(preset, config, set_, window=window, step=step, seed=seed, device=device)
     if seeds < 2:
         raise SettingError(f"--seeds must be 2 or more, got {seeds}: one fit has nothing to be compared with")
-    recordings, _ = read_all(paths, rate, key, label_column)
-    from rondo.metrics.refits import over_halves, over_seeds
+    recordings = read_all(paths, rate, key, label_column)
+    from rondo.model_result import short_window_note
+    from rondo.refits import over_halves, over_seeds
 
     with progress() as tell:
         model, by_seed = over_seeds(recordings, settings, seeds, tell)
-        say_short(model, recordings)
+        if note := short_window_note(model, recordings):
+            print(f"note: {recordings[0].id}: {note}", file=sys.stderr)
         by_half = over_halves(recordings, model, tell) if halves else None
     facts: dict[str, Any] = {
         "n_seeds": seeds,

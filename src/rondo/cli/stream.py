@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rondo.cli.label import model_folder
 from rondo.cli.verbosity import is_quiet
 from rondo.wording import counted
 
@@ -50,14 +49,15 @@ def stream(
 
     Example: rondo stream run --source day3.csv --out live --follow
     """
-    from rondo.continual.checkpoint import fingerprint, locked
+    from rondo.continual.checkpoint import locked
+    from rondo.editing import model_folder
     from rondo.live.session import Place, Session
     from rondo.model import Rondo
 
     place = Place(source, out, checkpoint or out / "checkpoint", follow)
     folder = model_folder(model)
     fitted = Rondo.load(folder)
-    with locked(place.checkpoint), closing(Session(fitted, fingerprint(folder), place, every)) as session:
+    with locked(place.checkpoint), closing(Session(fitted, folder, place, every)) as session:
         if session.finished:
             print(f"{out}: finished already, {counted(session.counters.n_rows, 'row')}; nothing to do", file=sys.stderr)
             return
@@ -85,7 +85,7 @@ def _run(session: Session, stop: list[int], follow: bool, json: bool) -> None:
     if session.source.ended and not follow and not stop:
         _print(session, session.finish(), json)
     else:
-        session.save()
+        session.stop()
     status.show(last=True)
 
 
@@ -96,10 +96,11 @@ def _say_goodbye(session: Session, out: Path, json: bool) -> None:
     if not session.finished:
         print(f"stopped after {rows}; the same command goes on from there", file=sys.stderr)
     elif json:
-        print(json_module.dumps({"type": "summary"} | session.summary()), flush=True)
+        print(json_module.dumps({"type": "summary"} | session.summary().as_json()), flush=True)
     else:
         print(f"labels:  {out / 'labels' / session.id}.npy ({rows}, {windows})")
         print(f"events:  {out / 'events.jsonl'} ({session.counters.n_events})")
+        print(f"report:  {out / 'report.html'}")
 
 
 _NO_WINDOW = (

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.discover import FEWEST_TELLING_FRAMES, read_all
+from rondo.cli.discover import read_all
 from rondo.cli.progress import progress
 from rondo.errors import OutputError
 from rondo.times import duration_in_words
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rondo.data.preprocess import Signal
     from rondo.data.recording import Recording
     from rondo.data.suggest import Candidate
-    from rondo.metrics.refits import WindowFit
+    from rondo.metrics.stability import WindowFit
 
 _ALIKE = (
     "like the one above: ARI of the units with those of the window above. Near 1 the choice between the two hardly "
@@ -65,7 +65,7 @@ def suggest(
     settings = options.resolve_settings(preset, config, set_)
     if picture is not None and picture.suffix.lower() != ".svg":
         raise OutputError(f"{picture}: the curve is drawn as SVG only; give --picture {picture.with_suffix('.svg')}")
-    recordings, _ = read_all(paths, rate, key, label_column)
+    recordings = read_all(paths, rate, key, label_column)
     common_rate(recordings)
     preprocessor = Preprocessor.fit(recordings, settings.preprocess)
     signals = [preprocessor.apply(recording) for recording in recordings]
@@ -121,7 +121,7 @@ def _draw(
 
 def _fits(recordings: Sequence[Recording], settings: RondoConfig, curve: Sequence[Candidate]) -> list[WindowFit]:
     from rondo.data.recording import Recording
-    from rondo.metrics.refits import over_windows
+    from rondo.refits import over_windows
 
     def beginning(one: Recording) -> Recording:
         times = None if one.timestamps_s is None else one.timestamps_s[:_MOST_FITTED_FRAMES]
@@ -152,6 +152,8 @@ def curve_table(curve: Sequence[Candidate], rate: float | None, chosen: int, fit
 
 def _why(signals: Sequence[Signal], facts: dict[str, Any], settings: RondoConfig) -> list[str]:
     """Where the window comes from, and when to doubt it."""
+    from rondo.data.suggest import FEWEST_TELLING_FRAMES
+
     length, rate, period = facts["window_length_frames"], facts["rate"], facts["typical_period_frames"]
     said = f"suggested: --window {length} --step {facts['step_frames']}"
     longest = max(stop - start for signal in signals for start, stop in signal.spans)

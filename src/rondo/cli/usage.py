@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def usage(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that `rondo discover` or `label` wrote.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A folder that discover, label or stream wrote.")],
     group_by: Annotated[
         str | None,
         typer.Option(
@@ -43,19 +43,20 @@ def usage(
 
     Where no motif is longer than a unit, units alone are printed; --csv and --json keep both levels.
     """
-    from rondo.report.run_folder import read_run_summary
-    from rondo.report.usage import differences, group_usage, groups_of, usage_of_run
+    from rondo.report.usage import differences, group_usage, groups_of, usage_of
+    from rondo.result import Result
 
     if as_csv and json:
         raise SettingError("--csv and --json are two ways to print the same; give one")
-    groups = None if group_by is None else groups_of(run, group_by)
-    rows = usage_of_run(run, groups)
+    result = Result.load(run)
+    groups = None if group_by is None else groups_of(result, group_by)
+    rows = usage_of(result, groups)
     if as_csv:
         _print_csv(rows, with_groups=groups is not None)
         return
     of_groups = [] if groups is None else group_usage(rows)
     found = differences(rows) if groups is not None and len(set(groups.values())) > 1 else []
-    motifs_are_units = read_run_summary(run).motifs_are_units
+    motifs_are_units = result.summary.motifs_are_units
     if json:
         facts: dict[str, Any] = {
             "motifs_are_units": motifs_are_units,

@@ -14,7 +14,7 @@ from rondo.cli.stream import asked_to_stop
 def view(
     run: Annotated[
         Path,
-        typer.Argument(metavar="RUN", help="A folder that `rondo discover` wrote, or the --out of `rondo stream`."),
+        typer.Argument(metavar="RUN", help="A folder that discover, label or stream wrote."),
     ],
     port: Annotated[
         int, typer.Option("--port", metavar="N", min=0, max=65535, help="Port on loopback; 0: any that is free.")

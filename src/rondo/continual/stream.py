@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +15,7 @@ from rondo.continual.relabelling import read_anew
 from rondo.continual.updater import Decision, Updater
 from rondo.continual.windower import Boundary, Windower
 from rondo.data.preprocess import Preprocessor
+from rondo.data.recording import Values
 from rondo.tensors import owned, owned_by
 
 if TYPE_CHECKING:
@@ -49,6 +50,11 @@ class Stream:
         self.windower = Windower(updater.length_frames, updater.step_frames, n_dims)
         self._origin: tuple[int, float | None] = (0, None)  # first frame of the stretch, and its time
         self._next_frame = 0  # the one that follows on the last frame so far
+        self._seen: Callable[[int, Values], None] | None = None
+
+    def watch(self, seen: Callable[[int, Values], None]) -> None:
+        """Show every frame that is prepared from now on, by its number: unscaled, or along its axes after a PCA."""
+        self._seen = seen
 
     def feed(self, values: ArrayLike, times_s: NDArray[np.float64] | None = None) -> StreamReport:
         """Rows (n_rows, n_channels) in the model's channels, NaN where missing, with their times if they have any."""
@@ -93,6 +99,8 @@ class Stream:
         ended, origin = self._next_frame, (prepared.first_frame, prepared.time_s)
         if not ended:
             self._origin = origin
+        if self._seen is not None:
+            self._seen(prepared.first_frame, self.preprocessor.unscaled(prepared.values))
         for item in self.windower.push(prepared):
             # What happened to the input stands before the window that it could touch, in any chunks.
             if isinstance(item, Boundary):

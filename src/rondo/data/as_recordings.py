@@ -14,13 +14,24 @@ from rondo.errors import RecordingError
 _RATE_TOLERANCE = 0.01  # recordings whose rates differ by less share one vocabulary
 
 
-def as_recordings(recordings: Any) -> list[Recording]:
-    """One or many recordings, arrays or tables, as a list of Recordings with ids that differ."""
-    if not are_several(recordings):
-        return [_as_recording(recordings)]
-    if not recordings:
+def as_recordings(
+    data: Any, *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
+) -> list[Recording]:
+    """One or many paths, folders, arrays, tables or Recordings as a list of Recordings with ids that differ.
+
+    `rate` is for what has no clock; `key` and `label_columns` are for files, as in `rondo.read`.
+    """
+    given = list(data) if are_several(data) else [data]
+    if not given:
         raise RecordingError("no recording was given; expected at least one")
-    several = [_as_recording(item) for item in recordings]
+    several: list[Recording] = []
+    for item in given:
+        if isinstance(item, str | Path):
+            from rondo.formats.reading import read_files  # brings the readers of all formats
+
+            several += read_files([Path(item)], rate=rate, key=key, label_columns=label_columns)
+        else:
+            several.append(_as_recording(item, rate, label_columns))
     named = [
         r if r.id != "recording" or len(several) == 1 else r.renamed(f"recording{i}") for i, r in enumerate(several)
     ]
@@ -31,24 +42,34 @@ def as_recordings(recordings: Any) -> list[Recording]:
     return named
 
 
-def are_several(recordings: Any) -> bool:
-    """Whether a list was given, and lists are to be given back."""
-    return isinstance(recordings, Sequence) and not isinstance(recordings, str)
+def are_several(data: Any) -> bool:
+    """Whether a list was given."""
+    return isinstance(data, Sequence) and not isinstance(data, str)
 
 
-def _as_recording(given: Any) -> Recording:
+def _as_recording(given: Any, rate: float | None, label_columns: Sequence[str]) -> Recording:
     if isinstance(given, Recording):
-        return given
+        return _with_rate(given, rate)
     if isinstance(given, np.ndarray):
-        return Recording(given)
-    if isinstance(given, str | Path):
-        raise RecordingError(f"expected a recording, an array or a table, got '{given}'; use Recording.from_file")
+        return Recording(given, rate)
     if isinstance(given, Sequence):
         raise RecordingError(
             "expected a recording, an array or a table, got a list within the list; give recordings in one flat list, "
             "values as an array (n_frames, n_channels)"
         )
-    return Recording.from_frame(given)
+    return Recording.from_frame(given, rate=rate, label_columns=label_columns)
+
+
+def _with_rate(recording: Recording, rate: float | None) -> Recording:
+    if rate is None or same_rate(recording.rate, rate):
+        return recording
+    if recording.rate is not None:
+        raise RecordingError(
+            f"recording '{recording.id}' has {in_hertz(recording.rate)}, but the rate was given as {in_hertz(rate)}; "
+            "leave the rate out, or resample the recording (Recording.resampled)"
+        )
+    about = (recording.channels, recording.id, recording.timestamps_s, recording.notes, recording.source)
+    return Recording(recording.values, rate, *about)
 
 
 def common_rate(

@@ -1,4 +1,4 @@
-"""FrameClock: which frame a second falls on, for annotations that were made in time and not in frames."""
+"""FrameClock: which frame a second falls on, and what the clock of a recording shows at a frame."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-Frames = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +30,7 @@ class FrameClock:
     def from_rate(cls, rate: float, start_s: float = 0.0) -> FrameClock:
         return cls(np.array([start_s]), np.zeros(1), rate, start_s)
 
-    def frames_at(self, seconds: ArrayLike) -> Frames:
+    def frames_at(self, seconds: ArrayLike) -> NDArray[np.int64]:
         """The frame boundary nearest to each reading of the recording's own clock."""
         at = np.asarray(seconds, dtype=np.float64)
         frames = np.interp(at, self.seconds, self.frames)
@@ -40,3 +38,16 @@ class FrameClock:
         frames = np.where(before, self.frames[0] + (at - self.seconds[0]) * self.rate, frames)
         frames = np.where(after, self.frames[-1] + (at - self.seconds[-1]) * self.rate, frames)
         return np.rint(frames).astype(np.int64)
+
+    def seconds_at(self, frames: ArrayLike) -> NDArray[np.float64]:
+        """What the clock shows at frames; where a gap ends, what it shows after the gap.
+
+        >>> FrameClock.from_rate(50, 10.0).seconds_at([0, 25]).tolist()
+        [10.0, 10.5]
+        """
+        at = np.asarray(frames, dtype=np.float64)
+        known, last = np.unique(self.frames[::-1], return_index=True)
+        seconds = self.seconds[::-1][last]
+        found = np.interp(at, known, seconds)
+        found = np.where(at < known[0], seconds[0] + (at - known[0]) / self.rate, found)
+        return np.where(at > known[-1], seconds[-1] + (at - known[-1]) / self.rate, found)

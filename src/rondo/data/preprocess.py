@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.config.schema import PreprocessConfig
-from rondo.data.recording import Recording
+from rondo.data.recording import Recording, Values
 from rondo.data.resample import resample_signal
 from rondo.data.signal import Signal as Signal
 from rondo.data.signal import refuse_lacking, shortened
@@ -69,8 +69,7 @@ class Preprocessor:
         if not self.components.size:
             return signal
         values = np.asarray(signal.values @ self.components.T.astype(np.float32), dtype=np.float32)
-        names = tuple(f"pc{i}" for i in range(self.components.shape[0]))
-        return replace(signal, values=values, channels=names)
+        return replace(signal, values=values, channels=self.seen_channels)
 
     def _scaled(self, signal: Signal) -> Signal:
         """(value - mean) / scale, and 0 in constant channels; in float64, as a mean may dwarf its spread."""
@@ -87,6 +86,20 @@ class Preprocessor:
             block = slice(start, start + _BLOCK)
             values[block] = (signal.values[block] - mean) * factor
         return replace(signal, values=values, notes=signal.notes + notes)
+
+    @property
+    def seen_channels(self) -> tuple[str, ...]:
+        """What the model sees: the channels, or the axes of the PCA."""
+        return tuple(f"pc{i}" for i in range(self.components.shape[0])) if self.components.size else self.channels
+
+    def unscaled(self, values: Values) -> Values:
+        """Frames as the model sees them, scaled by its own statistics, in the units of the recording again.
+
+        Along the axes of a PCA they stay as they are.
+        """
+        if self.config.scaling == "none" or self.components.size:
+            return values
+        return np.asarray(values * self.scale + self.mean, dtype=np.float32)
 
 
 def _refuse_shapes(recordings: Sequence[Recording], channels: Sequence[str]) -> None:

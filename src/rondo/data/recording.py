@@ -39,7 +39,7 @@ class Recording:
     `rate` is in Hz. `timestamps_s`, if given, holds one strictly increasing time per frame (seconds, or
     datetime64), and the rate is then taken from their usual step. With neither, durations can only be given
     in frames. NaN is a silent sensor; a recording of nothing but NaN is refused. Values that are already
-    float32 and C-contiguous are not copied.
+    float32 and C-contiguous are not copied. `source` says where it came from, for people: the path of its file.
     """
 
     values: Values
@@ -48,6 +48,7 @@ class Recording:
     id: str = "recording"
     timestamps_s: NDArray[np.float64] | None = None
     notes: tuple[str, ...] = ()
+    source: str = ""
 
     def __init__(
         self,
@@ -57,6 +58,7 @@ class Recording:
         id: str = "recording",
         timestamps_s: ArrayLike | None = None,
         notes: Sequence[str] = (),
+        source: str = "",
     ) -> None:
         try:
             checked = _checked_values(values)
@@ -75,6 +77,7 @@ class Recording:
         store(self, "id", str(id))
         store(self, "timestamps_s", times)
         store(self, "notes", tuple(notes))
+        store(self, "source", str(source))
 
     @property
     def n_frames(self) -> int:
@@ -98,11 +101,17 @@ class Recording:
 
     def renamed(self, id: str) -> Recording:
         """The same recording under another id; values are shared, not copied."""
-        return Recording(self.values, self.rate, self.channels, id, self.timestamps_s, self.notes)
+        return Recording(self.values, self.rate, self.channels, id, self.timestamps_s, self.notes, self.source)
 
     def noted(self, *notes: str) -> Recording:
         """The same recording with more notes; values are shared, not copied."""
-        return Recording(self.values, self.rate, self.channels, self.id, self.timestamps_s, (*self.notes, *notes))
+        every = (*self.notes, *notes)
+        return Recording(self.values, self.rate, self.channels, self.id, self.timestamps_s, every, self.source)
+
+    def read_from(self, source: str | Path) -> Recording:
+        """The same recording, which was read from this file; values are shared, not copied."""
+        about = (self.rate, self.channels, self.id, self.timestamps_s, self.notes)
+        return Recording(self.values, *about, source=str(source))
 
     def resampled(self, rate: float) -> Recording:
         """The same recording at another rate (Hz), filtered against aliasing; see `rondo.data.resample`.
@@ -153,7 +162,8 @@ class Recording:
         """Read .csv, .tsv, .txt, .parquet, .npz, .npy, .h5, .edf, .bdf, .c3d or .xdf; see `rondo.formats.files`."""
         from rondo.formats.files import read_recording
 
-        return read_recording(Path(path), rate=rate, key=key, label_columns=label_columns)
+        found = read_recording(Path(path), rate=rate, key=key, label_columns=label_columns)
+        return found.read_from(path)
 
     @classmethod
     def from_frame(

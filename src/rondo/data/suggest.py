@@ -21,6 +21,7 @@ from rondo.errors import SettingError
 _SECONDS = 1.5
 _FEWEST_FRAMES = 16
 CURVE_FACTORS = (0.25, 0.5, 2 / 3, 1, 4 / 3, 2, 3, 4)
+FEWEST_TELLING_FRAMES = 8  # a shorter window sees values and no movement
 _FEWEST_WINDOW_LENGTHS = 20  # a suggested window fits at least this often into the longest span
 
 

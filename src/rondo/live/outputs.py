@@ -1,10 +1,7 @@
-"""What a stream leaves behind: labels and events as they come, and arrays per frame when it ends.
+"""What a stream appends to as it goes on: decisions and events; and the labels of every frame, made of them.
 
-labels.csv        one line per decision, in the order they were taken: only ever appended to
+labels.csv        one line per decision, in the order they were taken: only ever appended to (`rondo.decisions`)
 events.jsonl      the journal
-labels/<id>.npy   motif id per frame (int32, OTHER = -1), written when a finite source has ended
-units/<id>.npy    unit id per frame, likewise
-summary.json      counters, likewise
 """
 
 from __future__ import annotations
@@ -12,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Protocol
 
 import numpy as np
 
 from rondo.continual.events import Event
 from rondo.continual.journal import AppendOnly, append_events
 from rondo.data.labels import OTHER
+from rondo.decisions import COLUMNS, DECISIONS
 from rondo.errors import OutputError
-from rondo.store.writing import make_folder, whole_file, write_json
+from rondo.store.writing import make_folder, whole_file
+from rondo.stream_folder import EVENTS
 from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.vocabulary import Level
 
-COLUMNS = ("start_frame", "end_frame", "start_s", "end_s", "unit", "motif", "unit_score", "motif_score")
-_LABELS, _EVENTS = "labels.csv", "events.jsonl"
 _HEADER = ",".join(COLUMNS) + "\n"
 _LABEL = np.dtype(np.int32)
 _BLOCK_FRAMES = 1 << 20
@@ -79,14 +77,14 @@ class Outputs:
         lengths = lengths or {}
         with _written(out):
             out.mkdir(parents=True, exist_ok=True)
-        self._labels = AppendOnly(out / _LABELS, lengths.get(_LABELS, 0))
-        self._events = AppendOnly(out / _EVENTS, lengths.get(_EVENTS, 0))
+        self._labels = AppendOnly(out / DECISIONS, lengths.get(DECISIONS, 0))
+        self._events = AppendOnly(out / EVENTS, lengths.get(EVENTS, 0))
         if not self._labels.n_bytes:
             self._labels.append(_HEADER)
 
     @property
     def lengths(self) -> dict[str, int]:
-        return {_LABELS: self._labels.n_bytes, _EVENTS: self._events.n_bytes}
+        return {DECISIONS: self._labels.n_bytes, EVENTS: self._events.n_bytes}
 
     def add(self, labels: Sequence[Label], events: Iterable[Event]) -> None:
         lines = (",".join("" if value is None else str(value) for value in label.values()) for label in labels)
@@ -100,16 +98,18 @@ class Outputs:
         self._labels.sync()
         self._events.sync()
 
-    def write_arrays(self, id: str, n_frames: int) -> None:
-        """labels/<id>.npy and units/<id>.npy from labels.csv, however long it is; OTHER where no decision speaks."""
-        for folder, column in (("labels", "motif"), ("units", "unit")):
+    def write_arrays(self, id: str, n_frames: int, edits: Edits) -> None:
+        """labels/<id>.npy and units/<id>.npy from labels.csv, however long it is; OTHER where no decision speaks.
+
+        Under the ids that people have kept since.
+        """
+        levels: tuple[tuple[str, Level], ...] = (("labels", "motif"), ("units", "unit"))
+        for folder, level in levels:
             with _written(self.out):
                 make_folder(self.out / folder)
+            kept = ((a, b, edits.kept(level, id)) for a, b, id in _spans(self.out / DECISIONS, level))
             with whole_file(self.out / folder / f"{id}.npy", _GOES_ON) as file:
-                _write_track(file, n_frames, _spans(self.out / _LABELS, column))
-
-    def write_summary(self, summary: Mapping[str, Any]) -> None:
-        write_json(self.out / "summary.json", summary, _GOES_ON)
+                _write_track(file, n_frames, kept)
 
     def close(self) -> None:
         self._labels.close()

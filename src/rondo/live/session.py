@@ -3,11 +3,14 @@
 The files that grow are brought to the disk before the checkpoint that counts their bytes. A session that is opened
 again cuts them back to that count, goes back to the bookmark of the source, and computes the rest anew; since nothing
 depends on how rows are cut into chunks, nor on the wall clock, the same bytes are written again.
+
+Everything else in the folder follows from these files (`rondo.stream_folder`): the summary and the segments are brought
+up to date now and then, all of it when the stream stops or ends.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -15,19 +18,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.continual.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, settings_hash
+from rondo.continual.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint, settings_hash
 from rondo.continual.events import Event
 from rondo.data.labels import OTHER
-from rondo.errors import ModelError, OutputError, RecordingError
+from rondo.errors import OutputError, RecordingError
+from rondo.grown import edits_with
 from rondo.live.base import Rows, Skip, Source, open_source, source_kind
+from rondo.live.growing_run import GrowingRun
 from rondo.live.outputs import Decision, Label, Outputs, label_of
-from rondo.tensors import Tensors
-from rondo.vocabulary.edit_file import read_edits
-from rondo.vocabulary.edits import Edits
-from rondo.vocabulary.vocabulary import Level
+from rondo.summary import RunSummary, StreamSummary
+from rondo.tensors import Tensors, owned, owned_by
 
 if TYPE_CHECKING:
-    from rondo.continual import stream as stream_module
     from rondo.model import Rondo
 
 CHUNK_ROWS = 1000  # the most rows that are held between the source and the stream
@@ -49,6 +51,7 @@ class Stream(Protocol):
     def feed(self, values: NDArray[np.float32], times_s: NDArray[np.float64] | None = None, /) -> Report: ...
     def cut(self, cause: str, /) -> Report: ...
     def finish(self) -> Report: ...
+    def watch(self, seen: Callable[[int, NDArray[np.float32]], None], /) -> None: ...
     @property
     def n_buffered(self) -> int: ...
     def state(self) -> tuple[Tensors, Mapping[str, Any]]: ...
@@ -60,37 +63,6 @@ def stream_of(model: Rondo, found: Checkpoint | None) -> Stream:
 
     begun = model.stream()
     return begun if found is None else stream.Stream.restore(begun, found.tensors, found.plain["stream"])
-
-
-def grown_stream(model: Rondo, model_sha256: str, where: Path) -> stream_module.Stream:
-    """The stream as it stands in the last checkpoint of a session that began with this model.
-
-    `where` is the --out of the session, or its --checkpoint; the session may be running.
-    """
-    from rondo.continual import stream
-
-    folder = checkpoint_folder(where)
-    is_there = folder.is_dir() and any(path.name.isdigit() for path in folder.iterdir())
-    found = load_checkpoint(folder, {"model_sha256": model_sha256}) if is_there else None
-    if found is None:
-        raise ModelError(f"{where}: it holds no checkpoint; give the --out, or the --checkpoint, of `rondo stream`")
-    try:
-        return stream.Stream.restore(model.stream(), found.tensors, found.plain["stream"])
-    except (LookupError, ValueError, TypeError, AttributeError) as error:
-        raise ModelError(f"{folder}: its parts do not fit together ({error}); give another --stream") from None
-
-
-def edits_with(model: Rondo, checkpoint: Path) -> Edits:
-    """What people have edited in the model that a stream began with, and then in the stream itself.
-
-    Entries that the model has learned in a stream of its own are left out: their ids mean others here.
-    """
-    return model.edits_.among(model.fitted_ids()).then(read_edits(checkpoint))
-
-
-def checkpoint_folder(where: Path) -> Path:
-    """Of the --out of a session, or of its --checkpoint."""
-    return where / "checkpoint" if (where / "checkpoint").is_dir() else where
 
 
 @dataclass(frozen=True)
@@ -145,12 +117,16 @@ class Place:
 class Session:
     """One stream that is being labelled."""
 
-    def __init__(self, model: Rondo, model_sha256: str, place: Place, windows_between: int = 1000) -> None:
+    def __init__(self, model: Rondo, model_folder: Path, place: Place, windows_between: int = 1000) -> None:
         """Begin, or go on from the checkpoint if there is one; everything that does not fit is refused."""
         self._place, self._rate, self._windows_between = place, model.rate_, windows_between
         kind, self.id = source_kind(place.where)
         settings = settings_hash(model.config_.model_dump(mode="json"))
-        self._identity = {"model_sha256": model_sha256, "settings_sha256": settings, "source": f"{kind} {self.id}"}
+        self._identity = {
+            "model_sha256": fingerprint(model_folder),
+            "settings_sha256": settings,
+            "source": f"{kind} {self.id}",
+        }
         found = load_checkpoint(place.checkpoint, self._identity)
         plain: Mapping[str, Any] = {} if found is None else found.plain
         self.resumed = found is not None and plain["counters"]["n_rows"] > 0
@@ -158,8 +134,13 @@ class Session:
         self.counters = Counters(**plain.get("counters", {}))
         if found is None:
             _refuse_foreign_files(place.out, place.checkpoint)
+        self._model = model
         self.edits = edits_with(model, place.checkpoint)
         self._stream = stream_of(model, found)
+        self._run = GrowingRun(model, self.id, place.where, place.out)
+        if found is not None:
+            self._run.overview.restore(owned_by("overview", found.tensors), plain["overview"])
+        self._stream.watch(self._run.overview.add)
         self._saved = self.counters
         channels = model.preprocessor_.channels
         self._source: Source | None = None
@@ -170,6 +151,8 @@ class Session:
             if found is None:  # before there is any file, so that a run killed at once can be begun again
                 self._save({}, finished=False)
             self._outputs = Outputs(place.out, plain.get("lengths"))
+            if not self.finished:
+                self._run.begin(model_folder, self.edits, self._progress())
         except BaseException:
             if self._source is not None:
                 self._source.close()
@@ -217,39 +200,52 @@ class Session:
         return n_windows >= self._windows_between or n_rows >= rows_between
 
     def save(self) -> None:
-        """Bring everything to the disk, and then say so in a checkpoint."""
+        """Bring the files that grow to the disk, and then say so in a checkpoint; the others if it is time."""
         self._outputs.sync()
         self._save(self._outputs.lengths, finished=self.finished)
         self._saved = self.counters
+        self.edits = edits_with(self._model, self._place.checkpoint)  # people may have named something meanwhile
+        if not self.finished:
+            self._run.update(self.edits, self._progress())
+
+    def stop(self) -> None:
+        """Someone asked to stop: everything is brought up to date, and the same command goes on from here."""
+        self.save()
+        self._run.write(self._outputs, self.edits, self._progress())
 
     def _save(self, lengths: Mapping[str, int], *, finished: bool) -> None:
         tensors, plain = self._stream.state()
+        signal, of_signal = self._run.overview.state()
         about = {
             "finished": finished,
             "source": dict(self.source.bookmark()),
             "lengths": dict(lengths),
             "counters": vars(self.counters),
             "stream": plain,
+            "overview": of_signal,
         }
-        save_checkpoint(self._place.checkpoint, Checkpoint(self._identity, about, tensors))
+        everything = dict(tensors) | owned("overview", signal)
+        save_checkpoint(self._place.checkpoint, Checkpoint(self._identity, about, everything))
 
     def finish(self) -> Written:
-        """The source has ended: decide what is open, and write the arrays and the summary."""
+        """The source has ended: decide what is open, and write everything that follows from it."""
         report = self._stream.finish()
         written = self._written(None, report.decisions, list(report.events))
         n_rows = 0 if self.counters.has_clock else self.counters.n_rows
         self.counters = replace(self.counters, n_frames=max(n_rows, self.counters.n_frames))
-        self._outputs.write_arrays(self.id, self.counters.n_frames)
-        self._outputs.write_summary(self.summary())
         self.finished = True
+        self._outputs.sync()
+        self._run.write(self._outputs, self.edits, self._progress())
         self.save()
         return written
 
-    def summary(self) -> dict[str, Any]:
-        levels: tuple[Level, ...] = ("unit", "motif")
-        names = {level: {str(id): name for id, name in self.edits.names(level).items()} for level in levels}
-        about = {"schema": 1, "id": self.id, "identity": self._identity, "rate": self._rate}
-        return about | vars(self.counters) | ({"names": names} if any(names.values()) else {})
+    def summary(self) -> RunSummary:
+        """What summary.json says now."""
+        return self._run.summary
+
+    def _progress(self) -> tuple[int, StreamSummary]:
+        counts = {name: value for name, value in vars(self.counters).items() if name in StreamSummary.model_fields}
+        return self.counters.n_frames, StreamSummary(finished=self.finished, **counts)
 
     def close(self) -> None:
         self._outputs.close()

@@ -1,7 +1,7 @@
-"""A run folder becomes one HTML page: overview (signal), summarize (folder -> dict), render (-> page)."""
+"""A Result becomes one HTML page: overview (signal), summarize (-> dict), render (-> page)."""
 
 from rondo.report.overview import Overview, overview_path, read_overview, signal_overview, write_overview
-from rondo.report.render import render, write_report
+from rondo.report.render import render, write_page
 from rondo.report.summarize import summarize
 
 __all__ = [
@@ -12,5 +12,5 @@ __all__ = [
     "signal_overview",
     "summarize",
     "write_overview",
-    "write_report",
+    "write_page",
 ]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,11 +19,13 @@ from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information, adjusted_rand, one_to_one
 from rondo.report.colours import OTHER_LOOK, Look, look_of
 from rondo.report.contents import EVERYTHING, Wish
-from rondo.report.frame_scores import read_scores, score_rows, scores_path
+from rondo.report.frame_scores import score_rows
 from rondo.report.tables import entry_name
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from rondo.result import Result
 
 MAX_ENTRIES_COMPARED = 16
 _LEVELS = ("unit", "motif")
@@ -52,22 +53,21 @@ class Tracks:
         return rows.tolist(), columns.tolist(), frames.reshape(rows.size, columns.size)
 
 
-def compare(run_dir: Path, other_dir: Path, wish: Wish = EVERYTHING) -> dict[str, Any]:
-    """`summarize(run_dir)` with the lanes of another run beside its own, and how far both agree."""
-    from rondo.report.run_folder import read_run_summary, read_segments
+def compare(result: Result, beside: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
+    """`summarize(result)` with the lanes of another result beside its own, and how far both agree."""
     from rondo.report.summarize import lane_of, summarize
 
-    summary = summarize(run_dir, wish)
-    run, other = read_run_summary(run_dir), read_run_summary(other_dir)
+    summary = summarize(result, wish)
+    run, other = result.summary, beside.summary
+    names = _names(result, beside)
     lengths = {recording.id: recording.n_frames for recording in run.recordings}
     common = {it.id: it.n_frames for it in other.recordings if lengths.get(it.id) == it.n_frames}
     if not common:
         raise OutputError(
-            f"{other_dir}: none of its recordings is in {run_dir} with the same name and number of frames; "
-            "compare runs over the same recordings"
+            f"{beside.folder or names[1]}: none of its recordings is in {result.folder or names[0]} with the same name "
+            "and number of frames; compare runs over the same recordings"
         )
-    names = _names(run_dir, other_dir)
-    tables = [read_segments(folder / "segments.parquet", it) for folder, it in ((run_dir, run), (other_dir, other))]
+    tables = [result.table, beside.table]
     repeats = run.motifs_are_units and other.motifs_are_units
     levels = _LEVELS[:1] if repeats else _LEVELS
     tracks = {level: Tracks(*(_tracks(table, level, common) for table in tables)) for level in levels}
@@ -81,7 +81,7 @@ def compare(run_dir: Path, other_dir: Path, wish: Wish = EVERYTHING) -> dict[str
             others = [_other_lane(lane, names[1], looks[lane["kind"]]) for lane in others]
             own = [lane for pair in zip(own, others, strict=True) for lane in pair]
         recording["lanes"] = [*own, *annotated]
-        recording["scores"] = _scores(recording, dict(zip(names, (run_dir, other_dir), strict=True)), common)
+        recording["scores"] = _scores(recording, dict(zip(names, (result, beside), strict=True)), common)
     agreement = {
         "names": names,
         "n_recordings": len(common),
@@ -91,22 +91,26 @@ def compare(run_dir: Path, other_dir: Path, wish: Wish = EVERYTHING) -> dict[str
     return summary | {"title": f"Rondo report: {names[0]} and {names[1]}", "agreement": agreement, "scores": []}
 
 
-def _scores(recording: dict[str, Any], runs: Mapping[str, Path], common: Mapping[str, int]) -> dict[str, Any]:
+def _scores(recording: dict[str, Any], runs: Mapping[str, Result], common: Mapping[str, int]) -> dict[str, Any]:
     """Rows of both runs, where both have the recording; their names are all that tells them apart."""
-    n_frames, own = recording["n_frames"], next(iter(runs))
+    own = next(iter(runs))
     read = {
-        name: read_scores(scores_path(folder, recording["id"]), n_frames)
-        for name, folder in runs.items()
+        name: run.frame_scores[recording["id"]]
+        for name, run in runs.items()
         if name == own or recording["id"] in common
     }
     return score_rows(read, _SCORE_BYTES)
 
 
-def _names(run_dir: Path, other_dir: Path) -> tuple[str, str]:
-    first, second = run_dir.resolve(), other_dir.resolve()
-    if first.name != second.name:
-        return first.name, second.name
-    return f"{first.parent.name}/{first.name}", f"{second.parent.name}/{second.name}"
+def _names(result: Result, beside: Result) -> tuple[str, str]:
+    """What tells the two apart: their folders, or how they were found."""
+    if result.folder is None or beside.folder is None:
+        first, second = (f"{one.method}, seed {one.seed}" for one in (result, beside))
+        return (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
+    one, other = result.folder.resolve(), beside.folder.resolve()
+    if one.name != other.name:
+        return one.name, other.name
+    return f"{one.parent.name}/{one.name}", f"{other.parent.name}/{other.name}"
 
 
 def _tracks(segments: pl.DataFrame, level: str, lengths: Mapping[str, int]) -> dict[str, Labels]:

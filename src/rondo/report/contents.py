@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rondo.errors import OutputError, SettingError
-from rondo.report.overview import Overview, overview_path, read_overview
+from rondo.errors import SettingError
+from rondo.report.overview import Overview
 from rondo.report.pyramid import least_bytes
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rondo.report.run_folder import RecordingSummary, RunSummary
+    from rondo.summary import RecordingSummary, RunSummary
 
 PAGE_BYTES = 15_000_000
 _FOR_WORDS = 2_600_000  # of these: tables, scripts, and the occurrences of all entries
@@ -153,34 +153,21 @@ def _left_out(
 
 
 class Overviews(Mapping[str, Overview]):
-    """The overviews of the recordings of a run folder, read when they are asked for; few are held at a time."""
+    """The overviews of recordings, made or read when they are asked for; few are held at a time."""
 
-    def __init__(self, run_dir: Path, recordings: Sequence[RecordingSummary]) -> None:
-        self._run_dir = run_dir
-        self._recordings = {recording.id: recording for recording in recordings}
+    def __init__(self, recording_ids: Sequence[str], make: Callable[[str], Overview]) -> None:
+        self._ids, self._make = tuple(recording_ids), make
         self._held: dict[str, Overview] = {}
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._recordings)
+        return iter(self._ids)
 
     def __len__(self) -> int:
-        return len(self._recordings)
+        return len(self._ids)
 
     def __getitem__(self, recording_id: str) -> Overview:
         if recording_id not in self._held:
-            self._held[recording_id] = _overview(self._run_dir, self._recordings[recording_id])
+            self._held[recording_id] = self._make(recording_id)
         while len(self._held) > 1 and sum(it.codes.size for it in self._held.values()) > _CODES_KEPT:
             del self._held[next(id for id in self._held if id != recording_id)]
         return self._held[recording_id]
-
-
-def _overview(run_dir: Path, recording: RecordingSummary) -> Overview:
-    path = overview_path(run_dir, recording.id)
-    overview = read_overview(path)
-    if overview.n_frames != recording.n_frames or overview.channels != recording.channels:
-        raise OutputError(
-            f"{path}: it covers {overview.n_frames} frames and {len(overview.channels)} channels, but "
-            f"summary.json says {recording.n_frames} frames and {len(recording.channels)} channels, or names "
-            "them otherwise; run `rondo discover` again"
-        )
-    return overview

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.errors import OutputError
+from rondo.labelling import Labelling
 from rondo.report.overview import signal_overview
 from rondo.report.pyramid import packed
-from rondo.store.writing import new_file
+from rondo.store.writing import make_folder, whole_file
 
 Scores = NDArray[np.float32]
 
@@ -37,6 +38,12 @@ class FrameScores(NamedTuple):
         return any(bool(((track > 0) & (track < 1)).any()) for track in self)
 
 
+def told_scores(labelling: Labelling) -> FrameScores | None:
+    """The scores of a labelling; None where they tell nothing."""
+    scores = FrameScores(labelling.unit_scores, labelling.motif_scores)
+    return scores if scores.tell_something else None
+
+
 def scores_path(run_dir: Path, recording_id: str) -> Path:
     """Where a run folder keeps the scores of a recording, if its method has any."""
     return run_dir / "scores" / f"{recording_id}.npz"
@@ -46,9 +53,8 @@ def write_scores(path: Path, scores: FrameScores) -> None:
     """Write `unit` and `motif`, float32, to an .npz file; nothing where they tell nothing."""
     if not scores.tell_something:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.unlink(missing_ok=True)
-    with new_file(path) as file:
+    make_folder(path.parent)
+    with whole_file(path) as file:
         np.savez_compressed(file, unit=scores.units.astype(np.float32), motif=scores.motifs.astype(np.float32))
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.errors import OutputError
-from rondo.store.writing import new_file
+from rondo.store.writing import make_folder, whole_file
 
 MAX_CODES = 1 << 25
 """64 MB before compression, the most that one recording takes in a run folder: 2.8 million frames of 12 channels."""
@@ -119,15 +119,18 @@ def overview_path(run_dir: Path, recording_id: str) -> Path:
 
 def write_overview(path: Path, values: ArrayLike, channels: Sequence[str]) -> None:
     """Write the overview of `values` (n_frames, n_channels) to an .npz file."""
-    overview = signal_overview(values, channels)
-    named = overview._asdict() | {"channels": np.array(channels, dtype=np.str_)}
+    store_overview(path, signal_overview(values, channels))
+
+
+def store_overview(path: Path, overview: Overview) -> None:
+    """Write an overview to an .npz file."""
+    named = overview._asdict() | {"channels": np.array(overview.channels, dtype=np.str_)}
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        with new_file(path) as file:
-            np.savez_compressed(file, **named)
+        make_folder(path.parent)
     except OSError as error:
         raise OutputError(f"{path}: the overview cannot be written ({error.strerror}); check the folder") from error
+    with whole_file(path, "check the folder") as file:
+        np.savez_compressed(file, **named)
 
 
 def read_overview(path: Path) -> Overview:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rondo.errors import OutputError, SettingError
 from rondo.report.contents import EVERYTHING, Wish
 from rondo.report.glance import MOST_NAMED, glance, leaves_room
 from rondo.report.page import PAGE, asset, script, style
@@ -18,6 +17,9 @@ from rondo.report.wall_clock import has_jumps
 from rondo.store.writing import write_text
 from rondo.units.fit_profile import RULE
 from rondo.wording import NO_LONGER_MOTIF
+
+if TYPE_CHECKING:
+    from rondo.result import Result
 
 _CLAIM_COLUMNS = {"ari": "ARI", "ami": "AMI", "one_to_one": "One-to-one"}
 """A claim that something was discovered rests on these, so they come first."""
@@ -93,40 +95,14 @@ def render(summary: dict[str, Any], *, live: str = "") -> str:
     )
 
 
-def summary_of_folder(run_dir: Path, wish: Wish = EVERYTHING) -> dict[str, Any]:
-    """What there is to say about the folder of a run, or of a stream."""
-    from rondo.report.stream_page import is_stream, summarize_stream
+def write_page(result: Result, path: Path, wish: Wish = EVERYTHING, beside: Result | None = None) -> Path:
+    """Write the page and return its path; an older one is replaced whole, or stays.
 
-    if not is_stream(run_dir):
-        _check_is_run(run_dir)
-        return summarize(run_dir, wish)
-    if wish.recordings or wish.channels:
-        raise SettingError(
-            f"{run_dir}: a stream keeps no signal, so its page has none to choose from; leave --recordings and "
-            "--channels away"
-        )
-    return summarize_stream(run_dir, wish.truth)
-
-
-def _check_is_run(run_dir: Path) -> None:
-    if not run_dir.is_dir():
-        raise OutputError(f"{run_dir}: no such folder; give the --out of `rondo discover` or `rondo stream`")
-    if not (run_dir / "summary.json").exists():
-        raise OutputError(
-            f"{run_dir}: it holds neither a run nor a stream, or not yet: `rondo discover` puts a run there when it is "
-            "whole, `rondo stream` begins at once"
-        )
-
-
-def write_report(run_dir: Path, other: Path | None = None, wish: Wish = EVERYTHING) -> Path:
-    """Write `report.html` into a run folder and return its path; an older one is replaced whole, or stays.
-
-    With another run over the same recordings it is `compare.html`, which shows both. A `wish` names what to draw.
+    With another result over the same recordings the page shows both. A `wish` names what to draw.
     """
     from rondo.report.compare import compare
 
-    page = render(summary_of_folder(run_dir, wish) if other is None else compare(run_dir, other, wish))
-    path = run_dir / ("report.html" if other is None else "compare.html")
+    page = render(summarize(result, wish) if beside is None else compare(result, beside, wish))
     write_text(path, page, "make room, or give permission to write into the folder")
     return path
 

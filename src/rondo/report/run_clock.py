@@ -1,34 +1,24 @@
-"""The clock of a recording of a run, from what the run folder keeps: no timestamps, but the times of all segments."""
+"""The clock of a recording of a run, from what the run keeps: no timestamps, but the times of all segments."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rondo.data.frame_clock import FrameClock
-from rondo.report.run_folder import RecordingSummary, read_run_summary, read_segments
+from rondo.summary import RecordingSummary
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from rondo.result import Result
 
-def clock_in_run(run_dir: Path, recording_id: str) -> FrameClock | None:
-    """The clock of one recording of a run folder; None where there is no run, or it does not know a rate."""
-    import polars as pl
 
-    from rondo.report.stream_page import is_stream, stream_clock
-
-    if is_stream(run_dir):
-        return stream_clock(run_dir)
-    if not (run_dir / "summary.json").is_file():
-        return None
-    summary = read_run_summary(run_dir)
-    about = next((recording for recording in summary.recordings if recording.id == recording_id), None)
-    path = run_dir / "segments.parquet"
-    read_segments(path, summary)  # checks it
-    return None if about is None else run_clock(about, pl.read_parquet(path))
+def clock_of(result: Result, recording_id: str) -> FrameClock | None:
+    """The clock of one recording of a result; None where it has no such recording, or knows no rate."""
+    about = result.summary.recording(recording_id)
+    return None if about is None else run_clock(about, result.table)
 
 
 def run_clock(recording: RecordingSummary, segments: pl.DataFrame) -> FrameClock | None:
@@ -41,25 +31,15 @@ def run_clock(recording: RecordingSummary, segments: pl.DataFrame) -> FrameClock
 
     if recording.rate is None:
         return None
-    own = segments.filter(pl.col("recording") == recording.id)
-    ends_at = None if recording.duration_s is None else (recording.n_frames, recording.duration_s)
-    return clock_through(own, recording.rate, ends_at)
-
-
-def clock_through(spans: pl.DataFrame, rate: float, ends_at: tuple[int, float] | None = None) -> FrameClock:
-    """The clock through both ends of spans of one recording, some of which may have no times.
-
-    `ends_at` holds its number of frames and its duration, where these are known.
-    """
-    own = spans.filter(spans["start_s"].is_not_null())
+    own = segments.filter((pl.col("recording") == recording.id) & pl.col("start_s").is_not_null())
     if own.is_empty():
-        return FrameClock.from_rate(rate)
+        return FrameClock.from_rate(recording.rate)
     frames = np.concatenate([own["start_frame"].to_numpy(), own["end_frame"].to_numpy()]).astype(np.float64)
     seconds = np.concatenate([own["start_s"].to_numpy(), own["end_s"].to_numpy()]).astype(np.float64)
     order = np.lexsort([seconds, frames])
     frames, seconds = frames[order], seconds[order]
-    if frames[0] > 0 and ends_at is not None and frames[-1] == ends_at[0]:
-        start_s = float(seconds[-1]) - ends_at[1]
+    if frames[0] > 0 and recording.duration_s is not None and frames[-1] == recording.n_frames:
+        start_s = float(seconds[-1]) - recording.duration_s
     else:
-        start_s = float(seconds[0] - frames[0] / rate)
-    return FrameClock(np.append(start_s, seconds), np.append(0.0, frames), rate, start_s)
+        start_s = float(seconds[0] - frames[0] / recording.rate)
+    return FrameClock(np.append(start_s, seconds), np.append(0.0, frames), recording.rate, start_s)

@@ -12,7 +12,9 @@ from typing import Any
 
 from rondo.errors import OutputError, RondoError
 from rondo.report.contents import EVERYTHING, Wish
-from rondo.report.render import render, summary_of_folder
+from rondo.report.render import render
+from rondo.report.summarize import summarize
+from rondo.result import Result
 
 LOOPBACK = "127.0.0.1"
 _LATER = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="2">
@@ -61,7 +63,7 @@ class PageServer(ThreadingHTTPServer):
         with self._lock:
             now = self.state()
             if now != self._state:
-                self._page = render(summary_of_folder(self._run_dir, self._wish), live=now)
+                self._page = render(summarize(Result.load(self._run_dir), self._wish), live=now)
                 self._state = now
             return self._page
 

@@ -1,15 +1,15 @@
-"""Run folder -> one plain dict with everything the page shows; the page itself computes nothing."""
+"""Result -> one plain dict with everything the page shows; the page itself computes nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rondo.report.colours import look_of
-from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, Contents, Overviews, TruthFile, Wish, contents_of
+from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, Contents, TruthFile, Wish, contents_of
 from rondo.report.drawer import drawer_entries
-from rondo.report.frame_scores import read_scores, score_rows, scores_path
+from rondo.report.frame_scores import score_rows
+from rondo.report.journal import growth_in_words, journal, marks
 from rondo.report.overview import Overview
 from rondo.report.pyramid import packed
 from rondo.report.tables import entry_name, entry_table, fit_rows, percent, unit_names_of
@@ -21,32 +21,28 @@ from rondo.wording import counted, found_in_words, noun
 if TYPE_CHECKING:
     import polars as pl
 
-    from rondo.report.run_folder import RecordingSummary, RunSummary, Scores
+    from rondo.result import Result
+    from rondo.summary import EntrySummary, RecordingSummary, RunSummary, Scores
 
 
-def summarize(run_dir: Path, wish: Wish = EVERYTHING) -> dict[str, Any]:
-    """What the report of a run folder says, as a dict that `json.dumps(..., allow_nan=False)` takes.
+def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
+    """What the report of a result says, as a dict that `json.dumps(..., allow_nan=False)` takes.
 
     Keys: title, overview, findings, provenance, scores (rows), fit (rows), notes, n_recordings, motifs_are_units (no
     motif is longer than a unit), left_out (in words), recordings (those inside the page, each with its signal, scores
-    and lanes), entries (unit and motif rows), n_entries, details (of entries, by key).
+    and lanes), entries (unit and motif rows), n_entries, details (of entries, by key); of a stream events, n_events
+    and n_refined.
     """
-    from rondo.report.run_folder import read_run_summary, read_segments
-
-    run = read_run_summary(run_dir)
-    segments = read_segments(run_dir / "segments.parquet", run)
-    truth_path = run_dir / "truth.parquet"
-    truth = read_segments(truth_path, run) if truth_path.exists() else None
+    run, segments, truth = result.summary, result.table, result.tables.get("truth")
     contents = contents_of(run, [segments] if truth is None else [segments, truth], wish)
     drawn = contents.recordings
     levels, unit_names = {"unit": run.units, "motif": run.motifs}, unit_names_of(run.units)
-    overviews = Overviews(run_dir, drawn)
-    annotated = {} if wish.truth is None else _annotated(run_dir, run, wish.truth)
+    annotated = {} if wish.truth is None else _annotated(result, wish.truth)
     return {
-        "title": "Rondo report",
-        "overview": _overview_sentence(run),
+        "title": "Rondo report" if run.stream is None else "Rondo stream",
+        "overview": _overview_sentence(run) if run.stream is None else _stream_sentence(result),
         "findings": list(run.findings),
-        "provenance": (f"Method {run.method}, seed {run.seed}, {_windows_of(run)}; Rondo {run.rondo_version}."),
+        "provenance": _provenance(result),
         "scores": _score_rows(run),
         "fit": fit_rows(run),
         "notes": _notes(run.recordings),
@@ -54,25 +50,46 @@ def summarize(run_dir: Path, wish: Wish = EVERYTHING) -> dict[str, Any]:
         "motifs_are_units": run.motifs_are_units,
         "left_out": list(contents.left_out),
         "recordings": [
-            _recording(recording, _signal(overviews[recording.id], contents, recording.id))
+            _recording(recording, _signal(result.overviews[recording.id], contents, recording.id))
             | {
-                "scores": score_rows(
-                    {"": read_scores(scores_path(run_dir, recording.id), recording.n_frames)},
-                    contents.score_bytes(recording.id),
-                ),
+                "scores": score_rows({"": result.frame_scores[recording.id]}, contents.score_bytes(recording.id)),
                 "lanes": [*lanes_of(recording.id, segments, truth), *_listed(annotated.get(recording.id))],
                 "at_first": place < DRAWN_AT_FIRST,
+                "journal": marks(result.events, recording.rate),
             }
             for place, recording in enumerate(drawn)
         ],
         "entries": {level: entry_table(level, entries, drawn, unit_names) for level, entries in levels.items()},
         "n_entries": {level: len(entries) for level, entries in levels.items()},
-        "details": {
-            key: detail
-            for level, entries in levels.items()
-            for key, detail in drawer_entries(level, entries, segments, overviews, drawn, unit_names).items()
-        },
+        "details": _details(levels, segments, result.overviews, drawn),
+        **journal(result.events, run.recordings[0].rate),
     }
+
+
+def _details(
+    levels: Mapping[str, Sequence[EntrySummary]],
+    segments: pl.DataFrame,
+    overviews: Mapping[str, Overview],
+    drawn: Sequence[RecordingSummary],
+) -> dict[str, Any]:
+    """What the drawer shows of each entry; nothing where there is no signal to show."""
+    if not any(recording.channels for recording in drawn):
+        return {}
+    unit_names = unit_names_of(levels["unit"])
+    return {
+        key: detail
+        for level, entries in levels.items()
+        for key, detail in drawer_entries(level, entries, segments, overviews, drawn, unit_names).items()
+    }
+
+
+def _provenance(result: Result) -> str:
+    run = result.summary
+    said = f"Method {run.method}, seed {run.seed}, {_windows_of(run)}; Rondo {run.rondo_version}."
+    if run.stream is None:
+        return said
+    decisions, events = counted(run.stream.n_windows, "decision"), counted(len(result.events), "event")
+    return f"{said} {decisions} and {events} so far."
 
 
 def _windows_of(run: RunSummary) -> str:
@@ -97,6 +114,17 @@ def _overview_sentence(run: RunSummary) -> str:
     return f"{finder} found {found}. {percent(share_other)} of the time is OTHER."
 
 
+def _stream_sentence(result: Result) -> str:
+    run = result.summary
+    (stream,) = run.recordings
+    length = f"{stream.n_frames:,} frames" if stream.rate is None else duration_in_words(stream.n_frames / stream.rate)
+    # of the first unit nobody knows yet whether its motif goes on
+    are_units = run.motifs_are_units and len(run.units) > 1
+    found = found_in_words(len(run.units), len(run.motifs), motifs_are_units=are_units, where=" occur")
+    other = percent(stream.share_other)
+    return f"In {length} of the stream {found}; {growth_in_words(result.events)}. {other} of the time is OTHER."
+
+
 def _score_rows(run: RunSummary) -> list[dict[str, Any]]:
     if run.scores is None:
         return []
@@ -108,7 +136,7 @@ def _score_rows(run: RunSummary) -> list[dict[str, Any]]:
 
 
 def _score_values(scores: Scores) -> dict[str, float | None]:
-    return scores.model_dump(exclude={"clock"})
+    return scores.model_dump(include={"ari", "ami", "one_to_one", "mof", "recall", "f1_50", "edit", "seg_ratio"})
 
 
 def _notes(recordings: Sequence[RecordingSummary]) -> list[dict[str, Any]]:
@@ -169,10 +197,10 @@ def _recording(recording: RecordingSummary, signal: dict[str, Any]) -> dict[str,
     }
 
 
-def _annotated(run_dir: Path, run: RunSummary, truth: TruthFile) -> dict[str, Any]:
+def _annotated(result: Result, truth: TruthFile) -> dict[str, Any]:
     from rondo.report.annotation_lane import annotation_lanes  # brings all readers of annotations
 
-    return annotation_lanes(run_dir, run.recordings, truth)
+    return annotation_lanes(result, truth)
 
 
 def _listed(lane: dict[str, Any] | None) -> list[dict[str, Any]]:

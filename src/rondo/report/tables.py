@@ -12,7 +12,7 @@ from rondo.report.colours import look_of
 from rondo.times import duration_in_words, moment_in_words, spread_in_words
 
 if TYPE_CHECKING:
-    from rondo.report.run_folder import EntrySummary, EvidenceSummary, Exemplar, Profile, RecordingSummary, RunSummary
+    from rondo.summary import EntryEvidenceSummary, EntrySummary, Exemplar, Profile, RecordingSummary, RunSummary
 
 MAX_ENTRIES_SHOWN = 200
 """Rows per level; a page with thousands would be slow to open and read by nobody."""
@@ -144,7 +144,7 @@ def _durations(entry: EntrySummary) -> dict[str, str]:
     return {"mean_duration": duration_in_words(entry.mean_duration_s), "median_duration": middle}
 
 
-def evidence_words(evidence: EvidenceSummary | None) -> str:
+def evidence_words(evidence: EntryEvidenceSummary | None) -> str:
     """The verdict on an entry with its p; nothing where no model was fitted."""
     if evidence is None:
         return ""

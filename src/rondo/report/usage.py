@@ -22,10 +22,12 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER
 from rondo.errors import InputError, SettingError
-from rondo.report.run_folder import RunSummary, read_run_summary, read_segments
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from rondo.result import Result
+    from rondo.summary import RunSummary
 
 _DEALS = 9999  # random deals where not all can be tried
 _SEED = 0
@@ -73,18 +75,17 @@ class Difference:
     p: float
 
 
-def usage_of_run(run: Path, groups: Mapping[str, str] | None = None) -> list[Usage]:
-    """Every entry in every recording of a run folder, also where it does not occur; `groups` by recording id."""
+def usage_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Usage]:
+    """Every entry in every recording, also where it does not occur; `groups` by recording id."""
     import polars as pl
 
-    summary = read_run_summary(run)
-    segments = (
-        read_segments(run / "segments.parquet", summary)
-        .filter(pl.col("id") != OTHER)
-        .with_columns(frames=pl.col("end_frame") - pl.col("start_frame"))
+    summary = result.summary
+    segments = result.table.filter(pl.col("id") != OTHER).with_columns(
+        frames=pl.col("end_frame") - pl.col("start_frame")
     )
-    entries = [("unit", one) for one in summary.units] + [("motif", one) for one in summary.motifs]
-    names = {(entry.recording, level, entry.id): entry.name for level, entry in entries}
+    names: dict[tuple[str, str, int], str] = {
+        (entry.recording, level, entry.id): entry.name for level, entry in result.entries
+    }
     counted = segments.group_by("recording", "level", "id").agg(pl.len().alias("n"), pl.col("frames").sum())
     cells = {(row[0], row[1], row[2]): (int(row[3]), int(row[4])) for row in counted.iter_rows()}
     rows = []
@@ -114,30 +115,25 @@ def _vocabulary(summary: RunSummary, segments: pl.DataFrame, recording: str) -> 
     """The entries that could occur in a recording: those of its own vocabulary, or those of all."""
     import polars as pl
 
-    own = segments.filter(pl.col("recording") == recording) if has_own_vocabularies(summary) else segments
+    own = segments.filter(pl.col("recording") == recording) if summary.own_vocabularies else segments
     return [(level, int(id)) for level, id in own.select("level", "id").unique().sort("level", "id").iter_rows()]
-
-
-def has_own_vocabularies(summary: RunSummary) -> bool:
-    """Whether the same id in two recordings means nothing."""
-    return any(entry.recording for entry in (*summary.units, *summary.motifs))
 
 
 # ---------------------------------------------------------------- groups
 
 
-def groups_of(run: Path, by: str) -> dict[str, str]:
+def groups_of(result: Result, by: str) -> dict[str, str]:
     """The group of each recording: by a table (csv: recording, group), or by what a pattern finds in its id.
 
     A pattern is a regular expression; its first bracket is the group, or all of it where there is none.
     """
-    summary = read_run_summary(run)
-    if has_own_vocabularies(summary) and len(summary.recordings) > 1:
+    if result.summary.own_vocabularies and len(result) > 1:
+        where = "" if result.folder is None else f"{result.folder}: "
         raise SettingError(
-            f"{run}: every recording has a vocabulary of its own, so the same id means nothing in two of them and "
+            f"{where}every recording has a vocabulary of its own, so the same id means nothing in two of them and "
             "groups cannot be compared; run `rondo discover` without --per-recording"
         )
-    ids = [recording.id for recording in summary.recordings]
+    ids = [recording.id for recording in result.recordings]
     path = Path(by)
     if path.suffix.lower() in (".csv", ".tsv"):
         return _groups_of_table(path, ids)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rondo.times import day_and_time, is_date
 
 if TYPE_CHECKING:
-    from rondo.report.run_folder import RecordingSummary
+    from rondo.summary import RecordingSummary
 
 _NEAR_FRAMES, _NEAR_S = 2.0, 0.05  # what straight lines may be off: more than clocks jitter, less than one sees
 _MOST_KNOTS = 1000
@@ -31,17 +31,26 @@ def clock_knots(times_s: NDArray[np.float64] | None, rate: float | None) -> dict
     """
     if times_s is None or times_s.size < 2:
         return None
+    return knots_through(np.arange(times_s.size), times_s, rate)
+
+
+def knots_through(
+    frames: NDArray[np.integer], times_s: NDArray[np.float64], rate: float | None
+) -> dict[str, list[int] | list[float]]:
+    """The same of readings at some frames, in order."""
     near = max(_NEAR_S, _NEAR_FRAMES / (rate or 1.0))
-    while len(knots := _knots(times_s, near)) > _MOST_KNOTS:
+    while len(knots := _knots(frames, times_s, near)) > _MOST_KNOTS:
         near *= 2
-    return {"frames": knots, "seconds": [float(times_s[knot]) for knot in knots]}
+    return {"frames": [int(frames[knot]) for knot in knots], "seconds": [float(times_s[knot]) for knot in knots]}
 
 
-def _knots(times: NDArray[np.float64], near: float) -> list[int]:
+def _knots(frames: NDArray[np.integer], times: NDArray[np.float64], near: float) -> list[int]:
     found, open_spans = {0, times.size - 1}, [(0, times.size - 1)]
     while open_spans and len(found) <= _MOST_KNOTS:
         first, last = open_spans.pop()
-        off = np.abs(times[first : last + 1] - np.linspace(times[first], times[last], last - first + 1))
+        ends = [first, last]
+        line = np.interp(frames[first : last + 1], frames[ends], times[ends])
+        off = np.abs(times[first : last + 1] - line)
         farthest = first + int(off.argmax())
         if off.max() > near:
             found.add(farthest)

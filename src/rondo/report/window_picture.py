@@ -13,7 +13,7 @@ from html import escape
 from typing import NamedTuple
 
 from rondo.data.suggest import Candidate
-from rondo.metrics.refits import WindowFit
+from rondo.metrics.stability import WindowFit
 from rondo.times import duration_in_words
 
 _WIDTH, _PANEL, _GAP = 720, 140, 14

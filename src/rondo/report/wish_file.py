@@ -20,10 +20,12 @@ _MOST_BYTES = 1 << 24
 
 def draw_as_wished(run: Path, wish: Wish) -> Path:
     """Write the report of a run, and keep what it was asked to show; nobody gives names meanwhile."""
-    from rondo.report.render import write_report
+    from rondo.report.render import write_page
+    from rondo.result import Result
 
+    result = Result.load(run)
     with changing(run):
-        path = write_report(run, wish=wish)
+        path = write_page(result, run / "report.html", wish)
         keep_wish(run, wish)
     return path
 
@@ -78,13 +80,14 @@ def _inode(path: Path) -> int:
 
 def draw_again(run: Path) -> None:
     """The report as it was last asked for; without annotations that can no longer be read, and saying so."""
-    from rondo.report.render import write_report
+    from rondo.report.render import write_page
+    from rondo.result import Result
 
-    wish = kept_wish(run)
+    wish, result, page = kept_wish(run), Result.load(run), run / "report.html"
     try:
-        write_report(run, wish=wish)
+        write_page(result, page, wish)
     except InputError as error:
         if wish.truth is None:
             raise
-        write_report(run, wish=replace(wish, truth=None))
+        write_page(result, page, replace(wish, truth=None))
         warnings.warn(f"the report was drawn without its annotations: {error}", RondoWarning, stacklevel=2)

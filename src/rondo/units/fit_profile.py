@@ -46,7 +46,7 @@ class FitProfile(NamedTuple):
         return cls(float((r <= 1).mean()), tuple(np.round(np.quantile(r, QUANTILES), 6).tolist()))
 
     @classmethod
-    def from_json(cls, stored: Any, folder: Path) -> FitProfile:
+    def from_json(cls, stored: Any, folder: Path | str) -> FitProfile:
         """What `as_json` wrote into a model folder; what holds by construction where an older model holds nothing."""
         if stored is None:
             return cls(0.95, ())

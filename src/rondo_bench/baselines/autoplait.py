@@ -44,6 +44,7 @@ from rondo_bench.baselines.autoplait_cost import Regime, cheapest, total_cost
 from rondo_bench.baselines.autoplait_paths import Floats
 from rondo_bench.baselines.autoplait_split import Economy, split
 from rondo_bench.baselines.base import BaselineSettings
+from rondo_bench.baselines.method import BaselineMethod
 
 _SHORTEST_SEED = 2  # frames: one alone has no variance
 
@@ -132,3 +133,6 @@ def _refuse_short(signal: Signal, seed_share: float) -> None:
             f"recording '{signal.id}': autoplait begins with seeds of {seed_share:g} of all frames, and a seed takes "
             f"{_SHORTEST_SEED} frames or more, but {n_usable} frames can be used; choose a larger seed_share"
         )
+
+
+METHOD = BaselineMethod("autoplait", AutoPlait, "AutoPlait: regimes by minimum description length, no settings needed")

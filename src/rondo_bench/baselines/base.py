@@ -16,9 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
-from importlib import import_module
-from types import MappingProxyType
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +28,7 @@ from rondo.data.labels import OTHER, Labels
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
 from rondo.errors import SettingError
+from rondo.methods import find_method, method_names
 from rondo.progress import Progress, silent
 from rondo.training.torch_extra import require_torch
 
@@ -98,36 +97,36 @@ class JoiningReader(ReadingBaseline, JoiningBaseline, Protocol):
         """What is learned from these signals; `fit_predict_many` equals its `predict` on each."""
 
 
-BASELINES: Mapping[str, str] = MappingProxyType(
-    {
-        "time2state": "rondo_bench.baselines.time2state:Time2State",
-        "autoplait": "rondo_bench.baselines.autoplait:AutoPlait",
-        "e2usd": "rondo_bench.baselines.e2usd:E2USD",
-        "compile": "rondo_bench.baselines.compile:Compile",
-        "denstream": "rondo_bench.baselines.denstream:DenStream",
-        "dbstream": "rondo_bench.baselines.dbstream:DBStream",
-        "clap": "rondo_bench.baselines.clap:CLaP",
-        "ticc": "rondo_bench.baselines.ticc:TICC",
-        "hmm": "rondo_bench.baselines.hmm:HMM",
-        "kmeans": "rondo_bench.baselines.window_clusters:WindowKMeans",
-        "hdbscan": "rondo_bench.baselines.window_clusters:WindowHDBSCAN",
-    }
-)
-"""Where each method lives, by name. It is imported when it is built: some bring libraries that take seconds."""
+@runtime_checkable
+class MakesBaseline(Protocol):
+    """A method that is a baseline: `rondo_bench.baselines.method.BaselineMethod`."""
+
+    def baseline(self) -> Baseline:
+        """With its own defaults."""
+
+
+def baseline_names() -> tuple[str, ...]:
+    """Every method that an installed package adds, by its name (`rondo.methods`)."""
+    return tuple(name for name in method_names() if name not in ("rondo", "clock"))
+
 
 _NETWORKS = frozenset({"time2state", "e2usd", "compile"})
 
 
 def build_baseline(name: str, overrides: Mapping[str, Any] | None = None) -> Baseline:
     """The method of this name with its own defaults, changed by dotted overrides ({"windows.length": 256})."""
-    if name not in BASELINES:
-        near = get_close_matches(name, BASELINES, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(BASELINES)}"
+    known = baseline_names()
+    if name not in known:
+        near = get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
         raise SettingError(f"unknown baseline {name!r}; {hint}")
     require_torch(f"--method {name}" if name in _NETWORKS else None)
-    module, _, method = BASELINES[name].partition(":")
-    default = getattr(import_module(module), method)()
-    return cast(Baseline, replace(default, config=changed(default.config, overrides=overrides)))
+    method = find_method(name)
+    if not isinstance(method, MakesBaseline):
+        raise SettingError(f"the method {name!r} is no baseline: it does not label one signal at a time")
+    default = method.baseline()
+    # mypy: a baseline is a dataclass by convention, which no protocol can say
+    return replace(default, config=changed(default.config, overrides=overrides))  # type: ignore[type-var]
 
 
 def label_recording(

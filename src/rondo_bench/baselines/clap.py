@@ -39,6 +39,7 @@ from rondo.progress import Progress, silent
 from rondo.times import estimate_in_words
 from rondo_bench.baselines.base import BaselineSettings
 from rondo_bench.baselines.clasp import SHORTEST_WINDOW, Series, change_points, suss
+from rondo_bench.baselines.method import BaselineMethod
 from rondo_bench.baselines.rocket import Windows, draw_kernels, features
 
 _LONG_S = 600.0
@@ -273,3 +274,6 @@ def _refuse_short(signal: Signal, n_seen: int, config: CLaPConfig) -> None:
             f"recording '{signal.id}': clap needs at least {needed} frames, one of its shortest windows"
             f"{' after downsampling' if config.downsample > 1 else ''}, but there are {n_seen}"
         )
+
+
+METHOD = BaselineMethod("clap", CLaP, "CLaP: change points, then states merged while a classifier confuses them")

@@ -50,6 +50,7 @@ from rondo.errors import ModelError, RecordingError
 from rondo.progress import Progress, silent
 from rondo.tensors import owned, owned_by
 from rondo_bench.baselines.base import BaselineSettings
+from rondo_bench.baselines.method import BaselineMethod
 from rondo_bench.baselines.state_mixture import Components, fitted_components
 
 if TYPE_CHECKING:
@@ -202,3 +203,6 @@ def _refuse_short(signal: Signal, n_segments: int) -> None:
             f"recording '{signal.id}': {_NAME} cuts a sequence into up to {n_segments} segments, but the longest "
             f"unbroken stretch has {longest} frames; give a longer recording or set fewer n_segments"
         )
+
+
+METHOD = BaselineMethod("compile", Compile, "CompILE: segments and their types by a variational network")

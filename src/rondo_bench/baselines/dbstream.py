@@ -30,6 +30,7 @@ from pydantic import Field
 from rondo.data.labels import Labels
 from rondo.data.preprocess import Signal
 from rondo.progress import Progress, silent
+from rondo_bench.baselines.method import BaselineMethod
 from rondo_bench.baselines.stream_baseline import StreamSettings, label_stream
 from rondo_bench.baselines.stream_clusters import Floats, Ids, Mask, StreamClusters
 
@@ -115,3 +116,8 @@ class DBStreamClusters(StreamClusters):
             self._keep(self.faded_weights >= 0.5)
             shared = self.shared[: self.n_rows, : self.n_rows]  # as of now: a half-life has just passed
             shared[shared < self.shared_share * 0.5] = 0.0  # too little for a link at any weight that is left
+
+
+METHOD = BaselineMethod(
+    "dbstream", DBStream, "DBSTREAM: micro-clusters of a stream of windows and the density between them"
+)

@@ -33,6 +33,7 @@ from pydantic import Field
 from rondo.data.labels import Labels
 from rondo.data.preprocess import Signal
 from rondo.progress import Progress, silent
+from rondo_bench.baselines.method import BaselineMethod
 from rondo_bench.baselines.stream_baseline import StreamSettings, label_stream
 from rondo_bench.baselines.stream_clusters import Floats, Ids, Mask, StreamClusters
 
@@ -167,3 +168,6 @@ def outlier_floor(ages: Ids, interval: int, half_life: int) -> Floats:
     """
     left = 2.0 ** (-interval / half_life)
     return np.asarray(1 + (1 - 2.0 ** (-ages / half_life)) * left / (1 - left))
+
+
+METHOD = BaselineMethod("denstream", DenStream, "DenStream: density-based clusters of a stream of windows")

@@ -39,6 +39,7 @@ from rondo.data.preprocess import Signal
 from rondo.errors import RecordingError
 from rondo.progress import Progress, silent
 from rondo_bench.baselines.e2usd_online import Adaptation, OnlineReading, read_online
+from rondo_bench.baselines.method import BaselineMethod
 from rondo_bench.baselines.window_states import WindowStates, WindowStatesConfig, learn, voted, window_costs
 
 _NAME = "e2usd"
@@ -138,3 +139,6 @@ def estimated_seconds(n_frames: int, n_channels: int, config: E2USDConfig) -> fl
     products = 4 * config.n_bins * n_channels * (1 + config.pooled_dim / 40)  # for each frame of a window
     trained_on, embedded, mixture_s = window_costs(n_frames, config)
     return 5e-11 * products * (trained_on + embedded) + 3e-3 * config.n_steps + mixture_s
+
+
+METHOD = BaselineMethod("e2usd", E2USD, "E2USD: a frequency-based encoder and a Dirichlet process mixture")

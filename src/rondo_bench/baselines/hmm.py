@@ -29,6 +29,7 @@ from rondo.errors import ModelError, RecordingError
 from rondo.progress import Progress, silent
 from rondo_bench.baselines.base import BaselineSettings
 from rondo_bench.baselines.hmm_scans import most_probable_path, posterior
+from rondo_bench.baselines.method import BaselineMethod
 
 Array = NDArray[np.float64]
 
@@ -177,3 +178,6 @@ def _from_centres(values: Array, spread: Array, config: HMMConfig, seed: int) ->
 def _sticky(moves: Array, self_transitions: float) -> Array:
     counted = moves + _A_LITTLE + self_transitions * np.eye(len(moves))
     return np.asarray(counted / counted.sum(axis=1, keepdims=True))
+
+
+METHOD = BaselineMethod("hmm", HMM, "a sticky hidden Markov model with Gaussian states; --states is given")

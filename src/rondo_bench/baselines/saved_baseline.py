@@ -1,8 +1,8 @@
 """A baseline that can read, kept: what it learned from one recording, as a model folder that labels others.
 
 A folder holds manifest.json and tensors.safetensors, as for Rondo (see `rondo.store.artifact`); nothing is pickled and
-loading runs no code. The configuration in the manifest is {"baseline": name, "settings": …}, by which the two kinds of
-models are told apart.
+loading runs no code. The configuration in the manifest is {"method": name, "settings": …}, by which
+`rondo.methods.load_model` finds the method.
 
 The states of a model have the ids that they had in the recording it was learned from, 0, 1, … in order of appearance
 there. A state that did not appear there, and does in another recording, comes after those.
@@ -10,20 +10,25 @@ there. A state that did not appear there, and does in another recording, comes a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.data.as_recordings import in_hertz, same_rate
+from rondo.data.as_recordings import as_recordings, in_hertz, same_rate
 from rondo.data.labels import OTHER, Labels
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
+from rondo.entries import Words
 from rondo.errors import InputError, MissingExtraError, ModelError, RecordingError
+from rondo.progress import Progress, silent
+from rondo.result import Result
 from rondo.store import artifact
 from rondo.tensors import owned, owned_by
+from rondo.vocabulary.edit_file import read_edits
+from rondo.vocabulary.edits import Edits
 from rondo_bench.baselines.base import FittedBaseline, ReadingBaseline, build_baseline
 
 
@@ -38,8 +43,21 @@ class KeptBaseline:
     order: NDArray[np.int64]  # the states as learned, in order of appearance where they were learned
     rate: float | None
     provenance: dict[str, Any]
+    edits: Edits = field(default_factory=Edits)  # what people have named and merged
 
     # ------------------------------------------------------------ reading
+
+    def predict(
+        self, recordings: Any, *, rate: float | None = None, resample: bool = False, progress: Progress = silent
+    ) -> Result:
+        """Label recordings with what was learned from others."""
+        from rondo_bench.baselines.method import reading_result
+
+        return reading_result(self, as_recordings(recordings, rate=rate), resample, progress)
+
+    def words(self) -> Words:
+        """What people call the states; the method has nothing more to say about them."""
+        return Words(units=dict.fromkeys(range(self.order.size), ""), edits=self.edits)
 
     def prepare(self, recording: Recording, resample: bool = False) -> Signal:
         """The recording as the method sees it; another rate is refused, or with `resample` turned into the model's."""
@@ -76,18 +94,19 @@ class KeptBaseline:
             "order": self.order,
         }
         tensors |= owned("learned", self.fitted.tensors())
-        config = {"baseline": self.name, "settings": self.baseline.config.model_dump(mode="json")}
+        config = {"method": self.name, "settings": self.baseline.config.model_dump(mode="json")}
         provenance = self.provenance | {"channels": list(preprocessor.channels), "rate": self.rate}
-        artifact.save(Path(folder), artifact.Artifact(config, provenance, tensors))
+        edits = self.edits.as_json() if self.edits.history else None
+        artifact.save(Path(folder), artifact.Artifact(config, provenance, tensors), edits=edits)
 
     @classmethod
     def load(cls, folder: str | Path) -> KeptBaseline:
         """Read a model folder; a damaged one is refused with what is wrong."""
         stored = artifact.load(Path(folder))
-        if not is_baseline(stored):
+        if "method" not in stored.config:
             raise ModelError(f"{folder}: a model of Rondo, not of a baseline; load it with Rondo.load")
         try:
-            return cls._restore(stored)
+            return replace(cls._restore(stored), edits=read_edits(Path(folder)))
         except MissingExtraError:
             raise
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, InputError) as error:
@@ -96,7 +115,7 @@ class KeptBaseline:
 
     @classmethod
     def _restore(cls, stored: artifact.Artifact) -> KeptBaseline:
-        name = str(stored.config["baseline"])
+        name = str(stored.config["method"])
         baseline = build_baseline(name, stored.config["settings"])
         if not isinstance(baseline, ReadingBaseline):
             raise ValueError(f"{name} cannot read another recording")
@@ -114,11 +133,6 @@ class KeptBaseline:
             raise ValueError("the order of its states names one twice, or none")
         fitted = baseline.restore(owned_by("learned", stored.tensors))
         return cls(name, baseline, preprocessor, fitted, order, None if rate is None else float(rate), provenance)
-
-
-def is_baseline(stored: artifact.Artifact) -> bool:
-    """Whether a model folder holds a baseline; else it holds a model of Rondo."""
-    return "baseline" in stored.config
 
 
 def order_of_appearance(labels: NDArray[np.generic]) -> NDArray[np.int64]:

@@ -42,6 +42,7 @@ from rondo.errors import RecordingError
 from rondo.progress import Progress, silent
 from rondo.wording import counted
 from rondo_bench.baselines.base import BaselineSettings
+from rondo_bench.baselines.method import BaselineMethod
 from rondo_bench.baselines.ticc_path import Path, cheapest_path
 from rondo_bench.baselines.ticc_solver import (
     Matrix,
@@ -236,3 +237,8 @@ def estimated_seconds(n_frames: int, n_channels: int, config: TICCConfig) -> flo
     costs = n_frames * n_states * (2e-8 + 3e-9 * size + 7e-11 * size**2)
     moments_and_path = n_frames * (2e-8 * size + 5e-9 * n_states**2)
     return mixture + config.n_iterations * (lasso + costs + moments_and_path)
+
+
+METHOD = BaselineMethod(
+    "ticc", TICC, "TICC: states with sparse correlation networks over short windows; --states is given"
+)

@@ -42,6 +42,7 @@ from pydantic import Field
 from rondo.data.labels import Labels
 from rondo.data.preprocess import Signal
 from rondo.progress import Progress, silent
+from rondo_bench.baselines.method import BaselineMethod
 from rondo_bench.baselines.window_states import WindowStates, WindowStatesConfig, learn, window_costs
 
 _NAME = "time2state"
@@ -91,3 +92,6 @@ def estimated_seconds(n_frames: int, n_channels: int, config: Time2StateConfig) 
     products = 3 * hidden * (n_channels + hidden) + 6 * (config.depth - 1) * hidden**2 + 3 * pooled * (hidden + pooled)
     trained_on, embedded, mixture_s = window_costs(n_frames, config)
     return products * (1.7e-10 * trained_on + 6.5e-11 * embedded) + mixture_s
+
+
+METHOD = BaselineMethod("time2state", Time2State, "Time2State: a contrastive encoder and a Dirichlet process mixture")

@@ -36,6 +36,7 @@ from rondo.progress import Progress, silent
 from rondo.tensors import owned, owned_by
 from rondo.wording import counted
 from rondo_bench.baselines.base import BaselineSettings, Frozen
+from rondo_bench.baselines.method import BaselineMethod
 
 _MOST_CORRELATED = 32  # channels of which the encoder correlates each pair
 
@@ -194,3 +195,7 @@ def _refuse_few(signal: Signal, n_windows: int, n_wanted: int, setting: str) -> 
             f"recording '{signal.id}': {counted(n_windows, 'window')}, but {setting} is {n_wanted}; "
             "choose a shorter window or step, or a smaller number"
         )
+
+
+KMEANS = BaselineMethod("kmeans", WindowKMeans, "k-means on statistics of windows; --states is given")
+HDBSCAN = BaselineMethod("hdbscan", WindowHDBSCAN, "HDBSCAN on statistics of windows")

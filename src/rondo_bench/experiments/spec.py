@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from rondo.data.signal import shortened
 from rondo.errors import SettingError
-from rondo_bench.baselines.base import BASELINES
+from rondo_bench.baselines.base import baseline_names
 
 Protocol = Literal["static", "continual", "transfer", "qualitative"]
 Level = Literal["unit", "motif"]
@@ -98,7 +98,7 @@ class SetSpec(_Spec):
     @classmethod
     def _is_of_methods(cls, axes: dict[str, int]) -> dict[str, int]:
         for name in axes:
-            if name not in (known := ("*", "rondo", *BASELINES)):
+            if name not in (known := ("*", "rondo", *baseline_names())):
                 raise ValueError(f"there is no method '{name}'; {_meant(name, known)}")
         return axes
 

@@ -129,13 +129,13 @@ def read_annotated(
         raise AnnotationError(
             f"'{labels_path}': a run holds more than labels; did you mean '{labels_path / 'labels'}'?"
         )
-    label_files = _files_of(labels_path)
+    label_files = track_files(labels_path)
     if is_for_all:
         matched = {stem: (truth_path, file) for stem, file in label_files.items()}
     elif truth_path.is_dir() != labels_path.is_dir():
         raise AnnotationError(f"'{truth_path}' and '{labels_path}': give two files or two folders, not one of each")
     elif truth_path.is_dir():
-        truth_files = _files_of(truth_path, label_files)
+        truth_files = track_files(truth_path, label_files)
         _refuse_unmatched(truth_files, label_files, truth_path, labels_path)
         matched = {stem: (file, label_files[stem]) for stem, file in truth_files.items()}
     else:
@@ -162,7 +162,7 @@ def _read_pair(
     return truth, labels
 
 
-def _files_of(path: Path, stems: Collection[str] = ()) -> dict[str, Path]:
+def track_files(path: Path, stems: Collection[str] = ()) -> dict[str, Path]:
     """The label tracks under `path` by stem; the file itself if it is none of a folder.
 
     Files of spans count only under one of the `stems` that has no track: a folder may hold other .txt and .json files.

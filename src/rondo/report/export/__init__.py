@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rondo.errors import OutputError, SettingError
 from rondo.formats.annotations import ANNOTATION_FORMATS, AnnotationFormat
@@ -16,7 +17,10 @@ from rondo.report.export.chosen import choose
 from rondo.store.writing import whole_files
 from rondo.wording import did_you_mean
 
-__all__ = ["choose", "export_formats", "export_run"]
+if TYPE_CHECKING:
+    from rondo.result import Result
+
+__all__ = ["choose", "export_formats", "export_result"]
 
 
 def export_formats() -> Mapping[str, AnnotationFormat]:
@@ -24,8 +28,10 @@ def export_formats() -> Mapping[str, AnnotationFormat]:
     return {name: each for name, each in ANNOTATION_FORMATS.items() if each.write is not None}
 
 
-def export_run(run_dir: Path, format: str, out: Path, level: str = "both", recording: str | None = None) -> list[Path]:
-    """Write the segments of a run in one format and return the files, all of them or none.
+def export_result(
+    result: Result, format: str, out: Path, level: str = "both", recording: str | None = None
+) -> list[Path]:
+    """Write the segments of a result in one format and return the files, all of them or none.
 
     Formats with one recording to a file (eaf and audacity; audacity also one level): `out` is the file where it has a
     suffix, and a folder of files where it has none. The other formats are one file.
@@ -34,7 +40,7 @@ def export_run(run_dir: Path, format: str, out: Path, level: str = "both", recor
     if format not in formats:
         hint = did_you_mean(format, formats, "choose one of these")
         raise SettingError(f"--format is one of {', '.join(formats)}; got '{format}'; {hint}")
-    export = choose(run_dir, level, recording)
+    export = choose(result, level, recording)
     if formats[format].needs_seconds:
         _refuse_without_seconds(export, formats[format])
     return whole_files(_files(export, formats[format], out))

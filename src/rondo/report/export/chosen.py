@@ -17,26 +17,27 @@ from rondo.errors import SettingError
 from rondo.formats.annotations.exported import Export, ExportedLabel, ExportedRecording, ExportedSegment
 from rondo.report.colours import colour_of
 from rondo.report.run_clock import run_clock
-from rondo.report.run_folder import RecordingSummary, RunSummary, read_run_summary, read_segments
 from rondo.report.tables import entry_name
+from rondo.summary import SUMMARY, RecordingSummary, RunSummary
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from rondo.result import Result
+
 LEVELS = ("unit", "motif")
 
 
-def choose(run_dir: Path, level: str = "both", recording: str | None = None) -> Export:
-    """Read the run folder and pick what is to be exported; `level` is unit, motif or both."""
+def choose(result: Result, level: str = "both", recording: str | None = None) -> Export:
+    """Pick what is to be exported; `level` is unit, motif or both."""
     import polars as pl
 
     if level not in (*LEVELS, "both"):
         raise SettingError(f"--level is unit, motif or both, got '{level}'")
     levels = LEVELS if level == "both" else (level,)
-    summary = read_run_summary(run_dir)
-    chosen = _chosen_recordings(summary, recording, run_dir)
-    whole = _whole_table(run_dir, summary)
-    per_recording = len(chosen) > 1 and any(entry.recording for entry in (*summary.units, *summary.motifs))
+    summary, whole = result.summary, result.table
+    chosen = _chosen_recordings(summary, recording, result.folder)
+    per_recording = len(chosen) > 1 and summary.own_vocabularies
     wanted = pl.col("recording").is_in([one.id for one in chosen]) & pl.col("level").is_in(levels)
     table = _labelled(whole.filter(wanted & (pl.col("id") != OTHER)), per_recording)
     recordings = tuple(_exported(one, _segments(table, one, run_clock(one, whole))) for one in chosen)
@@ -45,7 +46,7 @@ def choose(run_dir: Path, level: str = "both", recording: str | None = None) -> 
         levels,
         _labels(recordings),
         table,
-        datetime.fromtimestamp(int((run_dir / "summary.json").stat().st_mtime), UTC),
+        _made_at(result),
         f"rondo {summary.rondo_version}",
     )
 
@@ -63,27 +64,21 @@ def _labels(recordings: Sequence[ExportedRecording]) -> tuple[ExportedLabel, ...
     return tuple(ExportedLabel(level, text, colour_of(level, id)) for (level, text), id in ordered)
 
 
-def _chosen_recordings(summary: RunSummary, recording: str | None, run_dir: Path) -> tuple[RecordingSummary, ...]:
+def _made_at(result: Result) -> datetime:
+    """When the run was written, for formats that say so: the same run gives the same file."""
+    written = None if result.folder is None else int((result.folder / SUMMARY).stat().st_mtime)
+    return datetime.now(UTC).replace(microsecond=0) if written is None else datetime.fromtimestamp(written, UTC)
+
+
+def _chosen_recordings(
+    summary: RunSummary, recording: str | None, run_dir: Path | None
+) -> tuple[RecordingSummary, ...]:
     chosen = tuple(one for one in summary.recordings if recording in (None, one.id))
     if not chosen:
         known = ", ".join(f"'{one.id}'" for one in summary.recordings[:8])
-        raise SettingError(f"{run_dir}: there is no recording '{recording}' in this run; it has {known}")
+        where = "" if run_dir is None else f"{run_dir}: "
+        raise SettingError(f"{where}there is no recording '{recording}' in this run; it has {known}")
     return chosen
-
-
-def _whole_table(run_dir: Path, summary: RunSummary) -> pl.DataFrame:
-    """segments.parquet as it stands, after the checks that the report makes."""
-    import polars as pl
-
-    path = run_dir / "segments.parquet"
-    checked = read_segments(path, summary)
-    table = pl.read_parquet(path)
-    for name in ("start_s", "end_s"):
-        if name not in table.columns:
-            table = table.with_columns(pl.lit(None, pl.Float64).alias(name))
-    assert checked.height == table.height
-    order = pl.col("level").replace_strict({"unit": 0, "motif": 1})
-    return table.sort("recording", order, "start_frame", maintain_order=True)
 
 
 def _labelled(table: pl.DataFrame, per_recording: bool) -> pl.DataFrame:

@@ -8,7 +8,7 @@ import pytest
 from rondo import Recording, Rondo
 from rondo.config.schema import resolve
 from rondo.errors import SettingError
-from rondo.metrics.refits import over_halves, over_seeds, over_windows
+from rondo.refits import over_halves, over_seeds, over_windows
 from tests.cli.running import waves
 
 SETTINGS = resolve(overrides={"windows.length": 50})

@@ -1,4 +1,4 @@
-"""The entries of summary.json: how often, how much, how long, how well, and what speaks for each."""
+"""The entries of a run: how often, how much, how long, how well, and what speaks for each."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rondo.evidence.verdicts import EntryEvidence, Evidence
+from rondo.summary import EntryEvidenceSummary, EntrySummary, UnitMerge, VocabularyEvidence
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.vocabulary import Level
 
@@ -21,17 +22,19 @@ _DURATIONS = {"p10": 0.1, "median": 0.5, "p90": 0.9}
 
 @dataclass(frozen=True)
 class Words:
-    """What there is to say, to people, about the entries of one vocabulary of each level."""
+    """What a model has to say, to people, about the entries of its vocabulary of each level."""
 
     units: Mapping[int, str] = field(default_factory=dict)  # which other unit each is taken for
     motifs: Mapping[int, str] = field(default_factory=dict)  # what each is made of
     curves: Mapping[str, Sequence[float]] = field(default_factory=dict)  # what training reached, step by step
-    merges: Sequence[Mapping[str, Any]] = ()  # of units, in order; see `rondo.vocabulary.confusion`
-    evidence: Evidence | None = None  # of recurrence; None where no model was fitted
+    merges: Sequence[UnitMerge] = ()  # of units, in order; see `rondo.vocabulary.confusion`
+    evidence: Evidence | None = None  # of recurrence; None where the method has no test for it
     edits: Edits = field(default_factory=Edits)  # what people have named and merged
 
 
-def entry_rows(level: Level, segments: pl.DataFrame, n_frames: int, words: Words) -> list[dict[str, Any]]:
+def entry_rows(
+    level: Level, segments: pl.DataFrame, n_frames: int, words: Words, recording: str = ""
+) -> list[EntrySummary]:
     """One row per entry of a level that occurs in the segments of one vocabulary, by id.
 
     Exemplars are the occurrences with the highest scores; of equal scores the longest, then the first.
@@ -49,32 +52,31 @@ def entry_rows(level: Level, segments: pl.DataFrame, n_frames: int, words: Words
     exemplars = _exemplars(own)
     rows = []
     for row in table.sort("id").iter_rows(named=True):
-        share = row.pop("frames") / n_frames
-        named = {"name": words.edits.name(level, row["id"]), "absorbed": list(words.edits.absorbed(level, row["id"]))}
-        entry = {**row, **named, "share": share, "exemplars": exemplars[row["id"]]}
+        share, absorbed = row.pop("frames") / n_frames, words.edits.absorbed(level, row["id"])
+        about: dict[str, Any] = {"name": words.edits.name(level, row["id"]), "absorbed": absorbed}
         if level == "motif":
-            entry["composition"] = words.motifs.get(row["id"], "")
+            about["composition"] = words.motifs.get(row["id"], "")
         else:
-            entry["taken_for"] = words.units.get(row["id"], "")
+            about["taken_for"] = words.units.get(row["id"], "")
         if words.evidence is not None:
             found = words.evidence.motifs if level == "motif" else words.evidence.units
             # what was merged by hand was tested in its parts only
-            entry["evidence"] = _entry_evidence(None if named["absorbed"] else found.get(row["id"]))
-        rows.append(entry)
+            about["evidence"] = _entry_evidence(None if absorbed else found.get(row["id"]))
+        rows.append(EntrySummary(**row, **about, recording=recording, share=share, exemplars=exemplars[row["id"]]))
     return rows
 
 
-def evidence_row(evidence: Evidence | None) -> dict[str, Any] | None:
+def evidence_row(evidence: Evidence | None) -> VocabularyEvidence | None:
     """What speaks for a whole vocabulary: p and whether it recurs; None where that was not tested."""
     if evidence is None or math.isnan(evidence.p):
         return None
-    return {"p": evidence.p, "recurs": evidence.recurs}
+    return VocabularyEvidence(p=evidence.p, recurs=evidence.recurs)
 
 
-def _entry_evidence(found: EntryEvidence | None) -> dict[str, Any]:
+def _entry_evidence(found: EntryEvidence | None) -> EntryEvidenceSummary:
     if found is None:  # it occurs here, but did not where the model was fitted
-        return {"verdict": "not tested", "p": None}
-    return {"verdict": found.verdict, "p": None if math.isnan(found.p) else found.p}
+        return EntryEvidenceSummary(verdict="not tested")
+    return EntryEvidenceSummary(verdict=found.verdict, p=None if math.isnan(found.p) else found.p)
 
 
 def _durations(duration: pl.Expr, axis: str) -> list[pl.Expr]:

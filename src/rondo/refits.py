@@ -18,7 +18,7 @@ from rondo.data.recording import Recording
 from rondo.errors import SettingError
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand
-from rondo.metrics.stability import Stability, Tracks, stability_of
+from rondo.metrics.stability import Stability, Tracks, WindowFit, stability_of
 from rondo.model import Rondo
 from rondo.progress import Progress, silent
 
@@ -29,16 +29,6 @@ class Levels:
 
     units: Stability
     motifs: Stability
-
-
-@dataclass(frozen=True)
-class WindowFit:
-    """What the units are with one window; `ari`: how far they agree with those of the next shorter window."""
-
-    length_frames: int
-    n_units: int
-    median_duration_frames: float
-    ari: float | None
 
 
 def over_seeds(
@@ -81,7 +71,7 @@ def over_windows(
         progress(f"window {length}", number, len(lengths))
         settings = {"windows.length": length, "windows.step": max(1, length // 4), "motifs.method": "none"}
         model = _fitted(recordings, changed(config, None, settings))
-        labellings = model.predict(list(recordings))
+        labellings = [model.label_one(recording) for recording in recordings]
         joined = np.concatenate([labelling.units for labelling in labellings])
         runs = [runs_of(labelling.units) for labelling in labellings]
         durations = np.concatenate([each.lengths[each.ids != OTHER] for each in runs])
@@ -104,7 +94,7 @@ def _fitted(recordings: Sequence[Recording], config: RondoConfig, seed: int | No
 
 
 def _read(model: Rondo, recordings: Sequence[Recording]) -> tuple[Tracks, Tracks]:
-    labellings = model.predict(list(recordings))
+    labellings = [model.label_one(recording) for recording in recordings]
     return [labelling.units for labelling in labellings], [labelling.motifs for labelling in labellings]
 
 

@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rondo.report.entries import N_EXEMPLARS, Words, entry_rows, evidence_row
 
 from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.labelling import Labelling
-from rondo.report.entries import N_EXEMPLARS, Words, entry_rows, evidence_row
 
 EVIDENCE = replace(
     Evidence.not_tested({}, {}),

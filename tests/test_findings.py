@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-
 from rondo.cli.findings import fit_sentence, found_sentence, recurrence_sentence
+
 from rondo.evidence.verdicts import EntryEvidence, Evidence, Verdict
 
 

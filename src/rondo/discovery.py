@@ -1,0 +1,162 @@
+"""`rondo.discover`: recordings in, Result out; and Rondo itself as one of the methods that it chooses from."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rondo.config.schema import RondoConfig, network_in, resolve
+from rondo.cost import WORTH_SAYING_S, cost_of_fit, expected_window_and_step
+from rondo.data.as_recordings import as_recordings
+from rondo.data.recording import Recording
+from rondo.entries import Words
+from rondo.errors import RondoWarning
+from rondo.labelling import Labelling
+from rondo.methods import DEFAULT, Options, find_method, refuse_idle
+from rondo.model import Rondo
+from rondo.model_result import result_of
+from rondo.progress import Progress, silent
+from rondo.result import Result
+from rondo.training.torch_extra import require_torch
+
+
+def discover(
+    data: Any,
+    method: str = DEFAULT,
+    *,
+    window: int | str | None = None,
+    step: int | str | None = None,
+    states: int | None = None,
+    encoder: str | None = None,
+    per_recording: bool = False,
+    preset: str = "default",
+    device: str | None = None,
+    seed: int | None = None,
+    rate: float | None = None,
+    key: str | None = None,
+    label_columns: Sequence[str] = (),
+    config: str | Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+    **more: Any,
+) -> Result:
+    """Find what recurs in recordings.
+
+    >>> from rondo.synthetic import plant
+    >>> discover(plant(n_frames=6_000, seed=1).recording, window="1.5s", evidence__surrogates=0).method
+    'rondo'
+
+    Parameters
+    ----------
+    data : a path, a folder, an array (n_frames, n_channels), a pandas or polars table, a Recording, or a list of them.
+    method : "rondo", "clock", or one that an installed package adds (`rondo.methods.method_names()`).
+    window, step : frames (256), a time ("2s", "500ms") or "auto".
+    states : number of states, for methods that must be given it.
+    per_recording : a vocabulary for each recording instead of one for all.
+    seed : same input, seed and settings, same output; 0, or the one in `config`, if not given.
+    rate : frames per second, for what has no clock.
+    key, label_columns : for files, as in `rondo.read`.
+    config : a TOML file of settings.
+    settings, more : any other setting, by its dotted name ({"units.dimension": 3}) or with two underscores
+        (units__dimension=3).
+
+    Raises
+    ------
+    RecordingError, SettingError : in one line, before the work begins where that is possible.
+    """
+    chosen = find_method(method)
+    every = dict(settings or {}) | {name.replace("__", "."): value for name, value in more.items()}
+    asked = Options(
+        window, step, states, encoder, preset, device, per_recording, every, None if config is None else Path(config)
+    )
+    configured = chosen.configure(asked)
+    chosen_seed = checked_seed(seed)
+    recordings = as_recordings(data, rate=rate, key=key, label_columns=label_columns)
+    for note in chosen.notes(recordings, configured):
+        warnings.warn(note, RondoWarning, stacklevel=2)
+    return chosen.discover(recordings, configured, chosen_seed, progress or silent)
+
+
+def checked_seed(seed: int | None) -> int | None:
+    """A seed that every method takes; None leaves it to the settings."""
+    return None if seed is None else resolve(overrides={"seed": seed}).seed
+
+
+class RondoSettings(NamedTuple):
+    """Every setting of Rondo, and whether each recording gets a vocabulary of its own."""
+
+    config: RondoConfig
+    per_recording: bool = False
+
+
+@dataclass(frozen=True)
+class RondoMethod:
+    """Rondo as a method."""
+
+    name: str = DEFAULT
+    help: str = "units, and the motifs that they compose; the default"
+
+    def configure(self, options: Options) -> RondoSettings:
+        """Preset, then file, then settings, then the options that have a name of their own."""
+        refuse_idle({"--states": options.states}, f"--method {self.name}")
+        named = {
+            "windows.length": options.window,
+            "windows.step": options.step,
+            "encoder.name": options.encoder,
+            "device": options.device,
+        }
+        overrides = dict(options.settings) | {name: value for name, value in named.items() if value is not None}
+        config = resolve(options.preset or "default", options.config, overrides)
+        require_torch(network_in(config))  # before files are read
+        return RondoSettings(config, options.per_recording)
+
+    def notes(self, recordings: Sequence[Recording], settings: RondoSettings) -> list[str]:
+        """How long it will take, where that is more than a minute."""
+        config, sizes = settings.config, [recording.n_frames for recording in recordings]
+        length, step = expected_window_and_step(config.windows, recordings)
+        n_channels = recordings[0].n_channels
+        cost = cost_of_fit(config, sizes, n_channels, length, step, per_recording=settings.per_recording)
+        is_long = cost.seconds is not None and cost.seconds > WORTH_SAYING_S
+        return [f"this will take {cost.sentence()}"] if is_long else []
+
+    def discover(
+        self, recordings: Sequence[Recording], settings: RondoSettings, seed: int | None, progress: Progress
+    ) -> Result:
+        """One model for all recordings, or one for each."""
+        config = settings.config if seed is None else settings.config.model_copy(update={"seed": seed})
+        if not settings.per_recording:
+            return Rondo.from_config(config).fit_predict(list(recordings), progress=progress)
+        models: list[Rondo] = []
+        labellings: list[Labelling] = []
+        for recording in recordings:
+            model = Rondo.from_config(config)
+            labellings += model.fit_predict(recording, progress=_named(progress, recording)).labellings
+            models.append(model)
+        return result_of(models, recordings, labellings)
+
+    def load(self, folder: Path) -> Rondo:
+        """The model of a folder; one that lies in the folder of a stream, as the stream has grown it."""
+        from rondo.grown import grown_model
+
+        return grown_model(folder)
+
+    def words(self, folder: Path) -> Words:
+        """Of a model that lies in the folder of a stream, with what people have said about the stream."""
+        from rondo.grown import CHECKPOINT, edits_with
+
+        model = Rondo.load(folder)
+        model.edits_ = edits_with(model, folder.parent / CHECKPOINT)
+        return model.words()
+
+    def why_no_model(self) -> str:
+        return ""
+
+
+METHOD = RondoMethod()
+
+
+def _named(tell: Progress, recording: Recording) -> Progress:
+    return lambda what, done, total: tell(f"{recording.id}: {what}", done, total)

@@ -1,0 +1,176 @@
+"""Names, merges and splits of people: whose vocabulary is meant, where its edits lie, and the run that shows them.
+
+The learned vocabulary stays as it is; edits lie beside it (`rondo.vocabulary.edits`). The run folder that a model lies
+in is brought up to date: labels, segments, summary and report. What is shown is made anew from what was found, so that
+the same command repairs a run whose update was interrupted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from rondo.continual.checkpoint import locked
+from rondo.errors import ModelError, OutputError
+from rondo.grown import CHECKPOINT, checkpoint_folder, grown_model
+from rondo.methods import find_method, load_model, method_of
+from rondo.model import Rondo
+from rondo.result import Result
+from rondo.run_folder import edits_folder, update_run
+from rondo.stream_folder import EVENTS
+from rondo.summary import SUMMARY, EntrySummary, RunSummary, read_summary
+from rondo.vocabulary.edit_file import changing, read_edits, write_edits
+from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.names import EntryId, known_entry
+from rondo.vocabulary.vocabulary import Level
+
+_MODEL, _MANIFEST = "model", "manifest.json"
+
+
+class EditedVocabulary(NamedTuple):
+    """A vocabulary that can be edited: its ids, all edits so far, and the folder that new ones are added to."""
+
+    folder: Path
+    edits: Edits
+    n_before: int  # edits that come from the model and are not kept in `folder`
+    ids: Mapping[Level, tuple[int, ...]]
+    own_motifs: Mapping[int, int]  # of units, where every unit is its own motif
+    runs: tuple[Path, ...] = ()  # folders that show its entries
+    journal: Path | None = None  # events.jsonl of the stream that has grown it
+
+    def entry(self, text: str) -> EntryId:
+        """The entry that is meant, if there is such a one."""
+        return known_entry(text, self.ids)
+
+    def write(self, edits: Edits) -> None:
+        """Keep the edits, and show them in the runs that the vocabulary belongs to."""
+        if edits != self.edits:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_edits(self.folder, Edits(edits.history[self.n_before :]))
+        for run in self.runs:
+            show_edits(run)
+
+
+def open_vocabulary(where: Path, stream: Path | None = None, recording: str | None = None) -> EditedVocabulary:
+    """The vocabulary of a model folder or a run folder, or as a stream that began with that model has grown it.
+
+    `recording` names one where every recording of a run has a vocabulary of its own.
+    """
+    run, key = _run_and_key(where, recording)
+    if run is not None and not (edits_folder(run, key) / _MANIFEST).is_file():
+        return _without_model(run, key, read_summary(run))
+    folder = where if run is None else edits_folder(run, key)
+    if method_of(folder) != "rondo":
+        return _of_other_method(folder, run, key)
+    if stream is None and run is not None and read_summary(run).kind == "stream":
+        stream = run
+    model = grown_model(folder, stream) if stream is not None else Rondo.load(folder)
+    runs = [run] if run is not None and stream is None else []
+    if stream is None:
+        return EditedVocabulary(folder, model.edits_, 0, model.entry_ids(), model.own_motifs(), tuple(runs))
+    beside = checkpoint_folder(stream)
+    n_before = len(model.edits_.history) - len(read_edits(beside).history)
+    runs = [
+        each for each in (stream, stream.parent) if (each / SUMMARY).is_file() and checkpoint_folder(each) == beside
+    ]
+    journal = next((each / EVENTS for each in (stream, stream.parent) if (each / EVENTS).is_file()), None)
+    return EditedVocabulary(
+        beside, model.edits_, n_before, model.entry_ids(), model.own_motifs(), tuple(runs[:1]), journal
+    )
+
+
+@contextmanager
+def editing(where: Path, stream: Path | None = None, recording: str | None = None) -> Iterator[EditedVocabulary]:
+    """`open_vocabulary`, to be changed: nobody else changes it before the block ends."""
+    place = open_vocabulary(where, stream, recording)
+    with changing(place.runs[0] if place.runs else place.folder):
+        yield open_vocabulary(where, stream, recording)
+
+
+def show_edits(run: Path) -> None:
+    """Bring a run folder up to date with the edits beside its model; a stream that is running does so itself."""
+    result = Result.load(run)
+    stream = result.summary.stream
+    if stream is None or stream.finished:
+        _show(run, result)
+        return
+    try:
+        with locked(run / CHECKPOINT):
+            _show(run, result)
+    except OutputError:  # another process is writing it
+        return
+
+
+def _show(run: Path, result: Result) -> None:
+    bare = [key for key in result.summary.vocabularies() if key not in result.models]
+    update_run(run, result.edited({key: read_edits(edits_folder(run, key)) for key in bare}))
+
+
+# ---------------------------------------------------------------- which one
+
+
+def model_folder(given: Path, recording: str | None = None) -> Path:
+    """The model folder that was meant: the one given, or the one inside a run folder."""
+    run, key = _run_and_key(given, recording)
+    if run is None:
+        return given
+    folder = edits_folder(run, key)
+    if not (folder / _MANIFEST).is_file():
+        why = find_method(read_summary(run).method).why_no_model()
+        if why:
+            raise ModelError(f"{run}: {why}")
+    return folder
+
+
+def _run_and_key(where: Path, recording: str | None) -> tuple[Path | None, str]:
+    """The run folder that was meant, and the vocabulary in it: run, run/model, run/model/<recording>."""
+    given = where if where.name else where.absolute()
+    places = [(given, ""), (given.parent, "")] if given.name == _MODEL else [(given, "")]
+    if given.absolute().parent.name == _MODEL:
+        places.append((given.parent.parent, given.name))
+    found = next(((run, key) for run, key in places if (run / SUMMARY).is_file()), None)
+    if found is None:
+        return None, ""
+    run, named = found
+    summary = read_summary(run)
+    if not summary.own_vocabularies:
+        return run, ""
+    ids, wanted = [one.id for one in summary.recordings], recording or named
+    if wanted and wanted not in ids:
+        raise ModelError(f"{run}: no recording '{wanted}'; it has {', '.join(ids[:8])}")
+    if not wanted and len(ids) > 1:
+        place = edits_folder(run, ids[0])
+        raise ModelError(
+            f"{run}: it holds {len(ids)} models, one per recording; name one, as {place}, or --recording {ids[0]}"
+        )
+    return run, wanted or ids[0]
+
+
+def _without_model(run: Path, key: str, summary: RunSummary) -> EditedVocabulary:
+    """The vocabulary of a method that keeps no model: what occurs in the run."""
+    folder = edits_folder(run, key)
+    ids = _ids_in(summary, key)
+    return EditedVocabulary(folder, read_edits(folder), 0, ids, _same_ids(ids), (run,))
+
+
+def _of_other_method(folder: Path, run: Path | None, key: str) -> EditedVocabulary:
+    """The vocabulary of a model that is not Rondo's: states, each its own motif."""
+    if run is None:
+        n_states = len(load_model(folder).words().units)
+        known: Mapping[Level, tuple[int, ...]] = {"unit": tuple(range(n_states)), "motif": tuple(range(n_states))}
+    else:
+        known = _ids_in(read_summary(run), key)
+    return EditedVocabulary(folder, read_edits(folder), 0, known, _same_ids(known), () if run is None else (run,))
+
+
+def _ids_in(summary: RunSummary, key: str) -> dict[Level, tuple[int, ...]]:
+    def of(entries: Sequence[EntrySummary]) -> tuple[int, ...]:
+        return tuple(sorted({id for one in entries if one.recording == key for id in (one.id, *one.absorbed)}))
+
+    return {"unit": of(summary.units), "motif": of(summary.motifs)}
+
+
+def _same_ids(ids: Mapping[Level, tuple[int, ...]]) -> dict[int, int]:
+    return {id: id for id in ids["unit"]} if ids["unit"] == ids["motif"] else {}

@@ -1,0 +1,135 @@
+"""`rondo.evaluate`: what was found against a ground truth, always beside the clock. Learners never see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rondo.data.labels import OTHER, Labels, runs_of
+from rondo.errors import AnnotationError, SettingError
+from rondo.formats.annotations.annotation import Annotation
+from rondo.metrics.comparison import Comparison, compare
+from rondo.metrics.scores import Scores
+from rondo.metrics.scores import evaluate as score
+from rondo.report.annotation_lane import read_truth
+from rondo.report.contents import TruthFile
+from rondo.result import Result
+from rondo.segments import LEVELS
+from rondo.summary import LevelScores, RunScores
+from rondo.vocabulary.vocabulary import Level
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def evaluate(
+    truth: Any,
+    result: Result | str | Path,
+    *,
+    level: Level = "motif",
+    key: str | None = None,
+    rate: float | None = None,
+) -> Scores:
+    """Score the labels of a result: ARI, AMI, one-to-one, the paper's scores, and the same for the clock.
+
+    >>> import rondo
+    >>> from rondo.synthetic import plant
+    >>> stream = plant(n_frames=6_000, seed=1)
+    >>> result = rondo.discover(stream.recording, window="1.5s", evidence__surrogates=0)
+    >>> scores = rondo.evaluate(stream.unit_truth, result, level="unit")
+    >>> scores.average.ari > scores.clock.ari
+    True
+
+    Parameters
+    ----------
+    truth : a file or folder of classes per frame or of annotations (ELAN, Audacity, Label Studio, BORIS), one array
+        of classes (n_frames,), or a mapping from recording ids to arrays.
+    result : a Result, or the folder of a run.
+    level : which labels are scored.
+    key : the array, column or track of the truth.
+    rate : for annotations in seconds, where the run knows no rate.
+    """
+    found = result if isinstance(result, Result) else Result.load(result)
+    classes = {id: one.classes for id, one in annotations_of(found, truth, key, rate).items()}
+    return score({id: (track, labels_of(found, id, level)) for id, track in classes.items()})
+
+
+def annotations_of(
+    result: Result, truth: Any, key: str | None = None, rate: float | None = None
+) -> dict[str, Annotation]:
+    """The truth as one annotation for each recording that it is about."""
+    if isinstance(truth, str | Path):
+        return read_truth(result, TruthFile(Path(truth), key, rate))
+    if isinstance(truth, Mapping):
+        unknown = [id for id in truth if result.summary.recording(id) is None]
+        if unknown:
+            raise AnnotationError(f"the truth has a recording '{unknown[0]}' that the result does not have; rename it")
+        return {id: _annotation(track, id) for id, track in truth.items()}
+    if len(result) > 1:
+        raise AnnotationError(
+            f"one track of classes for {len(result)} recordings; give a mapping from their ids to tracks"
+        )
+    id = result.recordings[0].id
+    return {id: _annotation(truth, id)}
+
+
+def _annotation(track: Any, id: str) -> Annotation:
+    return track if isinstance(track, Annotation) else Annotation(track, id=id)
+
+
+def compared(
+    result: Result,
+    truth: Any,
+    *,
+    level: Level = "motif",
+    recording: str | None = None,
+    key: str | None = None,
+    rate: float | None = None,
+) -> Comparison:
+    """The class of each entry, its purity, and the confusion table.
+
+    `recording` names one; it must be given where every recording has ids of its own.
+    """
+    if level not in LEVELS:
+        raise SettingError(f"--level is unit or motif, got '{level}'")
+    ids = [one.id for one in result.recordings]
+    where = "" if result.folder is None else f"{result.folder}: "
+    if recording is not None and recording not in ids:
+        raise SettingError(f"{where}no recording '{recording}'; it has {', '.join(ids[:8])}")
+    if recording is None and len(ids) > 1 and result.summary.own_vocabularies:
+        raise SettingError(f"{where}every recording has ids of its own; choose one, as --recording {ids[0]}")
+    chosen = result if recording is None else result.only(recording)
+    pairs = annotations_of(chosen, truth, key, rate)
+    return compare({id: (annotation, labels_of(chosen, id, level)) for id, annotation in pairs.items()})
+
+
+def labels_of(result: Result, recording: str, level: Level) -> Labels:
+    """The labels of one level."""
+    return np.asarray(result[recording].units if level == "unit" else result[recording].motifs)
+
+
+def scored(result: Result, truth: Mapping[str, tuple[Labels, Labels]]) -> Result:
+    """The result with its scores, and with the truth for its report: units and motifs of every recording."""
+    rows = {
+        level: score({id: (tracks[place], labels_of(result, id, level)) for id, tracks in truth.items()}).as_dict()
+        for place, level in enumerate(LEVELS)
+    }
+    scores = RunScores(units=LevelScores.model_validate(rows["unit"]), motifs=LevelScores.model_validate(rows["motif"]))
+    return result.with_truth(scores, _truth_table(truth))
+
+
+def _truth_table(truth: Mapping[str, tuple[Labels, Labels]]) -> pl.DataFrame:
+    import polars as pl
+
+    rows: list[tuple[str, str, int, int, int]] = []
+    for id, tracks in truth.items():
+        for level, track in zip(LEVELS, tracks, strict=True):
+            runs = zip(*(part.tolist() for part in runs_of(track)), strict=True)
+            rows += [(id, level, label, start, stop) for start, stop, label in runs if label != OTHER]
+    columns = {
+        "recording": pl.String, "level": pl.String, "id": pl.Int32, "start_frame": pl.Int64, "end_frame": pl.Int64,
+    }  # fmt: skip
+    return pl.DataFrame(rows, schema=columns, orient="row")

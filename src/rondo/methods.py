@@ -1,0 +1,138 @@
+"""Methods that find something in recordings, by name: what `rondo.discover(method=…)` and `--method` choose from.
+
+A method is one object with the parts of `Method`. Rondo itself and the clock are here; any installed package adds
+others by an entry point of the group `rondo.methods`:
+
+    [project.entry-points."rondo.methods"]
+    ticc = "rondo_bench.baselines.ticc:METHOD"
+
+It is imported when it is asked for by name: some bring libraries that take seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from rondo.errors import SettingError
+
+if TYPE_CHECKING:  # the command line asks for names before anything heavy is there
+    from rondo.data.recording import Recording
+    from rondo.entries import Words
+    from rondo.progress import Progress
+    from rondo.result import Result
+
+GROUP = "rondo.methods"
+DEFAULT = "rondo"
+_OWN = {DEFAULT: "rondo.discovery:METHOD", "clock": "rondo.clock:METHOD"}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What was asked of a method: the options that several methods have, and its own settings by their dotted names.
+
+    None, False and "" are what nobody asked for.
+    """
+
+    window: int | str | None = None
+    step: int | str | None = None
+    states: int | None = None
+    encoder: str | None = None
+    preset: str = ""
+    device: str | None = None
+    per_recording: bool = False
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    config: Path | None = None  # a TOML file of settings
+
+
+@runtime_checkable
+class Model(Protocol):
+    """What a method learned, where it can read another recording with it."""
+
+    def predict(self, recordings: Any, *, rate: float | None = None, resample: bool = False) -> Result:
+        """Label recordings with what was learned."""
+
+    def words(self) -> Words:
+        """What there is to say about its entries."""
+
+    def save(self, folder: str | Path) -> None:
+        """Write a model folder whose manifest names the method: see `method_of`."""
+
+
+class Method(Protocol):
+    """One method."""
+
+    @property
+    def name(self) -> str:
+        """By which it is chosen."""
+
+    @property
+    def help(self) -> str:
+        """What it does, in one line."""
+
+    def configure(self, options: Options) -> Any:
+        """Its settings, all of them checked before any recording is read; options without effect are refused."""
+
+    def notes(self, recordings: Sequence[Recording], settings: Any) -> list[str]:
+        """What to say before the work, as how long it will take."""
+
+    def discover(self, recordings: Sequence[Recording], settings: Any, seed: int | None, progress: Progress) -> Result:
+        """What it finds; without a seed by that of its settings, or 0."""
+
+    def load(self, folder: Path) -> Model:
+        """The model of a folder that one of its models has saved."""
+
+    def words(self, folder: Path) -> Words:
+        """What the model of a folder has to say about its entries, and people about it."""
+
+    def why_no_model(self) -> str:
+        """Why a run of it may hold no model, and what to do instead; "" where every run holds one."""
+
+
+def method_names() -> tuple[str, ...]:
+    """Every method there is: Rondo first, then those of other packages, then the clock."""
+    return (DEFAULT, *sorted(_added()), "clock")
+
+
+def find_method(name: str) -> Method:
+    """The method of this name; an unknown one is refused, with the one that was probably meant."""
+    added = _added()
+    if name in added:
+        found: Method = added[name].load()
+        return found
+    if name in _OWN:
+        module, _, attribute = _OWN[name].partition(":")
+        own: Method = getattr(import_module(module), attribute)
+        return own
+    known = method_names()
+    near = get_close_matches(name, known, n=1)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    raise SettingError(f"--method must be one of {', '.join(known)}, got '{name}'{hint}")
+
+
+def load_model(folder: Path) -> Model:
+    """The model of a folder, by the method that saved it."""
+    return find_method(method_of(folder)).load(folder)
+
+
+def method_of(folder: Path) -> str:
+    """The method that saved a model folder: its manifest names it, unless it is Rondo."""
+    from rondo.store.artifact import load
+
+    return str(load(folder).config.get("method", DEFAULT))
+
+
+def refuse_idle(idle: Mapping[str, object], what: str) -> None:
+    """A setting that silently does nothing is a wrong experiment."""
+    for option, value in idle.items():
+        if value not in (None, False, "", [], {}, ()):
+            raise SettingError(f"{option} has no effect with {what}; leave it out")
+
+
+def _added() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in _OWN}

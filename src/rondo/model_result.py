@@ -1,0 +1,132 @@
+"""What fitted models say about recordings, as a Result: words about every entry, and findings about the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+from rondo.data.recording import Recording
+from rondo.data.suggest import FEWEST_TELLING_FRAMES
+from rondo.entries import Words
+from rondo.findings import (
+    composition_sentence,
+    in_kept_units,
+    merged_sentence,
+    moved_sentence,
+    recurrence_sentence,
+    vocabulary_sentences,
+)
+from rondo.labelling import Labelling
+from rondo.progress import Progress, silent
+from rondo.result import Result
+from rondo.summary import Kind, UnitMerge
+from rondo.units.fit_profile import FitProfile
+
+if TYPE_CHECKING:
+    from rondo.model import Rondo
+
+
+def result_of(
+    models: Sequence[Rondo],
+    recordings: Sequence[Recording],
+    labellings: Sequence[Labelling],
+    *,
+    kind: Kind = "discover",
+    fitted: FitProfile | None = None,
+    is_foreign: bool = False,
+    more: Sequence[str] = (),
+) -> Result:
+    """The result of one model for all recordings, or of one model for each.
+
+    `fitted`: how near the fitted windows lie to the units, where the models read other recordings; `is_foreign`: the
+    evidence comes from other recordings; `more`: findings that follow on those of the models.
+    """
+    first = models[0]
+    if kind == "discover" and (note := short_window_note(first, recordings)):
+        labellings = [replace(labellings[0], notes=(*labellings[0].notes, note)), *labellings[1:]]
+    return Result.of(
+        "rondo",
+        recordings,
+        labellings,
+        kind=kind,
+        seed=first.config_.seed,
+        config=first.config_.model_dump(mode="json"),
+        windows=(first.window_length_frames_, first.step_frames_),
+        words=[model.words() for model in models],
+        findings=[*findings_of(models, is_foreign), *more],
+        models=models,
+        own_vocabularies=len(models) > 1,
+        fitted=fitted,
+    )
+
+
+def transferred(
+    model: Rondo,
+    recordings: Sequence[Recording],
+    *,
+    adapt: bool = False,
+    refit_motifs: bool = False,
+    resample: bool = False,
+    progress: Progress = silent,
+) -> Result:
+    """Recordings read with a model that is changed for them first: its units moved to them, its motifs learned anew.
+
+    Whether the model fits is a question to its units before they were moved.
+    """
+    given = list(recordings)
+    as_fitted = [model.label_one(recording, resample) for recording in given] if adapt else []
+    if adapt:
+        model.adapt(given, resample=resample, progress=progress)
+    if refit_motifs:
+        model.fit_motifs(given, resample=resample, progress=progress)
+    labellings = [model.label_one(recording, resample) for recording in given]
+    for i, was in enumerate(as_fitted):
+        labellings[i] = replace(labellings[i], share_accepted=was.share_accepted, distance_profile=was.distance_profile)
+    more = [moved_sentence(model.provenance_)] if adapt else []
+    return result_of([model], given, labellings, kind="label", fitted=model.fit_profile(), more=more)
+
+
+def short_window_note(model: Rondo, recordings: Sequence[Recording]) -> str:
+    """A window of a few frames, chosen because no longer one fits often enough, sees values and no movement."""
+    if model.config_.windows.length != "auto" or model.window_length_frames_ >= FEWEST_TELLING_FRAMES:
+        return ""
+    longest = max(recording.n_frames for recording in recordings)
+    return (
+        f"with {longest} frames a window is only {model.window_length_frames_} frames long; "
+        "units are then values and no movements: record longer, or give --window"
+    )
+
+
+def words_of(model: Rondo) -> Words:
+    """What there is to say about the entries of a fitted model."""
+    tree = model.unit_model_.tree
+    advised, kept = tree.kept_at(tree.best), model.edits_.kept
+    taken_for = {id: kept("unit", advised[id]) for id in model.unit_model_.ids if kept("unit", id) == id}
+    return Words(
+        {id: "" if other == id else f"u{other}" for id, other in taken_for.items()},
+        {id: in_kept_units(model.motif_model_.composition(id), model.edits_) for id in model.motif_model_.ids},
+        {**model.unit_model_.curves, **{f"motifs.{name}": curve for name, curve in model.motif_model_.curves.items()}},
+        [UnitMerge(**asdict(step), advised=number < tree.best) for number, step in enumerate(tree.steps)],
+        model.evidence_,
+        model.edits_,
+    )
+
+
+def findings_of(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
+    """What the whole run says about recurrence, composition and comparability."""
+    n_surrogates = models[0].config_.evidence.surrogates
+    is_flat = not any(model.motif_model_.composed for model in models)
+    found = [recurrence_sentence([model.evidence_ for model in models], n_surrogates, is_foreign, is_flat)]
+    if is_flat:
+        was_asked = models[0].config_.motifs.method != "none"
+        found.append(composition_sentence(was_asked, all(_motifs_are_units(model) for model in models)))
+    found += [sentence for model in models if (sentence := merged_sentence(model.edits_, _motifs_are_units(model)))]
+    return found + vocabulary_sentences([model.window_length_frames_ for model in models])
+
+
+def _motifs_are_units(model: Rondo) -> bool:
+    """Whether every unit is its own motif, and still is after what people have merged in either level."""
+    kept, own = model.edits_.kept, model.own_motifs()
+    groups = {(kept("unit", unit), kept("motif", motif)) for unit, motif in own.items()}
+    return bool(own) and len(groups) == len({unit for unit, _ in groups}) == len({motif for _, motif in groups})

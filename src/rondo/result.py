@@ -1,0 +1,445 @@
+"""Result: what `discover`, `label` and `stream` give back, whatever the method; its folder on disk is a run.
+
+A Result is a value: it does not change. What it holds is in memory, or read from its run folder when it is asked for.
+`summary` is what summary.json says; labels, signals and models lie beside it, by the id of their recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rondo.continual.events import Event
+from rondo.data.labels import Labels
+from rondo.data.recording import Recording
+from rondo.entries import Words
+from rondo.errors import OutputError, RecordingError
+from rondo.findings import edited_findings, found_sentence
+from rondo.labelling import Labelling
+from rondo.lazy import Lazy
+from rondo.provenance import rondo_version
+from rondo.report.contents import Overviews, TruthFile, Wish
+from rondo.report.frame_scores import FrameScores, told_scores
+from rondo.report.overview import Overview, signal_overview
+from rondo.run_summary import counted, profile_summary, recording_summary
+from rondo.segments import to_pandas, whole_columns
+from rondo.summary import (
+    EntrySummary,
+    FitSummary,
+    Kind,
+    RecordingSummary,
+    RunScores,
+    RunSummary,
+    VocabularyEvidence,
+)
+from rondo.units.fit_profile import FitProfile
+from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.vocabulary import Level
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    from matplotlib.figure import Figure
+
+_SHOWN_BYTES = 5_000_000  # the largest page that a notebook is given to keep
+
+
+def _no_events() -> tuple[Event, ...]:
+    return ()
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Recordings, their labels, and what was found in them.
+
+    >>> import rondo
+    >>> from rondo.synthetic import plant
+    >>> result = rondo.discover(plant(n_frames=6_000, seed=1).recording, window="1.5s")
+    >>> len(result), result[0].n_frames, result.units.shape
+    (1, 6000, (6000,))
+    >>> result.segments.columns.tolist()[:4]
+    ['recording', 'level', 'id', 'name']
+
+    `result[0]` and `result["day1"]` are the Labelling of one recording; `result.units` and `result.motifs` its arrays,
+    where there is one recording only. `result.model` reads other recordings: `result.model.predict("day2.csv")`.
+    """
+
+    summary: RunSummary
+    labelling_of: Mapping[str, Labelling] = field(repr=False)
+    overviews: Mapping[str, Overview] = field(repr=False)  # the signal of each recording, small enough to draw
+    frame_scores: Mapping[str, FrameScores | None] = field(repr=False)  # None where the method has no scores
+    models: Mapping[str, Any] = field(default_factory=dict, repr=False)  # "": the one model of all recordings
+    at_hand: Mapping[str, Recording] = field(default_factory=dict, repr=False)  # recordings that are in memory
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False)  # segments, truth, training
+    journal: Callable[[], Sequence[Event]] = field(default=_no_events, repr=False)  # of a stream
+    folder: Path | None = None  # where it was read from
+
+    # ------------------------------------------------------------ making one
+
+    @classmethod
+    def of(
+        cls,
+        method: str,
+        recordings: Sequence[Recording],
+        labellings: Sequence[Labelling],
+        *,
+        kind: Kind = "discover",
+        seed: int = 0,
+        config: Mapping[str, Any] | None = None,
+        windows: tuple[int, int] = (1, 1),
+        words: Sequence[Words] = (Words(),),
+        findings: Sequence[str] = (),
+        models: Sequence[Any] = (),
+        own_vocabularies: bool = False,
+        fitted: FitProfile | None = None,
+    ) -> Result:
+        """What a method found in these recordings, one labelling for each.
+
+        Parameters
+        ----------
+        windows : length and step in frames; (1, 1) for a method without windows.
+        words, models : one for all recordings, or one for each where `own_vocabularies`; no model where the method
+            cannot read another recording.
+        findings : sentences about the whole run.
+        fitted : how near the windows of the fitted recordings lie to the units, where the model reads others.
+        """
+        ids = tuple(recording.id for recording in recordings)
+        keys = ids if own_vocabularies else ("",)
+        named_words = dict(zip(keys, words, strict=True))
+        by_id = dict(zip(ids, labellings, strict=True))
+        base = RunSummary(
+            rondo_version=rondo_version(),
+            kind=kind,
+            method=method,
+            seed=seed,
+            window_length_frames=windows[0],
+            step_frames=windows[1],
+            findings=tuple(findings),
+            fitted=None if fitted is None else profile_summary(fitted),
+            recordings=tuple(
+                recording_summary(recording, labelling, fitted)
+                for recording, labelling in zip(recordings, labellings, strict=True)
+            ),
+            units=(),
+            motifs=(),
+            own_vocabularies=own_vocabularies,
+            config=dict(config or {}),
+        )
+        at_hand = {recording.id: recording for recording in recordings}
+        training = _curve_table(named_words)
+        return cls(
+            counted(base, {id: labelling.table for id, labelling in by_id.items()}, named_words),
+            by_id,
+            Overviews(ids, lambda id: signal_overview(at_hand[id].values, at_hand[id].channels)),
+            Lazy(ids, lambda id: told_scores(by_id[id])),
+            dict(zip(keys, models, strict=True)) if models else {},
+            at_hand,
+            {} if training is None else {"training": training},
+        )
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Result:
+        """The Result of a run folder, or of a stream that is running; arrays are read when they are asked for.
+
+        Raises
+        ------
+        OutputError : where the folder is no run, or is damaged.
+        """
+        from rondo.run_folder import load_run
+
+        return load_run(Path(folder))
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the run folder, whole or not at all; it must not exist yet, or be empty.
+
+        labels/ and units/ hold an .npy for each recording, segments.csv and .parquet every occurrence, model/ the
+        model, summary.json what was found, report.html the page.
+        """
+        from rondo.run_folder import write_run
+
+        write_run(self, Path(folder))
+        return Path(folder)
+
+    # ------------------------------------------------------------ what was found
+
+    @property
+    def kind(self) -> Kind:
+        """discover, label or stream."""
+        return self.summary.kind
+
+    @property
+    def method(self) -> str:
+        return self.summary.method
+
+    @property
+    def seed(self) -> int:
+        return self.summary.seed
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Every setting of the method."""
+        return self.summary.config
+
+    @property
+    def recordings(self) -> tuple[RecordingSummary, ...]:
+        """id, source, channels, rate, clock and notes of each recording; its values, where in memory: `at_hand[id]`."""
+        return self.summary.recordings
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """Sentences about the whole run."""
+        return self.summary.findings
+
+    @property
+    def evidence(self) -> VocabularyEvidence | None:
+        """Whether the vocabulary recurs; None where that was not tested, or where each recording has its own."""
+        return self.summary.evidence
+
+    @property
+    def fit(self) -> dict[str, FitSummary]:
+        """Whether the model fits each recording; empty where the recordings are those it was fitted on."""
+        return {one.id: one.fit for one in self.recordings if one.fit is not None}
+
+    @property
+    def scores(self) -> RunScores | None:
+        """How well it agrees with a ground truth, where there is one."""
+        return self.summary.scores
+
+    @property
+    def truth(self) -> pd.DataFrame | None:
+        """The segments of the ground truth, where there is one."""
+        return to_pandas(self.tables["truth"]) if "truth" in self.tables else None
+
+    @cached_property
+    def events(self) -> tuple[Event, ...]:
+        """The journal of a stream."""
+        return tuple(self.journal())
+
+    @property
+    def entries(self) -> tuple[tuple[Level, EntrySummary], ...]:
+        """Every unit and motif that occurs."""
+        return (*(("unit", one) for one in self.summary.units), *(("motif", one) for one in self.summary.motifs))
+
+    @property
+    def model(self) -> Any:
+        """The model that all recordings share; None where the method keeps none. `models[id]` where each has one."""
+        if self.summary.own_vocabularies and len(self.recordings) > 1 and self.models:
+            id = self.recordings[0].id
+            raise OutputError(f"every recording has a model of its own; take one, as result.models[{id!r}]")
+        return self.models.get("" if not self.summary.own_vocabularies else self.recordings[0].id)
+
+    # ------------------------------------------------------------ labels
+
+    @property
+    def labellings(self) -> tuple[Labelling, ...]:
+        """The labels of each recording, in order."""
+        return tuple(self)
+
+    def __len__(self) -> int:
+        return len(self.recordings)
+
+    def __iter__(self) -> Iterator[Labelling]:
+        return (self.labelling_of[one.id] for one in self.recordings)
+
+    def __getitem__(self, recording: int | str) -> Labelling:
+        """The labels of one recording, by its place or its id."""
+        if not isinstance(recording, str):
+            return self.labelling_of[self.recordings[recording].id]
+        if self.summary.recording(recording) is None:
+            known = ", ".join(f"'{one.id}'" for one in self.recordings[:8])
+            raise RecordingError(f"there is no recording '{recording}' in this result; it has {known}")
+        return self.labelling_of[recording]
+
+    @property
+    def units(self) -> Labels:
+        """The unit of every frame of the only recording, int32; OTHER is -1."""
+        return self._only("units").units
+
+    @property
+    def motifs(self) -> Labels:
+        """The motif of every frame of the only recording, int32; OTHER is -1."""
+        return self._only("motifs").motifs
+
+    def _only(self, what: str) -> Labelling:
+        if len(self) > 1:
+            id = self.recordings[0].id
+            raise RecordingError(f"this result has {len(self)} recordings; take one, as result[{id!r}].{what}")
+        return self[0]
+
+    @property
+    def segments(self) -> pd.DataFrame:
+        """Every occurrence of a unit or motif as a pandas table; its columns are described in `rondo.segments`."""
+        return to_pandas(self.table)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """The same as a polars table."""
+        import polars as pl
+
+        if "segments" in self.tables:
+            return self.tables["segments"]
+        return pl.concat([labelling.table for labelling in self])
+
+    @property
+    def labels(self) -> pd.DataFrame:
+        """One row per frame: recording, frame, seconds, unit, motif, unit_score, motif_score."""
+        import pandas as pd
+
+        return pd.concat([_frame_table(labelling) for labelling in self], ignore_index=True)
+
+    # ------------------------------------------------------------ showing it
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        recordings: Sequence[str] = (),
+        channels: Sequence[str] = (),
+        truth: str | Path | None = None,
+        compare: Result | None = None,
+    ) -> Path:
+        """Write the page: one HTML file that opens without a network; an older file is replaced.
+
+        Parameters
+        ----------
+        recordings, channels : draw these alone; without, as many as fit.
+        truth : annotations to draw as a lane, as `rondo.evaluate` takes them.
+        compare : another result over the same recordings, shown beside this one.
+        """
+        from rondo.report.render import write_page
+
+        wish = Wish(tuple(recordings), tuple(channels), None if truth is None else TruthFile(Path(truth)))
+        return write_page(self, Path(path), wish, compare)
+
+    def plot(self, recording: int | str | None = None) -> Figure | list[Figure]:
+        """A matplotlib figure with the signals, the units and the motifs of a recording; a list for several.
+
+        Raises
+        ------
+        MissingExtraError : where matplotlib is not installed.
+        """
+        from rondo.report.figure import figure_of
+
+        if recording is None and len(self) > 1:
+            return [figure_of(self, one.id) for one in self.recordings]
+        return figure_of(self, self[0 if recording is None else recording].recording_id)
+
+    def export(self, format: str, path: str | Path, *, level: str = "both", recording: str | None = None) -> list[Path]:
+        """Write the segments for another program (`rondo export --help` lists the formats); returns the files."""
+        from rondo.report.export import export_result
+
+        return export_result(self, format, Path(path), level, recording)
+
+    def usage(self, group_by: str | None = None) -> pd.DataFrame:
+        """How much each entry is used in each recording: share of time, occurrences per hour, mean duration.
+
+        `group_by` names the groups of recordings: a regular expression on their ids, or a .csv.
+        """
+        import pandas as pd
+
+        from rondo.report.usage import groups_of, usage_of
+
+        return pd.DataFrame(map(vars, usage_of(self, None if group_by is None else groups_of(self, group_by))))
+
+    def __repr__(self) -> str:
+        n_frames = sum(one.n_frames for one in self.recordings)
+        other = sum(one.share_other * one.n_frames for one in self.recordings) / max(1, n_frames)
+        verdicts = [fit.verdict for fit in self.fit.values()]
+        fits = f"; the model {verdicts[0]}" if len(set(verdicts)) == 1 else ""
+        fits = f"; the model fits {verdicts.count('fits')} of {len(verdicts)}" if len(set(verdicts)) > 1 else fits
+        return f"<Result of {self.method}: {found_sentence(self.summary)}; {other:.0%} OTHER{fits}>"
+
+    def _repr_html_(self) -> str:
+        """The report itself, in a frame of its own; only its words where it is too large for a notebook."""
+        from html import escape
+
+        from rondo.html_card import card
+        from rondo.report.render import render
+        from rondo.report.summarize import summarize
+
+        page = render(summarize(self))
+        if len(page) > _SHOWN_BYTES:
+            facts = {"report": "too large for a notebook; write it with result.report('report.html')"}
+            return card(repr(self), {f"finding {i}": said for i, said in enumerate(self.findings, start=1)} | facts)
+        style = "width:100%;height:720px;border:0"
+        return f'<iframe srcdoc="{escape(page, quote=True)}" style="{style}" title="Rondo report"></iframe>'
+
+    # ------------------------------------------------------------ the same, otherwise
+
+    def only(self, recording: str) -> Result:
+        """The same for one recording; the summary still counts all of them."""
+        about = self.summary.recording(self[recording].recording_id)
+        return replace(self, summary=self.summary.model_copy(update={"recordings": (about,)}))
+
+    def with_truth(self, scores: RunScores, truth: pl.DataFrame) -> Result:
+        """The same with a ground truth, and the scores that it gives."""
+        tables = {name: self.tables[name] for name in self.tables} | {"truth": whole_columns(truth)}
+        return replace(self, summary=self.summary.model_copy(update={"scores": scores}), tables=tables)
+
+    def edited(self, edits: Mapping[str, Edits] | None = None) -> Result:
+        """The same under what people have named, merged or split in the model since: `model.merge("u0", "u2")`.
+
+        `edits`, by recording or "" for all, are for vocabularies without a model.
+        """
+        given = edits or {}
+        words: dict[str, Words] = {}
+        for key in self.summary.vocabularies():
+            known = self.models[key].words() if key in self.models else Words()
+            words[key] = replace(known, edits=given[key]) if key in given else known
+        own = self.summary.own_vocabularies
+        labellings = {
+            labelling.recording_id: labelling.edited(words[labelling.recording_id if own else ""].edits)
+            for labelling in self
+        }
+        summary = counted(self.summary, {id: labelling.table for id, labelling in labellings.items()}, words)
+        every = [one.edits for one in words.values()]
+        findings = edited_findings(self.findings, every, summary.motifs_are_units)
+        return replace(
+            self,
+            summary=summary.model_copy(update={"findings": findings}),
+            labelling_of=labellings,
+            tables={name: self.tables[name] for name in self.tables if name != "segments"},
+            folder=None,
+        )
+
+
+# ---------------------------------------------------------------- tables
+
+
+def _curve_table(words: Mapping[str, Words]) -> pl.DataFrame | None:
+    """What training reached: one row per curve and step, with the recording that has the vocabulary to itself."""
+    if not any(said.curves for said in words.values()):
+        return None
+    import polars as pl
+
+    rows = [
+        (key, curve, step, value)
+        for key, said in words.items()
+        for curve, values in said.curves.items()
+        for step, value in enumerate(values)
+    ]
+    columns = {"recording": pl.String, "curve": pl.String, "step": pl.Int64, "value": pl.Float64}
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def _frame_table(labelling: Labelling) -> pd.DataFrame:
+    import pandas as pd
+
+    n = labelling.n_frames
+    seconds = np.full(n, np.nan) if labelling.times_s is None else labelling.times_s
+    return pd.DataFrame(
+        {
+            "recording": [labelling.recording_id] * n,
+            "frame": np.arange(n),
+            "seconds": seconds,
+            "unit": labelling.units,
+            "motif": labelling.motifs,
+            "unit_score": labelling.unit_scores,
+            "motif_score": labelling.motif_scores,
+        }
+    )
