@@ -1,6 +1,7 @@
 """Recordings in files: which reader a suffix gets, which files a folder holds, one line for all that fails.
 
     .csv .tsv .txt   rondo.formats.csv_file      header, one row per frame; a `time` column is the clock
+    .jsonl .ndjson   rondo.formats.json_lines    one object per line, one key per channel, likewise
     .parquet         rondo.formats.tables        one column per channel, likewise
     .npy             rondo.formats.array_files   the array (n_frames, n_channels)
     .npz .h5 .hdf5   rondo.formats.array_files   the array `X` or `key`, with `rate`, `channels`, `time` if any
@@ -28,6 +29,7 @@ from rondo.formats.c3d import read_c3d
 from rondo.formats.class_codes import without_codes
 from rondo.formats.csv_file import read_csv
 from rondo.formats.edf import read_edf
+from rondo.formats.json_lines import read_json_lines
 from rondo.formats.tables import read_parquet, table_recording
 from rondo.formats.xdf import read_xdf
 
@@ -35,6 +37,8 @@ _TABLE_READERS = {
     ".csv": read_csv,
     ".tsv": read_csv,
     ".txt": read_csv,
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
     ".parquet": read_parquet,
     ".npy": read_npy,
     ".edf": read_edf,

@@ -19,8 +19,9 @@ from rondo.continual.checkpoint import Checkpoint, load_checkpoint, save_checkpo
 from rondo.continual.events import Event
 from rondo.data.labels import OTHER
 from rondo.errors import ModelError, OutputError, RecordingError
-from rondo.live.base import Rows, Skip, Source, open_source, source_kind
+from rondo.live.base import Request, Rows, Skip, Source
 from rondo.live.outputs import Decision, Label, Outputs, label_of
+from rondo.live.registry import open_source, source_kind
 from rondo.tensors import Tensors
 from rondo.vocabulary.edit_file import read_edits
 from rondo.vocabulary.edits import Edits
@@ -164,8 +165,8 @@ class Session:
         channels = model.preprocessor_.channels
         self._source: Source | None = None
         if not self.finished:
-            bookmark = plain.get("source")
-            self._source = open_source(place.where, channels, follow=place.follow, bookmark=bookmark)
+            request = Request(channels, model.rate_, place.follow, plain.get("source"))
+            self._source = open_source(place.where, request)
         try:
             if found is None:  # before there is any file, so that a run killed at once can be begun again
                 self._save({}, finished=False)
