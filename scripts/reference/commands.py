@@ -44,6 +44,7 @@ def _command_blocks(group: Any, path: str, heading: str = "##") -> Iterator[str]
 
 def _options_table(command: Any) -> str:
     rows = []
+    command.get_params(typer.Context(command))  # some take their help from what is installed
     for parameter in command.params:
         if parameter.param_type_name == "argument":
             name = parameter.metavar + (" …" if parameter.nargs == -1 else "")

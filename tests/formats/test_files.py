@@ -76,7 +76,7 @@ def test_missing_folder_empty_and_unreadable(tmp_path: Path, monkeypatch: pytest
 def test_odd_paths(tmp_path: Path) -> None:
     path = write(tmp_path, "a.mat", b"x")
     said = refusal(lambda: Recording.from_file(path), naming=path)
-    assert "expected one of .csv .tsv .txt .parquet .npy .npz .h5 .hdf5 .edf .bdf .c3d .xdf" in said
+    assert "expected one of .csv .tsv .txt .jsonl .ndjson .parquet .npy .npz .h5 .hdf5 .edf .bdf .c3d .xdf" in said
     os.mkfifo(tmp_path / "pipe.csv")
     assert "not a regular file" in refusal(lambda: Recording.from_file(tmp_path / "pipe.csv"), naming=tmp_path)
     for name in ("x" * 5000 + ".csv", "nul\0.csv"):

@@ -66,6 +66,8 @@ def valid(suffix: str) -> bytes:
         table = pl.DataFrame(values, schema=["time", "x", "y"])
         if suffix == ".parquet":
             table.write_parquet(buffer)
+        elif suffix in (".jsonl", ".ndjson"):
+            table.write_ndjson(buffer)
         else:
             table.write_csv(buffer)
     return buffer.getvalue()
@@ -86,7 +88,7 @@ def test_random_bytes(tmp_path: Path, suffix: str, content: bytes) -> None:
     assert_read_or_refused(tmp_path / f"a{suffix}", content)
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".npy", ".npz", ".h5"])
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".npy", ".npz", ".h5"])
 @many
 @given(data=st.data())
 def test_flipped_bits_and_lost_ends(tmp_path: Path, suffix: str, data: st.DataObject) -> None:

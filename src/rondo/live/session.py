@@ -23,9 +23,10 @@ from rondo.continual.events import Event
 from rondo.data.labels import OTHER
 from rondo.errors import OutputError, RecordingError
 from rondo.grown import edits_with
-from rondo.live.base import Rows, Skip, Source, open_source, source_kind
+from rondo.live.base import Request, Rows, Skip, Source
 from rondo.live.growing_run import GrowingRun
 from rondo.live.outputs import Decision, Label, Outputs, label_of
+from rondo.live.registry import open_source, source_kind
 from rondo.summary import RunSummary, StreamSummary
 from rondo.tensors import Tensors, owned, owned_by
 
@@ -145,8 +146,8 @@ class Session:
         channels = model.preprocessor_.channels
         self._source: Source | None = None
         if not self.finished:
-            bookmark = plain.get("source")
-            self._source = open_source(place.where, channels, follow=place.follow, bookmark=bookmark)
+            request = Request(channels, model.rate_, place.follow, plain.get("source"))
+            self._source = open_source(place.where, request)
         try:
             if found is None:  # before there is any file, so that a run killed at once can be begun again
                 self._save({}, finished=False)

@@ -1,4 +1,4 @@
-"""Folder: the rows of all files in a folder, in the order of their names, as one stream.
+"""Folder: the rows of all text files in a folder, in the order of their names, as one stream.
 
 Each file continues the one before; every file has its own header. Rules:
 
@@ -13,45 +13,31 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 from rondo.errors import ModelError, RecordingError, RondoWarning
-from rondo.live.base import Bookmark, Rows
-from rondo.live.file_tail import Patience
-from rondo.live.row_reader import named
-from rondo.live.table_file import TableFile, is_the_same_file
-
-SUFFIXES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
+from rondo.formats.text_file import TEXT_SUFFIXES
+from rondo.live.base import Bookmark, Request, Rows, SourceKind, named
+from rondo.live.table_file import Patience, TableFile, is_the_same_file
 
 
 class Folder:
     """The rows of the files of a folder, perhaps one that still gets files."""
 
-    kind = "folder"
-
-    def __init__(
-        self,
-        path: Path,
-        channels: Sequence[str],
-        *,
-        follow: bool,
-        bookmark: Bookmark | None = None,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.id = path.resolve().name
+    def __init__(self, path: Path, request: Request, clock: Callable[[], float] = time.monotonic) -> None:
         self.ended = False
-        self._path, self._channels, self._follow = path, channels, follow
+        self._path, self._request = path, request
         self._patience = Patience(str(path), clock)
         self._file: TableFile | None = None
         self._before = 0  # bytes of the files that are done
         self._known: set[str] = set()
-        if bookmark is not None and bookmark["file"] is not None:
-            self._go_on(bookmark)
-        elif not follow:
+        if request.bookmark is not None and request.bookmark["file"] is not None:
+            self._go_on(request.bookmark)
+        elif not request.follow:
             names = self._names()
             if not names:
-                raise RecordingError(f"{path}: the folder holds no files to read; expected {' '.join(SUFFIXES)}")
+                raise RecordingError(f"{path}: the folder holds no files to read; expected {' '.join(TEXT_SUFFIXES)}")
             self._move_on(names[0])
 
     def _go_on(self, bookmark: Bookmark) -> None:
@@ -61,7 +47,7 @@ class Folder:
                 f"{path}: the file that was being read is gone, or another one; put it back, or begin anew with "
                 "another --out and --checkpoint"
             )
-        self._file = TableFile(path, self._channels, bookmark, bookmark["divisor"])
+        self._file = TableFile(path, self._request, bookmark)
         self._before = bookmark["before"]
         self._known = {name for name in self._names() if name <= path.name}
 
@@ -75,9 +61,9 @@ class Folder:
                     self._patience.lose()
                     return None
                 self._patience.reset()
-                if later is None and self._follow:
+                if later is None and self._request.follow:
                     return None
-                rows = None if self._file is None else self._finished(self._file, at_most)
+                rows = None if self._file is None else self._file.finish(at_most)
                 if rows is None:
                     self._move_on(later)
                     continue
@@ -88,20 +74,11 @@ class Folder:
         """The file being read has given all it had: go to the one after it, or end."""
         if later is None:
             self.ended = True
-            return
-        divisor = None
-        if self._file is not None:
-            divisor = self._file.reader.divisor
+        elif self._file is None:
+            self._file = TableFile(self._path / later, self._request)
+        else:
             self._before += self._file.n_bytes()
-            self._file.close()
-        self._file = TableFile(self._path / later, self._channels, divisor=divisor)
-
-    def _finished(self, file: TableFile, at_most: int) -> Rows | None:
-        """The last line of a file, whether or not it has an end, and after it what was skipped."""
-        if not file.at_end:
-            file.end()
-        rows = file.read(at_most)
-        return file.reader.rest() if rows is None else rows
+            self._file = self._file.followed_by(self._path / later)
 
     def _later(self) -> str | None:
         """The file after the one being read; the first one where none is."""
@@ -124,7 +101,7 @@ class Folder:
             return sorted(
                 path.name
                 for path in self._path.iterdir()
-                if path.suffix.lower() in SUFFIXES and not path.name.startswith(".") and path.is_file()
+                if path.suffix.lower() in TEXT_SUFFIXES and not path.name.startswith(".") and path.is_file()
             )
 
     def wait(self, seconds: float) -> None:
@@ -140,10 +117,21 @@ class Folder:
             return 0
         try:
             later = [self._path / name for name in self._names() if name > self._file.path.name]
-            return max(0, self._file.n_bytes() - self._file.reader.position) + sum(p.stat().st_size for p in later)
+            return self._file.n_bytes_ahead() + sum(path.stat().st_size for path in later)
         except FileNotFoundError:
             return 0
 
     def close(self) -> None:
         if self._file is not None:
             self._file.close()
+
+
+SOURCE = SourceKind(
+    name="folder",
+    address="DIR",
+    help="the text files in a folder, by name, as one stream; it may get more (--follow)",
+    can_follow=True,
+    matches=lambda where: Path(where).is_dir(),
+    id_of=lambda where: Path(where).resolve().name,
+    open=lambda where, request: Folder(Path(where), request),
+)

@@ -15,12 +15,12 @@ import hashlib
 import os
 import select
 import sys
-from collections.abc import Sequence
 
 from rondo.errors import ModelError
-from rondo.live.base import Bookmark, Rows
-from rondo.live.lines import Lines
-from rondo.live.row_reader import RowReader, named
+from rondo.formats.lines import Lines
+from rondo.formats.row_clock import ClockState
+from rondo.live.base import Bookmark, Request, Rows, SourceKind, named
+from rondo.live.row_reader import RowReader
 
 _NAME = "standard input"
 
@@ -28,25 +28,16 @@ _NAME = "standard input"
 class StandardInput:
     """The rows that come on a file descriptor, standard input if none is named."""
 
-    kind = _NAME
-    id = "stdin"
-
-    def __init__(
-        self,
-        channels: Sequence[str],
-        *,
-        follow: bool,
-        bookmark: Bookmark | None = None,
-        descriptor: int | None = None,
-    ) -> None:
+    def __init__(self, request: Request, descriptor: int | None = None) -> None:
+        bookmark = request.bookmark
         self.ended = False
         self._descriptor = sys.stdin.fileno() if descriptor is None else descriptor
         self._closed = False
         self._digest, self._n_digested = hashlib.sha256(), 0  # of all bytes up to the last row given
         self._ahead = bytearray()  # bytes read beyond that
-        self._live = follow or (bookmark is not None and bookmark["live"])
-        divisor = None if bookmark is None else bookmark["divisor"]
-        self._reader = RowReader(Lines(self._bytes), channels, _NAME, divisor)
+        self._live = request.follow or (bookmark is not None and bookmark["live"])
+        clock = None if bookmark is None else ClockState(**bookmark["clock"]).carried()
+        self._reader = RowReader(Lines(self._bytes), request, _NAME, clock)
         self._to_pass_over: Bookmark | None = None
         self._before = 0  # bytes of the pipes before this one, where they are live
         if bookmark is not None and bookmark["position"] > 0:
@@ -78,9 +69,10 @@ class StandardInput:
             at_end = self._closed
             if at_end:
                 self._reader.end()
-            is_there = self._reader.read_header(at_end=at_end) and self._reader.pass_over(position)
+            n_head = self._to_pass_over["n_head"]
+            is_there = self._reader.read_head(at_end=at_end, n_lines=n_head) and self._reader.go_on(self._to_pass_over)
             if not is_there and at_end:
-                raise _refused(f"only {self._reader.position} of {position} bytes came")
+                raise _refused(f"only {len(self._ahead)} of {position} bytes came")
             if not is_there and not self._closed:
                 return False
         self._digest_given()
@@ -114,11 +106,11 @@ class StandardInput:
     def bookmark(self) -> Bookmark:
         if self._to_pass_over is not None:
             return self._to_pass_over
-        return {
+        own = self._reader.bookmark()
+        return own | {
             "position": self._before + self._reader.position,
             "sha256": self._digest.hexdigest(),
             "live": self._live,
-            "divisor": self._reader.divisor,
         }
 
     def backlog_bytes(self) -> int:
@@ -133,3 +125,14 @@ def _refused(why: str) -> ModelError:
         f"standard input: expected the rows of the earlier run once more from the beginning, {why}; pipe in the same "
         "again, use --follow for a live pipe, or begin anew with another --out and --checkpoint"
     )
+
+
+SOURCE = SourceKind(
+    name=_NAME,
+    address="-",
+    help="rows that another program pipes in, in text or JSON lines",
+    can_follow=True,
+    matches=lambda where: where == "-",
+    id_of=lambda where: "stdin",
+    open=lambda where, request: StandardInput(request),
+)
