@@ -107,6 +107,14 @@ def test_a_network_without_torch_is_one_line(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.usefixtures("no_torch")
+@pytest.mark.parametrize("options", ["--preset paper", "--method compile"])
+def test_it_is_said_before_any_file_is_read(options: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "walk.csv").write_text("no recording\n")
+    done = command(capfd)("discover", tmp_path / "walk.csv", "--out", tmp_path / "run", *options.split())
+    assert done.code == 2 and "pip install 'rondo-ts[nets]'" in done.err and done.err.count("\n") == 1
+
+
 def test_a_model_with_a_network_is_not_called_damaged_without_torch(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
