@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rondo.errors import SettingError
+from rondo.wording import did_you_mean
 
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
@@ -43,9 +43,8 @@ def check_method(name: str) -> None:
 
     methods = ("rondo", *BASELINES, "clock")
     if name not in methods:
-        near = get_close_matches(name, methods, n=1)
-        hint = f"; did you mean '{near[0]}'?" if near else ""
-        raise SettingError(f"--method must be one of {', '.join(methods)}, got '{name}'{hint}")
+        hint = did_you_mean(name, methods, "choose one of these")
+        raise SettingError(f"--method must be one of {', '.join(methods)}, got '{name}'; {hint}")
 
 
 def refuse_idle(idle: Mapping[str, object], what: str) -> None:

@@ -23,11 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.errors import ModelError, OutputError
+from rondo.tensors import Tensors as Tensors
 
 EDITS = "edits.json"
 _MANIFEST, _TENSORS = "manifest.json", "tensors.safetensors"
-
-Tensors = Mapping[str, NDArray[np.generic]]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Protocol, cast, runtime_checkable
@@ -31,6 +30,7 @@ from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
 from rondo.errors import SettingError
 from rondo.progress import Progress, silent
+from rondo.wording import did_you_mean
 
 
 class Frozen(BaseModel):
@@ -118,8 +118,7 @@ BASELINES: Mapping[str, str] = MappingProxyType(
 def build_baseline(name: str, overrides: Mapping[str, Any] | None = None) -> Baseline:
     """The method of this name with its own defaults, changed by dotted overrides ({"windows.length": 256})."""
     if name not in BASELINES:
-        near = get_close_matches(name, BASELINES, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(BASELINES)}"
+        hint = did_you_mean(name, BASELINES, f"expected one of {', '.join(BASELINES)}")
         raise SettingError(f"unknown baseline {name!r}; {hint}")
     module, _, method = BASELINES[name].partition(":")
     default = getattr(import_module(module), method)()
