@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 
 from rondo.errors import ModelError, OutputError
 from rondo.store.writing import is_draft, new_file, whole_folder
+from rondo.tensors import Tensors as Tensors
 
 EDITS, EDITS_LOCK = "edits.json", ".edits.json.lock"
 _MANIFEST, _TENSORS = "manifest.json", "tensors.safetensors"
-
-Tensors = Mapping[str, NDArray[np.generic]]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -31,6 +30,7 @@ from rondo.errors import SettingError
 from rondo.methods import find_method, method_names
 from rondo.progress import Progress, silent
 from rondo.training.torch_extra import require_torch
+from rondo.wording import did_you_mean
 
 
 class Frozen(BaseModel):
@@ -117,8 +117,7 @@ def build_baseline(name: str, overrides: Mapping[str, Any] | None = None) -> Bas
     """The method of this name with its own defaults, changed by dotted overrides ({"windows.length": 256})."""
     known = baseline_names()
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
+        hint = did_you_mean(name, known, f"expected one of {', '.join(known)}")
         raise SettingError(f"unknown baseline {name!r}; {hint}")
     require_torch(f"--method {name}" if name in _NETWORKS else None)
     method = find_method(name)

@@ -30,13 +30,14 @@ from rondo.errors import ModelError, RecordingError, RondoWarning, SettingError
 from rondo.mixture.autoencoder import fit_autoencoder
 from rondo.mixture.dp_gaussian import fit_mixture
 from rondo.motifs.former.candidate_pool import Batch, Floats, Ints, Pool, weighted_sample
-from rondo.motifs.former.losses import contrast, pseudo_label_loss, reconstruction_loss, variance_hinge
+from rondo.motifs.former.losses import contrast, pseudo_label_loss, reconstruction_loss
 from rondo.motifs.former.network import MotifFormerNet
 from rondo.motifs.former.views import View, corrupted
 from rondo.seeding import generators
 from rondo.tensors import owned
 from rondo.training.loop import minimise
 from rondo.training.networks import load_weights, settled, weights_of
+from rondo.training.vicreg import variance_hinge
 
 _LEARNING_RATE = 1e-3
 _ITEMS_PER_EPOCH = 4096  # 3,600 windows have about 12,800 items, which would take three times as long

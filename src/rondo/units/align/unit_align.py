@@ -25,6 +25,7 @@ import torch
 from numpy.typing import NDArray
 
 from rondo.config.schema import MixtureConfig, UnitAlignConfig
+from rondo.data.agreement import label_agreement
 from rondo.data.labels import OTHER
 from rondo.data.windows import Span
 from rondo.encoders import Curves
@@ -37,8 +38,9 @@ from rondo.tensors import owned, owned_by
 from rondo.training.loop import batches
 from rondo.training.networks import load_weights, settled, weights_of
 from rondo.training.replay import Descent, small_steps
+from rondo.training.vicreg import covariance_penalty, variance_hinge
 from rondo.units.align.adaptor import Adaptor
-from rondo.units.align.losses import covariance_penalty, geometry_loss, supervised_contrast, variance_hinge
+from rondo.units.align.losses import geometry_loss, supervised_contrast
 from rondo.units.standardised import checked_representations, standardisation
 
 _BATCH_SIZE = 128  # 64 took 1.5 times the CPU time on 3,600 windows and reached the same geometry
@@ -277,28 +279,11 @@ def _logged(
     return Round(
         number,
         *terms,
-        0.0 if before is None else adjusted_rand(before, labels),
-        adjusted_rand(start, labels),
+        0.0 if before is None else label_agreement(before, labels),
+        label_agreement(start, labels),
         int(np.unique(labels[labels != OTHER]).size),
         float(kept.mean()) if kept.size else 1.0,
     )
-
-
-def adjusted_rand(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
-    """Adjusted Rand index of two assignments of the same windows: 1 for the same partition, 0 for chance.
-
-    >>> adjusted_rand(np.array([0, 0, 1, 1]), np.array([5, 5, 7, -1]))
-    0.5714285714285714
-    """
-    cells = np.unique(np.stack([first, second]), axis=1, return_counts=True)[1]
-    both, left, right = (
-        sum(int(n) * (int(n) - 1) for n in sizes)  # Python integers: the products below outgrow 64 bits
-        for sizes in (cells, *(np.unique(labels, return_counts=True)[1] for labels in (first, second)))
-    )
-    if both == left == right:
-        return 1.0
-    n_pairs = first.size * (first.size - 1)
-    return 2 * (both * n_pairs - left * right) / ((left + right) * n_pairs - 2 * left * right)
 
 
 def _stable(log: Sequence[Round], config: UnitAlignConfig) -> bool:
