@@ -9,6 +9,8 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
+from rondo.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from rondo import errors
     from rondo.data.recording import Recording

@@ -22,7 +22,6 @@ from rondo.errors import OutputError, RecordingError
 from rondo.findings import edited_findings, found_sentence
 from rondo.labelling import Labelling
 from rondo.lazy import Lazy
-from rondo.provenance import rondo_version
 from rondo.report.contents import Overviews, TruthFile, Wish
 from rondo.report.frame_scores import FrameScores, told_scores
 from rondo.report.overview import Overview, signal_overview
@@ -38,6 +37,7 @@ from rondo.summary import (
     VocabularyEvidence,
 )
 from rondo.units.fit_profile import FitProfile
+from rondo.version import __version__
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.vocabulary import Level
 
@@ -113,7 +113,7 @@ class Result:
         named_words = dict(zip(keys, words, strict=True))
         by_id = dict(zip(ids, labellings, strict=True))
         base = RunSummary(
-            rondo_version=rondo_version(),
+            rondo_version=__version__,
             kind=kind,
             method=method,
             seed=seed,

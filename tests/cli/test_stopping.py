@@ -15,7 +15,7 @@ from rondo.store.writing import is_draft
 from rondo.synthetic import plant
 from tests.cli.running import call, tree, waves, write_csv
 
-# a run that stops for a minute when half of its folder is written
+# a run that stops for ten minutes when half of its folder is written
 STUCK = """
 import sys, time
 import rondo.report.run
@@ -23,7 +23,7 @@ from rondo.cli.main import run
 
 def stuck(*_):
     print("half", file=sys.stderr, flush=True)
-    for _ in range(1200):  # in short naps: a signal that comes just before a sleep is seen only after it
+    for _ in range(12_000):  # in short naps: a signal that comes just before a sleep is seen only after it
         time.sleep(0.05)
 
 rondo.report.run.summary_of = stuck
@@ -50,7 +50,7 @@ def test_asked_to_stop_while_writing(here: Path, number: signal.Signals, code: i
     wait_for(child, "half")
     assert (here / "new").is_dir()
     child.send_signal(number)
-    out, err = child.communicate(timeout=30)
+    out, err = child.communicate(timeout=300)
     assert (child.returncode, out, err) == (code, "", "stopped\n")
     assert tree(here) == before
 
@@ -61,7 +61,7 @@ def test_asked_to_stop_while_learning(here: Path) -> None:
     child = started("-m", "rondo", "discover", "x.npy", "--out", "out")
     wait_for(child, "] units")
     child.send_signal(signal.SIGTERM)
-    out, err = child.communicate(timeout=30)
+    out, err = child.communicate(timeout=300)
     assert (child.returncode, out, err.splitlines()[-1]) == (143, "", "stopped")
     assert tree(here) == before
 

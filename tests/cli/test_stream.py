@@ -199,14 +199,16 @@ def uninterrupted(killer: Killer, here: Path, *arguments: object) -> tuple[dict[
     return written(here / "whole"), time.monotonic() - begun
 
 
-def kill_until_done(killer: Killer, arguments: list[object], rng: np.random.Generator, longest_s: float) -> int:
-    """Kill at random, start again, until one run comes to its end; how many were killed."""
-    n_kills = 0
+def kill_until_done(
+    killer: Killer, arguments: list[object], rng: np.random.Generator, longest_s: float
+) -> tuple[int, float]:
+    """Kill at random, start again, until one run comes to its end; how many were killed, and how long that one took."""
+    n_kills, begun = 0, time.monotonic()
     while (code := killer.rondo(*arguments, after_s=rng.uniform(0, longest_s))) == -signal.SIGKILL:
-        n_kills += 1
+        n_kills, begun = n_kills + 1, time.monotonic()
         longest_s *= 1.02  # a run that never gets to its first checkpoint would go on for ever
     assert code == 0, killer.err.read_text()
-    return n_kills
+    return n_kills, time.monotonic() - begun
 
 
 @pytest.mark.parametrize("killer", [pytest.param("fake", marks=pytest.mark.slow), "real"], indirect=True)
@@ -214,12 +216,13 @@ def test_killed_at_random_and_started_again(killer: Killer, here: Path, rows: Pa
     arguments: list[object] = ["stream", model, "--source", rows, "--every", 3]
     whole, needed_s = uninterrupted(killer, here, *arguments)
     rng, n_kills = np.random.default_rng(0), 0
-    for i in range(20):
-        n_kills += kill_until_done(killer, [*arguments, "--out", here / f"out{i}"], rng, needed_s)
+    for i in range(50):
+        n_killed, took_s = kill_until_done(killer, [*arguments, "--out", here / f"out{i}"], rng, needed_s)
         assert written(here / f"out{i}") == whole
+        n_kills, needed_s = n_kills + n_killed, min(needed_s, took_s)  # the first may have met a busier machine
         if n_kills >= 10:
             return
-    pytest.fail(f"only {n_kills} of 20 runs were killed before their end")
+    pytest.fail(f"only {n_kills} of 50 runs were killed before their end")
 
 
 def run_to_its_end_with_a_death_at_every_step(
@@ -309,24 +312,28 @@ def test_labels_and_events_are_on_the_disk_before_the_checkpoint_that_counts_the
 @pytest.mark.parametrize("killer", ["fake"], indirect=True)
 def test_asked_to_stop(killer: Killer, here: Path, rows: Path, model: Path, number: int) -> None:
     arguments: list[object] = ["stream", model, "--source", rows]
-    whole, needed_s = uninterrupted(killer, here, *arguments)
+    whole, _ = uninterrupted(killer, here, *arguments)
     order = [*arguments, "--out", here / "out"]
-    assert killer.rondo(*order, "--follow", after_s=2 * needed_s + 0.3, signal=number) == 0
-    assert killer.err.read_text().splitlines()[-1] == "stopped after 899 rows; the same command goes on from there"
+    n_bytes = len((here / "whole" / "labels.csv").read_bytes()) - 200
+    nearly_read = (here / "out" / "labels.csv", n_bytes)  # then it reads the last rows, or waits for more
+    assert killer.rondo(*order, "--follow", once=nearly_read, signal=number) == 0
+    said = killer.err.read_text().splitlines()[-1]
+    stopped = re.fullmatch(r"stopped after (8\d\d) rows; the same command goes on from there", said)
+    assert stopped is not None, said
     assert not (here / "out" / "summary.json").exists()
     assert killer.rondo(*order) == 0
-    assert "going on after 899 rows" in killer.err.read_text()
+    assert f"going on after {stopped[1]} rows" in killer.err.read_text()
     assert written(here / "out") == whole
 
 
 def test_a_live_pipe_that_is_closed_is_stopped_and_finished_without_follow(here: Path, rows: Path, model: Path) -> None:
     command = [sys.executable, "-m", "rondo", "stream", str(model), "--source", "-", "--out", "out"]
     with rows.open("rb") as text:
-        live = subprocess.run([*command, "--follow"], stdin=text, capture_output=True, check=False, timeout=60)
+        live = subprocess.run([*command, "--follow"], stdin=text, capture_output=True, check=False, timeout=300)
     assert live.returncode == 0, live.stderr
     assert live.stderr.splitlines()[-1] == b"stopped after 899 rows; the same command goes on from there"
     assert not (here / "out" / "summary.json").exists()
-    last = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60)
+    last = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=300)
     assert last.returncode == 0, last.stderr
     assert np.load(here / "out" / "units" / "stdin.npy").shape == (N_ROWS - 1,)
 
@@ -338,7 +345,7 @@ def test_a_live_pipe_that_is_started_again_is_a_boundary(here: Path, model: Path
     for part in (slice(0, 500), slice(500, 1_000)):
         text = write_csv(here / "part.csv", waves(1_000)[part], None if times is None else times[part])
         run = [*command, "--follow"]
-        done = subprocess.run(run, input=text.read_bytes(), capture_output=True, check=False, timeout=60)
+        done = subprocess.run(run, input=text.read_bytes(), capture_output=True, check=False, timeout=300)
         assert done.returncode == 0, done.stderr
     cuts = [event for event in read_journal(here / "out" / "events.jsonl") if event.kind == "gap"]
     assert [(event.frame, event.evidence["rule"], event.evidence["cause"]) for event in cuts] == [

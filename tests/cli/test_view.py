@@ -68,11 +68,11 @@ def test_view_serves_until_it_is_stopped(here: Path, number: signal.Signals) -> 
     said = child.stdout.readline()
     assert said.startswith("open http://127.0.0.1:")
     address = said.split()[1]
-    with urllib.request.urlopen(f"{address}state.json", timeout=20) as answer:
+    with urllib.request.urlopen(f"{address}state.json", timeout=300) as answer:
         assert "state" in json.load(answer)
-    with urllib.request.urlopen(address, timeout=20) as answer:
+    with urllib.request.urlopen(address, timeout=300) as answer:
         page = answer.read()
         assert b"Rondo stream" in page and b'"annotation"' in page
     child.send_signal(number)
-    out, err = child.communicate(timeout=20)
+    out, err = child.communicate(timeout=300)
     assert (child.returncode, out, err) == (0, "", "")

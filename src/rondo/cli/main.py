@@ -39,6 +39,7 @@ from rondo.cli.filled_help import FilledHelp, filled
 from rondo.cli.options import help_without_command
 from rondo.cli.verbosity import Verbosity, global_first, is_verbose, set_verbosity
 from rondo.errors import RondoError, RondoWarning, SettingError
+from rondo.version import __version__
 
 # More BLAS threads than cores, one pool per library, have cost a factor of fifteen; stages are small. No command
 # has loaded numpy yet: each imports what it needs when it runs.
@@ -113,9 +114,7 @@ def _root(
         raise SettingError("--quiet and --verbose contradict each other; give one")
     set_verbosity(Verbosity.QUIET if quiet else Verbosity.VERBOSE if verbose else Verbosity.NORMAL)
     if version:
-        from rondo.provenance import rondo_version
-
-        print(f"rondo {rondo_version()}")
+        print(f"rondo {__version__}")
         raise typer.Exit
     help_without_command(context)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from rondo.decisions import DECISIONS
 from rondo.live.outputs import Outputs
 from rondo.model_result import findings_of
-from rondo.provenance import rondo_version
 from rondo.report.frame_scores import scores_path, write_scores
 from rondo.report.growing_overview import GrowingOverview
 from rondo.report.overview import overview_path, store_overview
@@ -23,6 +22,7 @@ from rondo.store.reading import read_regular
 from rondo.store.writing import make_folder, write_bytes
 from rondo.stream_folder import stream_result
 from rondo.summary import RecordingSummary, RunSummary, StreamSummary
+from rondo.version import __version__
 from rondo.vocabulary.edit_file import write_edits
 from rondo.vocabulary.edits import Edits
 
@@ -85,7 +85,7 @@ class GrowingRun:
             duration_s=None, notes=(), share_other=1.0,
         )  # fmt: skip
         base = RunSummary(
-            rondo_version=rondo_version(),
+            rondo_version=__version__,
             kind="stream",
             method="rondo",
             seed=model.config_.seed,

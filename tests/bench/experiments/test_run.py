@@ -62,7 +62,7 @@ def test_processes_give_the_same_rows(rondo: Command, here: Path, walks: Path) -
 
 
 @pytest.mark.ray
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(600)
 @pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'rondo-ts[ray]'")
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
 def test_ray_gives_the_same_rows(rondo: Command, here: Path, walks: Path) -> None:

@@ -32,7 +32,8 @@ _SOURCE = "huggingface.co/paris-noah/MantisV2"
 _SIZES, _CHECKSUM = "architecture", "weights_sha256"
 
 # Series (one channel of one window each) encoded together, a short last batch being filled up: products of one shape
-# add in one order, so that a window's representation is the same to the last bit in whatever company it comes.
+# go to one kernel, so that a window's representation is the same in whatever company it comes, to the last bit on most
+# CPUs and up to rounding on those whose kernels treat the edge of a batch apart.
 _SERIES_AT_ONCE = {"cpu": 16, "cuda": 1024}
 
 

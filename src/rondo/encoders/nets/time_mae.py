@@ -38,9 +38,10 @@ _REPRESENTATION_WEIGHT = 5.0
 _CODEWORD_WEIGHT = 1.0
 _LOG, _MEAN, _SPREAD = "training_log", "channel_mean", "channel_spread"
 
-# Windows encoded together, a short last batch being filled up: products of one shape add in one order, so that a
-# window's representation is the same to the last bit in whatever company it comes. A stream brings one at a time and
-# pays for all: eight take 14 ms, 32 took 55, and many windows take 1.7 ms each with either, 2.0 with four.
+# Windows encoded together, a short last batch being filled up: products of one shape go to one kernel, so that a
+# window's representation is the same in whatever company it comes, to the last bit on most CPUs and up to rounding on
+# those whose kernels treat the edge of a batch apart. A stream brings one at a time and pays for all: eight take 14 ms,
+# 32 took 55, and many windows take 1.7 ms each with either, 2.0 with four.
 _WINDOWS_AT_ONCE = 8
 
 

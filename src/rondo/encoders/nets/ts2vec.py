@@ -104,7 +104,7 @@ class FittedTS2Vec:
         for first in range(0, len(windows), _WINDOWS_AT_ONCE):
             starts = windows.grid.starts[first : first + _WINDOWS_AT_ONCE]
             # A GPU chooses how to add by the number of products too: there a short batch is filled up, so that a
-            # window's representation is the same to the last bit in whatever company it comes.
+            # window's representation does not depend on how many others come with it.
             filled = starts if self.encoder.device == "cpu" else np.resize(starts, _WINDOWS_AT_ONCE)
             frames = torch.from_numpy(windows.values[filled[:, None] + within])  # (n_filled, length, n_channels)
             pooled = self.net.pooled(frames.to(self.encoder.device))
