@@ -6,7 +6,6 @@
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 from rondo.version import __version__ as __version__
@@ -20,11 +19,6 @@ if TYPE_CHECKING:
     from rondo.labelling import Labelling
     from rondo.model import Rondo
     from rondo.result import Result
-
-try:
-    __version__ = version("rondo-ts")
-except PackageNotFoundError:  # a source tree that nobody installed
-    __version__ = "not installed"
 
 __all__ = ["Labelling", "Recording", "Result", "Rondo", "__version__", "discover", "errors", "evaluate", "read"]
 
