@@ -94,5 +94,5 @@ FORMAT = RecordingFormat(
     suffixes=(".jsonl", ".ndjson"),
     read=read_json_lines,
     help="one object per line, one key per channel; a key `time` is the clock",
-    order=5,
+    order=0,
 )
