@@ -22,7 +22,7 @@ NO_CLASS = "(none)"
 
 
 @dataclass(frozen=True)
-class Span:
+class NamedSpan:
     """One annotation: [start, stop) on the axis of its track."""
 
     start: float
@@ -38,7 +38,7 @@ class Track:
     `only_by_name`: it comments on another track of its file, and is chosen only where it is asked for.
     """
 
-    spans: tuple[Span, ...]
+    spans: tuple[NamedSpan, ...]
     name: str = ""
     recording: str = ""
     axis: Axis = "seconds"
