@@ -150,7 +150,7 @@ class Recording:
         key: str | None = None,
         label_columns: Sequence[str] = (),
     ) -> Recording:
-        """Read a file of any known format; `rondo.formats.files.suffixes()` lists them, docs/export.md says what is read."""
+        """Read a file of any known format: `rondo.formats.files.suffixes()` lists their suffixes."""
         from rondo.formats.files import read_recording
 
         return read_recording(Path(path), rate=rate, key=key, label_columns=label_columns)
