@@ -6,7 +6,7 @@ twice. What is said instead is made here, once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 NO_LONGER_MOTIF = "no motif is longer than a unit"
@@ -38,6 +38,16 @@ def one_of(names: Iterable[str]) -> str:
     """
     *others, last = [repr(name) for name in names]
     return f"{', '.join(others)} or {last}" if others else last
+
+
+def quoted(names: Sequence[str], most: int = 8) -> str:
+    """The first of some names, and how many more there are.
+
+    >>> quoted(["a", "b"]), quoted(["a", "b", "c"], most=1)
+    ("'a', 'b'", "'a' and 2 more")
+    """
+    shown = ", ".join(f"'{name}'" for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def near_match(name: str, known: Iterable[str]) -> str | None:

@@ -88,14 +88,14 @@ FORMAT = RecordingFormat(name="raw", suffixes=(".raw",), read=read_raw, takes_ke
 
 ANNOTATION_FORMAT = """
 from rondo.formats.annotations import AnnotationFormat
-from rondo.formats.annotations.tracks import Span, Track
+from rondo.formats.annotations.tracks import NamedSpan, Track
 
 
 def read_marks(path):
     spans = {}
     for line in path.read_text().splitlines():
         level, start, stop, label = line.split(" ", 3)
-        spans.setdefault(level, []).append(Span(int(start), int(stop), label))
+        spans.setdefault(level, []).append(NamedSpan(int(start), int(stop), label))
     return [Track(tuple(found), level, axis="frames") for level, found in spans.items()]
 
 

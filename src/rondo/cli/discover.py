@@ -42,7 +42,7 @@ def discover(
         int | None,
         typer.Option("--states", metavar="N", help="Number of states, for ticc, hmm and kmeans; of pieces, for clock."),
     ] = None,
-    encoder: options.Encoder = None,
+    encoder: options.EncoderName = None,
     rate: options.Rate = None,
     key: options.Key = None,
     label_column: options.LabelColumns = None,

@@ -66,7 +66,7 @@ Recordings = Annotated[
     list[Path],
     typer.Argument(metavar="RECORDING", help="Files ({recording_suffixes}), or folders."),
 ]
-Encoder = Annotated[
+EncoderName = Annotated[
     str | None,
     typer.Option("--encoder", metavar="NAME", help="{encoders}.", autocompletion=completing_from(_encoders)),
 ]

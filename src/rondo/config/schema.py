@@ -29,7 +29,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, Pl
 from rondo.config.overrides import changed
 from rondo.config.overrides import parse_override as parse_override
 from rondo.config.overrides import to_toml as to_toml
-from rondo.config.stage import Stage, setting
+from rondo.config.stage import StageSettings, setting
 from rondo.config.ways import ENCODERS, EncoderSettings, Found
 from rondo.errors import SettingError
 
@@ -103,7 +103,7 @@ MotifLength = Annotated[int, PlainValidator(_checked_motif_length), PlainSeriali
 # ---------------------------------------------------------------- the stages
 
 
-class WindowsConfig(Stage):
+class WindowsConfig(StageSettings):
     """STREAM -> WINDOWS."""
 
     length: Duration = setting(
@@ -117,7 +117,7 @@ class WindowsConfig(Stage):
     )
 
 
-class PreprocessConfig(Stage):
+class PreprocessConfig(StageSettings):
     """Gaps, scaling and channels, before any window is cut."""
 
     channels: tuple[str, ...] = setting((), "ours: all channels; paper: some per data set (Table preproc)")
@@ -135,7 +135,7 @@ class PreprocessConfig(Stage):
     )
 
 
-class MixtureConfig(Stage):
+class MixtureConfig(StageSettings):
     """The Dirichlet-process mixture ("DeepDPM" in the paper's table)."""
 
     kind: Literal["dp_gaussian", "deep_dpm"] = setting(
@@ -156,7 +156,7 @@ class MixtureConfig(Stage):
     tolerance: float = setting(1e-6, "ours: change of the bound per window at which fitting stops", gt=0)
 
 
-class SlowUnitsConfig(Stage):
+class SlowUnitsConfig(StageSettings):
     """Units in a ridge-regularised slow projection: closed form, no training."""
 
     method: Literal["slow"] = "slow"
@@ -178,7 +178,7 @@ class SlowUnitsConfig(Stage):
     merge: bool = setting(False, "ours: whether units that are confused with each other are one (docs/units.md)")
 
 
-class UnitAlignConfig(Stage):
+class UnitAlignConfig(StageSettings):
     """UnitAlign as published."""
 
     method: Literal["unit_align"] = "unit_align"
@@ -202,7 +202,7 @@ class UnitAlignConfig(Stage):
     merge: bool = setting(False, "ours: whether units that are confused with each other are one; not in the paper")
 
 
-class DirectUnitsConfig(Stage):
+class DirectUnitsConfig(StageSettings):
     """Ablation "w/o UnitAlign": the mixture on the encoder's own space, standardised."""
 
     method: Literal["direct"] = "direct"
@@ -211,14 +211,14 @@ class DirectUnitsConfig(Stage):
     merge: bool = setting(False, "ours: whether units that are confused with each other are one; not in the paper")
 
 
-class AcceptanceConfig(Stage):
+class AcceptanceConfig(StageSettings):
     """Which windows and subsequences an entry accepts."""
 
     radius_quantile: float = setting(0.95, "paper: Table Motif discovery, distance threshold P95", gt=0, le=1)
     posterior_quantile: float = setting(0.05, "paper: Table Motif discovery, posterior threshold P5", ge=0, lt=1)
 
 
-class GrammarMotifsConfig(Stage):
+class GrammarMotifsConfig(StageSettings):
     """Motifs as small grammars over unit runs, found by their evidence: our training-free motif stage."""
 
     method: Literal["grammar"] = "grammar"
@@ -237,7 +237,7 @@ class GrammarMotifsConfig(Stage):
     )
 
 
-class MotifFormerConfig(Stage):
+class MotifFormerConfig(StageSettings):
     """MotifFormer as published."""
 
     method: Literal["motif_former"] = "motif_former"
@@ -264,7 +264,7 @@ class MotifFormerConfig(Stage):
     acceptance: AcceptanceConfig = AcceptanceConfig()
 
 
-class NoMotifsConfig(Stage):
+class NoMotifsConfig(StageSettings):
     """Ablation "w/o MotifFormer": every unit is its own motif."""
 
     method: Literal["none"] = "none"
@@ -276,7 +276,7 @@ def _enough_surrogates(n: int) -> int:
     return n
 
 
-class EvidenceConfig(Stage):
+class EvidenceConfig(StageSettings):
     """Whether what was found recurs more than chance would have it, asked of surrogates."""
 
     surrogates: Annotated[int, AfterValidator(_enough_surrogates)] = setting(
@@ -284,7 +284,7 @@ class EvidenceConfig(Stage):
     )
 
 
-class ContinualConfig(Stage):
+class ContinualConfig(StageSettings):
     """How vocabularies refine and grow while a stream goes on."""
 
     min_support: int = setting(8, "paper: Table Continual update, max(8, Q0.25)", ge=1)
@@ -306,7 +306,7 @@ UnitsConfig = Annotated[SlowUnitsConfig | UnitAlignConfig | DirectUnitsConfig, F
 MotifsConfig = Annotated[GrammarMotifsConfig | MotifFormerConfig | NoMotifsConfig, Field(discriminator="method")]
 
 
-class RondoConfig(Stage):
+class RondoConfig(StageSettings):
     """All stages in the order of the flow."""
 
     seed: int = setting(0, "ours: one seed, passed down explicitly", ge=0, lt=2**32)

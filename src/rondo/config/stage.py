@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 T = TypeVar("T")
 
 
-class Stage(BaseModel):
+class StageSettings(BaseModel):
     """Settings of one stage."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)

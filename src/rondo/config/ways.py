@@ -13,12 +13,12 @@ from typing import Any
 from pydantic import BaseModel, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from rondo.config.stage import Stage
+from rondo.config.stage import StageSettings
 from rondo.registry import Registry
 from rondo.wording import did_you_mean, one_of
 
 
-class EncoderSettings(Stage):
+class EncoderSettings(StageSettings):
     """Settings of an encoder; a subclass gives `name` its only value, by which it is chosen."""
 
     name: str = ""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Counts = NDArray[np.int64]
+from rondo.arrays import Ints
 
 
 def label_agreement(first: ArrayLike, second: ArrayLike) -> float:
@@ -20,7 +20,7 @@ def label_agreement(first: ArrayLike, second: ArrayLike) -> float:
     return agreement_of_counts(cells, sizes[0], sizes[1])
 
 
-def agreement_of_counts(cells: Counts, first_sizes: Counts, second_sizes: Counts) -> float:
+def agreement_of_counts(cells: Ints, first_sizes: Ints, second_sizes: Ints) -> float:
     """The same from the sizes of the parts: of each side, and of the pairs of them that occur together."""
     # Python integers: the products below pass 2**63 at some hundred thousand frames
     n_frames = int(cells.sum())

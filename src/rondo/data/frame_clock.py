@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rondo.arrays import Ints
+
 
 @dataclass(frozen=True, eq=False)
 class FrameClock:
@@ -30,7 +32,7 @@ class FrameClock:
     def from_rate(cls, rate: float, start_s: float = 0.0) -> FrameClock:
         return cls(np.array([start_s]), np.zeros(1), rate, start_s)
 
-    def frames_at(self, seconds: ArrayLike) -> NDArray[np.int64]:
+    def frames_at(self, seconds: ArrayLike) -> Ints:
         """The frame boundary nearest to each reading of the recording's own clock."""
         at = np.asarray(seconds, dtype=np.float64)
         frames = np.interp(at, self.seconds, self.frames)

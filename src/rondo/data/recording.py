@@ -159,7 +159,7 @@ class Recording:
         key: str | None = None,
         label_columns: Sequence[str] = (),
     ) -> Recording:
-        """Read .csv, .tsv, .txt, .parquet, .npz, .npy, .h5, .edf, .bdf, .c3d or .xdf; see `rondo.formats.files`."""
+        """Read a file of any known format: `rondo.formats.files.suffixes()` lists their suffixes."""
         from rondo.formats.files import read_recording
 
         found = read_recording(Path(path), rate=rate, key=key, label_columns=label_columns)

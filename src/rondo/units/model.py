@@ -24,7 +24,7 @@ from rondo.units.timeline import Timeline, decode, typical_step
 from rondo.vocabulary import MergeTree, Vocabulary, merge_tree
 
 
-class Projection(Protocol):
+class UnitProjection(Protocol):
     """Representations -> embeddings -> latents: the slow projection, UnitAlign, or neither."""
 
     @property
@@ -46,7 +46,7 @@ class UnitModel:
     """Encoder -> projection -> vocabulary, smoothed with `penalty` per change of unit."""
 
     encoder: FittedEncoder
-    projection: Projection
+    projection: UnitProjection
     vocabulary: Vocabulary
     penalty: float
     tree: MergeTree  # which units are confused with each other
@@ -162,7 +162,7 @@ def _fit_projection(
     seed: int,
     device: str,
     progress: Progress,
-) -> Projection:
+) -> UnitProjection:
     if isinstance(config, SlowUnitsConfig):
         if config.dimension == "auto":
             return fit_slow_enough(representations, spans, config.pca_dim, step_share, config.ridge)
@@ -176,7 +176,7 @@ def _fit_projection(
     return fit_direct(representations, config, seed, device)
 
 
-def _restored_projection(tensors: Mapping[str, NDArray[np.generic]], config: UnitsConfig) -> Projection:
+def _restored_projection(tensors: Mapping[str, NDArray[np.generic]], config: UnitsConfig) -> UnitProjection:
     if isinstance(config, SlowUnitsConfig):
         return SlowProjection.restore(tensors)
     if isinstance(config, UnitAlignConfig):

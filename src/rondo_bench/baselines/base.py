@@ -19,10 +19,10 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import BaseModel, ConfigDict
 
 from rondo.config.overrides import changed
 from rondo.config.schema import PreprocessConfig
+from rondo.config.stage import StageSettings
 from rondo.data.labels import OTHER, Labels
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
@@ -33,13 +33,7 @@ from rondo.training.torch_extra import require_torch
 from rondo.wording import did_you_mean
 
 
-class Frozen(BaseModel):
-    """Settings that cannot change and take no unknown name; each default says where it comes from."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class BaselineSettings(Frozen):
+class BaselineSettings(StageSettings):
     """What all baselines have: how a recording is prepared."""
 
     preprocess: PreprocessConfig = PreprocessConfig()

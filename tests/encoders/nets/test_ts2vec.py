@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from rondo.data.windows import Windows
-from rondo.encoders.nets.ts2vec import FittedTS2Vec, Step, TS2Vec, training_steps
+from rondo.encoders.nets.ts2vec import FittedTS2Vec, TrainingStep, TS2Vec, training_steps
 from rondo.encoders.nets.ts2vec_losses import contrast, hierarchical_contrast
 from rondo.encoders.nets.ts2vec_net import TS2VecNet
 from rondo.encoders.ts2vec import TS2VecConfig
@@ -222,7 +222,7 @@ def test_training_is_the_published_one_step_by_step() -> None:
     source = generator(3)
     net = TS2VecNet(3, config.hidden_dim, config.depth, config.output_dim)
     net.fill(source)
-    steps: list[Step] = list(training_steps(len(windows), 16, config, source))
+    steps: list[TrainingStep] = list(training_steps(len(windows), 16, config, source))
     weights, losses = naive.train(net.state_dict(), contents(windows), steps, config.learning_rate)
     npt.assert_allclose(fitted.training_log, losses, rtol=1e-5)
     for name, weight in fitted.net.state_dict().items():

@@ -7,7 +7,7 @@ from pathlib import Path
 from rondo.errors import AnnotationError
 from rondo.formats.annotations.annotation_format import AnnotationFormat
 from rondo.formats.annotations.exported import Export
-from rondo.formats.annotations.tracks import Span, Track, left_out
+from rondo.formats.annotations.tracks import NamedSpan, Track, left_out
 
 
 def read_audacity(path: Path) -> list[Track]:
@@ -31,7 +31,7 @@ def read_audacity(path: Path) -> list[Track]:
         if start == stop:
             n_points += 1
         else:
-            spans.append(Span(start, stop, cells[2].strip() if len(cells) > 2 else ""))
+            spans.append(NamedSpan(start, stop, cells[2].strip() if len(cells) > 2 else ""))
     left_out(n_points, "point labels", path)
     return [Track(tuple(spans))] if spans else []
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 from rondo.errors import AnnotationError, RondoWarning
 from rondo.formats.annotations.annotation_format import AnnotationFormat
 from rondo.formats.annotations.exported import Export, ExportedLabel, ExportedRecording, millisecond_spans
-from rondo.formats.annotations.tracks import Span, Track, left_out
+from rondo.formats.annotations.tracks import NamedSpan, Track, left_out
 from rondo.wording import counted
 
 PROJECT_FORMAT = "7.0"
@@ -49,7 +49,7 @@ class _Event(NamedTuple):
 class _State(NamedTuple):
     observation: str
     track: str
-    span: Span
+    span: NamedSpan
 
 
 def read_boris(path: Path) -> list[Track]:
@@ -114,7 +114,7 @@ def _aggregated(lines: list[dict[str, str]], path: Path) -> list[_State]:
         _State(
             line.get("Observation id", ""),
             _track_name(line.get("Subject", ""), line.get("Behavioral category", "")),
-            Span(_time(line, "Start (s)"), _time(line, "Stop (s)"), line["Behavior"]),
+            NamedSpan(_time(line, "Start (s)"), _time(line, "Stop (s)"), line["Behavior"]),
         )
         for line in states
     ]
@@ -148,7 +148,7 @@ def _paired(events: Iterable[_Event], path: Path) -> list[_State]:
         start = under_way.pop(key)
         if start < time:
             track = _track_name(event.subject, event.category)
-            states.append(_State(event.observation, track, Span(start, time, event.behavior)))
+            states.append(_State(event.observation, track, NamedSpan(start, time, event.behavior)))
     if under_way:
         (_, _, _, behavior, _), time = next(iter(under_way.items()))
         n_open = counted(len(under_way), "state")
@@ -158,7 +158,7 @@ def _paired(events: Iterable[_Event], path: Path) -> list[_State]:
 
 
 def _tracks(states: Iterable[_State]) -> list[Track]:
-    spans: dict[tuple[str, str], list[Span]] = {}
+    spans: dict[tuple[str, str], list[NamedSpan]] = {}
     for state in states:
         spans.setdefault((state.observation, state.track), []).append(state.span)
     return [Track(tuple(found), name, observation) for (observation, name), found in spans.items()]

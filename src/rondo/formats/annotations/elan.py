@@ -23,10 +23,10 @@ import numpy as np
 from rondo.errors import AnnotationError
 from rondo.formats.annotations.annotation_format import AnnotationFormat
 from rondo.formats.annotations.exported import Export, ExportedRecording, millisecond_spans
-from rondo.formats.annotations.tracks import Span, Track, left_out
+from rondo.formats.annotations.tracks import NamedSpan, Track, left_out
 
 Element = ElementTree.Element
-Times = dict[str, tuple[float, float]]
+AnnotationTimes = dict[str, tuple[float, float]]
 """Beginning and end of annotations in milliseconds, by their ids."""
 
 SCHEMA = "http://www.mpi.nl/tools/elan/EAFv3.0.xsd"
@@ -41,7 +41,7 @@ def read_eaf(path: Path) -> list[Track]:
     root = _root(path)
     slots = {slot.get("TIME_SLOT_ID", ""): slot.get("TIME_VALUE") for slot in root.iterfind("TIME_ORDER/TIME_SLOT")}
     tiers = [*root.iterfind("TIER")]
-    times: Times = {}
+    times: AnnotationTimes = {}
     for tier in tiers:
         times |= _aligned(tier, slots, path)
     for tier in _parents_first(tiers):
@@ -64,7 +64,7 @@ def _root(path: Path) -> Element:
     return root
 
 
-def _aligned(tier: Element, slots: dict[str, str | None], path: Path) -> Times:
+def _aligned(tier: Element, slots: dict[str, str | None], path: Path) -> AnnotationTimes:
     """The annotations with slots; slots without a time lie in equal steps between those of the tier that have one."""
     ends = {
         annotation.get("ANNOTATION_ID", ""): [annotation.get(f"TIME_SLOT_REF{i}", "") for i in (1, 2)]
@@ -92,12 +92,12 @@ def _between(known: Sequence[tuple[int, int]], n: int) -> list[float]:
     return found
 
 
-def _referring(tier: Element, times: Times, path: Path) -> Times:
+def _referring(tier: Element, times: AnnotationTimes, path: Path) -> AnnotationTimes:
     """The annotations that refer to others: those of one parent share its time in equal parts, in their order."""
     children: dict[str, list[Element]] = {}
     for annotation in tier.iterfind("ANNOTATION/REF_ANNOTATION"):
         children.setdefault(annotation.get("ANNOTATION_REF", ""), []).append(annotation)
-    found: Times = {}
+    found: AnnotationTimes = {}
     for parent, own in children.items():
         if parent not in times:
             which = own[0].get("ANNOTATION_ID")
@@ -135,12 +135,12 @@ def _parents_first(tiers: Iterable[Element]) -> list[Element]:
     return ordered
 
 
-def _track(tier: Element, times: Times, path: Path) -> Track:
+def _track(tier: Element, times: AnnotationTimes, path: Path) -> Track:
     found = [
         (times[annotation.get("ANNOTATION_ID", "")], (annotation.findtext("ANNOTATION_VALUE") or "").strip())
         for annotation in tier.iterfind("ANNOTATION/*")
     ]
-    spans = [Span(start / 1000, stop / 1000, name) for (start, stop), name in found if start != stop]
+    spans = [NamedSpan(start / 1000, stop / 1000, name) for (start, stop), name in found if start != stop]
     left_out(len(found) - len(spans), f"annotations of tier '{tier.get('TIER_ID')}'", path)
     refers = tier.find("ANNOTATION/REF_ANNOTATION") is not None
     return Track(tuple(sorted(spans, key=lambda span: span.start)), tier.get("TIER_ID", ""), only_by_name=refers)

@@ -16,7 +16,7 @@ from xml.etree import ElementTree as Xml
 from rondo.errors import AnnotationError
 from rondo.formats.annotations.annotation_format import AnnotationFormat
 from rondo.formats.annotations.exported import Export, ExportedRecording, ExportedSegment
-from rondo.formats.annotations.tracks import Axis, Span, Track
+from rondo.formats.annotations.tracks import Axis, NamedSpan, Track
 
 KIND = "timeserieslabels"
 AXIS_KEY = "rondo_axis"
@@ -45,7 +45,7 @@ def _tracks(task: dict[str, Any], path: Path) -> list[Track]:
     data = task["data"]
     given = [a for a in task.get("annotations", []) if not a.get("was_cancelled")] or task.get("predictions", [])
     axis: Axis = "frames" if data.get(AXIS_KEY) == "frames" else "clock"
-    spans: dict[str, list[Span]] = {}
+    spans: dict[str, list[NamedSpan]] = {}
     for region in given[-1]["result"] if given else []:
         if region.get("type") == KIND:
             spans.setdefault(str(region["from_name"]), []).append(_span(region["value"], path))
@@ -53,13 +53,13 @@ def _tracks(task: dict[str, Any], path: Path) -> list[Track]:
     return [Track(tuple(found), tag, recording, axis, stop_is_inside=True) for tag, found in spans.items()]
 
 
-def _span(value: dict[str, Any], path: Path) -> Span:
+def _span(value: dict[str, Any], path: Path) -> NamedSpan:
     start, stop = value["start"], value["end"]
     if isinstance(start, str) or isinstance(stop, str):
         raise AnnotationError(
             f"'{path}': a region begins at '{start}', a date; export it from a project whose time column holds seconds"
         )
-    return Span(float(start), float(stop), str(value[KIND][0]))
+    return NamedSpan(float(start), float(stop), str(value[KIND][0]))
 
 
 def _recording(data: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from rondo.data.labels import OTHER
 from rondo.errors import AnnotationError, RecordingError
 from rondo.formats.annotations.annotation_format import AnnotationFormat
 from rondo.formats.annotations.exported import Export
-from rondo.formats.annotations.tracks import Span, Track
+from rondo.formats.annotations.tracks import NamedSpan, Track
 from rondo.formats.crash_guard import refuse_fatal_parquet
 
 COLUMNS = ("recording", "level", "id", "start_frame", "end_frame")
@@ -48,9 +48,9 @@ def read_segment_table(path: Path) -> list[Track]:
         raise AnnotationError(f"'{path}': not a readable table of segments ({str(error)[:120]!r})") from error
     if any(table.null_count().row(0)):
         raise AnnotationError(f"'{path}': a cell is empty; a segment has a recording, a level, an id and two frames")
-    spans: dict[tuple[str, str], list[Span]] = {}
+    spans: dict[tuple[str, str], list[NamedSpan]] = {}
     for recording, level, start, stop, name in table.iter_rows():
-        spans.setdefault((recording, level), []).append(Span(start, stop, name))
+        spans.setdefault((recording, level), []).append(NamedSpan(start, stop, name))
     return [Track(tuple(found), level, recording, "frames") for (recording, level), found in spans.items()]
 
 

@@ -23,13 +23,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from rondo.arrays import Floats, Ints
 from rondo.config.schema import MotifFormerConfig
 from rondo.data.labels import OTHER
 from rondo.data.windows import Span
 from rondo.errors import ModelError, RecordingError, RondoWarning, SettingError
 from rondo.mixture.autoencoder import fit_autoencoder
 from rondo.mixture.dp_gaussian import fit_mixture
-from rondo.motifs.former.candidate_pool import Batch, Floats, Ints, Pool, weighted_sample
+from rondo.motifs.former.candidate_pool import Batch, Pool, weighted_sample
 from rondo.motifs.former.losses import contrast, pseudo_label_loss, reconstruction_loss
 from rondo.motifs.former.network import MotifFormerNet
 from rondo.motifs.former.views import View, corrupted
@@ -49,7 +50,7 @@ _DESCRIBED_AT_ONCE = 4096
 _ROUNDING = 1e-6  # relative; centroids that differ by less are constant
 
 
-class Terms(NamedTuple):
+class FormerTerms(NamedTuple):
     """The loss terms of MotifFormer, before their weights."""
 
     reconstruction: float
@@ -166,7 +167,7 @@ def _descend(
     labels: Ints,
     config: MotifFormerConfig,
     views: torch.Generator,
-) -> Terms:
+) -> FormerTerms:
     """One step per batch down the weighted sum of the terms; gives their means over the epoch."""
     device = network.cls.device
     weight_of = torch.tensor(
@@ -189,7 +190,7 @@ def _descend(
         return float(shares[step]) * (weight_of @ terms)
 
     minimise(loss_of_step, optimiser, len(batches))
-    return Terms(*torch.stack(seen).mean(0).tolist())
+    return FormerTerms(*torch.stack(seen).mean(0).tolist())
 
 
 def _terms(
@@ -267,7 +268,7 @@ def _forget(head: torch.nn.Linear, optimiser: torch.optim.Optimizer) -> None:
         optimiser.state.pop(parameter, None)
 
 
-def _logged(number: int, terms: Terms, labels: Ints, counts: Ints) -> Epoch:
+def _logged(number: int, terms: FormerTerms, labels: Ints, counts: Ints) -> Epoch:
     confident = labels != OTHER
     share = float(counts[confident].sum() / counts.sum())
     return Epoch(number, *terms, int(np.unique(labels[confident]).size), share)

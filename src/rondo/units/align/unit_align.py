@@ -48,7 +48,7 @@ _LEAST_BATCH = 8  # the covariance of fewer windows is mostly chance
 _LEARNING_RATE = 1e-3
 
 
-class Terms(NamedTuple):
+class AlignTerms(NamedTuple):
     """The loss terms of UnitAlign, before their weights."""
 
     contrast: float
@@ -181,21 +181,23 @@ def _begin(y: NDArray[np.float64], config: UnitAlignConfig, seed: int, device: s
     return _Training(torch.as_tensor(y, dtype=torch.float32, device=device), config, adaptor, optimiser, generator)
 
 
-def _initialise(training: _Training) -> Terms:
+def _initialise(training: _Training) -> AlignTerms:
     """Keep the geometry, do not collapse: no component is known yet."""
     config = training.config
     vic = config.init_vic_weight
-    weights = Terms(0.0, config.init_geometry_weight, vic * config.variance_weight, vic * config.covariance_weight)
+    weights = AlignTerms(0.0, config.init_geometry_weight, vic * config.variance_weight, vic * config.covariance_weight)
     n_windows = len(training.y)
     shuffled = batches(n_windows, _BATCH_SIZE, config.init_epochs, training.generator)
     noise = np.full(n_windows, OTHER)
     return _descend(training, _large_enough(shuffled, n_windows), config.init_epochs, weights, noise)
 
 
-def _refine(training: _Training, labels: NDArray[np.int64]) -> Terms:
+def _refine(training: _Training, labels: NDArray[np.int64]) -> AlignTerms:
     """Pull windows of one component together, the geometry still kept."""
     config = training.config
-    weights = Terms(config.contrast_weight, config.geometry_weight, config.variance_weight, config.covariance_weight)
+    weights = AlignTerms(
+        config.contrast_weight, config.geometry_weight, config.variance_weight, config.covariance_weight
+    )
     n_batches = config.refine_epochs * math.ceil(labels.size / _BATCH_SIZE)
     balanced = balanced_batches(labels, _BATCH_SIZE, n_batches, training.generator)
     return _descend(training, _large_enough(balanced, labels.size), config.refine_epochs, weights, labels)
@@ -208,8 +210,8 @@ def _large_enough(drawn: Iterable[torch.Tensor], n_windows: int) -> list[torch.T
 
 
 def _descend(
-    training: _Training, order: Sequence[torch.Tensor], n_epochs: int, weights: Terms, labels: NDArray[np.int64]
-) -> Terms:
+    training: _Training, order: Sequence[torch.Tensor], n_epochs: int, weights: AlignTerms, labels: NDArray[np.int64]
+) -> AlignTerms:
     """One step per batch down the weighted sum of the terms; gives their means over the last epoch."""
     y, adaptor, temperature = training.y, training.adaptor, training.config.temperature
     targets, weight_of = torch.as_tensor(labels, device=y.device), torch.tensor(weights, device=y.device)
@@ -223,8 +225,8 @@ def _descend(
     drawn = ((batch, adaptor.dropout_mask(batch.numel(), training.generator)) for batch in order)
     seen = Descent(terms_of, weight_of, training.optimiser).steps(drawn)
     if not len(seen):
-        return Terms(0.0, 0.0, 0.0, 0.0)
-    return Terms(*seen[-math.ceil(len(seen) / n_epochs) :].mean(0).tolist())
+        return AlignTerms(0.0, 0.0, 0.0, 0.0)
+    return AlignTerms(*seen[-math.ceil(len(seen) / n_epochs) :].mean(0).tolist())
 
 
 def balanced_batches(
@@ -269,7 +271,7 @@ def _clustered(
 
 def _logged(
     number: int,
-    terms: Terms,
+    terms: AlignTerms,
     labels: NDArray[np.int64],
     before: NDArray[np.int64] | None,
     start: NDArray[np.int64],
