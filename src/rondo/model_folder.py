@@ -43,6 +43,7 @@ def save(model: Rondo, folder: Path) -> None:
         "preprocess.mean": preprocessor.mean,
         "preprocess.scale": preprocessor.scale,
         "preprocess.components": preprocessor.components,
+        "preprocess.spacing": np.array(preprocessor.spacing, dtype=np.int64),
     }
     tensors |= owned("units", model.unit_model_.tensors()) | owned("motifs", model.motif_model_.tensors())
     tensors |= owned("evidence", model.evidence_.tensors())
@@ -116,7 +117,10 @@ def _preprocessor(tensors: Tensors, channels: tuple[str, ...], config: RondoConf
     mean, scale, components = (np.asarray(tensors[name], np.float64) for name in ("mean", "scale", "components"))
     if mean.shape != (len(channels),) or scale.shape != mean.shape or components.shape[1:] != mean.shape:
         raise ValueError("preprocessing does not fit the channels")
-    return Preprocessor(config.preprocess, channels, mean, scale, components)
+    spacing = tuple(np.asarray(tensors["spacing"], np.int64).tolist())
+    if len(spacing) != len(channels) or min(spacing) < 0:
+        raise ValueError("the spacing of slow sensors does not fit the channels")
+    return Preprocessor(config.preprocess, channels, mean, scale, components, spacing)
 
 
 def _motifs(tensors: dict[str, NDArray[np.generic]], config: MotifsConfig) -> Motifs:

@@ -41,7 +41,7 @@ class GrowingRun:
 
     def __init__(self, model: Rondo, id: str, source: str, out: Path) -> None:
         self._model, self._id, self._source, self._out = model, id, source, out
-        self.overview = GrowingOverview(model.preprocessor_.seen_channels)
+        self.overview = GrowingOverview(model.preprocessor_.channels)
         self._not_before = 0.0
         self.summary: RunSummary
 

@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rondo.config.schema import PreprocessConfig
-from rondo.continual.frames import Frames, Prepared
-from rondo.continual.windower import Boundary, StreamWindow, Windower
+from rondo.data.preparation import Preparation, Prepared
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
-from rondo.data.windows import WindowGrid, Windows
+from rondo.data.windows import StreamWindow, Windower, WindowGrid, Windows
 from rondo.errors import ModelError, SettingError
 from tests import naive_windows as naive
-from tests.continual.test_frames import MODEL, nasty
+from tests.data.test_preparation import MODEL, nasty
 
 Span = tuple[int, int]
 
@@ -39,7 +38,7 @@ def chunks_of(spans: list[Span], sizes: list[int]) -> list[Prepared]:
         first = start
         while first < stop:
             end = min(stop, first + sizes[n_given % len(sizes)])
-            chunks.append(Prepared(values[first:end], first == start, first, first, None))
+            chunks.append(Prepared(values[first:end], first == start, first, None))
             first, n_given = end, n_given + 1
     return chunks
 
@@ -55,13 +54,13 @@ def spans(draw: st.DrawFn) -> list[Span]:
     return found
 
 
-def given_out(windower: Windower, chunks: list[Prepared]) -> list[StreamWindow | Boundary]:
-    return [item for chunk in chunks for item in windower.push(chunk)]
+def given_out(windower: Windower, chunks: list[Prepared]) -> list[StreamWindow]:
+    return [window for own in chunks for window in windower.push(own.values, own.first_frame, begins=own.begins)]
 
 
-def same(some: list[Any], other: list[Any]) -> bool:
-    return [type(item) for item in some] == [type(item) for item in other] and all(
-        np.array_equal(a[0], b[0]) and a[-1] == b[-1] for a, b in zip(some, other, strict=True)
+def same(some: list[StreamWindow], other: list[StreamWindow]) -> bool:
+    return len(some) == len(other) and all(
+        np.array_equal(a.values, b.values) and a.start_frame == b.start_frame for a, b in zip(some, other, strict=True)
     )
 
 
@@ -72,27 +71,13 @@ sizes = st.lists(st.integers(1, 40), min_size=1, max_size=4)
 @given(spans=spans(), sizes=sizes, length=st.integers(1, 12), data=st.data())
 def test_windows_are_those_of_the_grid(spans: list[Span], sizes: list[int], length: int, data: Any) -> None:
     step = data.draw(st.integers(1, length))
-    found = given_out(Windower(length, step, 2), chunks_of(spans, sizes))
-    windows = [item for item in found if isinstance(item, StreamWindow)]
+    windows = given_out(Windower(length, step, 2), chunks_of(spans, sizes))
     grid = WindowGrid(length, step, spans[-1][1], tuple(spans))
     assert [window.start_frame for window in windows] == grid.starts.tolist() == naive.starts(length, step, spans)
     batch = [window for part in Windows(frames_of(spans[-1][1]), grid).batches(3) for window in part]
     for window, expected in zip(windows, batch, strict=True):
         npt.assert_array_equal(window.values, expected)
         assert window.values.dtype == np.float32 and window.values.flags.c_contiguous
-    assert [item.frame for item in found if isinstance(item, Boundary)] == [start for start, _ in spans[1:]]
-
-
-@given(spans=spans(), length=st.integers(1, 6))
-def test_a_boundary_stands_between_the_windows_of_two_stretches(spans: list[Span], length: int) -> None:
-    stretch = 0
-    for item in given_out(Windower(length, 1, 2), chunks_of(spans, [7])):
-        if isinstance(item, Boundary):
-            stretch += 1
-        else:
-            start, stop = spans[stretch]
-            assert start <= item.start_frame and item.start_frame + length <= stop
-    assert stretch == len(spans) - 1
 
 
 @settings(max_examples=100)
@@ -114,15 +99,13 @@ def test_stopping_and_restoring_changes_nothing(spans: list[Span], sizes: list[i
 def test_windows_are_the_callers_own_and_little_is_kept() -> None:
     windower = Windower(8, 3, 2)
     chunks = chunks_of([(0, 500)], [1, 50])
-    found = [item for item in given_out(windower, chunks) if isinstance(item, StreamWindow)]
+    found = given_out(windower, chunks)
     last = found[-1].values.copy()
     for window in found:
         window.values[:] = -1  # writing into one must not reach another, nor what is kept
         assert (window.values == -1).all()
     assert windower.n_kept < 8 and not (windower.state()[0]["kept"] == -1).any()
-    again = given_out(Windower(8, 3, 2), chunks)[-1]
-    assert isinstance(again, StreamWindow)
-    npt.assert_array_equal(again.values, last)
+    npt.assert_array_equal(given_out(Windower(8, 3, 2), chunks)[-1].values, last)
 
 
 def test_rows_to_windows_is_the_batch_path() -> None:
@@ -137,17 +120,17 @@ def test_rows_to_windows_is_the_batch_path() -> None:
     grid = WindowGrid(32, 10, signal.n_frames, signal.spans)
     batch = np.concatenate(list(Windows(signal.values, grid).batches()))
     for n_rows in (1, 100, 900):
-        frames, windower = Frames(model, 64.0), Windower(32, 10, 3)
+        frames, windower = Preparation(model.row_plan(64.0)), Windower(32, 10, 3)
         prepared = [
             part
             for row in range(0, 900, n_rows)
             for part in frames.push(values[row : row + n_rows], times[row : row + n_rows])
         ]
-        found = given_out(windower, prepared + frames.finish())
-        windows = [item for item in found if isinstance(item, StreamWindow)]
+        prepared = [part._replace(values=model.seen_by_model(part.values)) for part in prepared + frames.finish()]
+        windows = given_out(windower, prepared)
         assert [window.start_frame for window in windows] == grid.starts.tolist()
         npt.assert_array_equal(np.stack([window.values for window in windows]).view(np.uint32), batch.view(np.uint32))
-        assert len(found) - len(windows) == len(signal.spans) - 1 == 2
+        assert sum(part.begins for part in prepared) == len(signal.spans) == 3
 
 
 @settings(max_examples=100)
@@ -156,17 +139,18 @@ def test_events_of_the_input_stand_between_the_same_windows_in_any_chunks(stream
     values, times, cuts = stream
 
     def told(edges: list[int]) -> list[Any]:
-        frames, windower, found = Frames(MODEL, 50.0), Windower(length, length, 2), []
+        frames, windower, found = Preparation(MODEL.row_plan(50.0)), Windower(length, length, 2), []
         for start, stop in pairwise(edges):
             for part in frames.push(values[start:stop], None if times is None else times[start:stop]):
-                for item in windower.push(part):
-                    stop_frame = item.frame + 1 if isinstance(item, Boundary) else item.start_frame + length
-                    found += [*frames.take_events(stop_frame), item[-1]]
+                if part.begins:
+                    found += [*frames.take_events(part.first_frame + 1), part.first_frame]
+                for window in windower.push(part.values, part.first_frame, begins=part.begins):
+                    found += [*frames.take_events(window.start_frame + length), window.start_frame]
             found += frames.take_events()
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rondo.continual.input_log._QUIET_ROWS", 4)
+        patch.setattr("rondo.data.input_log._QUIET_ROWS", 4)
         assert told([0, *sorted(cuts), len(values)]) == told([0, len(values)])
 
 
