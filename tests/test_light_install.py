@@ -145,17 +145,3 @@ def test_from_python_too() -> None:
 def test_units_without_an_autoencoder_need_none() -> None:
     settings = {"units": {"method": "direct", "mixture": {"latent_dim": 0}}, "evidence.surrogates": 0}
     assert Rondo(window=40, settings=settings).fit(waves(600)).unit_model_.ids
-
-
-def test_a_torch_that_is_broken_says_so_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The install command would not mend it."""
-
-    class Broken:
-        def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-            if name == "torch":
-                raise ModuleNotFoundError("No module named 'filelock'", name="filelock")
-
-    monkeypatch.delitem(sys.modules, "torch", raising=False)
-    monkeypatch.setattr(sys, "meta_path", [Broken(), *sys.meta_path])
-    with pytest.raises(ModuleNotFoundError, match="filelock"):
-        build_baseline("time2state")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
+from importlib.util import find_spec
 
 from rondo.errors import MissingExtraError
 
@@ -10,13 +10,9 @@ from rondo.errors import MissingExtraError
 def require_torch(what: str | None) -> None:
     """Refuse `what`, which asks for a network, where torch is not installed; None asks for none.
 
+    It is looked for and not imported: that takes seconds, and whoever asks may only be building a method.
+
     >>> require_torch(None)
     """
-    if what is None:
-        return
-    try:
-        import_module("torch")
-    except ModuleNotFoundError as error:  # a torch that is there but broken says itself what is wrong
-        if error.name != "torch":
-            raise
-        raise MissingExtraError(what, "torch", "nets") from error
+    if what is not None and find_spec("torch") is None:
+        raise MissingExtraError(what, "torch", "nets")
