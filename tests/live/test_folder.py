@@ -122,3 +122,19 @@ def test_a_folder_that_disappears(folder: Path) -> None:
     with pytest.raises(RecordingError, match="it has disappeared"):
         source.read(1)
     source.close()
+
+
+@pytest.mark.parametrize("name", ["../secret.csv", "ABSOLUTE", "sub/secret.csv", ".."])
+def test_a_bookmark_leads_to_no_file_elsewhere(tmp_path: Path, folder: Path, name: str) -> None:
+    (folder / "sub").mkdir()
+    for place in (tmp_path, folder / "sub", folder):
+        (place / "secret.csv").write_text("a,b\n1,2\n")
+    source = Folder(folder, CHANNELS, follow=False)
+    assert numbers(source) == [1]
+    bookmark = source.bookmark()
+    source.close()
+    assert bookmark["file"] == "secret.csv"
+    Folder(folder, CHANNELS, follow=False, bookmark=bookmark).close()
+    foreign = {**bookmark, "file": name.replace("ABSOLUTE", str(tmp_path / "secret.csv"))}
+    with pytest.raises(ModelError, match="is gone, or another one"):
+        Folder(folder, CHANNELS, follow=False, bookmark=foreign)
