@@ -284,7 +284,7 @@ def test_a_folder_without_the_right_to_write(rondo: Command, stage: Path, monkey
     assert_refused(rondo, stage, ["discover", GOOD, "--out", "new/out"], "not a writable folder")
 
 
-@pytest.mark.parametrize("writer", ["numpy.save", "polars.DataFrame.write_parquet", "pathlib.Path.write_text"])
+@pytest.mark.parametrize("writer", ["numpy.save", "polars.DataFrame.write_parquet", "os.fsync"])
 def test_a_disk_that_fills_up_leaves_nothing_behind(
     rondo: Command, stage: Path, monkeypatch: pytest.MonkeyPatch, writer: str
 ) -> None:

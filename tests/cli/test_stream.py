@@ -425,7 +425,7 @@ def test_a_checkpoint_folder_that_cannot_be_written(rondo: Command, here: Path, 
     (here / "file").write_text("")
     before = tree(here)
     place = ("--checkpoint", "file/checkpoint")
-    refused(rondo("stream", model, "--source", rows, "--out", "out", *place), "checkpoint cannot be written")
+    refused(rondo("stream", model, "--source", rows, "--out", "out", *place), "checkpoint: cannot be written")
     assert tree(here) == before
 
 

@@ -124,15 +124,20 @@ def test_a_folder_that_disappears(folder: Path) -> None:
     source.close()
 
 
-def test_a_bookmark_leads_nowhere_else(folder: Path) -> None:
-    (folder / "1.csv").write_text("a,b\n1,2\n3,4\n")
-    (folder.parent / "outside.csv").write_text("a,b\n1,2\n3,4\n")
+@pytest.mark.parametrize("name", ["../secret.csv", "ABSOLUTE", "sub/secret.csv", ".."])
+def test_a_bookmark_leads_to_no_file_elsewhere(tmp_path: Path, folder: Path, name: str) -> None:
+    (folder / "sub").mkdir()
+    for place in (tmp_path, folder / "sub", folder):
+        (place / "secret.csv").write_text("a,b\n1,2\n")
     source = opened(folder)
-    source.read(1)
-    bookmark = {**source.bookmark(), "file": "../outside.csv"}
+    assert numbers(source) == [1]
+    bookmark = source.bookmark()
     source.close()
-    with pytest.raises(ModelError, match=r"in/outside\.csv: the file that was being read is gone"):
-        opened(folder, bookmark)
+    assert bookmark["file"] == "secret.csv"
+    opened(folder, bookmark).close()
+    foreign = {**bookmark, "file": name.replace("ABSOLUTE", str(tmp_path / "secret.csv"))}
+    with pytest.raises(ModelError, match="is gone, or another one"):
+        opened(folder, foreign)
 
 
 def test_the_clock_goes_on_from_file_to_file(folder: Path) -> None:

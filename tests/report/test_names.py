@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from rondo.report.entries import Words, entry_rows
+from rondo.report.names import lags_behind, run_around, show_names
 
 from rondo.errors import OutputError
-from rondo.report.entries import Words, entry_rows
-from rondo.report.names import run_around, show_names
 from rondo.report.summarize import summarize
 from rondo.vocabulary.edit_file import write_edits
 from rondo.vocabulary.edits import Edits
 from tests.report.run_folders import write_run_folder
 from tests.report.test_entries import EVIDENCE, segments_of
+
+SHOWN = ("segments.parquet", "segments.csv", "summary.json", "report.html")
 
 
 @pytest.fixture
@@ -61,6 +64,38 @@ def test_a_name_that_was_taken_away_is_gone(run: Path) -> None:
     show_names(run)
     assert set(pl.read_parquet(run / "segments.parquet")["name"]) == {""}
     assert {entry["name"] for entry in summary_of(run)["units"]} == {""}
+
+
+@pytest.mark.parametrize("lost", ["segments.parquet", "segments.csv", "summary.json", "report.html"])
+def test_a_run_that_lags_behind_its_names_is_noticed(run: Path, lost: str) -> None:
+    """Each file is written on its own: whichever of them is as it was before a name was given."""
+    show_names(run)
+    assert not lags_behind(run)
+    before = {name: (run / name).read_bytes() for name in SHOWN}
+    write_edits(run / "model", Edits().named("u1", "reach"))
+    assert lags_behind(run)
+    show_names(run)
+    assert not lags_behind(run)
+    after = {name: (run / name).read_bytes() for name in SHOWN}
+    assert all(before[name] != after[name] for name in SHOWN)
+    (run / lost).write_bytes(before[lost])
+    if lost == "report.html":  # which was drawn before the summary was written
+        os.utime(run / lost, ns=(0, (run / "summary.json").stat().st_mtime_ns - 1))
+    assert lags_behind(run)
+    show_names(run)
+    assert not lags_behind(run)
+    assert {name: (run / name).read_bytes() for name in SHOWN} == after
+
+
+def test_a_run_without_names_does_not_lag(run: Path) -> None:
+    """Its tables may have no column for them."""
+    pl.read_parquet(run / "segments.parquet").write_csv(run / "segments.csv")
+    for entry in (summary := summary_of(run))["units"] + summary["motifs"]:
+        entry["name"] = ""
+    (run / "summary.json").write_text(json.dumps(summary))
+    assert not lags_behind(run)
+    (run / "segments.csv").unlink()
+    assert lags_behind(run)
 
 
 def test_compositions_tell_what_their_units_are_called(run: Path) -> None:

@@ -8,10 +8,12 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rondo.errors import OutputError
+from rondo.store import lock
 from rondo.store.lock import locked
 
 BUSY = "someone writes here"
@@ -40,6 +42,8 @@ def test_a_lock_of_the_dead_is_free(tmp_path: Path) -> None:
     script = f"""
 import os, signal
 from pathlib import Path
+from typing import Any
+from rondo.store import lock
 from rondo.store.lock import locked
 with locked(Path({str(tmp_path)!r}), "lock", ""):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -80,3 +84,22 @@ def test_many_wait_for_each_other(tmp_path: Path) -> None:
         thread.join()
     assert count.read_text() == "40"
     assert [path.name for path in tmp_path.iterdir()] == ["count"]
+
+
+def test_a_lock_on_a_file_that_is_gone_is_no_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever had it before takes its file away just after we have opened it."""
+    n_acquired = 0
+
+    class Overtaken(lock.FileLock):  # type: ignore[misc]
+        def acquire(self, *arguments: Any, **named: Any) -> Any:
+            nonlocal n_acquired
+            n_acquired += 1
+            taken = super().acquire(*arguments, **named)
+            if n_acquired == 1:
+                (tmp_path / "lock").unlink()
+            return taken
+
+    monkeypatch.setattr(lock, "FileLock", Overtaken)
+    with locked(tmp_path, "lock", BUSY), pytest.raises(OutputError, match=BUSY):
+        assert n_acquired == 2
+        locked(tmp_path, "lock", BUSY).__enter__()

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from rondo.cli import options
+from rondo.errors import OutputError
 
 app = typer.Typer(help="Show all settings, or write a file to start from.")
 app.callback(invoke_without_command=True)(options.help_without_command)
@@ -50,5 +51,7 @@ def init(
     from rondo.store.writing import whole_files
 
     text = to_toml(options.resolve_settings(preset, None, set_))
+    if not path.absolute().parent.is_dir():
+        raise OutputError(f"{path}: cannot be written, there is no such folder; choose another place")
     whole_files({path: text.encode()}, "choose another place")
     print(f"wrote {path}")

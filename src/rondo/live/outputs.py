@@ -141,7 +141,7 @@ def _write_track(file: IO[bytes], n_frames: int, spans: Iterator[tuple[int, int,
         place = begin + start * _LABEL.itemsize
         if place != at:  # most follow on the one before, and moving empties the buffer
             file.seek(place)
-        at = place + file.write(np.full(min(stop, n_frames) - start, value, _LABEL).tobytes())
+        at = place + file.write(np.full(max(0, min(stop, n_frames) - start), value, _LABEL).tobytes())
 
 
 @contextmanager

@@ -48,8 +48,8 @@ def _taken_in_time(path: Path, busy: str, wait_s: float) -> BaseFileLock:
     except Timeout:
         raise OutputError(f"{path.parent}: {busy}") from None
     except OSError as error:
-        reason = error.strerror or error
-        raise OutputError(f"{path}: cannot be locked ({reason}); make room or give permission") from None
+        why = f"{path.name} cannot be locked: {error.strerror or error}"
+        raise OutputError(f"{path.parent}: cannot be written ({why}); make room or give permission") from None
 
 
 def _taken(path: Path, until: float) -> BaseFileLock:

@@ -42,7 +42,7 @@ class Folder:
 
     def _go_on(self, bookmark: Bookmark) -> None:
         path = self._path / Path(bookmark["file"]).name  # a checkpoint from someone else leads nowhere else
-        if not path.is_file() or not is_the_same_file(path, bookmark):
+        if path.name != bookmark["file"] or not path.is_file() or not is_the_same_file(path, bookmark):
             raise ModelError(
                 f"{path}: the file that was being read is gone, or another one; put it back, or begin anew with "
                 "another --out and --checkpoint"
