@@ -83,8 +83,9 @@ FILES: dict[str, tuple[str, Maker | None, str]] = {
     "empty folder": ("x", Path.mkdir, "no recordings"),
     "folder of a suffix": ("x.csv", Path.mkdir, "no recordings"),
     "broken link": ("x.csv", lambda path: path.symlink_to("nowhere.csv"), "no such file"),
-    "pipe": ("x.csv", os.mkfifo, "regular file"),
 }  # fmt: skip
+if hasattr(os, "mkfifo"):  # not on Windows
+    FILES["pipe"] = ("x.csv", os.mkfifo, "regular file")
 
 SETTINGS: dict[str, tuple[list[str], str]] = {
     "window 0": (["--window", "0"], "windows.length"),

@@ -14,6 +14,9 @@ import pytest
 from rondo.store.writing import is_draft
 from rondo.synthetic import plant
 from tests.cli.running import call, tree, waves, write_csv
+from tests.systems import needs_posix
+
+pytestmark = needs_posix
 
 # a run that stops for ten minutes when half of its folder is written
 STUCK = """

@@ -24,6 +24,7 @@ from rondo.live import file_tail, session
 from tests.cli.killing import Killer
 from tests.cli.running import Command, tree, waves, write_csv
 from tests.continual.fakes import STEP, FakeStream
+from tests.systems import needs_posix, needs_proc
 
 N_ROWS = 900
 
@@ -211,6 +212,7 @@ def kill_until_done(
     return n_kills, time.monotonic() - begun
 
 
+@needs_posix
 @pytest.mark.parametrize("killer", [pytest.param("fake", marks=pytest.mark.slow), "real"], indirect=True)
 def test_killed_at_random_and_started_again(killer: Killer, here: Path, rows: Path, model: Path) -> None:
     arguments: list[object] = ["stream", model, "--source", rows, "--every", 3]
@@ -241,6 +243,7 @@ def run_to_its_end_with_a_death_at_every_step(
     return n_kills
 
 
+@needs_posix
 @pytest.mark.parametrize("killer", ["fake"], indirect=True)
 def test_killed_at_the_steps_that_touch_the_disk(killer: Killer, here: Path, model: Path) -> None:
     write_csv(here / "x.csv", waves(60))
@@ -250,6 +253,7 @@ def test_killed_at_the_steps_that_touch_the_disk(killer: Killer, here: Path, mod
 
 
 @pytest.mark.slow
+@needs_posix
 @pytest.mark.parametrize("killer", ["fake", "real"], indirect=True)
 def test_killed_at_every_step_that_touches_the_disk(killer: Killer, here: Path, model: Path) -> None:
     write_csv(here / "x.csv", waves(160))
@@ -258,6 +262,7 @@ def test_killed_at_every_step_that_touches_the_disk(killer: Killer, here: Path, 
     assert run_to_its_end_with_a_death_at_every_step(killer, here, arguments, whole, range(1000)) >= 40
 
 
+@needs_posix
 @pytest.mark.parametrize("killer", ["fake"], indirect=True)
 def test_killed_while_it_follows_a_file_that_grows(killer: Killer, here: Path, rows: Path, model: Path) -> None:
     arguments: list[object] = ["stream", model, "--every", 3]
@@ -278,6 +283,7 @@ def test_killed_while_it_follows_a_file_that_grows(killer: Killer, here: Path, r
     assert written(here / "out") == whole
 
 
+@needs_proc
 @pytest.mark.usefixtures("fake")
 def test_labels_and_events_are_on_the_disk_before_the_checkpoint_that_counts_them(
     rondo: Command, here: Path, rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch
@@ -309,6 +315,7 @@ def test_labels_and_events_are_on_the_disk_before_the_checkpoint_that_counts_the
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@needs_posix
 @pytest.mark.parametrize("killer", ["fake"], indirect=True)
 def test_asked_to_stop(killer: Killer, here: Path, rows: Path, model: Path, number: int) -> None:
     arguments: list[object] = ["stream", model, "--source", rows]

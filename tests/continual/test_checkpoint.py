@@ -28,6 +28,7 @@ from rondo.continual.checkpoint import (
 )
 from rondo.errors import ModelError, OutputError
 from rondo.store import artifact, writing
+from tests.systems import needs_proc
 
 IDENTITY = {"model_sha256": "a" * 64, "settings_sha256": "b" * 64, "source": "file day1"}
 PLAIN = {"position": 120, "lengths": {"labels.csv": 3}, "counters": {"n_rows": 5}, "nested": [1, 0.1, None, "ü"]}
@@ -152,6 +153,7 @@ def test_killed_between_the_new_one_and_the_end_of_the_old(tmp_path: Path, monke
     assert [path.name for path in tmp_path.iterdir()] == ["000003"]
 
 
+@needs_proc
 def test_everything_is_on_the_disk_before_it_gets_its_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[str] = []
     fsync, rename = os.fsync, Path.rename

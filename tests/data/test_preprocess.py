@@ -19,6 +19,7 @@ from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
 from rondo.errors import InputError, SettingError
 from tests import naive_preprocess as naive
+from tests.systems import needs_posix
 
 NAN = float("nan")
 
@@ -220,6 +221,7 @@ print((peak() - before) / values.nbytes)
 """
 
 
+@needs_posix
 def test_memory_stays_near_two_recordings() -> None:
     arguments = [sys.executable, "-c", MEMORY, "600000", "30"]
     finished = subprocess.run(arguments, capture_output=True, text=True, check=True)

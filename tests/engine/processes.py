@@ -5,6 +5,7 @@ A busy machine takes its time: waiting ends when what is waited for has come, an
 
 from __future__ import annotations
 
+import subprocess
 import time
 from pathlib import Path
 
@@ -13,6 +14,9 @@ PATIENCE_S = 120.0
 
 def is_there(pid: int) -> bool:
     """Whether a process runs; one that has ended and waits to be counted does not."""
+    if not Path("/proc").is_dir():
+        asked = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+        return asked.stdout.strip()[:1] not in ("", "Z")
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -21,6 +21,9 @@ from rondo.engine.worker_processes import Worker, end
 from rondo.errors import SettingError
 from tests.engine import works
 from tests.engine.processes import PATIENCE_S, are_gone, is_there, said_by
+from tests.systems import needs_posix
+
+pytestmark = needs_posix
 
 
 def test_gives_what_serial_gives_failures_too() -> None:
@@ -165,8 +168,8 @@ def test_progress_counts_what_has_ended() -> None:
     assert told == [("tasks", 0, 2), ("tasks", 1, 2), ("tasks", 2, 2)]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
+def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: Path, name: str) -> None:
     script = (
         "import signal, sys, pathlib\n"
         "from rondo.engine.local import Local\n"
@@ -183,7 +186,7 @@ def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: 
     try:
         pids = [int(pid) for pid in said_by(tmp_path / "here").split()]
         assert all(map(is_there, pids))
-        owner.send_signal(number)
+        owner.send_signal(getattr(signal, name))
         assert owner.wait(PATIENCE_S) != 0
         assert are_gone(pids)
     finally:

@@ -23,9 +23,11 @@ from rondo.engine.threads import ONE_THREAD
 from rondo.errors import MissingExtraError, SettingError
 from tests.engine import works
 from tests.engine.processes import PATIENCE_S, are_gone, said_by
+from tests.systems import needs_posix
 
 has_ray = importlib.util.find_spec("ray") is not None
 needs_ray = [
+    needs_posix,
     pytest.mark.ray,
     pytest.mark.timeout(600),  # a cluster that has lost a process of its own may wait for ever
     pytest.mark.skipif(not has_ray, reason="Ray is not installed: pip install 'rondo-ts[ray]'"),

@@ -17,6 +17,7 @@ import pytest
 from rondo.data.recording import Recording
 from rondo.formats.files import find_recordings, label_files_in, suffixes
 from tests.formats.reading import refusal, save_array, write
+from tests.systems import needs_posix
 
 
 def save_any(path: Path) -> None:
@@ -77,10 +78,18 @@ def test_odd_paths(tmp_path: Path) -> None:
     path = write(tmp_path, "a.mat", b"x")
     said = refusal(lambda: Recording.from_file(path), naming=path)
     assert "expected one of .csv .tsv .txt .jsonl .ndjson .parquet .npy .npz .h5 .hdf5 .edf .bdf .c3d .xdf" in said
-    os.mkfifo(tmp_path / "pipe.csv")
-    assert "not a regular file" in refusal(lambda: Recording.from_file(tmp_path / "pipe.csv"), naming=tmp_path)
+
+
+@needs_posix
+def test_a_pipe_and_names_that_no_disk_holds(tmp_path: Path) -> None:
     for name in ("x" * 5000 + ".csv", "nul\0.csv"):
         refusal(lambda name=name: Recording.from_file(tmp_path / name), naming=tmp_path)
+
+
+@needs_posix
+def test_a_pipe_is_no_recording(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert "not a regular file" in refusal(lambda: Recording.from_file(tmp_path / "pipe.csv"), naming=tmp_path)
 
 
 def test_labels_that_lie_beside_a_recording_are_no_recording(tmp_path: Path) -> None:

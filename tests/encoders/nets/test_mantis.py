@@ -28,6 +28,7 @@ from rondo.store import artifact
 from tests import naive_mantis as naive
 from tests.contracts import planted, windows_of
 from tests.rounding import assert_equal_but_for_rounding
+from tests.systems import needs_closed_files, needs_posix
 
 TINY = {
     "hidden_dim": 8,
@@ -362,6 +363,7 @@ def test_a_folder_that_is_not_there_is_refused(setting: str) -> None:
     assert "encoder.weights" in says
 
 
+@needs_posix
 def test_pipes_and_folders_are_no_files(tmp_path: Path) -> None:
     published(tmp_path)
     (tmp_path / "config.json").unlink()
@@ -371,7 +373,7 @@ def test_pipes_and_folders_are_no_files(tmp_path: Path) -> None:
     assert "there is no config.json and no model.safetensors" in refused(mantis(tmp_path))
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+@needs_closed_files
 @pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
 def test_unreadable_files_are_refused(tmp_path: Path, name: str) -> None:
     (published(tmp_path) / name).chmod(0)
