@@ -78,10 +78,6 @@ def test_odd_paths(tmp_path: Path) -> None:
     path = write(tmp_path, "a.mat", b"x")
     said = refusal(lambda: Recording.from_file(path), naming=path)
     assert "expected one of .csv .tsv .txt .jsonl .ndjson .parquet .npy .npz .h5 .hdf5 .edf .bdf .c3d .xdf" in said
-
-
-@needs_posix
-def test_a_pipe_and_names_that_no_disk_holds(tmp_path: Path) -> None:
     for name in ("x" * 5000 + ".csv", "nul\0.csv"):
         refusal(lambda name=name: Recording.from_file(tmp_path / name), naming=tmp_path)
 
