@@ -6,7 +6,8 @@ import errno
 import json
 import os
 import shutil
-import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -71,12 +72,15 @@ def test_nan_and_infinity_come_back(tmp_path: Path, kind: type[np.floating[Any]]
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
-    pid = os.fork()
-    if pid == 0:  # killed with the first checkpoint half written
-        os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)
-        with locked(tmp_path):
-            save_checkpoint(tmp_path, some())
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == -signal.SIGKILL
+    script = f"""
+import os, signal
+from pathlib import Path
+from rondo.continual.checkpoint import Checkpoint, locked, save_checkpoint
+os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)  # with the first checkpoint half written
+with locked(Path({str(tmp_path)!r})):
+    save_checkpoint(Path({str(tmp_path)!r}), Checkpoint({{}}, {{}}, {{}}))
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
     left = [path.name for path in tmp_path.iterdir()]
     assert len(left) == 2 and ".lock" in left
     assert load_checkpoint(tmp_path, IDENTITY) is None

@@ -51,7 +51,10 @@ def parse_override(text: str) -> tuple[str, Any]:
 
 
 def to_toml(config: BaseModel) -> str:
-    """The configuration as TOML, each setting followed by its source."""
+    """The configuration as TOML, each setting followed by its source.
+
+    Own code and not `tomli-w`, which writes no comments: the sources beside the values are what the file is for.
+    """
     return "\n".join(_toml_lines(config, "")) + "\n"
 
 

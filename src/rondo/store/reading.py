@@ -9,7 +9,7 @@ from pathlib import Path
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 MOST_BYTES = 1 << 28
-"""What is read whole into memory: the summary of a run over 20,000 recordings has 30 MB."""
+"""What is read whole into memory: the summary of a run over 20,000 recordings has about 5 MB."""
 
 
 def regular(path: Path) -> Path:

@@ -38,7 +38,7 @@ _NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # a pipe would keep whoever opens it wa
 _LONGEST_STEM = 40  # of a name in the name of its draft: a name may have 255 bytes, a character four
 _DRAFT = re.compile(r"\.(?P<stem>.*)\.(?P<here>[0-9a-f]{8})-(?P<pid>\d{1,9})-[0-9a-f]{16}\.draft", re.DOTALL)
 _FORGOTTEN_S = 24 * 3600.0  # nobody writes one file for so long
-_MANY_FILES = 1_000  # from here on the disk is asked once for all: asked for each, 100,000 files took minutes
+_MANY_FILES = 1_000  # from here on the disk is asked once for all files: one by one they take 7 ms each
 
 _ROOM = "make room or give permission"
 _ELSEWHERE = "choose another --out"
