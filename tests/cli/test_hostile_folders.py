@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from rondo import Recording, Rondo
-from rondo.continual.checkpoint import fingerprint
+from rondo.errors import OutputError
 from rondo.live import session
 from rondo.live.session import Place, Session
 from tests.cli.running import Command, Outcome, call, tree, waves, write_csv
@@ -110,7 +110,7 @@ def halfway(here: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_csv(here / "x.csv", waves(1800, seed=6))
     folder = run / "model"
     place = Place("x.csv", here / "live", here / "live" / "checkpoint")
-    with closing(Session(Rondo.load(folder), fingerprint(folder), place)) as stopped:
+    with closing(Session(Rondo.load(folder), folder, place)) as stopped:
         for _ in range(9):
             stopped.step()
         stopped.save()
@@ -187,15 +187,10 @@ def test_no_id_leads_outside(rondo: Command, here: Path, run: Path, command: tup
 
 
 def test_a_recording_whose_id_leads_outside_is_not_written(here: Path, tmp_path: Path) -> None:
-    from rondo.cli.discover import run_of
-    from rondo.errors import OutputError
-    from rondo.report.run import write_run
-
     recording = Recording(waves(900), rate=50, channels=("a", "b"), id="../../x")
     model = Rondo(window=40, step=20, settings={"evidence": {"surrogates": 0}}, device="cpu").fit(recording)
-    run = run_of([model], [recording], {}, [model.predict(recording)])
     with pytest.raises(OutputError, match="is no name for a file"):
-        write_run(here / "out", run)
+        model.predict(recording).save(here / "out")
     assert tree(here) == {}
 
 
