@@ -12,7 +12,6 @@ from rondo.config.schema import RondoConfig, network_in, resolve
 from rondo.cost import WORTH_SAYING_S, cost_of_fit, expected_window_and_step
 from rondo.data.as_recordings import as_recordings
 from rondo.data.recording import Recording
-from rondo.entries import Words
 from rondo.errors import RondoWarning
 from rondo.labelling import Labelling
 from rondo.methods import DEFAULT, Options, find_method, refuse_idle
@@ -20,6 +19,7 @@ from rondo.model import Rondo
 from rondo.model_result import result_of
 from rondo.progress import Progress, silent
 from rondo.result import Result
+from rondo.run.entries import Words
 from rondo.training.torch_extra import require_torch
 
 
@@ -139,13 +139,13 @@ class RondoMethod:
 
     def load(self, folder: Path) -> Rondo:
         """The model of a folder; one that lies in the folder of a stream, as the stream has grown it."""
-        from rondo.grown import grown_model
+        from rondo.grown_model import grown_model
 
         return grown_model(folder)
 
     def words(self, folder: Path) -> Words:
         """Of a model that lies in the folder of a stream, with what people have said about the stream."""
-        from rondo.grown import CHECKPOINT, edits_with
+        from rondo.grown_model import CHECKPOINT, edits_with
 
         model = Rondo.load(folder)
         model.edits_ = edits_with(model, folder.parent / CHECKPOINT)

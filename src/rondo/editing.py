@@ -14,13 +14,13 @@ from typing import NamedTuple
 
 from rondo.continual.checkpoint import locked
 from rondo.errors import ModelError, OutputError
-from rondo.grown import CHECKPOINT, checkpoint_folder, grown_model
+from rondo.grown_model import CHECKPOINT, checkpoint_folder, grown_model
 from rondo.methods import find_method, load_model, method_of
 from rondo.model import Rondo
 from rondo.result import Result
-from rondo.run_folder import edits_folder, update_run
-from rondo.stream_folder import EVENTS
-from rondo.summary import SUMMARY, EntrySummary, RunSummary, read_summary
+from rondo.run.folder import edits_folder, update_run
+from rondo.run.stream_folder import EVENTS
+from rondo.run.summary import SUMMARY, EntrySummary, RunSummary, read_summary
 from rondo.vocabulary.edit_file import changing, read_edits, write_edits
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.names import EntryId, known_entry

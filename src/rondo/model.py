@@ -24,11 +24,9 @@ from rondo.data.signal import select
 from rondo.data.suggest import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
-from rondo.entries import Words
 from rondo.errors import NotFittedError, RecordingError, SettingError
 from rondo.evidence.surrogate_test import find_evidence
 from rondo.evidence.verdicts import Evidence
-from rondo.findings import grown_sentence
 from rondo.html_card import card
 from rondo.labelling import Labelling, repeat_starts
 from rondo.model_card import model_card
@@ -39,6 +37,8 @@ from rondo.motifs.former.subsequences import lengths_in_windows
 from rondo.progress import Progress, silent
 from rondo.provenance import provenance_of
 from rondo.result import Result
+from rondo.run.entries import Words
+from rondo.run.findings import grown_sentence
 from rondo.seeding import generators
 from rondo.training.device import resolve_device
 from rondo.training.torch_extra import require_torch

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 from rondo.data.recording import Recording
 from rondo.data.suggest import FEWEST_TELLING_FRAMES
-from rondo.entries import Words
-from rondo.findings import (
+from rondo.labelling import Labelling
+from rondo.progress import Progress, silent
+from rondo.result import Result
+from rondo.run.entries import Words
+from rondo.run.findings import (
     composition_sentence,
     in_kept_units,
     merged_sentence,
@@ -17,10 +20,7 @@ from rondo.findings import (
     recurrence_sentence,
     vocabulary_sentences,
 )
-from rondo.labelling import Labelling
-from rondo.progress import Progress, silent
-from rondo.result import Result
-from rondo.summary import Kind, UnitMerge
+from rondo.run.summary import Kind, UnitMerge
 from rondo.units.fit_profile import FitProfile
 
 if TYPE_CHECKING:

@@ -17,17 +17,17 @@ import numpy as np
 from rondo.continual.events import Event
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
-from rondo.entries import Words
 from rondo.errors import OutputError, RecordingError
-from rondo.findings import edited_findings, found_sentence
 from rondo.labelling import Labelling
 from rondo.lazy import Lazy
 from rondo.report.contents import Overviews, TruthFile, Wish
 from rondo.report.frame_scores import FrameScores, told_scores
 from rondo.report.overview import Overview, signal_overview
-from rondo.run_summary import counted, profile_summary, recording_summary
-from rondo.segments import to_pandas, whole_columns
-from rondo.summary import (
+from rondo.run.counting import counted, profile_summary, recording_summary
+from rondo.run.entries import Words
+from rondo.run.findings import edited_findings, found_sentence
+from rondo.run.segments import to_pandas, whole_columns
+from rondo.run.summary import (
     EntrySummary,
     FitSummary,
     Kind,
@@ -150,7 +150,7 @@ class Result:
         ------
         OutputError : where the folder is no run, or is damaged.
         """
-        from rondo.run_folder import load_run
+        from rondo.run.folder import load_run
 
         return load_run(Path(folder))
 
@@ -160,7 +160,7 @@ class Result:
         labels/ and units/ hold an .npy for each recording, segments.csv and .parquet every occurrence, model/ the
         model, summary.json what was found, report.html the page.
         """
-        from rondo.run_folder import write_run
+        from rondo.run.folder import write_run
 
         write_run(self, Path(folder))
         return Path(folder)
@@ -273,7 +273,7 @@ class Result:
 
     @property
     def segments(self) -> pd.DataFrame:
-        """Every occurrence of a unit or motif as a pandas table; its columns are described in `rondo.segments`."""
+        """Every occurrence of a unit or motif as a pandas table; its columns are described in `rondo.run.segments`."""
         return to_pandas(self.table)
 
     @cached_property

@@ -91,7 +91,7 @@ def read_all(
 
 def announce(out: Path, result: Result, json: bool) -> None:
     """Say what was found and where it lies; notes about the data go to stderr."""
-    from rondo.findings import fit_sentence, found_sentence, unfit_notes
+    from rondo.run.findings import fit_sentence, found_sentence, unfit_notes
 
     summary = result.summary
     detail(f"window {summary.window_length_frames} frames, step {summary.step_frames}, seed {summary.seed}")

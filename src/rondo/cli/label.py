@@ -89,7 +89,7 @@ def label(
 
 def _loaded(folder: Path, stream: Path | None, chosen: dict[str, Any]) -> Rondo:
     """The model, with what a stream has learned since if one is named, and the settings that were given."""
-    from rondo.grown import grown_model
+    from rondo.grown_model import grown_model
 
     fitted = grown_model(folder, stream)
     fitted.set_params(**{name: value for name, value in chosen.items() if value is not None}).resolved_config()
@@ -98,6 +98,6 @@ def _loaded(folder: Path, stream: Path | None, chosen: dict[str, Any]) -> Rondo:
 
 def _follows(stream: Path | None, folder: Path) -> bool:
     """Whether to read with what a stream has learned: one was named, or the model lies in the folder of one."""
-    from rondo.grown import CHECKPOINT, has_checkpoint
+    from rondo.grown_model import CHECKPOINT, has_checkpoint
 
     return stream is not None or has_checkpoint(folder.parent / CHECKPOINT)

@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rondo.decisions import DECISIONS
 from rondo.live.outputs import Outputs
 from rondo.model_result import findings_of
 from rondo.report.frame_scores import scores_path, write_scores
@@ -16,12 +15,13 @@ from rondo.report.overview import overview_path, store_overview
 from rondo.report.render import write_page
 from rondo.report.wish_file import kept_wish
 from rondo.result import Result
-from rondo.run_folder import write_segments, write_summary
+from rondo.run.decisions import DECISIONS
+from rondo.run.folder import write_segments, write_summary
+from rondo.run.stream_folder import stream_result
+from rondo.run.summary import RecordingSummary, RunSummary, StreamSummary
 from rondo.store.artifact import EDITS
 from rondo.store.reading import read_regular
 from rondo.store.writing import make_folder, write_bytes
-from rondo.stream_folder import stream_result
-from rondo.summary import RecordingSummary, RunSummary, StreamSummary
 from rondo.version import __version__
 from rondo.vocabulary.edit_file import write_edits
 from rondo.vocabulary.edits import Edits

@@ -1,6 +1,6 @@
 """What a stream appends to as it goes on: decisions and events; and the labels of every frame, made of them.
 
-labels.csv        one line per decision, in the order they were taken: only ever appended to (`rondo.decisions`)
+labels.csv        one line per decision, in the order they were taken: only ever appended to (`rondo.run.decisions`)
 events.jsonl      the journal
 """
 
@@ -16,10 +16,10 @@ import numpy as np
 from rondo.continual.events import Event
 from rondo.continual.journal import AppendOnly, append_events
 from rondo.data.labels import OTHER
-from rondo.decisions import COLUMNS, DECISIONS
 from rondo.errors import OutputError
+from rondo.run.decisions import COLUMNS, DECISIONS
+from rondo.run.stream_folder import EVENTS
 from rondo.store.writing import make_folder, whole_file
-from rondo.stream_folder import EVENTS
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.vocabulary import Level
 

@@ -4,7 +4,7 @@ The files that grow are brought to the disk before the checkpoint that counts th
 again cuts them back to that count, goes back to the bookmark of the source, and computes the rest anew; since nothing
 depends on how rows are cut into chunks, nor on the wall clock, the same bytes are written again.
 
-Everything else in the folder follows from these files (`rondo.stream_folder`): the summary and the segments are brought
+Everything else in the folder follows from these files (`run/stream_folder.py`): the summary and the segments are brought
 up to date now and then, all of it when the stream stops or ends.
 """
 
@@ -22,12 +22,12 @@ from rondo.continual.checkpoint import Checkpoint, fingerprint, load_checkpoint,
 from rondo.continual.events import Event
 from rondo.data.labels import OTHER
 from rondo.errors import OutputError, RecordingError
-from rondo.grown import edits_with
+from rondo.grown_model import edits_with
 from rondo.live.base import Request, Rows, Skip, Source
 from rondo.live.growing_run import GrowingRun
 from rondo.live.outputs import Decision, Label, Outputs, label_of
 from rondo.live.registry import open_source, source_kind
-from rondo.summary import RunSummary, StreamSummary
+from rondo.run.summary import RunSummary, StreamSummary
 from rondo.tensors import Tensors, owned, owned_by
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from rondo.wording import did_you_mean
 if TYPE_CHECKING:
     import polars as pl
 
-    from rondo.summary import RecordingSummary, RunSummary
+    from rondo.run.summary import RecordingSummary, RunSummary
 
 PAGE_BYTES = 15_000_000
 _FOR_WORDS = 2_600_000  # of these: tables, scripts, and the occurrences of all entries

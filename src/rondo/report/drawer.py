@@ -26,7 +26,7 @@ from rondo.wording import counted
 if TYPE_CHECKING:
     import polars as pl
 
-    from rondo.summary import EntrySummary, RecordingSummary
+    from rondo.run.summary import EntrySummary, RecordingSummary
 
 
 def drawer_entries(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rondo.data.frame_clock import FrameClock
-from rondo.summary import RecordingSummary
+from rondo.run.summary import RecordingSummary
 
 if TYPE_CHECKING:
     import polars as pl

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rondo.result import Result
-    from rondo.summary import EntrySummary, RecordingSummary, RunSummary, Scores
+    from rondo.run.summary import EntrySummary, RecordingSummary, RunSummary, Scores
 
 
 def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:

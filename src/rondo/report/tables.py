@@ -12,7 +12,7 @@ from rondo.report.colours import look_of
 from rondo.times import duration_in_words, moment_in_words, spread_in_words
 
 if TYPE_CHECKING:
-    from rondo.summary import EntryEvidenceSummary, EntrySummary, Exemplar, Profile, RecordingSummary, RunSummary
+    from rondo.run.summary import EntryEvidenceSummary, EntrySummary, Exemplar, Profile, RecordingSummary, RunSummary
 
 MAX_ENTRIES_SHOWN = 200
 """Rows per level; a page with thousands would be slow to open and read by nobody."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rondo.times import day_and_time, is_date
 
 if TYPE_CHECKING:
-    from rondo.summary import RecordingSummary
+    from rondo.run.summary import RecordingSummary
 
 _NEAR_FRAMES, _NEAR_S = 2.0, 0.05  # what straight lines may be off: more than clocks jitter, less than one sees
 _MOST_KNOTS = 1000

@@ -21,10 +21,10 @@ from rondo.data.as_recordings import as_recordings, in_hertz, same_rate
 from rondo.data.labels import OTHER, Labels
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
-from rondo.entries import Words
 from rondo.errors import InputError, MissingExtraError, ModelError, RecordingError
 from rondo.progress import Progress, silent
 from rondo.result import Result
+from rondo.run.entries import Words
 from rondo.store import artifact
 from rondo.tensors import owned, owned_by
 from rondo.vocabulary.edit_file import read_edits

@@ -18,7 +18,7 @@ from rondo.formats.annotations.exported import Export, ExportedLabel, ExportedRe
 from rondo.report.colours import colour_of
 from rondo.report.run_clock import run_clock
 from rondo.report.tables import entry_name
-from rondo.summary import SUMMARY, RecordingSummary, RunSummary
+from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary
 
 if TYPE_CHECKING:
     import polars as pl

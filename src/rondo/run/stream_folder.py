@@ -1,7 +1,7 @@
 """The run folder of a stream while it grows: labels.csv and events.jsonl are the truth, everything else follows.
 
 A stream that is running is read from these two, so that whoever looks sees the last decision; a finished one is a run
-like any other (`rondo.run_folder`).
+like any other (`rondo.run.folder`).
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ import numpy as np
 from rondo.continual.events import Event
 from rondo.continual.journal import read_journal
 from rondo.data.labels import OTHER
-from rondo.decisions import DECISIONS, clock_readings, decided_segments, gaps_between, read_decisions
-from rondo.entries import Words
 from rondo.errors import RondoWarning
 from rondo.labelling import Labelling
 from rondo.lazy import Lazy
@@ -25,9 +23,11 @@ from rondo.report.frame_scores import FrameScores
 from rondo.report.overview import Overview
 from rondo.report.wall_clock import knots_through
 from rondo.result import Result
-from rondo.run_summary import counted
-from rondo.segments import LEVELS, edited, labels_in
-from rondo.summary import ClockKnots, RecordingSummary, RunSummary
+from rondo.run.counting import counted
+from rondo.run.decisions import DECISIONS, clock_readings, decided_segments, gaps_between, read_decisions
+from rondo.run.entries import Words
+from rondo.run.segments import LEVELS, edited, labels_in
+from rondo.run.summary import ClockKnots, RecordingSummary, RunSummary
 from rondo.vocabulary.edits import Edits
 
 if TYPE_CHECKING:

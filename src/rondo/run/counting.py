@@ -10,13 +10,13 @@ import numpy as np
 
 from rondo.data.labels import OTHER, are_one_to_one
 from rondo.data.recording import Recording
-from rondo.entries import Words, entry_rows, evidence_row
 from rondo.errors import OutputError
 from rondo.labelling import Labelling
 from rondo.report.wall_clock import clock_knots
-from rondo.segments import LEVELS, labels_between_ends
+from rondo.run.entries import Words, entry_rows, evidence_row
+from rondo.run.segments import LEVELS, labels_between_ends
+from rondo.run.summary import ClockKnots, EntrySummary, FitSummary, Profile, RecordingSummary, RunSummary
 from rondo.store.ids import checked_id
-from rondo.summary import ClockKnots, EntrySummary, FitSummary, Profile, RecordingSummary, RunSummary
 from rondo.units.fit_profile import QUANTILES, FitProfile, fit_of
 from rondo.vocabulary.vocabulary import Level
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rondo.evidence.verdicts import EntryEvidence, Evidence
-from rondo.summary import EntryEvidenceSummary, EntrySummary, UnitMerge, VocabularyEvidence
+from rondo.run.summary import EntryEvidenceSummary, EntrySummary, UnitMerge, VocabularyEvidence
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.vocabulary import Level
 

@@ -3,11 +3,11 @@
     labels/<id>.npy, units/<id>.npy   motif and unit of every frame, int32; OTHER is -1
     scores/<id>.npz                   how well each frame fits them, where the method says so
     overview/<id>.npz                 the signal, small enough to draw
-    segments.csv, segments.parquet    every occurrence (`rondo.segments`)
+    segments.csv, segments.parquet    every occurrence (`rondo.run.segments`)
     found.parquet                     the same before people merged entries; only where they have
     truth.parquet, training.csv       ground truth, curves of training; where there are any
     model/ or model/<id>/             the model of all recordings, or of each; edits.json beside it
-    summary.json                      what was found (`rondo.summary`)
+    summary.json                      what was found (`rondo.run.summary`)
     report.html                       the page
 
 A folder is written whole or not at all. What people edit later is brought up to date file by file, `summary.json` last.
@@ -23,8 +23,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rondo.data.labels import OTHER, Labels
-from rondo.decisions import DECISIONS, decided_segments, read_decisions
-from rondo.entries import Words
 from rondo.errors import OutputError
 from rondo.labelling import Labelling
 from rondo.lazy import Lazy
@@ -35,11 +33,13 @@ from rondo.report.growing_overview import GrowingOverview, cut_to
 from rondo.report.overview import Overview, overview_path, read_overview, store_overview
 from rondo.report.run_clock import run_clock
 from rondo.result import Result
-from rondo.segments import LEVELS, labels_in, whole_columns
+from rondo.run.decisions import DECISIONS, decided_segments, read_decisions
+from rondo.run.entries import Words
+from rondo.run.segments import LEVELS, labels_in, whole_columns
+from rondo.run.stream_folder import events_of, stream_result
+from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary, read_summary
 from rondo.store.reading import regular
 from rondo.store.writing import check_free, make_folder, whole_file, whole_folder, write_json
-from rondo.stream_folder import events_of, stream_result
-from rondo.summary import SUMMARY, RecordingSummary, RunSummary, read_summary
 from rondo.vocabulary.edit_file import read_edits, write_edits
 from rondo.vocabulary.edits import Edits
 

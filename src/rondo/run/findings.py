@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rondo.evidence.verdicts import Entries, Evidence
-from rondo.summary import FitSummary, Profile, RunSummary
+from rondo.run.summary import FitSummary, Profile, RunSummary
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.names import EntryId
 from rondo.vocabulary.vocabulary import Level

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, Runs
 from rondo.errors import OutputError
-from rondo.segments import LEVELS, unit_sequences, whole_columns
+from rondo.run.segments import LEVELS, unit_sequences, whole_columns
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,7 +41,7 @@ def read_decisions(path: Path) -> pl.DataFrame:
 
 
 def decided_segments(decisions: pl.DataFrame, recording_id: str) -> pl.DataFrame:
-    """Decisions that follow on each other and say the same, joined: a table as in `rondo.segments`.
+    """Decisions that follow on each other and say the same, joined: a table as in `rondo.run.segments`.
 
     Next to a cut some windows speak for no frame: they are no segments.
     """
