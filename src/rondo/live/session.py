@@ -4,8 +4,8 @@ The files that grow are brought to the disk before the checkpoint that counts th
 again cuts them back to that count, goes back to the bookmark of the source, and computes the rest anew; since nothing
 depends on how rows are cut into chunks, nor on the wall clock, the same bytes are written again.
 
-Everything else in the folder follows from these files (`run/stream_folder.py`): the summary and the segments are brought
-up to date now and then, all of it when the stream stops or ends.
+Everything else in the folder follows from these files (`run/stream_folder.py`): the summary and the segments are
+brought up to date now and then, all of it when the stream stops or ends.
 """
 
 from __future__ import annotations
