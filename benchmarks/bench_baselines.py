@@ -28,7 +28,7 @@ from rondo.data.recording import Recording
 from rondo.errors import InputError, RondoWarning
 from rondo.synthetic import StreamPlan, plant
 from rondo.times import estimate_in_words
-from rondo_bench.baselines import BASELINES, build_baseline, label_recording
+from rondo_bench.baselines import baseline_names, build_baseline, label_recording
 from rondo_bench.baselines.cost import estimated_seconds, practical_frames, rounded
 
 N_CHANNELS = 9
@@ -82,7 +82,7 @@ def line_of(name: str, n_frames: int, limit_s: float) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--methods", nargs="+", default=list(BASELINES), choices=list(BASELINES))
+    parser.add_argument("--methods", nargs="+", default=list(baseline_names()), choices=list(baseline_names()))
     parser.add_argument("--frames", nargs="+", type=int, default=list(FRAMES))
     parser.add_argument("--limit", type=float, default=300.0, help="seconds, by the estimate of the method")
     parser.add_argument("--measure", nargs=2, metavar=("METHOD", "FRAMES"), help=argparse.SUPPRESS)

@@ -21,7 +21,7 @@ from playwright.sync_api import sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the run folders live with the tests
 
-from rondo.report import write_report
+from rondo import Result
 from tests.report.run_folders import write_run_folder
 
 BAR_MB, BAR_OPEN_S, BAR_STEP_MS = 15.0, 3.0, 50.0
@@ -65,7 +65,7 @@ def main(n_frames: int, n_channels: int) -> None:
     with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
         folder = run_folder(Path(place) / "run", n_frames, n_channels)
         begun = time.perf_counter()
-        report = write_report(folder)
+        report = Result.load(folder).report(folder / "report.html")
         print(f"{n_frames:,} frames x {n_channels} channels; written in {time.perf_counter() - begun:.1f} s")
         told("size", report.stat().st_size / 1e6, BAR_MB, "MB")
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])

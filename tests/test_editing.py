@@ -12,7 +12,7 @@ import pytest
 from rondo import Recording, Rondo
 from rondo.continual.checkpoint import fingerprint
 from rondo.errors import ModelError, SettingError
-from rondo.live.session import edits_with
+from rondo.grown_model import edits_with
 from rondo.vocabulary.edit_file import write_edits
 from rondo.vocabulary.edits import Edits
 from tests.cli.running import waves
@@ -38,8 +38,8 @@ def test_labels_and_segments_follow_the_edits(model: Rondo) -> None:
     assert {0, 1, 2} <= set(before.units.tolist())
     npt.assert_array_equal(after.units, np.where(before.units == 2, 0, before.units))
     npt.assert_array_equal(after.motifs, np.where(before.motifs == 2, 0, before.motifs))  # every unit is its own
-    npt.assert_array_equal(after.unit_scores, before.unit_scores)
-    named = {(row["level"], row["id"]): row["name"] for row in after.segments.iter_rows(named=True)}
+    npt.assert_array_equal(after[0].unit_scores, before[0].unit_scores)
+    named = {(row["level"], row["id"]): row["name"] for row in after.table.iter_rows(named=True)}
     assert named == {
         ("unit", 0): "reach", ("unit", 1): "", ("motif", 0): "", ("motif", 1): "pick up",
     }  # fmt: skip

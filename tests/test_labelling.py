@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
 from rondo.data.windows import WindowGrid
-from rondo.labelling import SEGMENT_COLUMNS, Labelling, repeat_starts
+from rondo.labelling import Labelling, repeat_starts
 from rondo.model import Rondo
 from rondo.motifs.base import MotifTimeline
+from rondo.run.segments import COLUMNS
 from rondo.synthetic import plant
 from rondo.units.fit_profile import FitProfile
 from rondo.units.timeline import Timeline
@@ -49,7 +50,7 @@ def test_segments_are_the_longest_stretches_of_one_label(units: list[int], data:
     )
     one = labelling(units, breaks, begins=begins)
     for level, track, cuts in (("unit", one.units, breaks), ("motif", one.motifs, breaks + begins)):
-        table = one.segments.filter(pl.col("level") == level)
+        table = one.table.filter(pl.col("level") == level)
         naive = []
         for frame in range(n):
             if track[frame] == OTHER:
@@ -72,7 +73,7 @@ def test_motifs_come_with_the_units_inside_them(units: list[int], data: st.DataO
     breaks, begins = (np.array(sorted(frames - {n}), np.int64) for frames in (breaks, begins))
     tracks = (np.array(track, dtype=np.int32) for track in (units, motifs))
     scores = np.ones(n, dtype=np.float32)
-    table = Labelling("r", *tracks, scores, scores, None, None, breaks, 1.0, (), begins).segments
+    table = Labelling("r", *tracks, scores, scores, None, None, breaks, 1.0, (), begins).table
     assert set(table.filter(pl.col("level") == "unit")["units"]) <= {""}
     for start, end, sequence in (
         table.filter(pl.col("level") == "motif").select("start_frame", "end_frame", "units").iter_rows()
@@ -130,7 +131,7 @@ def test_an_occurrence_that_follows_its_like_is_a_segment_of_its_own() -> None:
     nearest = grid.project(np.arange(5), "centre").astype(np.int64)
     starts = repeat_starts(grid.project(ids, "vote"), nearest, read, np.array([0, 1, 0, 1, 1], np.int32))
     assert starts.tolist() == [5]  # where window 2, the frames 4 to 7, becomes the nearest
-    table = labelling([0] * 3 + [1] * 2 + [0] * 3 + [1] * 4, begins=starts).segments
+    table = labelling([0] * 3 + [1] * 2 + [0] * 3 + [1] * 4, begins=starts).table
     table = table.filter(pl.col("level") == "motif").select("id", "start_frame", "end_frame", "units")
     assert table.rows() == [(0, 0, 5, "u0 u1"), (0, 5, 12, "u0 u1")]
 
@@ -139,7 +140,7 @@ def test_an_occurrence_that_follows_its_like_is_a_segment_of_its_own() -> None:
 @given(st.lists(st.floats(1e-3, 10.0), min_size=2, max_size=30), st.floats(0.1, 1000.0))
 def test_spans_in_seconds_follow_the_clock_and_never_overlap(steps: list[float], rate: float) -> None:
     times = np.cumsum(steps)
-    table = labelling([i % 2 for i in range(times.size)], times=times.tolist(), rate=rate).segments
+    table = labelling([i % 2 for i in range(times.size)], times=times.tolist(), rate=rate).table
     table = table.filter(pl.col("level") == "unit")
     npt.assert_array_equal(table["start_s"], times)
     assert (table["end_s"] > table["start_s"]).all()
@@ -151,11 +152,11 @@ def test_spans_in_seconds_follow_the_clock_and_never_overlap(steps: list[float],
 @pytest.mark.parametrize("rate", [None, 2.0])
 def test_the_table_has_the_same_columns_whatever_is_in_it(units: list[int], rate: float | None) -> None:
     times = None if rate is None else [0.0, 0.5]
-    table = labelling(units, times=times, rate=rate).segments
-    assert tuple(table.columns) == SEGMENT_COLUMNS
+    table = labelling(units, times=times, rate=rate).table
+    assert tuple(table.columns) == COLUMNS
     assert table.dtypes == [
-        pl.String, pl.String, pl.Int32, pl.Int64, pl.Int64, pl.Float64, pl.Float64, pl.Float64, pl.String,
-        pl.String,
+        pl.String, pl.String, pl.Int32, pl.String, pl.Int64, pl.Int64, pl.Float64, pl.Float64,
+        pl.Datetime("us"), pl.Datetime("us"), pl.Float64, pl.String,
     ]  # fmt: skip
     assert table["start_s"].null_count() == (table.height if rate is None else 0)
 
@@ -180,8 +181,8 @@ def test_a_model_tells_occurrences_apart_where_their_units_begin(rule: str) -> N
     settings = {"windows.projection": rule, "evidence.surrogates": 0}
     model = Rondo(window=60, step=20, settings=settings).fit(recording)
     model.motif_model_ = OneMotif()  # type: ignore[assignment]
-    one = model.predict(recording)
-    units, motifs = (one.segments.filter(pl.col("level") == level) for level in ("unit", "motif"))
+    one = model.label_one(recording)
+    units, motifs = (one.table.filter(pl.col("level") == level) for level in ("unit", "motif"))
     assert units.height > 10
     assert motifs["start_frame"].to_list() == units["start_frame"].to_list()
     assert motifs["units"].to_list() == [f"u{id}" for id in units["id"]]

@@ -45,7 +45,7 @@ class Clock:
             raise SettingError(f"--states must be at least 1, got {options.states}")
         return options.states or _PIECES
 
-    def notes(self, recordings: Sequence[Recording], settings: int) -> list[str]:
+    def notes(self, recordings: Sequence[Recording], settings: int, *, in_detail: bool = False) -> list[str]:
         return []
 
     def discover(self, recordings: Sequence[Recording], settings: int, seed: int | None, progress: Progress) -> Result:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rondo import cost
 from rondo.config.schema import RondoConfig, network_in, resolve
-from rondo.cost import WORTH_SAYING_S, cost_of_fit, expected_window_and_step
 from rondo.data.as_recordings import as_recordings
 from rondo.data.recording import Recording
 from rondo.errors import RondoWarning
@@ -113,14 +113,14 @@ class RondoMethod:
         require_torch(network_in(config))  # before files are read
         return RondoSettings(config, options.per_recording)
 
-    def notes(self, recordings: Sequence[Recording], settings: RondoSettings) -> list[str]:
+    def notes(self, recordings: Sequence[Recording], settings: RondoSettings, *, in_detail: bool = False) -> list[str]:
         """How long it will take, where that is more than a minute."""
         config, sizes = settings.config, [recording.n_frames for recording in recordings]
-        length, step = expected_window_and_step(config.windows, recordings)
+        length, step = cost.expected_window_and_step(config.windows, recordings)
         n_channels = recordings[0].n_channels
-        cost = cost_of_fit(config, sizes, n_channels, length, step, per_recording=settings.per_recording)
-        is_long = cost.seconds is not None and cost.seconds > WORTH_SAYING_S
-        return [f"this will take {cost.sentence()}"] if is_long else []
+        own = cost.cost_of_fit(config, sizes, n_channels, length, step, per_recording=settings.per_recording)
+        is_long = own.seconds is not None and own.seconds > cost.WORTH_SAYING_S
+        return [f"this will take {own.sentence()}"] if is_long or in_detail else []
 
     def discover(
         self, recordings: Sequence[Recording], settings: RondoSettings, seed: int | None, progress: Progress

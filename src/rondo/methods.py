@@ -78,8 +78,8 @@ class Method(Protocol):
     def configure(self, options: Options) -> Any:
         """Its settings, all of them checked before any recording is read; options without effect are refused."""
 
-    def notes(self, recordings: Sequence[Recording], settings: Any) -> list[str]:
-        """What to say before the work, as how long it will take."""
+    def notes(self, recordings: Sequence[Recording], settings: Any, *, in_detail: bool = False) -> list[str]:
+        """What to say before the work, as how long it will take; `in_detail` also where that is not worth a word."""
 
     def discover(self, recordings: Sequence[Recording], settings: Any, seed: int | None, progress: Progress) -> Result:
         """What it finds; without a seed by that of its settings, or 0."""

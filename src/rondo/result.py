@@ -23,7 +23,7 @@ from rondo.lazy import Lazy
 from rondo.report.contents import Overviews, TruthFile, Wish
 from rondo.report.frame_scores import FrameScores, told_scores
 from rondo.report.overview import Overview, signal_overview
-from rondo.run.counting import counted, profile_summary, recording_summary
+from rondo.run.counting import counted, known_words, profile_summary, recording_summary, with_known_evidence
 from rondo.run.entries import Words
 from rondo.run.findings import edited_findings, found_sentence
 from rondo.run.segments import to_pandas, whole_columns
@@ -389,14 +389,15 @@ class Result:
         given = edits or {}
         words: dict[str, Words] = {}
         for key in self.summary.vocabularies():
-            known = self.models[key].words() if key in self.models else Words()
+            known = self.models[key].words() if key in self.models else known_words(self.summary, key)
             words[key] = replace(known, edits=given[key]) if key in given else known
         own = self.summary.own_vocabularies
         labellings = {
             labelling.recording_id: labelling.edited(words[labelling.recording_id if own else ""].edits)
             for labelling in self
         }
-        summary = counted(self.summary, {id: labelling.table for id, labelling in labellings.items()}, words)
+        tables = {id: labelling.table for id, labelling in labellings.items()}
+        summary = with_known_evidence(counted(self.summary, tables, words), self.summary)
         every = [one.edits for one in words.values()]
         findings = edited_findings(self.findings, every, summary.motifs_are_units)
         return replace(

@@ -188,12 +188,14 @@ def test_truth_may_lie_in_the_recording(rondo: Command, fitted: Path, key: str |
     assert table[1].split()[1] == f"{scores['ari']:.2f}"
 
 
-def test_a_run_folder_given_as_labels_is_pointed_at_its_labels(rondo: Command, here: Path, fitted: Path) -> None:
+def test_a_run_folder_is_scored_as_its_labels_are(rondo: Command, here: Path, fitted: Path) -> None:
     (here / "truth").mkdir()
-    np.save(here / "truth" / "one.npy", np.zeros(6000, int))
-    outcome = rondo("evaluate", "truth", fitted / "run")
-    assert (outcome.code, outcome.out) == (2, "")
-    assert "labels" in outcome.err
+    np.save(here / "truth" / "one.npy", np.arange(6000) // 1000)
+    expected = rondo("evaluate", "truth", fitted / "run" / "labels", "--json")
+    assert rondo("evaluate", "truth", fitted / "run", "--json") == expected
+    assert rondo("evaluate", "truth", fitted / "run", "--level", "unit").code == 0
+    outcome = rondo("evaluate", "truth", fitted / "run" / "labels", "--level", "unit")
+    assert (outcome.code, outcome.out) == (2, "") and "leave it out" in outcome.err
 
 
 @pytest.mark.parametrize("labels", [np.zeros(10, int), np.full(10, -1), np.arange(10)], ids=["one", "other", "each"])

@@ -13,26 +13,28 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, runs_of
 from rondo.model import Rondo
-from rondo.report import write_report
 from rondo.synthetic import PlantedStream, plant
 from tests.cli.running import Command, Outcome, call, tree, waves, write_csv
+from tests.report.on_folders import write_report
 
 SEGMENTS = {
     "recording": pl.String,
     "level": pl.String,
     "id": pl.Int32,
+    "name": pl.String,
     "start_frame": pl.Int64,
     "end_frame": pl.Int64,
     "start_s": pl.Float64,
     "end_s": pl.Float64,
+    "start_time": pl.Datetime("us"),
+    "end_time": pl.Datetime("us"),
     "score": pl.Float64,
     "units": pl.String,
-    "name": pl.String,
 }
 SUMMARY_KEYS = {
-    "schema", "rondo_version", "method", "seed", "window_length_frames", "step_frames",
-    "findings", "evidence", "recordings", "units", "unit_merges", "motifs", "motifs_are_units",
-    "config",
+    "schema", "rondo_version", "kind", "method", "seed", "window_length_frames", "step_frames",
+    "findings", "evidence", "fitted", "recordings", "units", "unit_merges", "motifs", "motifs_are_units",
+    "own_vocabularies", "scores", "stream", "config",
 }  # fmt: skip
 
 
@@ -235,7 +237,7 @@ def test_without_a_rate_there_are_no_seconds(rondo: Command, here: Path) -> None
     table = pl.read_parquet(here / "out" / "segments.parquet")
     assert dict(table.schema) == SEGMENTS
     assert table["start_s"].is_null().all()
-    assert (here / "out" / "segments.csv").read_text().splitlines()[1].count(",,") == 1
+    assert (here / "out" / "segments.csv").read_text().splitlines()[1].count(",,,,,") == 1
 
 
 def test_times_may_be_given_where_a_rate_is(rondo: Command, here: Path) -> None:
@@ -256,7 +258,7 @@ def test_folders_and_files_together(rondo: Command, here: Path) -> None:
     summary = json.loads(rondo("discover", "day", "c.parquet", "--out", "out", "--json").out)
     assert [recording["id"] for recording in summary["recordings"]] == ["a", "b", "c"]
     assert [recording["source"] for recording in summary["recordings"]] == ["day/a.npz", "day/b.csv", "c.parquet"]
-    assert "recording" not in summary["units"][0]
+    assert (summary["units"][0]["recording"], summary["own_vocabularies"]) == ("", False)
 
 
 def test_each_recording_with_a_vocabulary_of_its_own(rondo: Command, here: Path) -> None:

@@ -170,13 +170,12 @@ def test_a_long_run_is_announced_and_a_short_one_is_not(
     assert rondo(*arguments, "--out", "long").err.startswith("note: this will take about 3 s on one core and 0.3 GB")
 
 
-def test_the_estimate_minds_what_was_asked_for(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_estimate_minds_what_was_asked_for() -> None:
     from rondo import Recording
-    from rondo.cli.discover import _say_cost
-    from rondo.config.schema import resolve
+    from rondo.methods import Options, find_method
 
+    method = find_method("rondo")
     recordings = [Recording(np.tile(waves(), (40, 1)), rate=50, id=str(i)) for i in range(3)]
-    _say_cost(resolve(), recordings, per_recording=False)
-    assert capsys.readouterr().err == ""
-    _say_cost(resolve("paper"), recordings, per_recording=True)
-    assert "min on one core" in capsys.readouterr().err
+    assert method.notes(recordings, method.configure(Options())) == []
+    (said,) = method.notes(recordings, method.configure(Options(preset="paper", per_recording=True)))
+    assert "min on one core" in said

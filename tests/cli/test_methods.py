@@ -19,17 +19,19 @@ from rondo.data.preprocess import Signal
 from rondo.data.recording import Recording
 from rondo.progress import Progress, silent
 from rondo_bench.baselines import (
-    BASELINES,
     BaselineSettings,
     JoiningBaseline,
     ReadingBaseline,
+    baseline_names,
     build_baseline,
     label_recording,
     window_clusters,
 )
+from rondo_bench.baselines.method import BaselineMethod
 from rondo_bench.baselines.saved_baseline import KeptBaseline
 from tests.bench.baselines.test_contracts import TINY
 from tests.cli.running import Command, tree, waves, write_csv
+from tests.registered import register
 
 KMEANS = ("--method", "kmeans", "--window", "50", "--states", "3")
 HDBSCAN = ("--method", "hdbscan", "--window", "50")
@@ -46,7 +48,7 @@ def settings(overrides: dict[str, Any]) -> list[str]:
 # ---------------------------------------------------------------- discover
 
 
-@pytest.mark.parametrize("name", BASELINES)
+@pytest.mark.parametrize("name", baseline_names())
 def test_every_method_writes_a_run_folder(rondo: Command, here: Path, name: str) -> None:
     values = waves(600)
     write_csv(here / "x.csv", values)
@@ -71,8 +73,8 @@ def test_every_method_writes_a_run_folder(rondo: Command, here: Path, name: str)
 
 def test_help_names_every_method(rondo: Command) -> None:
     words = " ".join(rondo("discover", "--help").out.replace("│", " ").split())
-    assert {"rondo", "clock", *BASELINES} <= set(re.findall(r"\w+", words))
-    told = {name for name in BASELINES if "n_states" in type(build_baseline(name).config).model_fields}
+    assert {"rondo", "clock", *baseline_names()} <= set(re.findall(r"\w+", words))
+    told = {name for name in baseline_names() if "n_states" in type(build_baseline(name).config).model_fields}
     (line,) = re.findall(r"Number of states, for (.*?); of pieces, for clock", words)
     assert set(re.findall(r"\w+", line)) - {"and"} == told
 
@@ -81,7 +83,7 @@ def test_docs_name_every_method_and_say_truly_whether_it_reads() -> None:
     text = (Path(__file__).parents[2] / "docs" / "baselines.md").read_text(encoding="utf-8")
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("| `")]
     said = {name: cells[3] for cells in rows for name in re.findall(r"`(\w+)`", cells[0])}
-    for name in BASELINES:
+    for name in baseline_names():
         assert said[name] == ("yes" if isinstance(build_baseline(name), ReadingBaseline) else "no"), name
         has_states = "n_states" in type(build_baseline(name).config).model_fields
         told = next(cells[2] for cells in rows if f"`{name}`" in cells[0])
@@ -103,7 +105,6 @@ IDLE = {
     "an encoder": ([*KMEANS, "--encoder", "ts2vec"], "--encoder has no effect with --method kmeans"),
     "a preset": ([*KMEANS, "--preset", "paper"], "--preset has no effect with --method kmeans"),
     "a device": ([*KMEANS, "--device", "cpu"], "--device has no effect with --method kmeans"),
-    "per recording": ([*KMEANS, "--per-recording"], "--per-recording has no effect with --method kmeans"),
     "a setting of another method": ([*KMEANS, "--set", "min_cluster_size=3"], "unknown setting 'min_cluster_size'"),
     "a setting of Rondo": (
         [*KMEANS, "--set", "units.dimension=3"],
@@ -131,8 +132,7 @@ def test_what_has_no_effect_is_refused(rondo: Command, here: Path, case: str) ->
 
 def test_a_method_without_windows_takes_none(rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_csv(here / "x.csv", waves())
-    monkeypatch.setattr("rondo_bench.baselines.base.BASELINES", {"framewise": "tests.cli.test_methods:Framewise"})
-    monkeypatch.setattr("rondo_bench.baselines.BASELINES", {"framewise": "tests.cli.test_methods:Framewise"})
+    register(monkeypatch, here / "site", framewise="tests.cli.test_methods:FRAMEWISE")
     for option in ("--window", "--step"):
         outcome = rondo("discover", "x.csv", "--out", "out", "--method", "framewise", option, "50")
         assert (outcome.code, f"{option} has no effect with --method framewise" in outcome.err) == (2, True)
@@ -186,13 +186,26 @@ def test_a_method_that_joins_recordings_gets_them_all(
 ) -> None:
     for name in ("p", "q"):
         write_csv(here / f"{name}.csv", waves(seed=ord(name)))
-    monkeypatch.setattr("rondo_bench.baselines.base.BASELINES", {"joining": "tests.cli.test_methods:Joining"})
-    monkeypatch.setattr("rondo_bench.baselines.BASELINES", {"joining": "tests.cli.test_methods:Joining"})
+    register(monkeypatch, here / "site", joining="tests.cli.test_methods:JOINING")
     summary = json.loads(rondo("discover", "p.csv", "q.csv", "--out", "out", "--json", "--method", "joining").out)
     assert [(entry["id"], entry["n_occurrences"]) for entry in summary["units"]] == [(0, 1), (1, 1)]
-    assert "recording" not in summary["units"][0]
+    assert (summary["units"][0]["recording"], summary["own_vocabularies"]) == ("", False)
     assert "The states are the same in all recordings." in summary["findings"]
     assert not (here / "out" / "model").exists()
+
+
+def test_a_vocabulary_for_each_recording_can_be_asked_of_every_method(
+    rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("p", "q"):
+        write_csv(here / f"{name}.csv", waves(seed=ord(name)))
+    register(monkeypatch, here / "site", joining="tests.cli.test_methods:JOINING_READING")
+    apart = rondo("discover", "p.csv", "q.csv", "--out", "out", "--json", "--method", "joining", "--per-recording")
+    assert json.loads(apart.out)["own_vocabularies"]
+    assert {path.name for path in (here / "out" / "model").iterdir()} == {"p", "q"}
+    anyway = rondo("discover", "p.csv", "q.csv", "--out", "k", *KMEANS, "--per-recording")
+    assert anyway.code == 0
+    assert "note: kmeans gives every recording states of its own anyway" in anyway.err
 
 
 def test_a_method_that_joins_and_reads_has_one_model(
@@ -200,8 +213,7 @@ def test_a_method_that_joins_and_reads_has_one_model(
 ) -> None:
     for name in ("p", "q"):
         write_csv(here / f"{name}.csv", waves(seed=ord(name)))
-    monkeypatch.setattr("rondo_bench.baselines.base.BASELINES", {"joining": "tests.cli.test_methods:JoiningReading"})
-    monkeypatch.setattr("rondo_bench.baselines.BASELINES", {"joining": "tests.cli.test_methods:JoiningReading"})
+    register(monkeypatch, here / "site", joining="tests.cli.test_methods:JOINING_READING")
     assert rondo("discover", "p.csv", "q.csv", "--out", "run", "--method", "joining").code == 0
     outcome = rondo("label", "run", "q.csv", "--out", "read", "--json")
     assert outcome.code == 0, outcome.err
@@ -227,7 +239,7 @@ def test_a_kept_model_reads_another_recording(rondo: Command, here: Path) -> Non
         )
     assert summary["method"] == "kmeans"
     assert "States are those that kmeans learned from 'x', under the same ids." in summary["findings"]
-    assert "fit" not in summary["recordings"][0]
+    assert summary["recordings"][0]["fit"] is None
     again = rondo("label", "read", "y.csv", "--out", "again")  # what was read with stays with what was read
     assert again.code == 0
     npt.assert_array_equal(labels_in(here / "again", "y"), labels_in(here / "read", "y"))
@@ -362,3 +374,8 @@ class AboveMean:
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         return {"mean": self.mean}
+
+
+FRAMEWISE = BaselineMethod("framewise", Framewise, "the sign of the first channel")
+JOINING = BaselineMethod("joining", Joining, "one state for each recording")
+JOINING_READING = BaselineMethod("joining", JoiningReading, "above or below the mean of all recordings")

@@ -21,7 +21,7 @@ pytestmark = needs_posix
 # a run that stops for ten minutes when half of its folder is written
 STUCK = """
 import sys, time
-import rondo.report.run
+import rondo.run.folder
 from rondo.cli.main import run
 
 def stuck(*_):
@@ -29,7 +29,7 @@ def stuck(*_):
     for _ in range(12_000):  # in short naps: a signal that comes just before a sleep is seen only after it
         time.sleep(0.05)
 
-rondo.report.run.summary_of = stuck
+rondo.run.folder.write_summary = stuck
 run(sys.argv[1:])
 """
 

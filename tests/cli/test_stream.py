@@ -80,12 +80,14 @@ def test_labels_events_arrays_and_summary(rondo: Command, here: Path, rows: Path
     done = rondo("stream", model, "--source", rows, "--out", "out")
     assert (done.code, done.out.splitlines()[0]) == (0, "labels:  out/labels/day.npy (899 rows, 223 windows)")
     summary = json.loads((here / "out" / "summary.json").read_text())
-    assert {name: summary[name] for name in ("n_rows", "n_frames", "n_skipped_lines", "n_unreadable_cells")} == {
+    counts = ("finished", "n_rows", "n_skipped_lines", "n_unreadable_cells")
+    assert {name: summary["stream"][name] for name in counts} == {
+        "finished": True,
         "n_rows": N_ROWS - 1,
-        "n_frames": N_ROWS - 1,
         "n_skipped_lines": 4,
         "n_unreadable_cells": 2,
     }
+    assert [one["n_frames"] for one in summary["recordings"]] == [N_ROWS - 1]
     header, *lines = (here / "out" / "labels.csv").read_text().splitlines()
     assert header == "start_frame,end_frame,start_s,end_s,unit,motif,unit_score,motif_score"
     units, motifs = (np.load(here / "out" / name / "day.npy") for name in ("units", "labels"))
@@ -154,7 +156,7 @@ def test_a_recording_is_labelled_anew_with_what_the_stream_has_learned(rondo: Co
     before = tree(here / "live")
     done = rondo("label", model, x, "--rate", 50, "--out", "anew", "--stream", "live")
     assert done.code == 0, done.err
-    assert "Read anew with what the stream in live has learned, which has added no unit" in done.out
+    assert "Read anew with what the stream has learned, which has added no unit" in done.out
     units, issued = (np.load(here / folder / "units" / "x.npy") for folder in ("anew", "live"))
     assert units.shape == issued.shape
     assert (units == issued).mean() > 0.7  # the same vocabulary, but no window waits for its label
@@ -171,7 +173,6 @@ def test_what_cannot_be_labelled_anew(rondo: Command, here: Path, rows: Path, mo
     rondo("stream", model, "--source", rows, "--out", "live")
     (here / "empty").mkdir()
     (here / "x.csv").write_text("a,b\n1,2\n3,4\n")
-    refused(rondo("label", "live", "x.csv", "--out", "o"), "what `rondo stream` wrote, which is no model")
     for place in ("empty", "nowhere"):
         refused(rondo("label", model, "x.csv", "--out", "o", "--stream", place), "it holds no checkpoint")
     refused(rondo("label", model, "x.csv", "--out", "o", "--stream", "live"), "its parts do not fit together")
@@ -266,7 +267,6 @@ def test_killed_at_every_step_that_touches_the_disk(killer: Killer, here: Path, 
 @pytest.mark.parametrize("killer", ["fake"], indirect=True)
 def test_killed_while_it_follows_a_file_that_grows(killer: Killer, here: Path, rows: Path, model: Path) -> None:
     arguments: list[object] = ["stream", model, "--every", 3]
-    whole, _ = uninterrupted(killer, here, *arguments, "--source", rows)
     text, growing = rows.read_bytes(), here / "live" / rows.name
     growing.parent.mkdir()
     growing.write_bytes(b"")
@@ -280,6 +280,7 @@ def test_killed_while_it_follows_a_file_that_grows(killer: Killer, here: Path, r
         assert killer.rondo(*order, after_s=rng.uniform(0.1, 0.5)) == -signal.SIGKILL
     growing.write_bytes(text)
     assert killer.rondo(*arguments, "--source", growing, "--out", here / "out") == 0
+    whole, _ = uninterrupted(killer, here, *arguments, "--source", growing)
     assert written(here / "out") == whole
 
 
@@ -327,7 +328,7 @@ def test_asked_to_stop(killer: Killer, here: Path, rows: Path, model: Path, numb
     said = killer.err.read_text().splitlines()[-1]
     stopped = re.fullmatch(r"stopped after (8\d\d) rows; the same command goes on from there", said)
     assert stopped is not None, said
-    assert not (here / "out" / "summary.json").exists()
+    assert not json.loads((here / "out" / "summary.json").read_text())["stream"]["finished"]
     assert killer.rondo(*order) == 0
     assert f"going on after {stopped[1]} rows" in killer.err.read_text()
     assert written(here / "out") == whole
@@ -339,7 +340,7 @@ def test_a_live_pipe_that_is_closed_is_stopped_and_finished_without_follow(here:
         live = subprocess.run([*command, "--follow"], stdin=text, capture_output=True, check=False, timeout=300)
     assert live.returncode == 0, live.stderr
     assert live.stderr.splitlines()[-1] == b"stopped after 899 rows; the same command goes on from there"
-    assert not (here / "out" / "summary.json").exists()
+    assert not json.loads((here / "out" / "summary.json").read_text())["stream"]["finished"]
     last = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=300)
     assert last.returncode == 0, last.stderr
     assert np.load(here / "out" / "units" / "stdin.npy").shape == (N_ROWS - 1,)

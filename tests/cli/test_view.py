@@ -33,7 +33,7 @@ def test_report_of_a_run_of_a_stream_and_of_two_runs(rondo: Command, here: Path)
     ("arguments", "message"),
     [
         (("report", "nowhere"), "nowhere: no such folder"),
-        (("report", "a", "--compare", "nowhere"), "nowhere/summary.json: cannot be read"),
+        (("report", "a", "--compare", "nowhere"), "nowhere: no such folder"),
         (("report", "a", "--compare", "short"), "none of its recordings"),
         (("report", "a", "--recordings", "day2"), "did you mean 'day1'?"),
         (("report", "a", "--channels", "acc_x,acc_w"), "--channels: the run has no 'acc_w'"),

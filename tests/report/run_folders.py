@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rondo.data.labels import OTHER, runs_of
 from rondo.evidence.verdicts import EntryEvidence, Evidence, Verdict
 from rondo.report import overview_path, write_overview
-from rondo.report.entries import Words, entry_rows
 from rondo.report.frame_scores import FrameScores, scores_path, write_scores
+from rondo.run.entries import Words, entry_rows
 
 N_UNITS = 5
 MOTIFS = ((0, 1), (2, 3, 2), (4, 1))
@@ -68,7 +68,7 @@ def write_run_folder(
                 "duration_s": None if rate is None else n_frames / rate,
                 "notes": ["3 short gaps (41 frames) were interpolated."],
                 "share_other": float(np.mean(tracks["motif"] == OTHER)),
-                "n_gaps": int(with_gap),
+                "breaks": [n_frames // 2] if with_gap else [],
             }
         )
     segments = pl.concat(tables)
@@ -76,7 +76,7 @@ def write_run_folder(
     if with_truth:
         pl.concat(truths).write_parquet(folder / "truth.parquet")
     summary = {
-        "schema": 1,
+        "schema": 2,
         "rondo_version": "0.1.0",
         "method": "rondo",
         "seed": 0,
@@ -188,4 +188,5 @@ def _entries(segments: pl.DataFrame, level: str, n_frames: int) -> list[dict[str
     found = {id: EntryEvidence(figures[id], 1.0, 3, verdicts[id]) for id in range(N_UNITS)}
     evidence = replace(Evidence.not_tested({}, {}), p=0.05, units=found, motifs=found)
     motifs = {id: _sequence(id) for id in range(len(MOTIFS))}
-    return entry_rows(level, own, n_frames, Words(motifs=motifs, evidence=evidence))
+    rows = entry_rows(level, own, n_frames, Words(motifs=motifs, evidence=evidence))
+    return [row.model_dump(mode="json") for row in rows]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from rondo.continual.events import Event
-from rondo.live.outputs import COLUMNS
+from rondo.run.decisions import COLUMNS
+from rondo.run.folder import write_summary
+from rondo.run.summary import RecordingSummary, RunSummary, StreamSummary
 
 STEP = 50
 EVENTS = (
@@ -18,10 +20,22 @@ EVENTS = (
 def write_stream_folder(folder: Path, n_decisions: int = 20, events: tuple[Event, ...] = EVENTS[1:]) -> Path:
     """Units 0 0 1 1 0 0 1 1 …, motifs 0 … with every fifth decision OTHER; 50 Hz."""
     folder.mkdir(parents=True)
+    write_summary(folder, stream_summary())
     (folder / "labels.csv").write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
     (folder / "events.jsonl").write_text("".join(event.to_json() + "\n" for event in events), encoding="utf-8")
     add_decisions(folder, n_decisions)
     return folder
+
+
+def stream_summary(id: str = "live", n_frames: int = 0, *, finished: bool = False) -> RunSummary:
+    """What a stream without a signal says of itself beside its labels."""
+    about = RecordingSummary(
+        id=id, source="live.csv", n_frames=n_frames, channels=(), rate=50.0, duration_s=None, notes=(), share_other=1.0
+    )
+    return RunSummary(
+        rondo_version="0", kind="stream", method="rondo", seed=0, window_length_frames=100, step_frames=STEP,
+        recordings=(about,), units=(), motifs=(), stream=StreamSummary(finished=finished, n_windows=20),
+    )  # fmt: skip
 
 
 def add_decisions(folder: Path, n: int) -> None:

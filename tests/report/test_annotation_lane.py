@@ -9,19 +9,20 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
+from rondo import Result
 from rondo.data.labels import OTHER, runs_of
-from rondo.errors import AnnotationError, OutputError, SettingError
-from rondo.report import overview_path, summarize, write_overview
+from rondo.errors import AnnotationError, SettingError
+from rondo.report import Overview, overview_path, signal_overview, write_overview
 from rondo.report.annotation_lane import annotation_lanes
-from rondo.report.compare import compare
 from rondo.report.contents import TruthFile, Wish
-from rondo.report.export import export_run
-from rondo.report.render import summary_of_folder
-from rondo.report.run_clock import clock_in_run
-from rondo.report.run_folder import read_run_summary
+from rondo.run.entries import Words
+from rondo.run.folder import write_segments, write_summary
+from rondo.run.stream_folder import stream_result
+from rondo.run.summary import StreamSummary
 from tests.report.export.made_runs import Made, write_made_run
+from tests.report.on_folders import clock_in_run, compare, export_run, summarize
 from tests.report.run_folders import write_run_folder
-from tests.report.stream_folders import add_decisions, write_stream_folder
+from tests.report.stream_folders import add_decisions, stream_summary, write_stream_folder
 
 TRACK = [0] * 10 + [2] * 15 + [OTHER] * 5 + [0] * 20
 
@@ -40,7 +41,7 @@ def test_every_format_lies_on_its_frames(tmp_path: Path, format: str) -> None:
     suffix = {"eaf": ".eaf", "audacity": ".txt", "label-studio": ".json", "boris": ".boris"}.get(format, f".{format}")
     path = tmp_path / f"day1{suffix}"
     export_run(run, format, path, level="motif")
-    (lane,) = annotation_lanes(run, read_run_summary(run).recordings, TruthFile(path)).values()
+    (lane,) = annotation_lanes(Result.load(run), TruthFile(path)).values()
     assert on_frames(lane, len(TRACK)) == made.names("motif")
 
 
@@ -88,9 +89,6 @@ def test_what_cannot_be_laid_on_the_run_is_refused_in_one_line(tmp_path: Path) -
         with pytest.raises(AnnotationError, match=message) as refused:
             summarize(folder, Wish(truth=TruthFile(path)))
         assert "\n" not in str(refused.value)
-    bare = write_run_folder(tmp_path / "bare", n_frames=600)
-    with pytest.raises(OutputError, match="no folder labels/"):
-        summarize(bare, Wish(truth=TruthFile(tmp_path / "short.npy")))
 
 
 # ---------------------------------------------------------------- of a stream
@@ -102,7 +100,7 @@ def spans_in(path: Path, *spans: tuple[float, float, str]) -> Path:
 
 
 def lane_of_stream(folder: Path, path: Path, key: str | None = None, rate: float | None = None) -> dict[str, Any]:
-    lanes = summary_of_folder(folder, Wish(truth=TruthFile(path, key, rate)))["recordings"][0]["lanes"]
+    lanes = summarize(folder, Wish(truth=TruthFile(path, key, rate)))["recordings"][0]["lanes"]
     assert [lane["kind"] for lane in lanes] == ["unit", "motif", "annotation"]
     return dict(lanes[-1])
 
@@ -138,11 +136,11 @@ def test_seconds_are_those_since_the_first_frame_of_a_stream_whatever_its_clock_
 @pytest.mark.parametrize("n_frames", [900, 1100])
 def test_a_stream_that_has_ended_has_one_class_per_frame(tmp_path: Path, n_frames: int) -> None:
     folder = write_stream_folder(tmp_path / "live")
-    (folder / "summary.json").write_text('{"id": "day", "rate": 50.0, "n_frames": 1020}', encoding="utf-8")
+    finish_stream(folder, "day", 1020)
     np.save(tmp_path / "truth.npy", np.zeros(1020, np.int64))
     assert lane_of_stream(folder, tmp_path / "truth.npy")["end_frames"] == [1020]
     np.save(tmp_path / "truth.npy", np.zeros(n_frames, np.int64))
-    with pytest.raises(AnnotationError, match=f"has {n_frames} frames, but the stream 'day' has 1020"):
+    with pytest.raises(AnnotationError, match=f"has {n_frames} frames, but the recording 'day' has 1020"):
         lane_of_stream(folder, tmp_path / "truth.npy")
     outside = spans_in(tmp_path / "far.txt", (100, 200, "sit"))
     with pytest.raises(AnnotationError, match="no annotation lies within the 1020 frames"):
@@ -154,18 +152,34 @@ def test_what_cannot_be_laid_on_a_stream_is_refused(tmp_path: Path) -> None:
     with pytest.raises(AnnotationError, match="no such file or folder"):
         lane_of_stream(folder, tmp_path / "nowhere.txt")
     (tmp_path / "truth").mkdir()
-    with pytest.raises(AnnotationError, match="no file there is called 'live', as the stream is"):
+    with pytest.raises(AnnotationError, match="no label tracks in this folder"):
         lane_of_stream(folder, tmp_path / "truth")
-    with pytest.raises(SettingError, match="a stream keeps no signal"):
-        summary_of_folder(folder, Wish(channels=("x",)))
+    (tmp_path / "truth" / "other.npy").write_bytes(b"")
+    with pytest.raises(AnnotationError, match="no file there is called 'live', as the recording is"):
+        lane_of_stream(folder, tmp_path / "truth")
+    with pytest.raises(SettingError, match="--channels: the run has no 'x'"):
+        summarize(folder, Wish(channels=("x",)))
 
 
 def test_the_clock_of_a_stream_is_found_by_its_folder(tmp_path: Path) -> None:
     folder = write_stream_folder(tmp_path / "live")
-    (folder / "summary.json").write_text('{"id": "day", "rate": 50.0, "n_frames": 1000}', encoding="utf-8")
+    finish_stream(folder, "day", 1000)
     clock = clock_in_run(folder, "day")
     assert clock is not None
     assert clock.frames_at([0.0, 3.5]).tolist() == [0, 175]
+
+
+def finish_stream(folder: Path, id: str, n_frames: int) -> None:
+    """As a session does at the end."""
+    running = stream_result(folder, stream_summary(id, n_frames), Words(), lambda about: no_signal(about.n_frames))
+    write_segments(folder, running.table)
+    write_overview(overview_path(folder, id), np.zeros((n_frames, 0)), ())
+    ended = running.summary.model_copy(update={"stream": StreamSummary(finished=True)})
+    write_summary(folder, ended)
+
+
+def no_signal(n_frames: int) -> Overview:
+    return signal_overview(np.zeros((n_frames, 0)), ())
 
 
 def run_with_labels(folder: Path, ids: tuple[str, ...]) -> Path:

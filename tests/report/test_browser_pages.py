@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from rondo.report import write_report
 from rondo.report.contents import TruthFile, Wish
 from rondo.report.serve import PageServer
 from tests.report.browsing import PATIENCE_MS
+from tests.report.on_folders import write_report
 from tests.report.run_folders import edit_summary, write_run_folder
 from tests.report.stream_folders import add_decisions, write_stream_folder
 
@@ -152,7 +152,7 @@ def test_the_widest_table_fits_the_page(opened: Any, tmp_path: Path) -> None:
         level: [row | evidence | {"recording": id} for id in ids for row in rows]
         for level, rows in ((level, summary[level]) for level in ("units", "motifs"))
     }
-    edit_summary(folder, **own)
+    edit_summary(folder, own_vocabularies=True, **own)
     page = opened(write_report(folder).as_uri())
     sizes = "[...document.querySelectorAll('section.scroll')].map((it) => [it.scrollWidth, it.clientWidth])"
     assert all(whole <= shown for whole, shown in page.evaluate(sizes))

@@ -8,11 +8,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from rondo import Result
 from rondo.errors import SettingError
-from rondo.report import summarize
-from rondo.report.contents import MAX_CHANNELS_INSIDE, PAGE_BYTES, Overviews, Wish, contents_of
-from rondo.report.run_folder import RunSummary, read_run_summary, read_segments
+from rondo.report.contents import MAX_CHANNELS_INSIDE, PAGE_BYTES, Wish, contents_of
 from rondo.report.timeline import timeline
+from rondo.run.folder import read_segments
+from rondo.run.summary import RunSummary, read_summary
+from tests.report.on_folders import summarize
 from tests.report.run_folders import write_run_folder
 
 IDS = tuple(f"day{i}" for i in range(6))
@@ -26,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read(folder: Path) -> tuple[RunSummary, list[pl.DataFrame]]:
-    run = read_run_summary(folder)
+    run = read_summary(folder)
     return run, [read_segments(folder / "segments.parquet", run)]
 
 
@@ -97,7 +99,7 @@ def test_a_page_of_many_recordings_keeps_its_bound(tmp_path: Path, monkeypatch: 
 
 
 def test_overviews_are_read_when_asked_for_and_few_are_held(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    overviews = Overviews(folder, read(folder)[0].recordings)
+    overviews = Result.load(folder).overviews
     assert [*overviews] == [*IDS] and len(overviews) == 6
     size = overviews[IDS[0]].codes.size
     assert overviews[IDS[0]] is overviews[IDS[0]]

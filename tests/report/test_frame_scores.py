@@ -10,9 +10,8 @@ import numpy.testing as npt
 import pytest
 
 from rondo.errors import OutputError
-from rondo.report import summarize
-from rondo.report.compare import compare
 from rondo.report.frame_scores import FrameScores, read_scores, score_rows, scores_path, write_scores
+from tests.report.on_folders import compare, summarize
 from tests.report.run_folders import write_run_folder
 
 UNITS = np.repeat([0.2, 0.9, 0.0, 1.0], 100).astype(np.float32)

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from rondo.report import write_report
 from rondo.report.glance import MOST_NAMED, glance, leaves_room
 from rondo.report.render import render
-from rondo.report.summarize import summarize
+from tests.report.on_folders import summarize, write_report
 from tests.report.run_folders import write_run_folder
 
 

@@ -17,8 +17,9 @@ import numpy.testing as npt
 import pytest
 
 from rondo.errors import OutputError
-from rondo.report import overview_path, render, summarize, write_overview, write_report
+from rondo.report import overview_path, render, write_overview
 from rondo.report.timeline import timeline
+from tests.report.on_folders import summarize, write_report
 from tests.report.run_folders import add_fit, edit_summary, write_run_folder
 
 NASTY = "</script><img src=x onerror=alert(1)> & \"q\" 'p' $$x$$"

@@ -13,11 +13,10 @@ import polars as pl
 import pytest
 
 from rondo.errors import OutputError
-from rondo.report import overview_path, render, summarize, write_overview
-from rondo.report.run_folder import read_run_summary
+from rondo.report import overview_path, render, write_overview
 from rondo.report.tables import MAX_ENTRIES_SHOWN
+from tests.report.on_folders import summarize
 from tests.report.run_folders import MOTIFS, add_fit, edit_summary, write_run_folder
-from tests.report.stream_folders import write_stream_folder
 
 
 def read(folder: Path) -> dict[str, Any]:
@@ -94,7 +93,7 @@ def test_lanes_hold_the_segments_of_their_recording(tmp_path: Path) -> None:
 def test_notes_are_gathered_over_recordings(tmp_path: Path) -> None:
     folder = write_run_folder(tmp_path, recording_ids=("a", "b"), with_gap=False)
     first, second = read(folder)["recordings"]
-    second |= {"n_gaps": 2, "duration_s": 999.0}
+    second |= {"breaks": [3, 5], "duration_s": 999.0}
     edit_summary(folder, recordings=[first, second])
     notes = summarize(folder)["notes"]
     assert [(note["recordings"], note["in_all"]) for note in notes] == [
@@ -194,7 +193,8 @@ SEGMENT = {
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"schema": 2}, "schema"),
+        ({"schema": 1}, "schema"),
+        ({"recordings": [{"id": "../../elsewhere"}]}, r"recordings\.0\.id"),
         ({"units": "many"}, "units"),
         ({"recordings": []}, "recordings"),
         ({"seed": None}, "seed"),
@@ -259,13 +259,6 @@ def test_missing_columns_and_foreign_overviews_are_refused(tmp_path: Path) -> No
         summarize(folder)
 
 
-def test_the_folder_of_a_stream_is_told_from_a_damaged_run(tmp_path: Path) -> None:
-    live = write_stream_folder(tmp_path / "live")
-    (live / "summary.json").write_text("{}", encoding="utf-8")
-    with pytest.raises(OutputError, match=r"what `rondo stream` wrote, .*rondo label MODEL FILE --out run --stream"):
-        read_run_summary(live)
-
-
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(OutputError, match="rondo discover --out"):
+    with pytest.raises(OutputError, match="no such folder; give the --out of"):
         summarize(tmp_path / "nowhere")

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
 from rondo.errors import InputError, SettingError
-from rondo.report.usage import Usage, differences, group_usage, groups_of, smallest_p, usage_of_run
+from rondo.report.usage import Usage, differences, group_usage, smallest_p
+from tests.report.on_folders import groups_of, usage_of_run
 from tests.report.run_folders import edit_summary, write_run_folder
 
 IDS = ("s1_a", "s1_b", "s2_a", "s2_b")
@@ -100,7 +101,7 @@ def test_own_vocabularies_cannot_be_grouped(run: Path) -> None:
     import json
 
     summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
-    edit_summary(run, units=[entry | {"recording": "s1_a"} for entry in summary["units"]])
+    edit_summary(run, own_vocabularies=True, units=[entry | {"recording": "s1_a"} for entry in summary["units"]])
     with pytest.raises(SettingError, match="vocabulary of its own"):
         groups_of(run, "s[0-9]")
 

@@ -11,7 +11,7 @@ import typer
 
 from rondo.cli import options
 from rondo.cli.progress import progress
-from rondo.cli.verbosity import detail, is_quiet
+from rondo.cli.verbosity import detail, is_quiet, is_verbose
 from rondo.methods import DEFAULT, Options, find_method, method_names
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def discover(
     chosen_seed = checked_seed(seed)
     check_free(out)
     recordings = read_all(paths, rate, key, label_column)
-    for note in chosen.notes(recordings, settings):
+    for note in chosen.notes(recordings, settings, in_detail=is_verbose()):
         print(f"note: {note}", file=sys.stderr)
     with progress() as tell:
         result = chosen.discover(recordings, settings, chosen_seed, tell)

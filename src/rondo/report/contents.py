@@ -88,7 +88,7 @@ def contents_of(run: RunSummary, tables: Sequence[pl.DataFrame], wish: Wish = EV
             break
         room -= needs
         inside.append(recording.id)
-    weights = {it.id: it.n_frames * len(channels[it.id]) for it in wanted if it.id in inside}
+    weights = {it.id: max(1, it.n_frames * len(channels[it.id])) for it in wanted if it.id in inside}
     room, whole = max(0, room), sum(weights.values())
     bytes_of = {id: int((least[id] + room * weight / whole) / _TEXT) for id, weight in weights.items()}
     drawn = tuple(it for it in wanted if it.id in weights)

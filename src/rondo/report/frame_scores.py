@@ -12,16 +12,18 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.errors import OutputError
-from rondo.labelling import Labelling
 from rondo.report.overview import signal_overview
 from rondo.report.pyramid import packed
 from rondo.store.writing import make_folder, whole_file
+
+if TYPE_CHECKING:
+    from rondo.labelling import Labelling
 
 Scores = NDArray[np.float32]
 

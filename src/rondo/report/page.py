@@ -178,8 +178,8 @@ to see {{ "all occurrences of its entry" if has_signal else "where else its entr
 {%- if has_signal %} The signal is drawn as the band between the lowest and highest
 values, each channel to its own scale, which stands at the right.{% endif %}
 {%- if has_jumps %} A broken vertical line is a jump of the clock: time is missing there.{% endif %}
-{%- if n_events %} A stream keeps no signal; its journal stands above the lanes: ▲ promoted, ◆ merged, ▼ expired,
-▮ a gap in the input, ✕ rows skipped.{% endif %}
+{%- if n_events %} The journal of the stream stands above the lanes: ▲ promoted, ◆ merged, ▼ expired, ▮ a gap in the
+input, ✕ rows skipped.{% endif %}
 {%- if not motif_lane %} {{ no_longer_motif }}, so that motifs have no lane of their own.{% endif %}
 {%- if has_frame_scores %} Below the lanes stands how well each window fits: the score of a unit is 1 at its middle and
 0.37 at its edge, the broken line

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rondo.data.frame_clock import FrameClock
-from rondo.run.summary import RecordingSummary
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rondo.result import Result
+    from rondo.run.summary import RecordingSummary
 
 
 def clock_of(result: Result, recording_id: str) -> FrameClock | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rondo.lazy import Lazy
 from rondo.report.colours import look_of
 from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, Contents, TruthFile, Wish, contents_of
 from rondo.report.drawer import drawer_entries
@@ -73,13 +74,13 @@ def _details(
     drawn: Sequence[RecordingSummary],
 ) -> dict[str, Any]:
     """What the drawer shows of each entry; nothing where there is no signal to show."""
-    if not any(recording.channels for recording in drawn):
+    if not any(recording.channels and recording.n_frames for recording in drawn):
         return {}
-    unit_names = unit_names_of(levels["unit"])
+    unit_names, inside = unit_names_of(levels["unit"]), Lazy([it.id for it in drawn], overviews.__getitem__)
     return {
         key: detail
         for level, entries in levels.items()
-        for key, detail in drawer_entries(level, entries, segments, overviews, drawn, unit_names).items()
+        for key, detail in drawer_entries(level, entries, segments, inside, drawn, unit_names).items()
     }
 
 
@@ -118,9 +119,7 @@ def _stream_sentence(result: Result) -> str:
     run = result.summary
     (stream,) = run.recordings
     length = f"{stream.n_frames:,} frames" if stream.rate is None else duration_in_words(stream.n_frames / stream.rate)
-    # of the first unit nobody knows yet whether its motif goes on
-    are_units = run.motifs_are_units and len(run.units) > 1
-    found = found_in_words(len(run.units), len(run.motifs), motifs_are_units=are_units, where=" occur")
+    found = found_in_words(len(run.units), len(run.motifs), motifs_are_units=run.motifs_are_units, where=" occur")
     other = percent(stream.share_other)
     return f"In {length} of the stream {found}; {growth_in_words(result.events)}. {other} of the time is OTHER."
 
@@ -163,6 +162,8 @@ def _time_jumps(recording: RecordingSummary) -> bool:
 def _signal(overview: Overview, contents: Contents, recording_id: str) -> dict[str, Any]:
     """What the page draws of a signal, and which of its channels at first."""
     own = overview.only(contents.channels[recording_id])
+    if not own.codes.size:  # a stream that has just begun, or keeps no signal
+        return {"channels": [], "extents": [], "ends": [], "at_first": 0, "coarse": None, "fine": None}
     extents = list(zip(own.low.tolist(), own.high.tolist(), strict=True))
     return {
         "channels": list(own.channels),
@@ -188,11 +189,11 @@ def _recording(recording: RecordingSummary, signal: dict[str, Any]) -> dict[str,
         "id": recording.id,
         "source": recording.source,
         "about": ", ".join(about),
-        "n_frames": recording.n_frames,
+        "n_frames": max(1, recording.n_frames),
         "rate": recording.rate,
         "n_channels": len(recording.channels),
         "clock": page_clock(None if recording.clock is None else recording.clock.model_dump()),
-        "finest_frames": (signal["fine"] or signal["coarse"])["bucket_frames"],
+        "finest_frames": (signal["fine"] or signal["coarse"] or {"bucket_frames": 1})["bucket_frames"],
         "signal": signal,
     }
 

@@ -83,6 +83,28 @@ def counted(base: RunSummary, segments: Tables, words: Mapping[str, Words]) -> R
     return base.model_copy(update=changed)
 
 
+def known_words(summary: RunSummary, key: str) -> Words:
+    """What a summary tells about the entries of a vocabulary whose model is not there."""
+    units = {one.id: one.taken_for for one in summary.units if one.recording == key}
+    motifs = {one.id: one.composition for one in summary.motifs if one.recording == key}
+    return Words(units, motifs, merges=[one for one in summary.unit_merges if one.recording == key])
+
+
+def with_known_evidence(summary: RunSummary, before: RunSummary) -> RunSummary:
+    """With the evidence of entries that nobody has tested since, unless others count as them now."""
+    changed = {}
+    for level in ("units", "motifs"):
+        known = {(one.recording, one.id): one.evidence for one in getattr(before, level) if not one.absorbed}
+        changed[level] = tuple(
+            one.model_copy(update={"evidence": known.get((one.recording, one.id))})
+            if one.evidence is None and not one.absorbed
+            else one
+            for one in getattr(summary, level)
+        )
+    evidence = summary.evidence or before.evidence
+    return summary.model_copy(update=changed | {"evidence": evidence})
+
+
 def _with_shares(about: RecordingSummary, segments: pl.DataFrame, words: Words, own: bool) -> RecordingSummary:
     motifs = segments.filter((segments["level"] == "motif") & (segments["id"] != OTHER))
     n_labelled = int((motifs["end_frame"] - motifs["start_frame"]).sum())
@@ -91,7 +113,7 @@ def _with_shares(about: RecordingSummary, segments: pl.DataFrame, words: Words, 
         units = segments.filter((segments["level"] == "unit") & (segments["id"] != OTHER))["id"]
         counts = {"n_units": units.n_unique(), "n_units_of_model": len(words.units)}
         changed["fit"] = about.fit.model_copy(update=counts)
-    if own:
+    if own and words.evidence is not None:
         changed["evidence"] = evidence_row(words.evidence)
     return about.model_copy(update=changed)
 

@@ -47,6 +47,8 @@ def stream_result(
     shown = edited(found, words.edits, about.breaks)
     summary = counted(base.model_copy(update={"recordings": (about,)}), {about.id: shown}, {"": words})
     about = summary.recordings[0]
+    if len(summary.units) < 2:  # of the first unit nobody knows yet whether its motif goes on
+        summary = summary.model_copy(update={"motifs_are_units": False})
 
     def labelling(id: str) -> Labelling:
         before = _labelling(about, found, decisions)
@@ -84,7 +86,8 @@ def decided_scores(decisions: pl.DataFrame, n_frames: int) -> FrameScores | None
         track = np.zeros(n_frames, dtype=np.float32)
         track[frames] = np.repeat(telling[f"{level}_score"].fill_null(0.0).to_numpy(), lengths)
         tracks.append(track)
-    return FrameScores(*tracks)
+    scores = FrameScores(*tracks)
+    return scores if scores.tell_something else None
 
 
 def _about(about: RecordingSummary, base: RunSummary, decisions: pl.DataFrame) -> RecordingSummary:

@@ -229,8 +229,8 @@ def read_summary(run_dir: Path) -> RunSummary:
         return RunSummary.model_validate_json(read_regular(path))
     except FileNotFoundError:
         raise OutputError(
-            f"{run_dir}: it holds no run, or not yet; `rondo discover` puts one there when it is whole, "
-            "`rondo stream` begins at once"
+            f"{path}: no such file, so the folder holds neither a run nor a stream, or not yet: `rondo discover` puts "
+            "a run there when it is whole, `rondo stream` begins at once"
         ) from None
     except OSError as error:
         raise OutputError(

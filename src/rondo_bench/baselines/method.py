@@ -68,9 +68,14 @@ class BaselineMethod:
         # mypy: a baseline is a dataclass by convention, which no protocol can say
         return BaselineRun(replace(default, config=config), options.per_recording)  # type: ignore[type-var]
 
-    def notes(self, recordings: Sequence[Recording], settings: BaselineRun) -> list[str]:
+    def notes(self, recordings: Sequence[Recording], settings: BaselineRun, *, in_detail: bool = False) -> list[str]:
         """How long it will take, and of which recordings the length is not practical."""
-        return warnings_before(recordings, self.name, settings.baseline)
+        joins = isinstance(settings.baseline, JoiningBaseline)
+        anyway = [f"{self.name} gives every recording states of its own anyway"]
+        return [
+            *(anyway if settings.per_recording and not joins else []),
+            *warnings_before(recordings, self.name, settings.baseline),
+        ]
 
     def discover(
         self, recordings: Sequence[Recording], settings: BaselineRun, seed: int | None, progress: Progress

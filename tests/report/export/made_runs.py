@@ -37,12 +37,14 @@ class Made:
 def write_made_run(folder: Path, recordings: dict[str, Made], *, per_recording: bool = False) -> Path:
     """A run folder with the files that an export reads, the segment table made by `Labelling` itself."""
     folder.mkdir(parents=True)
-    (folder / "labels").mkdir()
+    for name in ("labels", "units"):
+        (folder / name).mkdir()
     tables, about = [], []
     for id, made in recordings.items():
         labelling = _labelling(id, made)
         np.save(folder / "labels" / f"{id}.npy", labelling.motifs)
-        table = labelling.segments
+        np.save(folder / "units" / f"{id}.npy", labelling.units)
+        table = labelling.table
         names = [made.given.get(entry, "") for entry in table.select("level", "id").iter_rows()]
         tables.append(table.with_columns(pl.Series("name", names, dtype=pl.String)))
         times = labelling.times_s
@@ -56,18 +58,18 @@ def write_made_run(folder: Path, recordings: dict[str, Made], *, per_recording: 
                 "duration_s": None if times is None else float(times[-1] - times[0] + 1 / (made.rate or 1.0)),
                 "notes": [],
                 "share_other": 0.0,
-                "n_gaps": len(made.breaks),
+                "breaks": list(made.breaks),
             }
         )
     pl.concat(tables).write_parquet(folder / "segments.parquet")
     summary: dict[str, Any] = {
-        "schema": 1, "rondo_version": "0.1.0", "method": "rondo", "seed": 0, "window_length_frames": 4,
+        "schema": 2, "rondo_version": "0.1.0", "method": "rondo", "seed": 0, "window_length_frames": 4,
         "step_frames": 2, "recordings": about, "units": [], "motifs": [],
     }  # fmt: skip
     if per_recording:
         figures = {f"{n}_duration_{u}": 1.0 for n in ("mean", "p10", "median", "p90") for u in ("frames", "s")}
         entry = {"id": 0, "n_occurrences": 1, "share": 0.5, "exemplars": [], **figures}
-        summary["units"] = [{"recording": id, **entry} for id in recordings]
+        summary |= {"own_vocabularies": True, "units": [{"recording": id, **entry} for id in recordings]}
     (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     return folder
 

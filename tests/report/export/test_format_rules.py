@@ -14,8 +14,8 @@ import pytest
 
 from rondo.errors import AnnotationError, RondoWarning
 from rondo.formats.annotations import read_tracks
-from rondo.report.export import export_run
 from tests.report.export.made_runs import Made, write_made_run
+from tests.report.on_folders import export_run
 
 MADE = Made([-1, 0, 0, 1, 1, 1, -1, 2, 2, 0], [-1, 3, 3, 3, 3, 3, -1, -1, 5, 5], breaks=(5,), source="a/b/day one.csv")
 

@@ -15,9 +15,9 @@ from rondo.errors import OutputError, SettingError
 from rondo.formats.annotations import read_tracks
 from rondo.formats.annotations.annotation import read_label_pairs
 from rondo.formats.annotations.tracks import choose_track, on_frames
-from rondo.report.export import export_formats, export_run
-from rondo.report.run_clock import clock_in_run
+from rondo.report.export import export_formats
 from tests.report.export.made_runs import Made, write_made_run
+from tests.report.on_folders import clock_in_run, export_run
 
 SUFFIX = {name: one.suffixes[0] for name, one in export_formats().items()}
 PLAIN = Made([-1, 0, 0, 1, 1, 1, -1, 2, 2, 0], [-1, 3, 3, 3, 3, 3, -1, -1, 5, 5])
@@ -129,7 +129,7 @@ def test_what_cannot_be_written_is_refused_and_leaves_nothing(tmp_path: Path) ->
         export_run(run, "csv", tmp_path / "x", recording="day3")
     with pytest.raises(OutputError, match="eaf needs 2 files"):
         export_run(run, "eaf", tmp_path / "x.eaf")
-    with pytest.raises(OutputError, match="cannot be read"):
+    with pytest.raises(OutputError, match="neither a run nor a stream"):
         export_run(tmp_path, "csv", tmp_path / "x")
     with pytest.raises(OutputError, match="cannot be written"):
         export_run(run, "csv", run / "summary.json" / "x.csv")

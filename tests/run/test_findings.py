@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
-from rondo.cli.findings import fit_sentence, found_sentence, recurrence_sentence
+import pytest
 
 from rondo.evidence.verdicts import EntryEvidence, Evidence, Verdict
+from rondo.run.findings import edited_findings, fit_sentence, found_sentence, recurrence_sentence
+from rondo.run.summary import FitSummary, Profile, RecordingSummary, RunSummary
+from rondo.vocabulary.edits import Edits
 
 
 def evidence(p: float, *verdicts: Verdict) -> Evidence:
@@ -57,15 +61,41 @@ def test_vocabularies_of_their_own_are_counted() -> None:
     assert recurrence_sentence(each[2:], 0).endswith("was not tested.")
 
 
-def test_counts_and_fit() -> None:
-    own = {"units": [{"recording": "a"}], "motifs": [], "motifs_are_units": False, "recordings": [{}, {}]}
+def summary(**changes: Any) -> RunSummary:
+    recording = RecordingSummary(
+        id="a", source="", n_frames=10, channels=("x",), rate=None, duration_s=None, notes=(), share_other=0.0
+    )
+    plain = RunSummary(
+        rondo_version="0", method="rondo", seed=0, window_length_frames=1, step_frames=1,
+        recordings=(recording, recording.model_copy(update={"id": "b"})), units=(), motifs=(),
+    )  # fmt: skip
+    return plain.model_copy(update=changes)
+
+
+def test_counts() -> None:
+    own = summary(units=("a unit",), own_vocabularies=True)
     assert found_sentence(own) == "1 unit and 0 motifs in 2 recordings (recording by recording)"
-    flat = own | {"motifs_are_units": True}
-    assert found_sentence(flat) == "1 unit in 2 recordings (recording by recording); no motif is longer than a unit"
-    empty = {"verdict": "does not fit", "n_units": 0, "n_units_of_model": 9, "share_accepted": 0.0}
-    told = fit_sentence("a", empty | {"distance_quantiles": {}}, {"share_accepted": 0.95, "distance_quantiles": {}})
-    assert told.endswith("median distance unknown (unknown), 0 of 9 units")
-    for n_units, n_units_of_model, said in ((1, 9, True), (1, 1, False), (2, 9, False)):
-        counts = {"n_units": n_units, "n_units_of_model": n_units_of_model, "distance_quantiles": {}}
-        told = fit_sentence("a", empty | counts, {"share_accepted": 0.95, "distance_quantiles": {}})
-        assert told.endswith("nothing in it is told apart") == said
+    flat = own.model_copy(update={"motifs_are_units": True, "own_vocabularies": False})
+    assert found_sentence(flat) == "1 unit in 2 recordings; no motif is longer than a unit"
+
+
+@pytest.mark.parametrize(("n_units", "n_units_of_model", "said"), [(1, 9, True), (1, 1, False), (2, 9, False)])
+def test_one_unit_of_many_tells_nothing_apart(n_units: int, n_units_of_model: int, said: bool) -> None:
+    fit = FitSummary(
+        verdict="does not fit", n_units=n_units, n_units_of_model=n_units_of_model, share_accepted=0.0,
+        distance_quantiles={},
+    )  # fmt: skip
+    told = fit_sentence("a", fit, Profile(share_accepted=0.95, distance_quantiles={}))
+    assert "median distance unknown (unknown)" in told
+    assert told.endswith("nothing in it is told apart") == said
+
+
+def test_what_is_said_of_merges_is_said_anew() -> None:
+    found = ["It recurs.", "No composition of units into longer motifs recurs here: every unit is its own motif."]
+    merged = edited_findings(found, [Edits().merged(["u0", "u2"])], motifs_are_units=False)
+    assert merged == (
+        "It recurs.",
+        "No composition of units into longer motifs recurs here.",
+        "Merged by hand, and not tested as one: u2 as u0.",
+    )
+    assert list(edited_findings(merged, [Edits()], motifs_are_units=True)) == found
