@@ -19,7 +19,7 @@ import pytest
 from rondo import Recording, Rondo
 from rondo.continual import checkpoint as checkpoint_module
 from rondo.continual.journal import read_journal
-from rondo.live import file_tail, session
+from rondo.live import session, table_file
 from tests.cli.killing import Killer
 from tests.cli.running import Command, tree, waves, write_csv
 from tests.continual.fakes import STEP, FakeStream
@@ -459,15 +459,15 @@ def test_a_source_that_disappears_loses_nothing(
     assert rondo("stream", model, "--source", rows, "--out", "whole").code == 0
     text = rows.read_bytes()
     rows.write_bytes(text[: len(text) // 2])
-    real = file_tail.TableFile.is_at
+    real = table_file.TableFile.is_at
 
-    def gone(self: file_tail.TableFile, path: Path) -> bool:
+    def gone(self: table_file.TableFile, path: Path) -> bool:
         path.unlink(missing_ok=True)
         return real(self, path)
 
-    monkeypatch.setattr(file_tail.Patience.__init__, "__defaults__", (0.2,))
+    monkeypatch.setattr(table_file.Patience.__init__, "__defaults__", (0.2,))
     with monkeypatch.context() as patched:
-        patched.setattr(file_tail.TableFile, "is_at", gone)
+        patched.setattr(table_file.TableFile, "is_at", gone)
         refused(rondo("stream", model, "--source", rows, "--out", "out", "--follow"), "it has disappeared")
     rows.write_bytes(text)
     again = rondo("stream", model, "--source", rows, "--out", "out")
