@@ -126,8 +126,7 @@ class Lines:
             if not self._fill():
                 return None
         start, first_line = self.position, self.number + 1
-        text = self._ahead[:stop]
-        self._move(stop)
+        text = self._move(stop)
         return TextBlock(text if text.endswith(b"\n") else text + b"\n", start, first_line, self._is_open)
 
     def blocks(self) -> Iterator[TextBlock]:
@@ -147,10 +146,11 @@ class Lines:
                 return filled + len(end)
         return self._ahead.rfind(b"\n", 0, filled) + 1
 
-    def _move(self, n_bytes: int) -> None:
+    def _move(self, n_bytes: int) -> bytes:
         passed, self._ahead = self._ahead[:n_bytes], self._ahead[n_bytes:]
         self.position += len(passed)
         self.number += count(passed, "\n")
+        return passed
 
     def end(self) -> None:
         """Nothing will follow: what has come of the last line is all of it."""

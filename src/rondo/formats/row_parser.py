@@ -27,7 +27,7 @@ _Matrix = NDArray[np.float32]
 
 
 class ParsedRows(NamedTuple):
-    """The rows of a block: values (n, n_channels), clock readings as written (dates in seconds), lines without one."""
+    """The rows of a block: values (n, n_channels), clock readings as written (dates in seconds), and other lines."""
 
     values: _Matrix
     times: Times | None
@@ -167,7 +167,7 @@ class RowParser:
     def _numbers(
         self, rows: Sequence[Sequence[str]], positions: Sequence[int], dtype: pl.DataType
     ) -> tuple[NDArray[np.floating], NDArray[np.bool_]]:
-        """Columns as numbers, rounded as polars does, NaN where missing or unreadable; and which are unreadable."""
+        """Columns as numbers, rounded as polars does, NaN where a cell is missing or none; which are none."""
         values = np.empty((len(rows), len(positions)), np.float32 if dtype == pl.Float32 else np.float64)
         unreadable = np.zeros(values.shape, np.bool_)
         for place, position in enumerate(positions):

@@ -20,7 +20,7 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.formats.clock_column import Times, in_seconds, over_midnight, spread
 from rondo.formats.columns import Columns, Kind, choose_columns, listed, without_empty
-from rondo.formats.lines import Line, Lines, count
+from rondo.formats.lines import HEAD_LINES, Line, Lines, count
 from rondo.formats.row_parser import parser_of
 from rondo.formats.text_layout import Layout
 from rondo.wording import counted
@@ -98,7 +98,7 @@ def _read(
     n_bytes, most_rows = _size(file, layout.start, block_bytes)
     values = np.empty((most_rows, len(columns.positions)), dtype=np.float32)
     times = None if columns.clock is None else np.empty(most_rows)
-    n_frames, n_lines, n_headers, is_torn = 0, 0, 0, False
+    n_frames, n_headers, is_torn, is_open = 0, 0, False, False
     unknown: set[str] = set()
     lines = Lines(_bounded(file, layout.start, n_bytes), layout.start, layout.first_line - 1, block_bytes)
     for block in lines.blocks():
@@ -108,14 +108,16 @@ def _read(
         if times is not None:
             times[rows] = frames.times
         n_frames, n_headers, is_torn = rows.stop, n_headers + frames.n_headers, frames.is_torn
-        n_lines += count(block.text, "\n")
         unknown |= frames.unknown
-    n_blank = n_lines - n_frames - n_headers - is_torn
+        is_open = block.is_open
+    n_blank = lines.number - layout.first_line + 1 + is_open - n_frames - n_headers - is_torn
     notes += (f"{counted(n_blank, 'blank line')} skipped",) if n_blank else ()
     notes += (f"{counted(n_headers, 'line')} skipped: the header again",) if n_headers else ()
     notes += ("its last line is torn: left out",) if is_torn else ()
     notes += (f"{lines.n_zeros} bytes of zeros at its end left out",) if lines.n_zeros else ()
-    notes += (f"keys that the first lines do not have left out: {listed(sorted(unknown))}",) if unknown else ()
+    notes += (
+        (f"keys that the first {HEAD_LINES} lines do not have left out: {listed(sorted(unknown))}",) if unknown else ()
+    )
     return values[:n_frames], None if times is None else times[:n_frames], notes
 
 

@@ -1,7 +1,7 @@
 """Source: what every place that rows come from can do; rows are pulled, so a slow reader is never flooded.
 
-A source is asked for at most so many rows and gives those that are there. Its bookmark, plain JSON, marks the end
-of the rows given so far; a source opened with it continues with the next row. A SourceKind is what a module of
+A source is asked for at most so many rows and gives those that are there. Its bookmark, plain JSON, marks the end of
+the rows given so far; a source opened with it continues with the next row. A SourceKind is what a module of
 `rondo.live.sources`, or another package, declares to add a source (`rondo.live.registry`).
 """
 

@@ -79,7 +79,7 @@ def open_source(where: str, request: Request) -> Source:
     if kind is None:
         raise RecordingError(f"{where}: {_why_none(where)}; --source takes {_addresses()}")
     if request.follow and not kind.can_follow:
-        raise RecordingError(f"{where}: a {kind.name} does not grow; leave --follow away")
+        raise RecordingError(f"{where}: a source of the kind '{kind.name}' cannot be followed; leave --follow away")
     return kind.open(where, request)
 
 
