@@ -46,7 +46,7 @@ Device = Annotated[
 Recordings = Annotated[
     list[Path],
     typer.Argument(
-        metavar="RECORDING", help="Files (csv, tsv, txt, parquet, npz, npy, h5, edf, c3d, xdf), or folders."
+        metavar="RECORDING", help="Files (csv, tsv, txt, jsonl, parquet, npz, npy, h5, edf, c3d, xdf), or folders."
     ),
 ]
 Window = Annotated[

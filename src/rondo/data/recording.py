@@ -149,7 +149,7 @@ class Recording:
         key: str | None = None,
         label_columns: Sequence[str] = (),
     ) -> Recording:
-        """Read .csv, .tsv, .txt, .parquet, .npz, .npy, .h5, .edf, .bdf, .c3d or .xdf; see `rondo.formats.files`."""
+        """Read .csv .tsv .txt .jsonl .parquet .npz .npy .h5 .edf .bdf .c3d .xdf; see `rondo.formats.files`."""
         from rondo.formats.files import read_recording
 
         return read_recording(Path(path), rate=rate, key=key, label_columns=label_columns)
