@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from rondo import Recording, Rondo
@@ -53,8 +54,6 @@ def test_a_recording_of_any_format_gives_the_labels_of_its_csv(
     elif suffix == ".txt":
         path.write_bytes(table.read_text().encode("utf-16"))
     else:
-        import polars as pl
-
         frame = pl.read_csv(table)
         frame.write_parquet(path) if suffix == ".parquet" else frame.write_ndjson(path)
     assert rondo("stream", model, "--source", table, "--out", "csv").code == 0
@@ -62,6 +61,18 @@ def test_a_recording_of_any_format_gives_the_labels_of_its_csv(
     assert done.code == 0, done.err
     assert "labels:  other/labels/walk.npy (600 rows," in done.out
     assert written(here / "other") == written(here / "csv")
+
+
+def test_json_lines_are_discovered_as_their_csv_is(rondo: Command, here: Path) -> None:
+    table = pl.read_csv(write_csv(here / "day.csv", waves(900), np.arange(900) / 50))
+    table.write_ndjson(here / "day.jsonl")
+    for name in ("day.csv", "day.jsonl"):
+        settings = ("--set", "evidence.surrogates=0", "--window", 40)
+        done = rondo("discover", name, "--out", f"run of {name}", *settings)
+        assert done.code == 0, done.err
+    units, other = (np.load(here / f"run of {name}" / "units" / "day.npy") for name in ("day.csv", "day.jsonl"))
+    assert len(set(units)) > 1
+    assert (units == other).all()
 
 
 @pytest.mark.usefixtures("fake")
