@@ -55,7 +55,7 @@ def main() -> None:
         start = time.perf_counter()
         model = Rondo(window=WINDOW, step=STEP).fit(stream.recording)
         fitted = time.perf_counter()
-        labelling = model.predict(stream.recording)
+        labelling = model.label_one(stream.recording)
         read = time.perf_counter()
         peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         again = time.perf_counter()

@@ -55,7 +55,7 @@ def time2state(recording: Recording, seed: int) -> dict[str, Labels]:
 
 
 def _levels(model: Rondo, recording: Recording) -> dict[str, Labels]:
-    labelling = model.fit(recording).predict(recording)
+    labelling = model.fit(recording).label_one(recording)
     return {"units": labelling.units, "motifs": labelling.motifs}
 
 

@@ -21,7 +21,7 @@ def main(n_seeds: int = 10, n_frames: int = N_FRAMES, first_seed: int = 20, meth
     rows: dict[str, list[list[float]]] = {"units": [], "motifs": [], "units, clock": [], "motifs, clock": []}
     for seed in range(first_seed, first_seed + n_seeds):
         stream = plant(n_frames=n_frames, seed=seed)
-        labelling = Rondo(seed=seed, settings={"motifs.method": method}).fit(stream.recording).predict(stream.recording)
+        labelling = Rondo(seed=seed, settings={"motifs.method": method}).fit_predict(stream.recording)
         pairs = {"units": (stream.unit_truth, labelling.units), "motifs": (stream.motif_truth, labelling.motifs)}
         for level, pair in pairs.items():
             scores = evaluate({"stream": pair}).as_dict()

@@ -99,20 +99,23 @@ def test_a_model_that_was_loaded_tells_only_what_was_set(model: Rondo, tmp_path:
     loaded = Rondo.load(tmp_path / "model")
     assert len(repr(loaded)) < 200
     assert "'evidence': {'surrogates': 0}" in repr(loaded) and "concentration" not in repr(loaded)
-    again = eval(repr(loaded), {"Rondo": Rondo})  # and it can be typed in again
+    made, _, found = repr(loaded).partition(" <")
+    assert found == f"fitted: {model.n_units_} units in 1 recording>"
+    again = eval(made, {"Rondo": Rondo})  # and it can be typed in again
+    assert repr(again) == made
     assert again.resolved_config() == loaded.resolved_config()
 
 
 def test_names_that_people_gave_are_shown(model: Rondo) -> None:
     named = model.name("unit:0", "<reach>")
-    labelling = named.predict(Recording(waves(), id="day1"))
+    labelling = named.label_one(Recording(waves(), id="day1"))
     for it in (named, labelling):
         assert "u0 <reach>" in shown(it._repr_html_()).words
     model.edits_ = Edits()
 
 
 def test_a_labelling_tells_what_occurs(model: Rondo) -> None:
-    labelling = model.predict(Recording(waves(), id="day1"))
+    labelling = model.label_one(Recording(waves(), id="day1"))
     n_units = np.unique(labelling.units).size
     told = f"{n_units} units; no motif is longer than a unit"
     assert repr(labelling) == f"Labelling('day1', 1500 frames: {told}; 0% OTHER)"

@@ -43,7 +43,7 @@ def test_another_rate_is_read_on_request_and_labels_its_own_rows(
     other = stream.recording.resampled(rate)
     with pytest.raises(RecordingError, match=r"expected 50 Hz; .*--resample, resample=True"):
         quick.predict(other)
-    labelling = quick.predict(other, resample=True)
+    labelling = quick.label_one(other, resample=True)
     assert (labelling.n_frames, labelling.rate) == (other.n_frames, rate)
     assert any(f"resampled from {rate:g} to 50 Hz" in note for note in labelling.notes)
     nearest = np.minimum(np.rint(np.arange(other.n_frames) * 50 / rate).astype(int), stream.recording.n_frames - 1)
@@ -56,7 +56,7 @@ def test_a_gap_in_a_resampled_recording_is_other_on_its_own_rows(quick: Rondo, s
     other = stream.recording.resampled(100.0)
     values = other.values.copy()
     values[7_001:7_401, 1] = np.nan
-    labelling = quick.predict(Recording(values, 100, other.channels), resample=True)
+    labelling = quick.label_one(Recording(values, 100, other.channels), resample=True)
     lost = np.zeros(values.shape[0], dtype=bool)
     lost[7_001:7_401] = True
     npt.assert_array_equal(labelling.units == OTHER, lost)
@@ -82,7 +82,7 @@ def test_motifs_are_refitted_at_another_rate_on_request(quick: Rondo, stream: Pl
 def test_extra_channels_are_left_out_and_said(quick: Rondo, stream: PlantedStream) -> None:
     recording = stream.recording
     wide = np.column_stack([np.ones(recording.n_frames), recording.values])
-    labelling = quick.predict(Recording(wide, 50, ("fan", *recording.channels)))
+    labelling = quick.label_one(Recording(wide, 50, ("fan", *recording.channels)))
     assert_same(labelling, quick.predict(recording))
     assert [note for note in labelling.notes if "'fan'" in note and "left out" in note]
 
@@ -99,7 +99,7 @@ def test_channels_without_names_go_by_position_and_must_be_as_many(stream: Plant
     values = stream.recording.values[:3_000, :3]
     quick = {"motifs.method": "none", "evidence.surrogates": 0}
     named = Rondo(window=75, settings=quick).fit(Recording(values, channels=("x", "y", "z")))
-    labelling = named.predict(values)
+    labelling = named.predict(values)[0]
     assert_same(labelling, named.predict(Recording(values, channels=("x", "y", "z"))))
     assert any("taken by position as 'x', 'y', 'z'" in note for note in labelling.notes)
     unnamed = Rondo(window=75, settings=quick).fit(values)
@@ -202,4 +202,4 @@ def test_little_to_learn_from_gives_sane_motifs(method: str, stream: PlantedStre
     nothing = few.predict(values[:30])  # not one window
     assert (nothing.units == OTHER).all()
     assert (nothing.motifs == OTHER).all()
-    assert (nothing.motif_scores == 0).all()
+    assert (nothing[0].motif_scores == 0).all()

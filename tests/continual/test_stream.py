@@ -212,7 +212,7 @@ def test_read_anew_a_unit_is_known_from_the_start(
     issued = np.full(len(rest), OTHER)
     for decision in decisions:
         issued[decision.start_frame : decision.stop_frame] = decision.unit
-    anew = follower.relabel(Recording(rest, rate=50, id="rest"))
+    anew = follower.relabel(Recording(rest, rate=50, id="rest"))[0]
     truth = planted.unit_truth[8_000:] == NEW_UNIT
     first = int(np.flatnonzero(truth)[0])
     before = slice(first, int(np.flatnonzero(issued == unit)[0]))  # it had come, and was not known yet
@@ -273,7 +273,7 @@ def test_units_read_anew_are_those_of_a_stream_that_waits_for_the_end(
     units, motifs = grown[0].stream_.timelines(windows)
     npt.assert_array_equal(units.ids, expected)
     assert 10 < (expected == OTHER).sum() < 100
-    labelling = grown[0].relabel(values)
+    labelling = grown[0].relabel(values)[0]
     assert (labelling.units[2_200:2_500] == OTHER).all() and not labelling.unit_scores[2_200:2_500].any()
     assert motifs.ids.shape == expected.shape == motifs.begins.shape
 

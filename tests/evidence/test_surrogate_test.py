@@ -52,7 +52,7 @@ def test_nothing_is_claimed_in_noise() -> None:
 
 
 def test_evidence_changes_no_label_and_repeats(model: Rondo, untested: Rondo) -> None:
-    ours, theirs = model.predict(PLANTED), untested.predict(PLANTED)
+    ours, theirs = model.label_one(PLANTED), untested.label_one(PLANTED)
     assert_array_equal(ours.units, theirs.units)
     assert_array_equal(ours.motifs, theirs.motifs)
     part = Recording(PLANTED.values[:3_000], PLANTED.rate)

@@ -170,7 +170,7 @@ def test_labels_follow_the_projection_that_is_set(projection: str) -> None:
     stream = plant(n_frames=6_000, seed=3)
     chosen = {"windows.projection": projection, "evidence.surrogates": 0}
     model = Rondo(settings=chosen).fit(stream.recording)
-    labelling = model.predict(stream.recording)
+    labelling = model.label_one(stream.recording)
     _, windows = model._windows_of(stream.recording)
     timeline = model.unit_model_.timeline(windows)
     if projection == "aligned":

@@ -68,8 +68,13 @@ def discover(
     chosen_seed = checked_seed(seed)
     check_free(out)
     recordings = read_all(paths, rate, key, label_column)
-    for note in chosen.notes(recordings, settings, in_detail=is_verbose()):
+    notes = chosen.notes(recordings, settings)
+    for note in notes:
         print(f"note: {note}", file=sys.stderr)
+    if is_verbose():
+        for note in chosen.notes(recordings, settings, in_detail=True):
+            if note not in notes:
+                detail(note)
     with progress() as tell:
         result = chosen.discover(recordings, settings, chosen_seed, tell)
         tell("writing", len(recordings), len(recordings))

@@ -42,7 +42,7 @@ def follow(model: Rondo, recording: Recording, level: Level) -> Followed:
     """Fit `model` on the first 20 % of the rows, then let it follow the rest; every row is a frame."""
     n_first = recording.n_frames * INITIAL_PERCENT // 100
     first = Recording(recording.values[:n_first], recording.rate, recording.channels, recording.id)
-    known = model.fit(first).predict(first)
+    known = model.fit(first).label_one(first)
     labels = np.full(recording.n_frames, OTHER, dtype=np.int32)
     labels[:n_first] = known.units if level == "unit" else known.motifs
     stream = model.stream()

@@ -76,5 +76,5 @@ def on_shared_axes(task: Task, recording: Recording) -> Recording:
 def _by_rondo(task: Task, recording: Recording) -> tuple[Rondo, Labels]:
     own = on_shared_axes(task, recording)
     model = rondo_of(task).fit(own)
-    labelling = model.predict(own)
+    labelling = model.label_one(own)
     return model, labelling.units if level_of(task.method, task.of_set) == "unit" else labelling.motifs

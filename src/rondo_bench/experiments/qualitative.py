@@ -34,7 +34,7 @@ def inspected(
     for recording in data.recordings:
         own = on_shared_axes(task, recording)
         model = rondo_of(task).fit(own)
-        labelling, truth = model.predict(own), data.annotations[recording.id].classes
+        labelling, truth = model.label_one(own), data.annotations[recording.id].classes
         units, motifs = (
             evaluate({recording.id: (truth, track)}).average for track in (labelling.units, labelling.motifs)
         )

@@ -38,7 +38,7 @@ def _by_rondo(task: Task, sources: Sequence[Recording]) -> Callable[[Recording],
             model.adapt([own])
         if task.method.refit_motifs:
             model.fit_motifs([own])
-        labelling = model.predict(own)
+        labelling = model.label_one(own)
         labels: Labels = labelling.units if level_of(task.method, task.of_set) == "unit" else labelling.motifs
         return labels
 

@@ -259,7 +259,7 @@ def test_purity_is_the_mof_of_a_level(walks: Path, tmp_path: Path) -> None:
     (own,) = work(task_of(walks, tmp_path, "qualitative", "rondo")).rows
     recording, truth = all_of(walks).recordings[0], all_of(walks).annotations["ann_1"].classes
     model = Rondo(60, 20, settings={"evidence.surrogates": 0}, device="cpu").fit(recording)
-    labelling = model.predict(recording)
+    labelling = model.label_one(recording)
     units = evaluate({"ann_1": (truth, labelling.units)}).average
     assert own.scores["unit_purity"] == units.mof
     assert own.scores["motif_purity"] == own.scores["mof"]
