@@ -83,6 +83,7 @@ class SourceKind:
 
     `name` stands in checkpoints, so it never changes. `address` and `help` are what `rondo stream --help` shows.
     `matches` says whether an address is one of this kind; `id_of` names the stream, and so the files written about it.
+    Kinds are asked in their `order`: those of other packages come before ours.
     """
 
     name: str
@@ -92,6 +93,7 @@ class SourceKind:
     matches: Callable[[str], bool]
     id_of: Callable[[str], str]
     open: Callable[[str, Request], Source]
+    order: int = 0
 
 
 @contextmanager

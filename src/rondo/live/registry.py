@@ -4,53 +4,24 @@ A kind is the `SOURCE` of a module in `rondo.live.sources`, or of another packag
 
     [project.entry-points."rondo.sources"]
     mqtt = "my_package.mqtt_source:SOURCE"
-
-Kinds of other packages are asked first, so that they can take files that ours would read otherwise.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-import warnings
-from collections.abc import Iterator
 from difflib import get_close_matches
-from importlib.metadata import entry_points
 from pathlib import Path
 
-from rondo.errors import RecordingError, RondoWarning, SettingError
+from rondo.errors import RecordingError, SettingError
 from rondo.live import sources
 from rondo.live.base import Request, Source, SourceKind
+from rondo.registry import Registry
 
 GROUP = "rondo.sources"
 
 
 def source_kinds() -> tuple[SourceKind, ...]:
-    """All kinds, those of other packages first."""
-    found: dict[str, SourceKind] = {}
-    for kind in (*_of_other_packages(), *_own()):
-        if kind.name in found:
-            raise SettingError(f"two kinds of source are named '{kind.name}'; uninstall one of the packages")
-        found[kind.name] = kind
-    return tuple(found.values())
-
-
-def _own() -> Iterator[SourceKind]:
-    for module in sorted(pkgutil.iter_modules(sources.__path__), key=lambda module: module.name):
-        yield importlib.import_module(f"{sources.__name__}.{module.name}").SOURCE
-
-
-def _of_other_packages() -> Iterator[SourceKind]:
-    for point in sorted(entry_points(group=GROUP)):
-        try:
-            kind = point.load()
-        except Exception as error:  # noqa: BLE001  # whatever is wrong with it, other sources can be read
-            note = f"the source '{point.name}' ({point.value}) cannot be loaded: {type(error).__name__}: {error}"
-            warnings.warn(note, RondoWarning, stacklevel=3)
-            continue
-        if not isinstance(kind, SourceKind):
-            raise SettingError(f"the source '{point.name}' ({point.value}) is a {type(kind).__name__}, no SourceKind")
-        yield kind
+    """All kinds, those of other packages first: so they can take files that ours would read otherwise."""
+    return tuple(Registry(SourceKind, (sources.__name__,), GROUP).values())
 
 
 def source_help() -> str:

@@ -114,4 +114,5 @@ SOURCE = SourceKind(
     matches=_matches,
     id_of=lambda where: Path(where).stem,
     open=lambda where, request: FileTail(Path(where), request),
+    order=10,
 )

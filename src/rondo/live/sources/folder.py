@@ -134,4 +134,5 @@ SOURCE = SourceKind(
     matches=lambda where: Path(where).is_dir(),
     id_of=lambda where: Path(where).resolve().name,
     open=lambda where, request: Folder(Path(where), request),
+    order=11,
 )

@@ -109,4 +109,5 @@ SOURCE = SourceKind(
     matches=_matches,
     id_of=lambda where: Path(where).stem,
     open=lambda where, request: RecordedFile(Path(where), request),
+    order=12,
 )

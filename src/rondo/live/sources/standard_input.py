@@ -135,4 +135,5 @@ SOURCE = SourceKind(
     matches=lambda where: where == "-",
     id_of=lambda where: "stdin",
     open=lambda where, request: StandardInput(request),
+    order=13,
 )
