@@ -29,6 +29,10 @@ class Thing:
 
 def way():
     from toy import late
+
+    class Local:
+        pass
+
     thread = Thread(target=in_a_thread)
     thread.start()
     thread.join()
