@@ -15,7 +15,7 @@ which only some recordings ran are printed, but neither compared nor stored. Few
 the same seeds. The column `labels` says whether every label equals the stored run's.
 
 With `--cache FILE` each fit is a line of FILE, and a run that was stopped continues from there. Lines written by
-another version of the source are ignored. One pass over all sets takes 12 CPU minutes.
+another version of the source are ignored. One pass over all sets takes 5 CPU minutes.
 """
 
 from __future__ import annotations
@@ -331,7 +331,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given.store:
         STORED.write_text(as_text({name: (stored | found)[name] for name in SETS if name in stored | found}))
     named = drops(found, comparable)
-    print("\n".join(f"DROP {line}" for line in named) or f"no mean score dropped by more than {MOST_DROP:g} point")
+    n_pairs = sum(len(own["pairs"]) for own in comparable.values())
+    print(f"{n_pairs} pairs compared, {len(named)} dropped by more than {MOST_DROP:g} point")
+    print("".join(f"DROP {line}\n" for line in named), end="")
     return 1 if named and not given.store else 0
 
 
