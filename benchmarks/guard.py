@@ -41,8 +41,8 @@ from numpy.typing import NDArray
 
 import rondo
 from rondo import Recording, Rondo
-from rondo.data.synthetic import plant
 from rondo.metrics import evaluate
+from rondo.synthetic import plant
 
 STORED = Path(__file__).with_name("guard.json")
 PLANTED = "planted"
