@@ -364,6 +364,11 @@ class ContinualConfig(_Stage):
     transition_scale: float = _setting(
         1.0, "ours: price of a change in typical steps; 0.5 and 2 are worse on ActRecTut and OpenPack", ge=0
     )
+    lag: int = _setting(
+        16,
+        "ours: windows that a frozen stream looks ahead; 99.6 % of rows as in `label` and more (docs/continual.md)",
+        ge=0,
+    )
 
 
 EncoderConfig = Annotated[SummaryStatsConfig | TS2VecConfig | TimeMAEConfig | MantisConfig, Field(discriminator="name")]

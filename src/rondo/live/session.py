@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rondo.model import Rondo
 
 CHUNK_ROWS = 1000  # the most rows that are held between the source and the stream
+_FROZEN, _LEARNING = "frozen", "learning"  # the modes of a stream, as checkpoints know them
 _ROWS_BETWEEN, _SECONDS_BETWEEN = 6_000, 60.0  # of data between checkpoints, without and with a known rate
 
 
@@ -54,11 +55,11 @@ class Stream(Protocol):
     def state(self) -> tuple[Tensors, Mapping[str, Any]]: ...
 
 
-def stream_of(model: Rondo, found: Checkpoint | None) -> Stream:
+def stream_of(model: Rondo, found: Checkpoint | None, frozen: bool) -> Stream:
     """The stream that labels: one that begins with the model, or the one in the checkpoint."""
     from rondo.continual import stream
 
-    begun = model.stream()
+    begun = model.stream(frozen=frozen)
     return begun if found is None else stream.Stream.restore(begun, found.tensors, found.plain["stream"])
 
 
@@ -75,7 +76,8 @@ def grown_stream(model: Rondo, model_sha256: str, where: Path) -> stream_module.
     if found is None:
         raise ModelError(f"{where}: it holds no checkpoint; give the --out, or the --checkpoint, of `rondo stream`")
     try:
-        return stream.Stream.restore(model.stream(), found.tensors, found.plain["stream"])
+        begun = model.stream(frozen=found.identity.get("mode") == _FROZEN)
+        return stream.Stream.restore(begun, found.tensors, found.plain["stream"])
     except (LookupError, ValueError, TypeError, AttributeError) as error:
         raise ModelError(f"{folder}: its parts do not fit together ({error}); give another --stream") from None
 
@@ -145,12 +147,15 @@ class Place:
 class Session:
     """One stream that is being labelled."""
 
-    def __init__(self, model: Rondo, model_sha256: str, place: Place, windows_between: int = 1000) -> None:
+    def __init__(
+        self, model: Rondo, model_sha256: str, place: Place, windows_between: int = 1000, *, frozen: bool = False
+    ) -> None:
         """Begin, or go on from the checkpoint if there is one; everything that does not fit is refused."""
         self._place, self._rate, self._windows_between = place, model.rate_, windows_between
         kind, self.id = source_kind(place.where)
         settings = settings_hash(model.config_.model_dump(mode="json"))
         self._identity = {"model_sha256": model_sha256, "settings_sha256": settings, "source": f"{kind} {self.id}"}
+        self._identity["mode"] = _FROZEN if frozen else _LEARNING
         found = load_checkpoint(place.checkpoint, self._identity)
         plain: Mapping[str, Any] = {} if found is None else found.plain
         self.resumed = found is not None and plain["counters"]["n_rows"] > 0
@@ -159,7 +164,7 @@ class Session:
         if found is None:
             _refuse_foreign_files(place.out, place.checkpoint)
         self.edits = edits_with(model, place.checkpoint)
-        self._stream = stream_of(model, found)
+        self._stream = stream_of(model, found, frozen)
         self._saved = self.counters
         channels = model.preprocessor_.channels
         self._source: Source | None = None
