@@ -12,6 +12,7 @@ from rondo.vocabulary.edit_file import read_edits
 from rondo.vocabulary.edits import Edits
 
 CHECKPOINT = "checkpoint"
+FROZEN, LEARNING = "frozen", "learning"  # the modes of a stream, as checkpoints know them
 
 
 def grown_model(folder: Path, stream: Path | None = None) -> Rondo:
@@ -40,7 +41,8 @@ def grown_stream(model: Rondo, model_sha256: str, where: Path) -> Stream:
 def restored_stream(model: Rondo, found: Checkpoint, folder: Path) -> Stream:
     """The stream of a checkpoint that this model began."""
     try:
-        return Stream.restore(model.stream(), found.tensors, found.plain["stream"])
+        begun = model.stream(frozen=found.identity.get("mode") == FROZEN)
+        return Stream.restore(begun, found.tensors, found.plain["stream"])
     except (LookupError, ValueError, TypeError, AttributeError) as error:
         raise ModelError(f"{folder}: its parts do not fit together ({error}); give another --stream") from None
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rondo import model_folder
 from rondo.config.overrides import changes_from
 from rondo.config.schema import RondoConfig, SlowUnitsConfig, network_in, resolve
+from rondo.continual.frozen import FrozenReader
 from rondo.continual.stream import Stream, StreamReport
 from rondo.continual.updater import Updater
 from rondo.data.as_recordings import are_several, as_recordings, common_rate, same_rate
@@ -227,17 +228,21 @@ class Rondo:
 
     # ------------------------------------------------------------ a stream that keeps coming
 
-    def stream(self) -> Stream:
-        """A stream that begins with these vocabularies; it grows its own, and the model stays as it is."""
+    def stream(self, *, frozen: bool = False) -> Stream:
+        """A stream that begins with these vocabularies; it grows its own, and the model stays as it is.
+
+        With `frozen` it learns nothing: rows are labelled as `predict` labels a recording, some windows later.
+        """
         self._check_fitted()
-        updater = Updater.begin(
+        begin = FrozenReader if frozen else Updater.begin
+        reader = begin(
             self.unit_model_,
             self.motif_model_,
             self.config_.continual,
             (self.window_length_frames_, self.step_frames_),
             aligned=self.config_.windows.projection == "aligned",
         )
-        return Stream(self.preprocessor_, self.rate_, updater)
+        return Stream(self.preprocessor_, self.rate_, reader)
 
     def partial_fit(self, chunk: Any) -> StreamReport:
         """Continual: the next rows of the stream that this model follows; decisions that have become due, and events.
@@ -282,10 +287,10 @@ class Rondo:
     def entry_ids(self) -> dict[Level, tuple[int, ...]]:
         """The ids of both levels, those that the stream of `partial_fit` has added among them."""
         self._check_fitted()
-        fitted, updater = self.fitted_ids(), self.stream_.updater if hasattr(self, "stream_") else None
-        if updater is None:
+        fitted, reader = self.fitted_ids(), self.stream_.reader if hasattr(self, "stream_") else None
+        if reader is None:
             return fitted
-        units, motifs = {*fitted["unit"], *updater.units.ids}, {*fitted["motif"], *updater.motifs.ids}
+        units, motifs = {*fitted["unit"], *reader.unit_ids}, {*fitted["motif"], *reader.motif_ids}
         return {"unit": tuple(sorted(units)), "motif": tuple(sorted(motifs))}
 
     def fitted_ids(self) -> dict[Level, tuple[int, ...]]:
@@ -297,8 +302,8 @@ class Rondo:
         self._check_fitted()
         if self.motif_model_.composed:
             return {}
-        grown = self.stream_.updater.motifs.own if hasattr(self, "stream_") else {}
-        return {unit: unit for unit in self.unit_model_.ids} | grown
+        grown = self.stream_.reader.own_motifs if hasattr(self, "stream_") else {}
+        return {unit: unit for unit in self.unit_model_.ids} | dict(grown)
 
     def _known(self, entry: str) -> EntryId:
         return known_entry(entry, self.entry_ids())

@@ -149,6 +149,19 @@ def test_the_real_stream_labels_as_the_batch_does(rondo: Command, here: Path, mo
     assert (units == batch).mean() > 0.7  # smoothed with a delay, scaled by the model: near, not equal
 
 
+def test_a_frozen_stream_labels_as_label_does_and_stays_frozen(rondo: Command, here: Path, model: Path) -> None:
+    write_csv(here / "x.csv", waves(N_ROWS))  # what the model was fitted on, so that both scale alike
+    stream = ("stream", model, "--source", "x.csv", "--out", "out")
+    assert rondo(*stream, "--frozen").code == 0
+    labelled = Rondo.load(model).predict(Recording(waves(N_ROWS), rate=50, channels=("a", "b")))
+    assert np.mean(np.load(here / "out" / "units" / "x.npy") == labelled.units) > 0.97
+    assert not [event for event in read_journal(here / "out" / "events.jsonl") if event.level != "input"]
+    refused(rondo(*stream), "a checkpoint of another mode, expected 'learning', got 'frozen'")
+    anew = ("label", model, "x.csv", "--rate", 50, "--out", "anew", "--stream", "out")
+    refused(rondo(*anew), "a frozen stream learns nothing")
+    assert rondo("name", model, "unit:0", "rest", "--stream", "out").code == 0
+
+
 def test_a_recording_is_labelled_anew_with_what_the_stream_has_learned(rondo: Command, here: Path, model: Path) -> None:
     values = waves(2000, seed=6)
     x = write_csv(here / "x.csv", values)

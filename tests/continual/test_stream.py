@@ -267,7 +267,7 @@ def test_units_read_anew_are_those_of_a_stream_that_waits_for_the_end(
     signal, windows = grown[0]._windows_of(Recording(values), by_model=True)
     viterbi = Viterbi(len(updater.units) + 1, updater.viterbi.penalty, lag=len(windows))
     for number in range(len(windows)):
-        point = encoded(updater.encoder, signal.values[number * 18 : number * 18 + 75].T)
+        (point,) = encoded(updater.encoder, signal.values[number * 18 : number * 18 + 75].T).astype(np.float64)
         viterbi.push(np.append(1.0, updater.units.distances(point) / updater.reaches())[None])
     expected = np.array([OTHER, *updater.units.ids])[viterbi.flush()]
     units, motifs = grown[0].stream_.timelines(windows)

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from rondo.config.schema import PreprocessConfig
 from rondo.data.input_log import InputEvent
-from rondo.data.preparation import Preparation, Prepared, RowPlan
+from rondo.data.preparation import Preparation, Prepared
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
+from rondo.data.row_plan import RowPlan
 from rondo.data.signal import Signal, plan_of, regularise
 from rondo.data.windows import Windower, WindowGrid, Windows
 from rondo.errors import InputError, RecordingError, SettingError

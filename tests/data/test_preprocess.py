@@ -92,6 +92,7 @@ def test_statistics_leave_holes_out_and_do_not_depend_on_blocks(monkeypatch: pyt
     monkeypatch.setattr("rondo.data.preprocess.BLOCK", 7)
     monkeypatch.setattr("rondo.data.signal.BLOCK", 7)
     monkeypatch.setattr("rondo.data.preparation.BLOCK", 7)
+    monkeypatch.setattr("rondo.data.row_plan.BLOCK", 7)
     small = Preprocessor.fit([recording], PreprocessConfig(max_gap=5)).apply(recording)
     npt.assert_allclose(small.values, whole.values, rtol=1e-6, atol=1e-6)
     assert small.spans == whole.spans == ((0, 100), (200, 400))

@@ -52,6 +52,9 @@ def stream(
     follow: Annotated[
         bool, typer.Option("--follow", metavar="", help="The source goes on: wait for more rows until stopped.")
     ] = False,
+    frozen: Annotated[
+        bool, typer.Option("--frozen", metavar="", help="Label as `rondo label` does, and learn nothing.")
+    ] = False,
     every: Annotated[
         int, typer.Option("--every", metavar="N", min=1, help="Windows between checkpoints; also every 60 s of data.")
     ] = 1000,
@@ -71,7 +74,7 @@ def stream(
     place = Place(source, out, checkpoint or out / "checkpoint", follow)
     folder = model_folder(model)
     fitted = Rondo.load(folder)
-    with locked(place.checkpoint), closing(Session(fitted, folder, place, every)) as session:
+    with locked(place.checkpoint), closing(Session(fitted, folder, place, every, frozen=frozen)) as session:
         if session.finished:
             print(f"{out}: finished already, {counted(session.counters.n_rows, 'row')}; nothing to do", file=sys.stderr)
             return
@@ -118,8 +121,8 @@ def _say_goodbye(session: Session, out: Path, json: bool) -> None:
 
 
 _NO_WINDOW = (
-    "not one window was whole, so nothing is labelled: there were too few rows, or one channel is missing too often; "
-    "a sensor slower than the others cannot be streamed, fit the model without it (--label-column NAME)"
+    "not one window was whole, so nothing is labelled: there were too few rows, or one channel is missing more often "
+    "than when the model was fitted; fit the model without it (--label-column NAME)"
 )
 
 

@@ -299,6 +299,11 @@ class ContinualConfig(StageSettings):
     transition_scale: float = setting(
         1.0, "ours: price of a change in typical steps; 0.5 and 2 are worse on ActRecTut and OpenPack", ge=0
     )
+    lag: int = setting(
+        16,
+        "ours: windows that a frozen stream looks ahead; 99.6 % of rows as in `label` and more (docs/continual.md)",
+        ge=0,
+    )
 
 
 EncoderConfig = Annotated[EncoderSettings, SerializeAsAny(), Found(ENCODERS)]

@@ -15,7 +15,7 @@ from rondo.continual.events import Event
 from rondo.data.windows import WindowGrid, Windows
 
 if TYPE_CHECKING:
-    from rondo.encoders import FittedEncoder
+    from rondo.encoders import FittedEncoder, Representations
 
 Floats = NDArray[np.float64]
 
@@ -48,6 +48,18 @@ class Reader(Protocol):
     @property
     def step_frames(self) -> int: ...
     @property
+    def unit_ids(self) -> tuple[int, ...]:
+        """The units there are now."""
+
+    @property
+    def motif_ids(self) -> tuple[int, ...]:
+        """The motifs there are now."""
+
+    @property
+    def own_motifs(self) -> Mapping[int, int]:
+        """The motif of each unit that has come since it began."""
+
+    @property
     def n_buffered(self) -> int:
         """Windows that are held now as candidates for a new unit."""
 
@@ -64,11 +76,11 @@ class Reader(Protocol):
         """The reader that gave this state; this one has only begun, from the same model."""
 
 
-def encoded(encoder: FittedEncoder, window: NDArray[np.float32]) -> Floats:
-    """One window (n_channels, length) at a time, always: what a batch would add up in another order stays the same."""
+def encoded(encoder: FittedEncoder, window: NDArray[np.float32]) -> Representations:
+    """One window (n_channels, length) as (1, n_dims). One at a time, always: a batch would add up in another order."""
     length = window.shape[1]
     grid = WindowGrid(length, length, length, ((0, length),))
-    return np.asarray(encoder.encode(Windows(np.ascontiguousarray(window.T), grid))[0], np.float64)
+    return encoder.encode(Windows(np.ascontiguousarray(window.T), grid))
 
 
 def straddling_windows(length_frames: int, step_frames: int) -> int:

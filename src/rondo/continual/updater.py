@@ -182,7 +182,8 @@ class Updater:
 
     def push(self, window: NDArray[np.float32], start_frame: int) -> Found:
         """One window (n_channels, length); gives the decisions that have become due, and what happened."""
-        return self.push_point(encoded(self.encoder, window), start_frame, self.cuts.blocks(window))
+        point = np.asarray(encoded(self.encoder, window)[0], np.float64)
+        return self.push_point(point, start_frame, self.cuts.blocks(window))
 
     def push_point(self, point: Floats, start_frame: int, blocks: Floats) -> Found:
         """The same for a window that is encoded already; without `blocks` (0, 0) boundaries lie between windows."""
@@ -212,6 +213,18 @@ class Updater:
             decisions[-1] = decisions[-1]._replace(stop_frame=max(decisions[-1].stop_frame, frame))
         self.at_start = True
         return decisions, events
+
+    @property
+    def unit_ids(self) -> tuple[int, ...]:
+        return tuple(self.units.ids)
+
+    @property
+    def motif_ids(self) -> tuple[int, ...]:
+        return self.motifs.ids
+
+    @property
+    def own_motifs(self) -> Mapping[int, int]:
+        return self.motifs.own
 
     @property
     def n_buffered(self) -> int:

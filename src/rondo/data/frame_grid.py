@@ -223,8 +223,7 @@ class FrameGrid:
             np.repeat(self._last_values, n_frames, axis=0),
             np.full(n_frames, self._last_is_lost),
             np.zeros(n_frames, np.bool_),
-            np.arange(self.next_frame - self._anchor.frame, past - self._anchor.frame, dtype=np.float64)
-            + self._anchor.clock,
+            self._anchor.clock + np.arange(self.next_frame, past, dtype=np.float64) - self._anchor.frame,
             self.next_frame,
             (self._anchor._replace(row=0),),
         )

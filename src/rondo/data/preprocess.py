@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.config.schema import PreprocessConfig
-from rondo.data.preparation import BLOCK, RowPlan, joint_spacing, max_gap_frames
 from rondo.data.recording import Recording, Values
 from rondo.data.resample import resample_signal
+from rondo.data.row_plan import BLOCK, RowPlan, joint_spacing, max_gap_frames
 from rondo.data.signal import Signal as Signal
 from rondo.data.signal import plan_of, refuse_lacking, shortened
 from rondo.data.signal import regularise as regularise

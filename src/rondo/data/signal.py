@@ -25,8 +25,9 @@ from numpy.typing import ArrayLike, NDArray
 from rondo.config.schema import PreprocessConfig
 from rondo.data.frame_grid import Laid
 from rondo.data.gaps import LOST
-from rondo.data.preparation import BLOCK, Preparation, RowPlan
+from rondo.data.preparation import Preparation
 from rondo.data.recording import Recording, Values
+from rondo.data.row_plan import BLOCK, RowPlan
 from rondo.data.windows import Span
 from rondo.errors import RecordingError
 from rondo.wording import counted, noun

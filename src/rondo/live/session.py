@@ -22,7 +22,7 @@ from rondo.continual.checkpoint import Checkpoint, fingerprint, load_checkpoint,
 from rondo.continual.events import Event
 from rondo.data.labels import OTHER
 from rondo.errors import OutputError, RecordingError
-from rondo.grown_model import edits_with
+from rondo.grown_model import FROZEN, LEARNING, edits_with
 from rondo.live.base import Request, Rows, Skip, Source
 from rondo.live.growing_run import GrowingRun
 from rondo.live.outputs import Decision, Label, Outputs, label_of
@@ -58,11 +58,11 @@ class Stream(Protocol):
     def state(self) -> tuple[Tensors, Mapping[str, Any]]: ...
 
 
-def stream_of(model: Rondo, found: Checkpoint | None) -> Stream:
+def stream_of(model: Rondo, found: Checkpoint | None, frozen: bool) -> Stream:
     """The stream that labels: one that begins with the model, or the one in the checkpoint."""
     from rondo.continual import stream
 
-    begun = model.stream()
+    begun = model.stream(frozen=frozen)
     return begun if found is None else stream.Stream.restore(begun, found.tensors, found.plain["stream"])
 
 
@@ -118,7 +118,9 @@ class Place:
 class Session:
     """One stream that is being labelled."""
 
-    def __init__(self, model: Rondo, model_folder: Path, place: Place, windows_between: int = 1000) -> None:
+    def __init__(
+        self, model: Rondo, model_folder: Path, place: Place, windows_between: int = 1000, *, frozen: bool = False
+    ) -> None:
         """Begin, or go on from the checkpoint if there is one; everything that does not fit is refused."""
         self._place, self._rate, self._windows_between = place, model.rate_, windows_between
         kind, self.id = source_kind(place.where)
@@ -127,6 +129,7 @@ class Session:
             "model_sha256": fingerprint(model_folder),
             "settings_sha256": settings,
             "source": f"{kind} {self.id}",
+            "mode": FROZEN if frozen else LEARNING,
         }
         found = load_checkpoint(place.checkpoint, self._identity)
         plain: Mapping[str, Any] = {} if found is None else found.plain
@@ -137,7 +140,7 @@ class Session:
             _refuse_foreign_files(place.out, place.checkpoint)
         self._model = model
         self.edits = edits_with(model, place.checkpoint)
-        self._stream = stream_of(model, found)
+        self._stream = stream_of(model, found, frozen)
         self._run = GrowingRun(model, self.id, place.where, place.out)
         if found is not None:
             self._run.overview.restore(owned_by("overview", found.tensors), plain["overview"])

@@ -20,7 +20,7 @@ from rondo.units.discover import UnitRules, discover_units
 from rondo.units.exemplars import Exemplars, fit_exemplars
 from rondo.units.slow import SlowProjection, fit_slow, fit_slow_enough
 from rondo.units.standardised import refuse_non_finite
-from rondo.units.timeline import Timeline, decode, typical_step
+from rondo.units.timeline import Timeline, centre_distances, decode, typical_step
 from rondo.vocabulary import MergeTree, Vocabulary, merge_tree
 
 
@@ -80,6 +80,10 @@ class UnitModel:
         latents = self.projection.apply(self.encoder.encode(windows))
         fine = decode(latents, spans, self.vocabulary, self.penalty)
         return replace(fine, ids=self.tree.coarsened(fine.ids, self.n_merges))
+
+    def costs(self, representations: Representations) -> NDArray[np.float64]:
+        """What each window costs under each entry of the vocabulary, (n_windows, n_entries), as `timeline` has it."""
+        return centre_distances(self.projection.apply(representations), self.vocabulary.centres)
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""
