@@ -192,7 +192,7 @@ def test_what_others_add_is_used_like_our_own(home: Home, tmp_path: Path) -> Non
         ["discover", "--help"],
     )
     assert [one.code for one in (discovered, labelled, exported, scored)] == [0, 0, 0, 0], discovered.err
-    assert "this will take about 2 h on one core and 15.5 GB of memory" in discovered.err
+    assert "this will take about 2 h on one core and 15.3 GB of memory" in discovered.err
     assert np.load(here / "run/units/day.npy").size == 1200
     assert np.array_equal(np.load(here / "run/units/day.npy"), np.load(here / "again/units/day.npy"))
     assert json.loads(scored.out)["ari"] == pytest.approx(100.0)

@@ -49,12 +49,19 @@ def _suffixes_with_keys() -> str:
     return " ".join(suffixes(with_key=True))
 
 
+def _sources() -> str:
+    from rondo.live.registry import source_help
+
+    return source_help()
+
+
 WORDS: Mapping[str, Callable[[], str]] = {
     "{encoders}": _encoders,
     "{export_formats}": _export_formats,
     "{formats_in_files}": _formats_in_files,
     "{annotation_suffixes}": _annotation_suffixes,
     "{recording_suffixes}": _recording_suffixes,
+    "{sources}": _sources,
     "{suffixes_with_keys}": _suffixes_with_keys,
 }
 

@@ -14,7 +14,6 @@ from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from rondo.cli.verbosity import is_quiet
 from rondo.wording import counted
@@ -26,24 +25,9 @@ _POLL_S = 0.1  # how long a row may lie in the source before it is seen
 _BETWEEN_STATUS_S = 2.0
 
 
-class StreamCommand(TyperCommand):
-    """The command, whose `--source` takes what the sources that are installed declare."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        from rondo.live.registry import source_help  # when the command is used: no other needs to load the sources
-
-        parameters: list[Any] = super().get_params(ctx)
-        for parameter in parameters:
-            if parameter.name == "source":
-                parameter.help = source_help()
-        return parameters
-
-
 def stream(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or the run folder that holds it.")],
-    source: Annotated[
-        str, typer.Option("--source", metavar="SOURCE", help="Where rows come from.")  # the rest: StreamCommand
-    ],
+    source: Annotated[str, typer.Option("--source", metavar="SOURCE", help="{sources}")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write, or to go on with.")],
     checkpoint: Annotated[
         Path | None,
