@@ -4,8 +4,8 @@
 
 A model is fitted on a whole recording, or on its first half; then the recording, or its second half, is labelled as a
 whole and as a stream. Figures are shares of rows with the same unit, in percent; `alike` is against labels that are
-scaled by the model, as a stream is, where `label` scales a recording by its own statistics. `behind` is how many windows
-a decision comes after the end of its frames, in the mean, fed in chunks of 50 rows.
+scaled by the model, as a stream is, where `label` scales a recording by its own statistics. `behind` is how many
+windows a decision comes after the end of its frames, in the mean, fed in chunks of 50 rows.
 """
 
 from __future__ import annotations
