@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from rondo.config.schema import RondoConfig, SlowUnitsConfig, network_in, resolv
 from rondo.continual.frozen import FrozenReader
 from rondo.continual.stream import Stream, StreamReport
 from rondo.continual.updater import Updater
-from rondo.data.as_recordings import are_several, as_recordings, common_rate, same_rate
+from rondo.data.as_recordings import are_several, as_chunks, as_recordings, common_rate, same_rate
 from rondo.data.labels import OTHER
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
@@ -52,6 +52,9 @@ from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.names import EntryId, known_entry
 from rondo.vocabulary.vocabulary import Level
 from rondo.wording import counted
+
+if TYPE_CHECKING:
+    from rondo.stream_parts import StreamParts
 
 _STAGES = ("encoder", "units", "motifs", "evidence")  # each draws from a generator of its own; new ones go last
 
@@ -228,12 +231,29 @@ class Rondo:
 
     # ------------------------------------------------------------ a stream that keeps coming
 
-    def stream(self, *, frozen: bool = False) -> Stream:
-        """A stream that begins with these vocabularies; it grows its own, and the model stays as it is.
+    @overload
+    def stream(self, *, frozen: bool = False) -> Stream: ...
 
-        With `frozen` it learns nothing: rows are labelled as `predict` labels a recording, some windows later.
+    @overload
+    def stream(self, rows: Iterable[Any], *, frozen: bool = False) -> StreamParts: ...
+
+    def stream(self, rows: Iterable[Any] | None = None, *, frozen: bool = False) -> Stream | StreamParts:
+        """Label rows as they come: `for part in model.stream(rows): part.segments`.
+
+        The stream begins with these vocabularies and grows its own; the model stays as it is.
+
+        Parameters
+        ----------
+        rows : any iterator. An item is one row (a sequence of numbers, one per channel) or a chunk of rows: an array, a
+            pandas or polars table, a Recording. The last part holds the tail. Without rows the `Stream` itself comes
+            back, to be fed by hand (`feed`, `finish`).
+        frozen : learn nothing; rows are labelled as `predict` labels a recording, some windows later.
         """
         self._check_fitted()
+        if rows is not None:
+            from rondo.stream_parts import StreamParts
+
+            return StreamParts(self, self.stream(frozen=frozen), as_chunks(rows))
         begin = FrozenReader if frozen else Updater.begin
         reader = begin(
             self.unit_model_,
@@ -251,15 +271,19 @@ class Rondo:
         """
         if not hasattr(self, "stream_"):
             self.stream_ = self.stream()
+        return self.stream_.feed(*self.rows_of(chunk)).edited(self.edits_)
+
+    def rows_of(self, chunk: Any) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
+        """Rows in the channels of the model, and their times if they have any."""
         if isinstance(chunk, np.ndarray):  # as it is: a chunk may well be missing throughout
-            return self.stream_.feed(chunk).edited(self.edits_)
+            return chunk, None
         (recording,) = as_recordings(chunk if are_several(chunk) else [chunk])
         if self.rate_ is not None and recording.rate is not None:
             common_rate([recording], self.rate_, "a stream cannot be resampled; fit a model at its rate")
         channels = self.preprocessor_.channels
         by_position = recording.is_unnamed and set(recording.channels) != set(channels)
         values = recording.values if by_position else select(recording, channels)
-        return self.stream_.feed(values, recording.timestamps_s).edited(self.edits_)
+        return np.asarray(values), recording.timestamps_s
 
     def _forget_stream(self) -> None:
         """What a stream learned, it learned about the vocabularies before."""

@@ -20,8 +20,9 @@ from rondo.run.findings import (
     recurrence_sentence,
     vocabulary_sentences,
 )
-from rondo.run.summary import Kind, UnitMerge
+from rondo.run.summary import Kind, RecordingSummary, RunSummary, StreamSummary, UnitMerge
 from rondo.units.fit_profile import FitProfile
+from rondo.version import __version__
 
 if TYPE_CHECKING:
     from rondo.model import Rondo
@@ -58,6 +59,34 @@ def result_of(
         models=models,
         own_vocabularies=len(models) > 1,
         fitted=fitted,
+    )
+
+
+def stream_summary(model: Rondo, id: str, source: str, n_frames: int, counters: StreamSummary) -> RunSummary:
+    """What there is to say about a stream of this model beside its labels."""
+    about = RecordingSummary(
+        id=id,
+        source=source,
+        n_frames=n_frames,
+        channels=model.preprocessor_.channels,
+        rate=model.rate_,
+        duration_s=None,
+        notes=(),
+        share_other=1.0,
+    )
+    return RunSummary(
+        rondo_version=__version__,
+        kind="stream",
+        method="rondo",
+        seed=model.config_.seed,
+        window_length_frames=model.window_length_frames_,
+        step_frames=model.step_frames_,
+        findings=tuple(findings_of([model], is_foreign=True)),
+        recordings=(about,),
+        units=(),
+        motifs=(),
+        stream=counters,
+        config=model.config_.model_dump(mode="json"),
     )
 
 

@@ -376,6 +376,10 @@ class Result:
         about = self.summary.recording(self[recording].recording_id)
         return replace(self, summary=self.summary.model_copy(update={"recordings": (about,)}))
 
+    def with_models(self, models: Mapping[str, Any]) -> Result:
+        """The same with the models that read so."""
+        return replace(self, models=models)
+
     def with_truth(self, scores: RunScores, truth: pl.DataFrame) -> Result:
         """The same with a ground truth, and the scores that it gives."""
         tables = {name: self.tables[name] for name in self.tables} | {"truth": whole_columns(truth)}

@@ -17,7 +17,7 @@ from rondo.report.annotation_lane import annotation_lanes
 from rondo.report.contents import TruthFile, Wish
 from rondo.run.entries import Words
 from rondo.run.folder import write_segments, write_summary
-from rondo.run.stream_folder import stream_result
+from rondo.run.stream_folder import stored_stream
 from rondo.run.summary import StreamSummary
 from tests.report.export.made_runs import Made, write_made_run
 from tests.report.on_folders import clock_in_run, compare, export_run, summarize
@@ -171,7 +171,7 @@ def test_the_clock_of_a_stream_is_found_by_its_folder(tmp_path: Path) -> None:
 
 def finish_stream(folder: Path, id: str, n_frames: int) -> None:
     """As a session does at the end."""
-    running = stream_result(folder, stream_summary(id, n_frames), Words(), lambda about: no_signal(about.n_frames))
+    running = stored_stream(folder, stream_summary(id, n_frames), Words(), lambda about: no_signal(about.n_frames))
     write_segments(folder, running.table)
     write_overview(overview_path(folder, id), np.zeros((n_frames, 0)), ())
     ended = running.summary.model_copy(update={"stream": StreamSummary(finished=True)})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,12 @@ def as_recordings(
     if twice is not None:
         raise RecordingError(f"two recordings have the id '{twice}'; ids must differ (files: the name without suffix)")
     return named
+
+
+def as_chunks(rows: Any) -> Iterable[Any]:
+    """Rows of a stream as they come: what is one recording already is one chunk."""
+    is_whole = isinstance(rows, str | Path | Recording | np.ndarray) or hasattr(rows, "columns")
+    return as_recordings(rows) if is_whole else rows
 
 
 def are_several(data: Any) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rondo.live.outputs import Outputs
-from rondo.model_result import findings_of
+from rondo.model_result import stream_summary
 from rondo.report.frame_scores import scores_path, write_scores
 from rondo.report.growing_overview import GrowingOverview
 from rondo.report.overview import overview_path, store_overview
@@ -17,12 +17,11 @@ from rondo.report.wish_file import kept_wish
 from rondo.result import Result
 from rondo.run.decisions import DECISIONS
 from rondo.run.folder import write_segments, write_summary
-from rondo.run.stream_folder import stream_result
-from rondo.run.summary import RecordingSummary, RunSummary, StreamSummary
+from rondo.run.stream_folder import stored_stream
+from rondo.run.summary import RunSummary, StreamSummary
 from rondo.store.artifact import EDITS
 from rondo.store.reading import read_regular
 from rondo.store.writing import make_folder, write_bytes
-from rondo.version import __version__
 from rondo.vocabulary.edit_file import write_edits
 from rondo.vocabulary.edits import Edits
 
@@ -79,27 +78,8 @@ class GrowingRun:
     def _result(self, edits: Edits, progress: Progress) -> Result:
         model = copy.copy(self._model)
         model.edits_ = edits
-        n_frames, counters = progress
-        about = RecordingSummary(
-            id=self._id, source=self._source, n_frames=n_frames, channels=self.overview.channels, rate=model.rate_,
-            duration_s=None, notes=(), share_other=1.0,
-        )  # fmt: skip
-        base = RunSummary(
-            rondo_version=__version__,
-            kind="stream",
-            method="rondo",
-            seed=model.config_.seed,
-            window_length_frames=model.window_length_frames_,
-            step_frames=model.step_frames_,
-            findings=tuple(findings_of([model], is_foreign=True)),
-            recordings=(about,),
-            units=(),
-            motifs=(),
-            stream=counters,
-            config=model.config_.model_dump(mode="json"),
-        )
-        words = model.words()
-        return stream_result(self._out, base, words, lambda about: self.overview.overview(about.n_frames))
+        base = stream_summary(model, self._id, self._source, *progress)
+        return stored_stream(self._out, base, model.words(), lambda about: self.overview.overview(about.n_frames))
 
 
 def _copy_model(source: Path, target: Path, edits: Edits) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from rondo.continual.events import Event
 from rondo.continual.journal import AppendOnly, append_events
 from rondo.data.labels import OTHER
 from rondo.errors import OutputError
-from rondo.run.decisions import COLUMNS, DECISIONS
+from rondo.run.decisions import COLUMNS, DECISIONS, Label
 from rondo.run.stream_folder import EVENTS
 from rondo.store.writing import make_folder, whole_file
 from rondo.vocabulary.edits import Edits
@@ -27,45 +27,6 @@ _HEADER = ",".join(COLUMNS) + "\n"
 _LABEL = np.dtype(np.int32)
 _BLOCK_FRAMES = 1 << 20
 _GOES_ON = "make room or give permission, then start the same command again: it goes on from its last checkpoint"
-
-
-class Decision(Protocol):
-    """The labels of one window, for the frames [start_frame, stop_frame) it speaks for."""
-
-    @property
-    def start_frame(self) -> int: ...
-    @property
-    def stop_frame(self) -> int: ...
-    @property
-    def unit(self) -> int: ...
-    @property
-    def motif(self) -> int: ...
-    @property
-    def unit_score(self) -> float: ...
-    @property
-    def motif_score(self) -> float: ...
-    @property
-    def start_s(self) -> float | None: ...
-
-
-Label = Mapping[str, float | int | None]
-"""One line of labels.csv by the names of its columns."""
-
-
-def label_of(decision: Decision, rate: float | None, edits: Edits) -> Label:
-    """A decision as it is written; seconds by the clock of the data, else frames over the rate, if there is one.
-
-    Entries that people have merged are written under the id that is kept.
-    """
-    start, stop = int(decision.start_frame), int(decision.stop_frame)
-    start_s = stop_s = None
-    if rate is not None:
-        begun = start / rate if decision.start_s is None else decision.start_s
-        start_s, stop_s = round(begun, 6), round(begun + (stop - start) / rate, 6)
-    scores = (float(f"{score:.6g}") for score in (decision.unit_score, decision.motif_score))
-    unit, motif = edits.kept("unit", int(decision.unit)), edits.kept("motif", int(decision.motif))
-    row = (start, stop, start_s, stop_s, unit, motif, *scores)
-    return dict(zip(COLUMNS, row, strict=True))
 
 
 class Outputs:

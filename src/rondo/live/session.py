@@ -25,8 +25,9 @@ from rondo.errors import OutputError, RecordingError
 from rondo.grown_model import FROZEN, LEARNING, edits_with
 from rondo.live.base import Request, Rows, Skip, Source
 from rondo.live.growing_run import GrowingRun
-from rondo.live.outputs import Decision, Label, Outputs, label_of
+from rondo.live.outputs import Outputs
 from rondo.live.registry import open_source, source_kind
+from rondo.run.decisions import Decision, Label, label_of
 from rondo.run.summary import RunSummary, StreamSummary
 from rondo.tensors import Tensors, owned, owned_by
 

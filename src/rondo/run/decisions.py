@@ -6,8 +6,9 @@ appended; what is issued stays issued.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from rondo.data.labels import OTHER, Runs
 from rondo.errors import OutputError
 from rondo.run.segments import LEVELS, unit_sequences, whole_columns
+from rondo.vocabulary.edits import Edits
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,21 +25,72 @@ DECISIONS = "labels.csv"
 COLUMNS = ("start_frame", "end_frame", "start_s", "end_s", "unit", "motif", "unit_score", "motif_score")
 
 
+class Decision(Protocol):
+    """The labels of one window, for the frames [start_frame, stop_frame) it speaks for."""
+
+    @property
+    def start_frame(self) -> int: ...
+    @property
+    def stop_frame(self) -> int: ...
+    @property
+    def unit(self) -> int: ...
+    @property
+    def motif(self) -> int: ...
+    @property
+    def unit_score(self) -> float: ...
+    @property
+    def motif_score(self) -> float: ...
+    @property
+    def start_s(self) -> float | None: ...
+
+
+Label = Mapping[str, float | int | None]
+"""One line of labels.csv by the names of its columns."""
+
+
+def label_of(decision: Decision, rate: float | None, edits: Edits) -> Label:
+    """A decision as it is written; seconds by the clock of the data, else frames over the rate, if there is one.
+
+    Entries that people have merged are written under the id that is kept.
+    """
+    start, stop = int(decision.start_frame), int(decision.stop_frame)
+    start_s = stop_s = None
+    if rate is not None:
+        begun = start / rate if decision.start_s is None else decision.start_s
+        start_s, stop_s = round(begun, 6), round(begun + (stop - start) / rate, 6)
+    scores = (float(f"{score:.6g}") for score in (decision.unit_score, decision.motif_score))
+    unit, motif = edits.kept("unit", int(decision.unit)), edits.kept("motif", int(decision.motif))
+    row = (start, stop, start_s, stop_s, unit, motif, *scores)
+    return dict(zip(COLUMNS, row, strict=True))
+
+
+def decision_table(labels: Sequence[Label]) -> pl.DataFrame:
+    """Decisions as a table, in the order they were taken."""
+    import polars as pl
+
+    return pl.DataFrame([[label[name] for name in COLUMNS] for label in labels], schema=_schema(), orient="row")
+
+
 def read_decisions(path: Path) -> pl.DataFrame:
     """labels.csv without a last line that is half written."""
     import polars as pl
 
-    schema: dict[str, pl.DataType | type[pl.DataType]] = {
-        "start_frame": pl.Int64, "end_frame": pl.Int64, "start_s": pl.Float64, "end_s": pl.Float64,
-        "unit": pl.Int32, "motif": pl.Int32, "unit_score": pl.Float64, "motif_score": pl.Float64,
-    }  # fmt: skip
     try:
         text = path.read_bytes()
         whole = text[: text.rfind(b"\n") + 1]
-        return pl.read_csv(whole, schema=schema) if whole else pl.DataFrame(schema=schema)
+        return pl.read_csv(whole, schema=_schema()) if whole else pl.DataFrame(schema=_schema())
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise OutputError(f"{path}: expected the labels of `rondo stream`, but {reason}; give its --out") from None
+
+
+def _schema() -> dict[str, pl.DataType | type[pl.DataType]]:
+    import polars as pl
+
+    return {
+        "start_frame": pl.Int64, "end_frame": pl.Int64, "start_s": pl.Float64, "end_s": pl.Float64,
+        "unit": pl.Int32, "motif": pl.Int32, "unit_score": pl.Float64, "motif_score": pl.Float64,
+    }  # fmt: skip
 
 
 def decided_segments(decisions: pl.DataFrame, recording_id: str) -> pl.DataFrame:

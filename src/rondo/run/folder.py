@@ -36,7 +36,7 @@ from rondo.result import Result
 from rondo.run.decisions import DECISIONS, decided_segments, read_decisions
 from rondo.run.entries import Words
 from rondo.run.segments import LEVELS, labels_in, whole_columns
-from rondo.run.stream_folder import events_of, stream_result
+from rondo.run.stream_folder import events_of, stored_stream
 from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary, read_summary
 from rondo.store.reading import regular
 from rondo.store.writing import check_free, make_folder, whole_file, whole_folder, write_json
@@ -163,7 +163,7 @@ def _running_stream(run_dir: Path, summary: RunSummary) -> Result:
         return GrowingOverview(about.channels).overview(about.n_frames)
 
     words = find_method(summary.method).words(folder) if (folder / _MANIFEST).is_file() else Words()
-    return replace(stream_result(run_dir, summary, words, overview), models=_models(run_dir, summary))
+    return replace(stored_stream(run_dir, summary, words, overview), models=_models(run_dir, summary))
 
 
 def _tables(run_dir: Path, summary: RunSummary) -> Lazy[pl.DataFrame]:

@@ -7,7 +7,8 @@ like any other (`rondo.run.folder`).
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,11 +38,23 @@ EVENTS = "events.jsonl"
 _MOST_FRAMES_SCORED = 1 << 24  # two days at 100 Hz
 
 
-def stream_result(
+def stored_stream(
     run_dir: Path, base: RunSummary, words: Words, overview_of: Callable[[RecordingSummary], Overview]
 ) -> Result:
-    """What a stream has issued so far; `base` says what is known of it beside its labels."""
+    """What a stream has issued so far, from the files that it appends to."""
     decisions = read_decisions(run_dir / DECISIONS)
+    result = stream_result(decisions, base, words, overview_of, lambda: events_of(run_dir))
+    return replace(result, folder=run_dir)
+
+
+def stream_result(
+    decisions: pl.DataFrame,
+    base: RunSummary,
+    words: Words,
+    overview_of: Callable[[RecordingSummary], Overview],
+    journal: Callable[[], Sequence[Event]],
+) -> Result:
+    """What a stream has issued so far; `base` says what is known of it beside its labels."""
     about = _about(base.recordings[0], base, decisions)
     found = decided_segments(decisions, about.id)
     shown = edited(found, words.edits, about.breaks)
@@ -60,8 +73,7 @@ def stream_result(
         Lazy([about.id], lambda id: overview_of(about)),
         Lazy([about.id], lambda id: decided_scores(decisions, about.n_frames)),
         tables={"segments": shown},
-        journal=lambda: events_of(run_dir),
-        folder=run_dir,
+        journal=journal,
     )
 
 

@@ -1,0 +1,98 @@
+"""`rondo.evaluate`: truth in any form against a result; comparisons; scores that stay with a result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rondo
+from rondo import Recording, Result
+from rondo.errors import AnnotationError, SettingError
+from rondo.evaluation import compared, scored
+from rondo.formats.annotations.annotation import Annotation
+from rondo.metrics import evaluate as score
+from tests.cli.running import waves
+
+KINDS = np.arange(900) // 150 % 3
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    recordings = [Recording(waves(900, seed=i), 50, id=id) for i, id in enumerate(("p", "q"))]
+    return rondo.discover(recordings, window=40, step=20, evidence__surrogates=0)
+
+
+def test_truth_may_be_arrays_annotations_files_or_a_folder(result: Result, tmp_path: Path) -> None:
+    expected = score({one.recording_id: (KINDS, one.motifs) for one in result}).as_dict()
+    (tmp_path / "truth").mkdir()
+    for id in ("p", "q"):
+        np.save(tmp_path / "truth" / f"{id}.npy", KINDS)
+    names = np.array(["sit", "walk", "run"])[KINDS]
+    for truth in (
+        {"p": KINDS, "q": KINDS},
+        {"p": Annotation(names), "q": names},
+        tmp_path / "truth",
+        str(tmp_path / "truth"),
+    ):
+        assert rondo.evaluate(truth, result).as_dict() == expected
+    result.save(tmp_path / "run")
+    assert rondo.evaluate(tmp_path / "truth", tmp_path / "run").as_dict() == expected
+    assert rondo.evaluate({"q": KINDS}, result, level="unit").as_dict()["n_recordings"] == 1
+
+
+def test_one_array_is_the_truth_of_one_recording(result: Result) -> None:
+    one = result.only("q")
+    assert rondo.evaluate(KINDS, one).as_dict() == score({"q": (KINDS, result["q"].motifs)}).as_dict()
+    with pytest.raises(AnnotationError, match="one track of classes for 2 recordings"):
+        rondo.evaluate(KINDS, result)
+    with pytest.raises(AnnotationError, match="a recording 'r' that the result does not have"):
+        rondo.evaluate({"r": KINDS}, result)
+    with pytest.raises(AnnotationError):
+        rondo.evaluate(KINDS[:-1], one)
+
+
+def test_files_that_do_not_fit_are_told(result: Result, tmp_path: Path) -> None:
+    np.save(tmp_path / "p.npy", KINDS)
+    with pytest.raises(AnnotationError, match="one file for 2 recordings"):
+        rondo.evaluate(tmp_path / "p.npy", result)
+    with pytest.raises(AnnotationError, match="no file there is called 'q'"):
+        rondo.evaluate(tmp_path, result)
+    np.save(tmp_path / "q.npy", KINDS[:-1])
+    with pytest.raises(AnnotationError, match="has 899 frames, but the recording 'q' has 900"):
+        rondo.evaluate(tmp_path, result)
+
+
+def test_annotations_in_seconds_lie_on_frames(result: Result, tmp_path: Path) -> None:
+    spans = "".join(f"{i * 3}\t{i * 3 + 3}\tkind{i % 3}\n" for i in range(6))
+    (tmp_path / "q.txt").write_text(spans)
+    found = rondo.evaluate(tmp_path / "q.txt", result.only("q"))
+    assert found.as_dict() == score({"q": (KINDS, result["q"].motifs)}).as_dict()
+
+
+def test_a_comparison_tells_the_class_of_each_entry(result: Result) -> None:
+    found = compared(result, {"p": KINDS, "q": KINDS}, level="unit")
+    assert found.purity > 0.8 and {row.id for row in found.entries} >= {0, 1, 2}
+    assert compared(result, {"q": KINDS}, level="unit", recording="q").frames.sum() == 900
+    with pytest.raises(SettingError, match="no recording 'r'; it has p, q"):
+        compared(result, KINDS, recording="r")
+    with pytest.raises(SettingError, match="--level is unit or motif"):
+        compared(result, KINDS, level="states")  # type: ignore[arg-type]
+
+
+def test_scores_and_truth_stay_with_the_result(result: Result, tmp_path: Path) -> None:
+    told = scored(result, {id: (KINDS.astype(np.int32), KINDS.astype(np.int32)) for id in ("p", "q")})
+    assert (
+        told.scores is not None
+        and told.scores.units.ari == score({one.recording_id: (KINDS, one.units) for one in result}).average.ari
+    )
+    assert result.scores is None and result.truth is None
+    told.save(tmp_path / "run")
+    loaded = Result.load(tmp_path / "run")
+    assert loaded.scores == told.scores
+    assert told.truth is not None and loaded.truth is not None
+    assert loaded.truth[["recording", "level", "id", "start_frame"]].equals(
+        told.truth[["recording", "level", "id", "start_frame"]]
+    )
+    assert "true units" in (tmp_path / "run" / "report.html").read_text()

@@ -1,0 +1,209 @@
+"""Methods by entry point: a package adds one, and everything that Rondo does with a method works with it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+
+import rondo
+from rondo import Labelling, Recording, Result
+from rondo.data.as_recordings import as_recordings
+from rondo.errors import ModelError, SettingError
+from rondo.methods import Options, find_method, method_names, method_of, refuse_idle
+from rondo.progress import Progress
+from rondo.run.entries import Words
+from rondo.store import artifact
+from rondo.vocabulary.edit_file import read_edits
+from rondo.vocabulary.edits import Edits
+from tests.cli.running import Command, call, command, waves, write_csv
+from tests.registered import register
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A model: above or below a number."""
+
+    level: float
+    edits: Edits = field(default_factory=Edits)
+
+    def predict(self, recordings: Any, *, rate: float | None = None, resample: bool = False) -> Result:
+        given = as_recordings(recordings, rate=rate)
+        return result_of(given, self, kind="label")
+
+    def words(self) -> Words:
+        return Words(units={0: "", 1: ""}, edits=self.edits)
+
+    def save(self, folder: str | Path) -> None:
+        stored = artifact.Artifact({"method": "threshold"}, {}, {"level": np.array([self.level])})
+        artifact.save(Path(folder), stored, edits=self.edits.as_json() if self.edits.history else None)
+
+
+def result_of(recordings: Sequence[Recording], model: Threshold, **more: Any) -> Result:
+    labellings = []
+    for recording in recordings:
+        labels = (recording.values[:, 0] > model.level).astype(np.int32)
+        ones, none = np.ones(labels.size, np.float32), np.zeros(0, np.int64)
+        plain = Labelling(recording.id, labels, labels, ones, ones, recording.times_s, recording.rate, none, 1.0)
+        labellings.append(plain.edited(model.edits))
+    return Result.of("threshold", recordings, labellings, models=[model], words=[model.words()], **more)
+
+
+@dataclass(frozen=True)
+class ThresholdMethod:
+    """Everything that `rondo.methods.Method` asks for, and nothing else."""
+
+    name: str = "threshold"
+    help: str = "above or below a share of all values"
+
+    def configure(self, options: Options) -> float:
+        refuse_idle({"--encoder": options.encoder, "--window": options.window}, f"--method {self.name}")
+        unknown = [name for name in options.settings if name != "share"]
+        if unknown:
+            raise SettingError(f"unknown setting '{unknown[0]}'; threshold has share")
+        return float(options.settings.get("share", 0.5))
+
+    def notes(self, recordings: Sequence[Recording], settings: float, *, in_detail: bool = False) -> list[str]:
+        return ["this takes no time"] if in_detail else []
+
+    def discover(
+        self, recordings: Sequence[Recording], settings: float, seed: int | None, progress: Progress
+    ) -> Result:
+        progress("thinking", 1, 1)
+        values = np.concatenate([recording.values[:, 0] for recording in recordings])
+        model = Threshold(float(np.quantile(values, settings)))
+        return result_of(
+            recordings, model, seed=seed or 0, config={"share": settings}, findings=["It is above or below."]
+        )
+
+    def load(self, folder: Path) -> Threshold:
+        stored = artifact.load(folder)
+        return Threshold(float(stored.tensors["level"][0]), read_edits(folder))
+
+    def words(self, folder: Path) -> Words:
+        return self.load(folder).words()
+
+    def why_no_model(self) -> str:
+        return ""
+
+
+METHOD = ThresholdMethod()
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    register(monkeypatch, tmp_path / "site", threshold="tests.test_methods:METHOD")
+    monkeypatch.chdir(tmp_path)
+    write_csv(tmp_path / "x.csv", waves(600), np.arange(600) / 50)
+    write_csv(tmp_path / "y.csv", waves(500, seed=3), np.arange(500) / 50)
+    return tmp_path
+
+
+@pytest.fixture
+def rondo_command(capfd: pytest.CaptureFixture[str]) -> Command:
+    return command(capfd)
+
+
+def test_every_method_is_named_and_says_what_it_does() -> None:
+    names = method_names()
+    assert (names[0], names[-1]) == ("rondo", "clock") and len(set(names)) == len(names) > 10
+    for name in names:
+        method = find_method(name)
+        assert method.name == name
+        assert method.help and "\n" not in method.help
+
+
+@pytest.mark.usefixtures("here")
+def test_a_method_of_another_package_is_used_from_python_and_its_model_reads() -> None:
+    result = rondo.discover(["x.csv", "y.csv"], method="threshold", share=0.25)
+    assert (result.method, result.config, result.findings) == ("threshold", {"share": 0.25}, ("It is above or below.",))
+    assert result["x"].units.mean() == pytest.approx(0.75, abs=0.05)
+    result.save("run")
+    loaded = Result.load("run")
+    assert isinstance(loaded.model, Threshold) and method_of(Path("run/model")) == "threshold"
+    npt.assert_array_equal(loaded.model.predict("y.csv").units, result["y"].units)
+    with pytest.raises(SettingError, match="--window has no effect with --method threshold"):
+        rondo.discover("x.csv", method="threshold", window=3)
+
+
+def test_a_method_of_another_package_works_with_every_command(here: Path, rondo_command: Command) -> None:
+    def run(*arguments: object) -> Any:
+        done = rondo_command(*arguments)
+        assert done.code == 0, done.err
+        return done
+
+    assert json.loads(run("discover", "x.csv", "--method", "threshold", "--out", "run", "--json").out)["method"] == (
+        "threshold"
+    )
+    run("label", "run", "y.csv", "--out", "read")
+    run("name", "run", "unit:1", "high")
+    run("merge", "read", "unit:0", "unit:1")
+    assert set(np.load(here / "read/units/y.npy")) == {0}
+    run("split", "read", "unit:1")
+    assert set(np.load(here / "read/units/y.npy")) == {0, 1}
+    np.save(here / "x.npy", (np.arange(600) // 150 % 3).astype(int))
+    run("evaluate", "x.npy", "run", "--level", "unit")
+    run("compare", "run", "x.npy")
+    run("export", "run", "--format", "csv", "--out", "segments.csv")
+    assert "high" in (here / "segments.csv").read_text()
+    run("usage", "run")
+    run("report", "run")
+    assert "u1 high" in (here / "run/report.html").read_text()
+    again = run("label", "run", "x.csv", "--out", "named")
+    assert "2 units" in again.out and "u1 high" in (here / "named/report.html").read_text()
+    refused = rondo_command("stream", "run", "--source", "x.csv", "--out", "live")
+    assert (refused.code, "a model of the method threshold, not of Rondo" in refused.err) == (2, True)
+    near = rondo_command("discover", "x.csv", "--method", "treshold", "--out", "o")
+    assert "did you mean 'threshold'?" in near.err
+
+
+def test_help_and_completion_know_it(here: Path) -> None:
+    """In a process of its own: help is made when the command line is imported."""
+    code = "from rondo.cli.main import run; run(['discover', '--help'])"
+    path = f"import sys; sys.path.insert(0, {str(here / 'site')!r}); "
+    shown = subprocess.run([sys.executable, "-c", path + code], capture_output=True, text=True, check=True).stdout
+    assert "threshold" in shown
+    from rondo.cli.options import completing_methods
+
+    assert completing_methods("thr") == ["threshold"]
+
+
+@pytest.mark.parametrize("method", ["clock", "hdbscan"])
+def test_states_without_a_model_can_be_named_and_merged(here: Path, rondo_command: Command, method: str) -> None:
+    window = () if method == "clock" else ("--window", "50")
+    assert rondo_command("discover", "x.csv", "y.csv", "--method", method, "--out", "run", *window).code == 0
+    refused = rondo_command("name", "run", "unit:1", "reach")
+    assert (refused.code, "one per recording; name one" in refused.err) == (2, True)
+    assert rondo_command("name", "run", "unit:1", "reach", "--recording", "y").code == 0
+    assert rondo_command("merge", "run", "unit:0", "unit:1", "--recording", "y").code == 0
+    units = np.load(here / "run/units/y.npy")
+    assert 1 not in units and 0 in units and 1 in np.load(here / "run/units/x.npy")
+    result = Result.load(here / "run")
+    merged = next(unit for unit in result.summary.units if unit.recording == "y")
+    assert (merged.name, merged.absorbed) == ("reach", (1,))
+    assert rondo_command("split", "run", "unit:1", "--recording", "y").code == 0
+    assert 1 in np.load(here / "run/units/y.npy")
+
+
+def test_a_model_of_a_method_that_is_not_installed_is_told(tmp_path: Path) -> None:
+    artifact.save(tmp_path / "m", artifact.Artifact({"method": "gone"}, {}, {"x": np.zeros(1)}))
+    with pytest.raises(SettingError, match="got 'gone'"):
+        find_method(method_of(tmp_path / "m"))
+    write_csv(tmp_path / "x.csv", waves(100))
+    outcome = call("label", tmp_path / "m", tmp_path / "x.csv", "--out", tmp_path / "o")
+    assert outcome.code == 2 and "got 'gone'" in outcome.err
+
+
+def test_the_clock_keeps_no_model(tmp_path: Path) -> None:
+    rondo.discover(waves(600), "clock", states=4).save(tmp_path / "run")
+    assert Result.load(tmp_path / "run").model is None
+    with pytest.raises(ModelError, match="clock cannot read another recording"):
+        find_method("clock").load(tmp_path / "run" / "model")

@@ -1,0 +1,305 @@
+"""Result: what discover, label and stream give back, in memory and from its folder."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import numpy.testing as npt
+import pandas as pd
+import polars as pl
+import pytest
+from pandas.testing import assert_frame_equal
+
+import rondo
+from rondo import Recording, Result, Rondo
+from rondo.errors import MissingExtraError, OutputError, RecordingError, RondoWarning, SettingError
+from rondo.run.segments import COLUMNS
+from rondo.run.summary import read_summary
+from tests.cli.running import tree, waves, write_csv
+
+QUICK = {"evidence.surrogates": 0}
+NOVEMBER = 1794774665.25
+
+
+@pytest.fixture(scope="module")
+def two() -> Result:
+    recordings = [Recording(waves(900, seed=i), 50, ("a", "b"), id) for i, id in enumerate(("day1", "day2"))]
+    return rondo.discover(recordings, window=40, step=20, settings=QUICK)
+
+
+@pytest.fixture(scope="module")
+def one(two: Result) -> Result:
+    return two.model.predict(Recording(waves(700, seed=4), 50, ("a", "b"), "day3"))
+
+
+# ---------------------------------------------------------------- in memory
+
+
+def test_labellings_by_place_by_id_and_in_turn(two: Result) -> None:
+    assert [labelling.recording_id for labelling in two] == ["day1", "day2"] == [r.id for r in two.recordings]
+    assert (len(two), two[1], two["day2"]) == (2, two["day2"], two[1])
+    with pytest.raises(RecordingError, match=r"this result has 2 recordings; take one, as result\['day1'\]\.units"):
+        _ = two.units
+    with pytest.raises(RecordingError, match="no recording 'day9' in this result; it has 'day1', 'day2'"):
+        two["day9"]
+
+
+def test_one_recording_needs_no_place(one: Result) -> None:
+    npt.assert_array_equal(one.units, one["day3"].units)
+    npt.assert_array_equal(one.motifs, one[0].motifs)
+
+
+def test_segments_are_pandas_and_say_what_the_labels_say(two: Result) -> None:
+    segments = two.segments
+    assert isinstance(segments, pd.DataFrame) and tuple(segments.columns) == COLUMNS
+    assert segments["start_time"].dtype.kind == "M" and segments["start_time"].isna().all()
+    for labelling in two:
+        for level, track in (("unit", labelling.units), ("motif", labelling.motifs)):
+            painted = np.full(track.size, -1)
+            own = segments[(segments["recording"] == labelling.recording_id) & (segments["level"] == level)]
+            for row in own.itertuples():
+                painted[row.start_frame : row.end_frame] = row.id
+                assert row.start_s == row.start_frame / 50
+            npt.assert_array_equal(painted, track)
+
+
+def test_no_pyarrow_is_needed_for_pandas(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", waves(600))
+    code = f"""
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "pyarrow":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Absent())
+import rondo
+result = rondo.discover({str(tmp_path / "x.npy")!r}, window=40, evidence__surrogates=0)
+print(len(result.segments) > 3, type(result.segments).__module__.partition(".")[0])
+"""
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+    assert out.split() == ["True", "pandas"]
+
+
+def test_a_clock_with_dates_gives_dates() -> None:
+    times = NOVEMBER + np.arange(900) / 50
+    result = rondo.discover(Recording(waves(900), timestamps_s=times), window=40, settings=QUICK)
+    first = result.segments.iloc[0]
+    assert first["start_time"] == pd.Timestamp("2026-11-15 20:31:05.250")
+    assert first["start_s"] == NOVEMBER
+    assert first["end_time"] > first["start_time"]
+
+
+def test_labels_are_one_row_per_frame(two: Result) -> None:
+    labels = two.labels
+    assert len(labels) == 1800
+    own = labels[labels["recording"] == "day2"]
+    npt.assert_array_equal(own["unit"], two["day2"].units)
+    npt.assert_array_equal(own["seconds"], np.arange(900) / 50)
+
+
+def test_what_was_found_is_printed(two: Result, one: Result) -> None:
+    assert repr(two) == "<Result of rondo: 3 units in 2 recordings; no motif is longer than a unit; 0% OTHER>"
+    assert repr(one).endswith("; the model fits>")
+    assert repr(two.model) == (
+        "Rondo(settings={'windows': {'length': 40, 'step': 20}, 'evidence': {'surrogates': 0}}) "
+        "<fitted: 3 units in 2 recordings>"
+    )
+    assert (two.model.n_units_, two.model.units_, two.model.n_motifs_) == (3, (0, 1, 2), 3)
+    assert '<iframe srcdoc="&lt;!DOCTYPE html&gt;' in two._repr_html_()
+
+
+def test_whether_the_model_fits_is_told_of_other_recordings_only(two: Result, one: Result) -> None:
+    assert two.fit == {} and two.kind == "discover"
+    assert one.fit["day3"].verdict == "fits" and one.kind == "label"
+    noise = np.random.default_rng(0).normal(size=(600, 2)) * 50
+    assert two.model.predict(noise).fit["recording"].verdict == "does not fit"
+
+
+def test_a_vocabulary_for_each_recording() -> None:
+    recordings = [Recording(waves(900, seed=i), 50, ("a", "b"), id) for i, id in enumerate(("p", "q"))]
+    result = rondo.discover(recordings, window=40, step=20, per_recording=True, settings=QUICK)
+    assert {entry.recording for entry in result.summary.units} == {"p", "q"}
+    assert set(result.models) == {"p", "q"}
+    with pytest.raises(OutputError, match=r"a model of its own; take one, as result\.models\['p'\]"):
+        _ = result.model
+    alone = Rondo(window=40, step=20, settings=QUICK).fit_predict(recordings[1])
+    npt.assert_array_equal(result["q"].units, alone.units)
+
+
+def test_fit_predict_is_fit_and_predict(two: Result) -> None:
+    recordings = list(two.at_hand.values())
+    again = Rondo(window=40, step=20, settings=QUICK).fit(recordings).predict(recordings)
+    for some, other in zip(two, again, strict=True):
+        for name in ("units", "motifs", "unit_scores", "motif_scores", "breaks", "motif_begins"):
+            npt.assert_array_equal(getattr(some, name), getattr(other, name), err_msg=name)
+
+
+# ---------------------------------------------------------------- what can be given
+
+
+def test_paths_folders_arrays_and_tables(tmp_path: Path) -> None:
+    values = waves(600)
+    write_csv(tmp_path / "a.csv", values)
+    write_csv(tmp_path / "b.csv", waves(600, seed=1))
+    options = {"window": 40, "rate": 50.0, "settings": QUICK}
+    expected = rondo.discover(values, **options).units
+    table = {"a": values[:, 0], "b": values[:, 1]}
+    for given in (
+        tmp_path / "a.csv",
+        str(tmp_path / "a.csv"),
+        pd.DataFrame(table),
+        pl.DataFrame(table),
+        Recording(values),
+    ):
+        npt.assert_array_equal(rondo.discover(given, **options).units, expected)
+    for given in (
+        tmp_path,
+        [tmp_path / "a.csv", tmp_path / "b.csv"],
+        [Recording(values, id="a", channels="ab"), tmp_path / "b.csv"],
+    ):
+        assert [one.id for one in rondo.discover(given, **options).recordings] == ["a", "b"]
+    assert rondo.discover(tmp_path / "a.csv", **options).recordings[0].source == str(tmp_path / "a.csv")
+
+
+def test_read_gives_one_recording_or_a_list(tmp_path: Path) -> None:
+    write_csv(tmp_path / "a.csv", waves(60))
+    np.save(tmp_path / "a_labels.npy", np.zeros(60, int))
+    one = rondo.read(tmp_path / "a.csv", rate=25)
+    assert isinstance(one, Recording) and (one.rate, one.source) == (25, str(tmp_path / "a.csv"))
+    with pytest.warns(RondoWarning, match="labels of the recording beside it; not read"):
+        (again,) = rondo.read(tmp_path)  # type: ignore[misc]
+    assert again.id == "a"
+    (tmp_path / "b.txt").write_text("no table at all")
+    with pytest.raises(RecordingError, match="name the files to read and not the folder"), pytest.warns(RondoWarning):
+        rondo.read(tmp_path)
+    with pytest.raises(RecordingError, match=r"did you mean .*a\.csv"):
+        rondo.read(tmp_path / "aa.csv")
+
+
+def test_a_rate_that_contradicts_the_recording_is_refused() -> None:
+    with pytest.raises(RecordingError, match="has 50 Hz, but the rate was given as 25 Hz"):
+        rondo.discover(Recording(waves(600), 50), rate=25)
+
+
+def test_settings_by_name_and_by_two_underscores() -> None:
+    values = waves(600)
+    some = rondo.discover(values, window=40, evidence__surrogates=0, units__dimension=3)
+    other = rondo.discover(values, settings={"windows.length": 40, "evidence.surrogates": 0, "units.dimension": 3})
+    assert some.config == other.config and some.config["units"]["dimension"] == 3
+    with pytest.raises(SettingError, match=r"did you mean 'units\.dimension'"):
+        rondo.discover(values, units__dimention=3)
+    with pytest.raises(SettingError, match="--states has no effect with --method rondo"):
+        rondo.discover(values, states=3)
+    with pytest.raises(
+        SettingError, match=r"--method must be one of rondo, .*clock, got 'rando'; did you mean 'rondo'\?"
+    ):
+        rondo.discover(values, method="rando")
+
+
+# ---------------------------------------------------------------- on the disk
+
+
+@pytest.mark.parametrize("which", ["two", "one"])
+def test_saved_and_loaded_says_the_same(which: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    result: Result = request.getfixturevalue(which)
+    result.save(tmp_path / "run")
+    loaded = Result.load(tmp_path / "run")
+    assert loaded.summary == result.summary == read_summary(tmp_path / "run")
+    assert_frame_equal(loaded.segments, result.segments)
+    assert_frame_equal(loaded.labels, result.labels)
+    for some, other in zip(result, loaded, strict=True):
+        npt.assert_array_equal(some.breaks, other.breaks)
+        assert_frame_equal(some.segments, other.segments)
+        assert repr(some) == repr(other)
+    assert loaded.findings == result.findings and repr(loaded) == repr(result)
+    npt.assert_array_equal(loaded.model.predict(waves(500)).units, result.model.predict(waves(500)).units)
+    loaded.save(tmp_path / "again")
+    assert tree(tmp_path / "again") == tree(tmp_path / "run")
+
+
+def test_the_schema_is_read_by_the_models_that_wrote_it(two: Result, tmp_path: Path) -> None:
+    two.save(tmp_path / "run")
+    stored = json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert stored == two.summary.as_json()
+    assert stored["recordings"][0]["n_gaps"] == 0
+
+
+def test_a_report_an_export_and_usage_without_a_folder(two: Result, tmp_path: Path) -> None:
+    page = two.report(tmp_path / "page.html")
+    two.save(tmp_path / "run")
+    assert page.read_bytes() == (tmp_path / "run" / "report.html").read_bytes()
+    compared = two.report(tmp_path / "both.html", compare=rondo.discover(list(two.at_hand.values()), "clock"))
+    assert "rondo, seed 0" in compared.read_text() and "clock, seed 0" in compared.read_text()
+    (table,) = two.export("csv", tmp_path / "segments.csv")
+    assert len(pl.read_csv(table)) == len(two.segments)
+    usage = two.usage("day(.)")
+    assert set(usage["group"]) == {"1", "2"}
+    assert usage[(usage["recording"] == "day1") & (usage["level"] == "unit")]["share"].sum() == pytest.approx(1.0)
+
+
+def test_a_folder_in_the_way_is_not_written(two: Result, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine")
+    with pytest.raises(OutputError, match="not an empty folder"):
+        two.save(tmp_path)
+    assert tree(tmp_path) == {"mine.txt": b"mine"}
+
+
+# ---------------------------------------------------------------- a plot
+
+
+def test_a_plot_has_the_signals_and_the_lanes(two: Result) -> None:
+    figures = two.plot()
+    assert len(figures) == 2  # type: ignore[arg-type]
+    figure = two.plot("day2")
+    axes = figure.axes  # type: ignore[union-attr]
+    assert [axis.get_ylabel() for axis in axes] == ["a", "b", "units"]  # motifs would repeat the units
+    assert len(axes[2].patches) == (two.segments.query("recording == 'day2' and level == 'unit'").shape[0])
+    assert {text.get_text() for text in axes[2].texts} == {"u0", "u1", "u2"}
+    assert axes[-1].get_xlabel() == "seconds"
+    npt.assert_allclose(axes[-1].get_xlim(), (0, 18))
+
+
+def test_a_plot_with_motifs_dates_and_from_a_folder(tmp_path: Path) -> None:
+    from rondo.synthetic import plant
+
+    stream = plant(n_frames=9_000, seed=3)
+    timed = Recording(stream.recording.values, timestamps_s=NOVEMBER + np.arange(9_000) / 50, id="x")
+    rondo.discover(timed, window="1.5s", settings=QUICK).save(tmp_path / "run")
+    result = Result.load(tmp_path / "run")
+    figure = result.plot()
+    figure.savefig(tmp_path / "x.png")  # type: ignore[union-attr]
+    lanes = [axis.get_ylabel() for axis in figure.axes[6:]]  # type: ignore[union-attr]
+    assert lanes == (["units"] if result.summary.motifs_are_units else ["units", "motifs"])
+    assert figure.axes[-1].get_xlabel() == "time"  # type: ignore[union-attr]
+
+
+def test_without_matplotlib_one_line_says_what_to_install(two: Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(MissingExtraError, match=r"^Result\.plot needs the package 'matplotlib': pip install"):
+        two.plot()
+
+
+# ---------------------------------------------------------------- edits
+
+
+def test_what_is_merged_in_the_model_is_merged_in_the_result(two: Result, tmp_path: Path) -> None:
+    two.save(tmp_path / "run")
+    result = Result.load(tmp_path / "run")
+    result.model.merge("u0", "u2").name("u0", "reach")
+    merged = result.edited()
+    for before, after in zip(two, merged, strict=True):
+        npt.assert_array_equal(after.units, np.where(before.units == 2, 0, before.units))
+    assert [(unit.id, unit.name, unit.absorbed) for unit in merged.summary.units] == [(0, "reach", (2,)), (1, "", ())]
+    assert "Merged by hand, and not tested as one: u2 as u0." in merged.findings
+    assert set(result.summary.units) == set(two.summary.units)  # a result is a value
+    merged.save(tmp_path / "merged")
+    stored = Result.load(tmp_path / "merged")
+    assert stored.summary == merged.summary
+    stored.model.split("u2")
+    apart = stored.edited()
+    assert_frame_equal(apart.segments.drop(columns="name"), two.segments.drop(columns="name"))
+    assert apart.findings == two.findings

@@ -1,0 +1,150 @@
+"""Rows from an iterator: parts come as they become due, the tail with the last, and together they are one Result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import numpy.testing as npt
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+from rondo import Recording, Rondo
+from rondo.continual.stream import Stream
+from rondo.run.decisions import COLUMNS as DECISION_COLUMNS
+from rondo.run.decisions import decided_segments, decision_table
+from rondo.run.segments import LEVELS
+from rondo.stream_parts import StreamPart, _OpenRun, _table
+from rondo.vocabulary.edits import Edits
+from tests.cli.running import waves
+
+DAY = waves(1_200, seed=6)
+
+
+@pytest.fixture(scope="module")
+def model() -> Rondo:
+    quick = {"evidence.surrogates": 0}
+    return Rondo(window=40, step=20, settings=quick).fit(Recording(waves(900), 50, ("a", "b")))
+
+
+def joined(parts: list[StreamPart]) -> pl.DataFrame:
+    return pl.concat([part.table for part in parts]).sort("level", "start_frame", descending=[True, False])
+
+
+def in_chunks(n: int) -> Iterator[Any]:
+    for start in range(0, len(DAY), n):
+        yield DAY[start : start + n]
+
+
+def kinds() -> dict[str, Any]:
+    table = {"a": DAY[:, 0], "b": DAY[:, 1]}
+    return {
+        "rows": (row for row in DAY.tolist()),
+        "arrays": in_chunks(7),
+        "tables": (pd.DataFrame(chunk, columns=["b", "a"][::-1]) for chunk in in_chunks(500)),
+        "an array": DAY,
+        "a table": pl.DataFrame(table),
+        "a recording": Recording(DAY, 50, ("a", "b")),
+    }
+
+
+@pytest.fixture(scope="module")
+def expected(model: Rondo) -> tuple[list[Any], pl.DataFrame]:
+    """By hand: everything at once, and the end."""
+    stream = model.stream()
+    assert isinstance(stream, Stream)
+    first, last = stream.feed(DAY), stream.finish()
+    decisions = [*first.decisions, *last.decisions]
+    parts = list(model.stream([DAY]))
+    return decisions, joined(parts)
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_parts_are_the_same_in_whatever_pieces_rows_come(
+    model: Rondo, expected: tuple[list[Any], pl.DataFrame], kind: str
+) -> None:
+    parts = list(model.stream(kinds()[kind]))
+    decisions = [decision._replace(start_s=None) for part in parts for decision in part.decisions]
+    assert decisions == [decision._replace(start_s=None) for decision in expected[0]]  # the tail included
+    assert_frame_equal(joined(parts), expected[1])
+    assert not hasattr(model, "stream_")  # the model stays as it was
+
+
+def test_segments_come_while_rows_do(model: Rondo) -> None:
+    n_rows = 0
+
+    def rows() -> Iterator[np.ndarray]:
+        nonlocal n_rows
+        for row in DAY:
+            n_rows += 1
+            yield row
+
+    n_segments, n_early = 0, 0
+    for part in model.stream(rows()):
+        segments = part.segments
+        assert isinstance(segments, pd.DataFrame)
+        n_segments, n_early = n_segments + len(segments), n_early + len(segments) * (n_rows < len(DAY))
+        assert (segments["end_frame"] <= n_rows).all()
+    assert n_segments == len(joined(list(model.stream([DAY])))) > n_early > 0
+
+
+def test_all_parts_together_are_a_result(model: Rondo, expected: tuple[list[Any], pl.DataFrame]) -> None:
+    stream = model.stream(in_chunks(100))
+    parts = [next(stream)]
+    so_far = stream.result
+    assert so_far.summary.stream is not None and not so_far.summary.stream.finished
+    parts += stream
+    result = stream.result
+    assert (result.kind, len(result.units), result.summary.stream is not None) == ("stream", len(DAY), True)
+    by_level = result.table.sort("level", "start_frame", descending=[True, False])
+    assert_frame_equal(by_level, joined(parts), abs_tol=1e-12)
+    painted = np.full(len(DAY), -1)
+    for decision in expected[0]:
+        painted[decision.start_frame : decision.stop_frame] = decision.unit
+    npt.assert_array_equal(result.units, painted)
+    assert result.overviews["stream"].n_frames == len(DAY)
+    npt.assert_allclose(result.overviews["stream"].values()[..., 0], DAY, atol=1e-3)
+    npt.assert_array_equal(result.model.relabel(DAY).units.shape, (len(DAY),))
+
+
+def test_names_and_merges_of_the_model_are_those_of_the_parts(model: Rondo) -> None:
+    edited = Rondo(window=40, step=20, settings={"evidence.surrogates": 0}).fit(Recording(waves(900), 50, ("a", "b")))
+    edited.merge("u0", "u2").name("u1", "reach")
+    table = joined(list(edited.stream([DAY])))
+    assert set(table["id"]) == {0, 1}
+    assert set(table.filter((pl.col("level") == "unit") & (pl.col("id") == 1))["name"]) == {"reach"}
+
+
+labels = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(0, 2), st.booleans(), st.integers(-1, 2), st.integers(-1, 1)), max_size=30
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(labels, st.integers(1, 5), st.booleans())
+def test_segments_in_parts_are_those_of_the_whole(
+    drawn: list[tuple[int, int, bool, int, int]], chunk: int, has_clock: bool
+) -> None:
+    """Decisions of 0 to 3 frames with gaps in frames and in time, joined as they come and joined at once."""
+    made, frame, second = [], 0, 0.0
+    for n, gap, jumps, unit, motif in drawn:
+        frame, second = frame + gap, second + gap + (5.0 if jumps else 0.0)
+        times = (second, second + n) if has_clock else (None, None)
+        row = (frame, frame + n, *times, unit, motif, 0.5, 0.25)
+        made.append(dict(zip(DECISION_COLUMNS, row, strict=True)))
+        frame, second = frame + n, second + n
+    open_runs = {level: _OpenRun(level) for level in LEVELS}
+    rows: list[dict[str, Any]] = []
+    for start in range(0, len(made) + 1, chunk):
+        part, ended = made[start : start + chunk], start + chunk > len(made)
+        rows += [row for level in LEVELS for row in open_runs[level].ended_by(part, ended)]
+    found = _table(rows, SimpleNamespace(edits_=Edits()))  # type: ignore[arg-type]
+    expected = decided_segments(decision_table(made), "stream")
+    by_level = ["level", "start_frame"]
+    assert_frame_equal(found.sort(by_level), expected.sort(by_level), check_dtypes=False, abs_tol=1e-9)
