@@ -57,5 +57,14 @@ class NotFittedError(RondoError, AttributeError):
     """A model was asked for something it only has after `fit`."""
 
 
+def not_fitted(message: str) -> NotFittedError:
+    """The error, as scikit-learn's own of that name too: whoever catches either gets it."""
+    from sklearn.exceptions import NotFittedError as OfScikitLearn  # takes long to import, and nothing failed yet
+
+    kinds = (NotFittedError, OfScikitLearn)
+    error: NotFittedError = type("NotFittedError", kinds, {"__doc__": NotFittedError.__doc__})(message)
+    return error
+
+
 class RondoWarning(UserWarning):
     """Something was done to the data, or could not be done, that the user should know."""

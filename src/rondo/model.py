@@ -25,7 +25,7 @@ from rondo.data.signal import select
 from rondo.data.suggest import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
-from rondo.errors import NotFittedError, RecordingError, SettingError
+from rondo.errors import NotFittedError, RecordingError, SettingError, not_fitted
 from rondo.evidence.surrogate_test import find_evidence
 from rondo.evidence.verdicts import Evidence
 from rondo.html_card import card
@@ -264,7 +264,7 @@ class Rondo:
         )
         return Stream(self.preprocessor_, self.rate_, reader)
 
-    def partial_fit(self, chunk: Any) -> StreamReport:
+    def partial_fit(self, chunk: Any, y: Any = None) -> StreamReport:
         """Continual: the next rows of the stream that this model follows; decisions that have become due, and events.
 
         The first chunk begins the stream; `model.stream_` is where it stands. Labels that were issued never change.
@@ -530,12 +530,27 @@ class Rondo:
         return len(self.motifs_)
 
     @property
+    def n_features_in_(self) -> int:
+        """Channels that it was fitted on, under scikit-learn's name."""
+        self._check_fitted()
+        return len(self.preprocessor_.channels)
+
+    @property
     def _is_fitted(self) -> bool:
         return "motif_model_" in vars(self)
 
     def _check_fitted(self) -> None:
         if not self._is_fitted:
-            raise NotFittedError("this Rondo is not fitted yet; call fit(recordings) or Rondo.load(folder) first")
+            raise not_fitted("this Rondo is not fitted yet; call fit(recordings) or Rondo.load(folder) first")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._is_fitted
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks before it does something: no labels are needed, and values may be missing."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags(allow_nan=True))
 
 
 def _windows(signal: Signal, length: int, step: int) -> Windows:
