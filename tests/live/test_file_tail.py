@@ -322,3 +322,16 @@ def test_zeros_after_a_power_cut_are_noted_and_no_row(path: Path) -> None:
     path.write_bytes(b"a,b\n1,2\n3,4\n" + bytes(5000))
     with pytest.warns(RondoWarning, match="5000 bytes of zeros at its end left out"):
         assert read_to_end(opened(path)).values.tolist() == [[1, 2], [3, 4]]
+
+
+def test_how_a_file_is_written_is_decided_once(path: Path) -> None:
+    """By the lines that were there when it was first read, also after a restart with more of them."""
+    path.write_text("a;b\n1;2\n3;4\n")
+    source = opened(path)
+    source.read(1)
+    bookmark = source.bookmark()
+    source.close()
+    add(path, "5,5;6\n" * 3)  # with these among the first 64 lines, commas would be decimal
+    again = read_to_end(opened(path, bookmark))
+    npt.assert_array_equal(again.values, [[3, 4], [np.nan, 6], [np.nan, 6], [np.nan, 6]])
+    assert again.n_unreadable == 3

@@ -119,8 +119,9 @@ def choose_columns(
     >>> choose_columns(["time", "x", "y", "activity"], rate=None, label_columns=["activity"])
     Columns(channels=('x', 'y'), positions=(1, 2), clock=0, notes=(), day=None)
     """
-    known = {place for place, name in enumerate(names) if name in wanted} if set(wanted) <= set(names) else set()
-    kinds = {position: kind for position, kind in (kinds or {}).items() if position not in known}
+    kinds = kinds or {}
+    known = _known(names, wanted, kinds)
+    kinds = {position: kind for position, kind in kinds.items() if position not in known}
     left_out = {label_columns} if isinstance(label_columns, str) else set(label_columns)
     unknown = sorted(left_out - set(names))
     if unknown:
@@ -206,6 +207,14 @@ def _numbers_only(kept: Sequence[int], names: Sequence[str], kinds: Mapping[int,
         name = f"'{names[position]}'" if names[position] else f"{position + 1}, which has no name,"
         notes.append(f"column {name} left out: it only counts the rows")
     return numbers, notes
+
+
+def _known(names: Sequence[str], wanted: Sequence[str], kinds: Mapping[int, Kind]) -> set[int]:
+    """The columns of the wanted channels, if they are all there; of two with one name, that which is nothing else."""
+    if not set(wanted) <= set(names):
+        return set()
+    found = [place for place, name in enumerate(names) if name in wanted]
+    return {place for place in found if names.count(names[place]) == 1 or place not in kinds}
 
 
 def _known_only(kept: Sequence[int], names: Sequence[str], known: Set[int]) -> tuple[list[int], list[str]]:

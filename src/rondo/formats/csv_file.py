@@ -7,13 +7,13 @@ from pathlib import Path
 
 from rondo.data.recording import Recording
 from rondo.formats.json_lines import are_json_lines, json_layout
-from rondo.formats.lines import Line
+from rondo.formats.lines import HeadLine
 from rondo.formats.recording_format import RecordingFormat
 from rondo.formats.text_file import BLOCK_BYTES, read_text_file
 from rondo.formats.text_layout import Layout, layout_of
 
 
-def layout_of_lines(lines: Sequence[Line]) -> Layout:
+def layout_of_lines(lines: Sequence[HeadLine]) -> Layout:
     """The layout of a text by what it holds, whatever its name: a table, or JSON lines."""
     return json_layout(lines) if are_json_lines(lines) else layout_of(lines)
 

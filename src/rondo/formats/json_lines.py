@@ -18,7 +18,7 @@ from typing import Any
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.formats.lines import Line, decoded
+from rondo.formats.lines import HeadLine, decoded
 from rondo.formats.recording_format import RecordingFormat
 from rondo.formats.text_file import read_text_file
 from rondo.formats.text_layout import Delimited, Layout
@@ -32,12 +32,12 @@ def read_json_lines(path: Path, *, rate: float | None, label_columns: Sequence[s
     return read_text_file(path, json_layout, rate=rate, label_columns=label_columns)
 
 
-def are_json_lines(lines: Sequence[Line]) -> bool:
+def are_json_lines(lines: Sequence[HeadLine]) -> bool:
     """Whether a text begins with an object."""
     return lines[0].text.lstrip().startswith("{")
 
 
-def json_layout(lines: Sequence[Line]) -> Layout:
+def json_layout(lines: Sequence[HeadLine]) -> Layout:
     """The layout of JSON lines: the keys of the first objects, in the order in which they come."""
     objects = [_object(line.text) for line in lines]
     first = objects[0]

@@ -22,7 +22,7 @@ _CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")  # in no text
 _NO_TEXT = "it is not a text table (binary data?); expected columns of numbers in UTF-8 text"
 
 
-class Line(NamedTuple):
+class HeadLine(NamedTuple):
     """One of the first lines: its text without its end, and where it lies."""
 
     text: str
@@ -65,7 +65,7 @@ class Lines:
         self.number = number  # of the last line taken, from 1 on
         self.n_zeros = 0  # that stood at the end
 
-    def head(self, n_lines: int = HEAD_LINES, *, at_end: bool) -> list[Line] | None:
+    def head(self, n_lines: int = HEAD_LINES, *, at_end: bool) -> list[HeadLine] | None:
         """The next lines that are not blank, without moving past them; None where more are still to come.
 
         Fewer than `n_lines` where the text has ended (`at_end`: if nothing is there now, nothing will come).
@@ -79,7 +79,7 @@ class Lines:
                     return None
                 self.end()
 
-    def _next_lines(self, n_lines: int) -> Iterator[Line]:
+    def _next_lines(self, n_lines: int) -> Iterator[HeadLine]:
         start, number, n_found = 0, self.number, 0
         if self.position == 0 and self._ahead.startswith(codecs.BOM_UTF8):
             start = len(codecs.BOM_UTF8)
@@ -100,7 +100,7 @@ class Lines:
             if line.strip():
                 n_found += 1
                 text, is_utf8 = decoded(line)
-                yield Line(text.rstrip("\r\n"), self.position + start, self.position + stop, number, is_utf8)
+                yield HeadLine(text.rstrip("\r\n"), self.position + start, self.position + stop, number, is_utf8)
             start = stop
 
     def between(self, start: int, stop: int, first_line: int) -> TextBlock:

@@ -20,7 +20,7 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.formats.clock_column import Times, in_seconds, over_midnight, spread
 from rondo.formats.columns import Columns, Kind, choose_columns, listed, without_empty
-from rondo.formats.lines import HEAD_LINES, Line, Lines, count
+from rondo.formats.lines import HEAD_LINES, HeadLine, Lines, count
 from rondo.formats.row_parser import parser_of
 from rondo.formats.text_layout import Layout
 from rondo.wording import counted
@@ -29,7 +29,7 @@ TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
 """Of the files that are read line by line, and may still grow."""
 BLOCK_BYTES = 2 << 20
 
-LayoutFinder = Callable[[Sequence[Line]], Layout]
+LayoutFinder = Callable[[Sequence[HeadLine]], Layout]
 
 
 def read_text_file(

@@ -33,7 +33,7 @@ from rondo.errors import RecordingError
 from rondo.formats.clock_column import is_clock_name, is_date, is_day, is_time_of_day
 from rondo.formats.columns import Kind, has_no_name, kind_of_numbers
 from rondo.formats.known_programs import opening_of, rate_in_words
-from rondo.formats.lines import Line
+from rondo.formats.lines import HeadLine
 
 WHITESPACE = " "  # a separator that stands for any run of blanks; such runs are turned into one tab before parsing
 _SEPARATORS = ("\t", ";", ",", "|", WHITESPACE)  # ";" before ",": with decimal commas both occur
@@ -124,7 +124,7 @@ class Layout:
         return kind_of_numbers(numbers, is_unnamed=is_unnamed)
 
 
-def layout_of(lines: Sequence[Line]) -> Layout:
+def layout_of(lines: Sequence[HeadLine]) -> Layout:
     """The layout of a text, perhaps with single bytes of Windows-1252, from its first lines, blank ones left out."""
     try:
         return _layout(lines)
@@ -132,7 +132,7 @@ def layout_of(lines: Sequence[Line]) -> Layout:
         raise RecordingError(f"it cannot be cut into cells ({error}); expected columns of numbers") from error
 
 
-def _layout(every_line: Sequence[Line]) -> Layout:
+def _layout(every_line: Sequence[HeadLine]) -> Layout:
     header, lines, notes = _without_remarks(every_line)
     if not all(line.is_utf8 for line in lines):
         notes += ("its text is not UTF-8: read as Windows-1252",)
@@ -209,7 +209,7 @@ def quoted(codes: NDArray[np.uint8]) -> NDArray[np.bool_]:
     return (np.cumsum(codes == ord('"'), dtype=np.uint8) & 1).astype(np.bool_)
 
 
-def _without_remarks(lines: Sequence[Line]) -> tuple[Line | None, list[Line], tuple[str, ...]]:
+def _without_remarks(lines: Sequence[HeadLine]) -> tuple[HeadLine | None, list[HeadLine], tuple[str, ...]]:
     """The header, if it is a remark itself; the lines from the table on; and a note on those skipped."""
     n_remarks = next((i for i, line in enumerate(lines) if not _REMARK.match(line.text)), len(lines))
     if n_remarks and n_remarks < len(lines):
@@ -227,7 +227,7 @@ def _without_remarks(lines: Sequence[Line]) -> tuple[Line | None, list[Line], tu
     return None, list(lines[n_above:]), _skipped(lines[:n_above], "no part of the table, as they have fewer cells")
 
 
-def _lines_above_the_table(lines: Sequence[Line]) -> int:
+def _lines_above_the_table(lines: Sequence[HeadLine]) -> int:
     """How many lines have fewer cells than all that follow, and are no rows of numbers; 0 where that is unclear."""
     counts_of = {separator: [len(cells_of(line.text, separator)) for line in lines] for separator in _SEPARATORS}
     if any(counts[0] > 1 and len(set(counts)) == 1 for counts in counts_of.values()):
@@ -243,7 +243,7 @@ def _lines_above_the_table(lines: Sequence[Line]) -> int:
     return 0
 
 
-def _skipped(lines: Sequence[Line], why: str) -> tuple[str, ...]:
+def _skipped(lines: Sequence[HeadLine], why: str) -> tuple[str, ...]:
     if not lines:
         return ()
     which = f"line {lines[0].number}" if len(lines) == 1 else f"lines {lines[0].number} to {lines[-1].number}"
