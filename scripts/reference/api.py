@@ -13,7 +13,7 @@ from scripts.reference.markup import cell, code, page, table
 MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be said of them
     "rondo": ("Rondo Recording Labelling", ""),
     "rondo.continual.stream": ("StreamReport", "What `Rondo.partial_fit` gives back. See [streams](../continual.md)."),
-    "rondo.continual.updater": ("Decision", ""),
+    "rondo.continual.reading": ("Decision", ""),
     "rondo.continual.events": ("Event", ""),
     "rondo.metrics": (
         "evaluate Scores ScoreRow clock_labels compare Comparison evaluate_continual",
