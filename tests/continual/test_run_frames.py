@@ -21,15 +21,17 @@ LENGTH, STEP = 32, 8
 UNITS = (0, 1, 2, 3)
 
 
-def windows_of(codes: list[int], seed: int, start: int = 0) -> tuple[Windows, NDArray[np.int32]]:
+def windows_of(
+    codes: list[int], seed: int, start: int = 0, length: int = LENGTH, step: int = STEP
+) -> tuple[Windows, NDArray[np.int32]]:
     """Noise as loud as the unit of its window says, from the frame `start` on."""
     units = np.array(codes, dtype=np.int32)
-    n_frames = LENGTH + STEP * (units.size - 1)
+    n_frames = length + step * (units.size - 1)
     rng = np.random.default_rng(seed)
-    loud = np.repeat(units, STEP)
-    loud = np.concatenate([np.full((LENGTH - STEP) // 2, loud[0]), loud, np.full(LENGTH, loud[-1])])[:n_frames]
+    loud = np.repeat(units, step)
+    loud = np.concatenate([np.full((length - step) // 2, loud[0]), loud, np.full(length, loud[-1])])[:n_frames]
     values = rng.normal(size=(start + n_frames, 2)) * (1 + np.concatenate([np.zeros(start), loud]))[:, None]
-    return Windows(values.astype(np.float32), WindowGrid(LENGTH, STEP, len(values), ((start, len(values)),))), units
+    return Windows(values.astype(np.float32), WindowGrid(length, step, len(values), ((start, len(values)),))), units
 
 
 def spoken(frames: RunFrames, windows: Windows, units: NDArray[np.int32], lag: int = 0) -> list[Span]:
@@ -52,7 +54,8 @@ def assert_is_batch(spans: list[Span], boundaries: Boundaries, windows: Windows,
     npt.assert_array_equal(units[window_of_frame], units[boundaries.windows_of_frames(windows, units)[start:]])
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize(("length", "step"), [(LENGTH, STEP), (64, 2), (30, 30), (7, 3)])
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.tuples(st.sampled_from(UNITS), st.integers(1, 9)), min_size=1, max_size=12),
     st.integers(0, 99),
@@ -60,13 +63,13 @@ def assert_is_batch(spans: list[Span], boundaries: Boundaries, windows: Windows,
     st.sampled_from([0, 100]),
 )
 def test_with_an_endless_reach_frames_are_those_of_the_whole_recording(
-    runs: list[tuple[int, int]], seed: int, lag: int, start: int
+    length: int, step: int, runs: list[tuple[int, int]], seed: int, lag: int, start: int
 ) -> None:
-    windows, units = windows_of([unit for unit, n in runs for _ in range(n)], seed, start)
+    windows, units = windows_of([unit for unit, n in runs for _ in range(n)], seed, start, length, step)
     boundaries = fit_boundaries([windows], [units], UNITS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run_frames, "_REACH_LENGTHS", 1_000)
-        assert_is_batch(spoken(RunFrames(boundaries, LENGTH, STEP), windows, units, lag), boundaries, windows, units)
+        assert_is_batch(spoken(RunFrames(boundaries, length, step), windows, units, lag), boundaries, windows, units)
 
 
 @settings(max_examples=30, deadline=None)

@@ -14,7 +14,8 @@ longer wins, then the smaller column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -82,8 +83,7 @@ class Viterbi:
         if self.lag is None or self.n_open <= self.lag:
             return np.zeros(0, dtype=np.int64)
         leaves, cheapest = self._joined()
-        n_due = cheapest.size - self.lag
-        left = [own.tobytes() for own in leaves]
+        n_due, left = cheapest.size - self.lag, bytes_of(leaves)
         due = [_column(left, cheapest, at, at + self.lag) for at in range(n_due)]
         self._leaves, self._cheapest = [leaves[:, n_due:]], [cheapest[n_due:]]
         return np.array(due, dtype=np.int64)
@@ -91,16 +91,17 @@ class Viterbi:
     def flush(self) -> Path:
         """The columns of all windows that are still open; then forget everything but how many columns there are."""
         leaves, cheapest = self._joined()
-        left = [own.tobytes() for own in leaves]
         path = np.empty(cheapest.size, dtype=np.int64)
-        for start, stop, column in runs_back(left, cheapest, cheapest.size):
+        for start, stop, column in runs_back(bytes_of(leaves), cheapest, cheapest.size):
             path[start:stop] = column
         self._forget(self.totals.size)
         return path
 
     def _joined(self) -> tuple[Flags, Path]:
-        leaves = np.concatenate([np.zeros((self.totals.size, 0), np.bool_), *self._leaves], axis=1)
-        return leaves, np.concatenate([np.zeros(0, np.int64), *self._cheapest])
+        """Flags and columns of all open windows."""
+        if not self._leaves:
+            return np.zeros((self.totals.size, 0), np.bool_), np.zeros(0, np.int64)
+        return np.concatenate(self._leaves, axis=1), np.concatenate(self._cheapest)
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
         """Everything, exactly."""
@@ -136,19 +137,24 @@ def _running_totals(costs: NDArray[np.floating], before: NDArray[np.float64], pe
     return totals
 
 
-def runs_back(left: Sequence[bytes], cheapest: Path, stop: int) -> Iterator[tuple[int, int, int]]:
+def bytes_of(leaves: Flags) -> Callable[[int], bytes]:
+    """A row of flags as bytes, in which the last 1 before a place is found at once."""
+    return cache(lambda row: leaves[row].tobytes())
+
+
+def runs_back(left: Callable[[int], bytes], cheapest: Path, stop: int) -> Iterator[tuple[int, int, int]]:
     """The runs (start, stop, column) of the path that is cheapest after `stop` windows, from its end.
 
-    Each run has the column that is cheapest where the run ends. `left` holds, for each column, a byte per window: 1
-    where changing after that window is cheaper than staying.
+    Each run has the column that is cheapest where the run ends. `left` gives, for a column, a byte per window: 1 where
+    changing after that window is cheaper than staying.
     """
     while stop > 0:
         column = int(cheapest[stop - 1])
-        start = left[column].rfind(1, 0, stop - 1) + 1
+        start = left(column).rfind(1, 0, stop - 1) + 1
         yield start, stop, column
         stop = start
 
 
-def _column(left: Sequence[bytes], cheapest: Path, at: int, now: int) -> int:
+def _column(left: Callable[[int], bytes], cheapest: Path, at: int, now: int) -> int:
     """The column of window `at` on the path that is cheapest at window `now`."""
     return next(column for start, _, column in runs_back(left, cheapest, now + 1) if start <= at)
