@@ -27,7 +27,7 @@ import numpy as np
 from rondo.data.recording import Recording
 from rondo.errors import InputError, RondoWarning
 from rondo.synthetic import StreamPlan, plant
-from rondo.wording import estimate_in_words
+from rondo.times import estimate_in_words
 from rondo_bench.baselines import baseline_names, build_baseline, label_recording
 from rondo_bench.baselines.cost import estimated_seconds, practical_frames, rounded
 

@@ -12,10 +12,10 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import BayesianGaussianMixture
+from threadpoolctl import threadpool_limits
 
 from rondo.config.schema import MixtureConfig
 from rondo.errors import RondoWarning
@@ -68,7 +68,7 @@ def milliseconds(action: Callable[[], object], n_runs: int = 3) -> float:
 
 
 def main() -> None:
-    torch.set_num_threads(1)
+    threadpool_limits(1)
     warnings.simplefilter("ignore", RondoWarning)
     warnings.simplefilter("ignore", ConvergenceWarning)
     rng = np.random.default_rng(0)

@@ -40,7 +40,7 @@ os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rondo import Recording, Rondo
+from rondo import Recording, Rondo, __version__
 from rondo.config.schema import PreprocessConfig
 from rondo.data.labels import Labels, runs_of
 from rondo.data.preprocess import Preprocessor
@@ -400,8 +400,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     missing = [package for package in packages if find_spec(package) is None]
     for package in missing:
         print(f"{package} is not installed and left out: pip install {package}", file=sys.stderr)
-    used = ["rondo-ts", "numpy", "scikit-learn", *(package for package in packages if package not in missing)]
-    print(", ".join(f"{package} {version(package)}" for package in used), end="\n\n")
+    used = ["numpy", "scikit-learn", *(package for package in packages if package not in missing)]
+    print(", ".join([f"rondo-ts {__version__}", *(f"{package} {version(package)}" for package in used)]), end="\n\n")
     with tempfile.TemporaryDirectory() as spare:
         given.keep = given.keep or Path(spare)
         given.keep.mkdir(parents=True, exist_ok=True)

@@ -61,16 +61,17 @@ def update_path(model: Rondo, n_windows: int) -> None:
     print(f"  peak memory after each quarter: {', '.join(f'{mb:.0f}' for mb in memory)} MB; state {size / 1024:.0f} kB")
 
 
-def whole(model: Rondo, name: str, n_frames: int) -> None:
+def whole(model: Rondo, name: str, n_frames: int, *, frozen: bool) -> None:
     values = plant(StreamPlan(rate=RATE, n_channels=N_CHANNELS), n_frames=n_frames, seed=1).recording.values
-    stream, seconds = model.stream(), []
+    stream, seconds = model.stream(frozen=frozen), []
     for start in range(0, n_frames, CHUNK):
         begun = time.perf_counter()
         stream.feed(values[start : start + CHUNK])
         seconds.append(time.perf_counter() - begun)
     each = np.array(seconds)
     times, slow_ms = n_frames / RATE / each.sum(), 1e3 * np.quantile(each, 0.99)
-    print(f"whole, {name}: {times:,.0f} times real time, p99 of a chunk of {CHUNK} rows {slow_ms:.2f} ms")
+    mode = "frozen" if frozen else "learning"
+    print(f"whole, {name}, {mode}: {times:,.0f} times real time, p99 of a chunk of {CHUNK} rows {slow_ms:.2f} ms")
 
 
 def main() -> None:
@@ -80,7 +81,8 @@ def main() -> None:
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     model = fitted(given.encoder)
-    whole(model, given.encoder, 60_000 if given.encoder == "ts2vec" else 360_000)
+    for frozen in (False, True):
+        whole(model, given.encoder, 60_000 if given.encoder == "ts2vec" else 360_000, frozen=frozen)
     update_path(model, given.n_windows)
 
 

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.config.schema import PreprocessConfig
-from rondo.continual.frames import Frames
-from rondo.continual.windower import Windower
+from rondo.data.preparation import Preparation
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
+from rondo.data.windows import Windower
 
 RATE = 100.0
 
@@ -31,15 +31,16 @@ def feed(
     n_rows: int,
 ) -> int:
     """Feed rows in chunks, the same ones over and over; gives the number of windows."""
-    frames, windower = Frames(model, RATE), Windower(256, 50, values.shape[1])
+    preparation, windower = Preparation(model.row_plan(RATE)), Windower(256, 50, values.shape[1])
     n_windows = 0
     for start in range(0, n_rows, rows_per_chunk):
         place = start % (len(values) - rows_per_chunk)
         chunk = values[place : place + rows_per_chunk]
         own = None if times is None else times[place : place + rows_per_chunk] + (start - place) / RATE
-        for prepared in frames.push(chunk, own):
-            n_windows += sum(1 for _ in windower.push(prepared))
-        frames.take_events()
+        for prepared in preparation.push(chunk, own):
+            seen = model.seen_by_model(prepared.values)
+            n_windows += sum(1 for _ in windower.push(seen, prepared.first_frame, begins=prepared.begins))
+        preparation.take_events()
     return n_windows
 
 
@@ -61,13 +62,16 @@ def main() -> None:
     holed = clean.copy()
     for start in rng.integers(0, len(clean), 100):
         holed[start : start + 10, rng.integers(size.channels)] = np.nan
+    slow = clean.copy()
+    slow[np.arange(len(clean)) % 100 > 0, 0] = np.nan  # a heart rate each second
     regular = np.arange(len(clean)) / RATE
     irregular = regular + rng.uniform(-0.008, 0.008, len(clean))
-    model = Preprocessor.fit([Recording(clean, rate=RATE)], PreprocessConfig(statistics="dataset"))
+    model = Preprocessor.fit([Recording(slow, rate=RATE)], PreprocessConfig(statistics="dataset"))
     kinds = {
         "no timestamps": (clean, None),
         "timestamps": (clean, regular),
         "bursts of NaN": (holed, regular),
+        "a slow sensor": (slow, regular),
         "interpolated": (clean, np.sort(irregular)),
     }
     for name, (values, times) in kinds.items():

@@ -16,10 +16,10 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-from rondo.config.schema import TS2VecConfig
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders.nets.ts2vec import TS2Vec, training_steps
 from rondo.encoders.nets.ts2vec_net import TS2VecNet
+from rondo.encoders.ts2vec import TS2VecConfig
 from tests.naive_ts2vec import train
 
 T = TypeVar("T")

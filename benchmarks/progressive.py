@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo import Rondo
+from rondo.config.ways import ENCODERS
 from rondo.metrics.continual import INITIAL_PERCENT
 from rondo_bench.experiments.continual import Followed, follow
 from rondo_bench.experiments.inputs import PLANTED, read_some, recording_ids
 from rondo_bench.experiments.spec import Level, SetSpec, read_data_sets
 
 NEW = {"unit": (8, 9), "motif": (5, 6)}  # those that appear later
-ENCODERS = ("summary_stats", "ts2vec", "time_mae", "mantis")
 
 
 class Found(NamedTuple):
@@ -79,7 +79,7 @@ def _counts(found: list[Found]) -> list[tuple[int, int, int]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sets", nargs="+", default=PLANTED, choices=PLANTED)
-    parser.add_argument("--encoder", default="summary_stats", choices=ENCODERS)
+    parser.add_argument("--encoder", default="summary_stats", choices=tuple(ENCODERS))
     parser.add_argument("--weights", default="", help="folder of the published MantisV2, for --encoder mantis")
     given = parser.parse_args()
     warnings.simplefilter("ignore")

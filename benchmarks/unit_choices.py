@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from unit_tables import STAGES, WINDOWS, Remembered
 
-from rondo.config.schema import SummaryStatsConfig, resolve
+from rondo.config.schema import resolve
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
+from rondo.encoders.summary_stats import SummaryStatsConfig
 from rondo.metrics import evaluate
 from rondo.seeding import generators
 from rondo.synthetic import plant

@@ -73,7 +73,7 @@ class Remembered:
     """A fitted encoder that encodes the one signal it is asked about once."""
 
     def __init__(self, encoder: FittedEncoder, windows: Windows) -> None:
-        self.saw_whole_stream, self.curves = encoder.saw_whole_stream, encoder.curves
+        self.curves = encoder.curves
         self.representations = encoder.encode(windows)
 
     def encode(self, windows: Windows) -> NDArray[np.float32]:

@@ -2,6 +2,9 @@
 
     python3 scripts/check.py              lint, types, import contracts, tests
     python3 scripts/check.py tests -k csv only the tests, with arguments for pytest
+    python3 scripts/check.py lint format  two of the steps (lint, format, types, imports, tests)
+    python3 scripts/check.py tests --anywhere
+                                          with the plainest kernels of numpy and torch, as an older CPU would take them
 
 The environment lives in .venv; it is made at the first run and renewed when pyproject.toml or constraints.txt changes.
 """
@@ -10,10 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
 import time
+from itertools import takewhile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,21 +36,37 @@ STEPS: dict[str, list[str]] = {
     "tests": ["-m", "pytest", "-n", "2"],
 }
 
+# What makes a CPU with AVX-512 add as one without: tests that ask for equal bits where the order of a sum is free fail.
+PLAINEST = {
+    "ATEN_CPU_CAPABILITY": "default",  # torch's own loops
+    "MKL_ENABLE_INSTRUCTIONS": "SSE4_2",  # its matrix products
+    "ONEDNN_MAX_CPU_ISA": "SSE41",  # its convolutions
+}
+PLAINEST_ON_X86 = {
+    "OPENBLAS_CORETYPE": "Haswell"
+}  # numpy's and scipy's products; what is older, polars does not run on
+LOOPS_OF_NUMPY = (
+    "from numpy._core._multiarray_umath import __cpu_dispatch__ as built, __cpu_features__ as here;"
+    "print(*(name for name in built if here[name]))"
+)
+
 
 def main(arguments: list[str]) -> int:
     if sys.version_info < (3, 11):  # noqa: UP036 - this script is what an older Python meets first
         print(f"Rondo needs Python 3.11 or newer, this is {sys.version.split()[0]}", file=sys.stderr)
         return 2
     set_up()
-    chosen = arguments[0] if arguments and arguments[0] in STEPS else None
+    chosen = list(takewhile(STEPS.__contains__, arguments))
+    extra = [argument for argument in arguments[len(chosen) :] if argument != "--anywhere"]
+    if extra and len(chosen) != 1:
+        print(f"arguments such as '{extra[0]}' go to one step; name it first: {', '.join(STEPS)}", file=sys.stderr)
+        return 2
+    variables = plainest() if "--anywhere" in arguments else {}
     failed = []
-    for name, command in STEPS.items():
-        if chosen not in (None, name):
-            continue
-        extra = arguments[1:] if chosen else []
+    for name in chosen or STEPS:
         start = time.monotonic()
         print(f"== {name}", flush=True)
-        if run([*command, *extra]):
+        if run([*STEPS[name], *extra], variables):
             failed.append(name)
         print(f"== {name}: {'FAILED' if name in failed else 'ok'} ({time.monotonic() - start:.0f} s)", flush=True)
     return 1 if failed else 0
@@ -56,7 +77,7 @@ def set_up() -> None:
     wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes() + CONSTRAINTS.read_bytes()).hexdigest()
     if STAMP.is_file() and STAMP.read_text() == wanted:
         return
-    print("== setting up .venv (a few minutes the first time: torch is large)", flush=True)
+    print("== setting up .venv (a few minutes the first time: the tests need torch, which is large)", flush=True)
     if not PYTHON.exists():
         subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
     install = ["-m", "pip", "install", "--quiet", "--constraint", str(CONSTRAINTS), "--editable", f"{ROOT}[test]"]
@@ -67,9 +88,17 @@ def set_up() -> None:
     STAMP.write_text(wanted)
 
 
-def run(command: list[str]) -> int:
+def plainest() -> dict[str, str]:
+    """Variables that force the dispatch of kernels down to what every CPU of this kind has."""
+    asked = subprocess.run([str(PYTHON), "-c", LOOPS_OF_NUMPY], capture_output=True, text=True, check=True)
+    on_x86 = platform.machine().lower() in ("x86_64", "amd64")
+    return PLAINEST | (PLAINEST_ON_X86 if on_x86 else {}) | {"NPY_DISABLE_CPU_FEATURES": asked.stdout.strip()}
+
+
+def run(command: list[str], variables: dict[str, str]) -> int:
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    return subprocess.run([str(PYTHON), *command], cwd=ROOT, env=os.environ | threads, check=False).returncode
+    environment = os.environ | threads | variables
+    return subprocess.run([str(PYTHON), *command], cwd=ROOT, env=environment, check=False).returncode
 
 
 if __name__ == "__main__":

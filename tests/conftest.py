@@ -1,4 +1,4 @@
-"""What several test files need: where the real recordings are, and one BLAS thread per worker."""
+"""What all test files need: the real recordings, one BLAS thread per worker, and no clock in property tests."""
 
 from __future__ import annotations
 
@@ -9,6 +9,12 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # workers that share two cores must not each start a thread per core
 
 import pytest
+from hypothesis import settings
+
+# An example takes as long as the machine lets it: on a busy one a deadline fails tests of correct code. In builds the
+# examples are the same in every run, so that a change is judged by its own faults.
+settings.register_profile("rondo", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("rondo")
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from rondo.data.recording import Values
 from rondo.data.windows import Span, WindowGrid, Windows
 from rondo.encoders import Encoder
+from tests.rounding import assert_equal_but_for_rounding
 
 Contract = Callable[[Encoder], None]
 
@@ -81,7 +82,7 @@ def batch_size_does_not_matter(encoder: Encoder) -> None:
         whole = fitted.encode(windows)
         for size in (1, 7, 256):
             piecewise = BatchesOf(windows.values, windows.grid, size)
-            npt.assert_array_equal(fitted.encode(piecewise), whole, err_msg=f"{n_channels=} {size=}")
+            assert_equal_but_for_rounding(fitted.encode(piecewise), whole, err_msg=f"{n_channels=} {size=}")
             npt.assert_allclose(encoder.fit([piecewise]).encode(windows), whole, rtol=1e-5, atol=1e-5)
 
 
@@ -93,15 +94,15 @@ def part_of_a_grid_is_part_of_the_encoding(encoder: Encoder) -> None:
     first, stop = 7, 31
     grid = windows.grid
     frames = slice(first * grid.step_frames, (stop - 1) * grid.step_frames + grid.length_frames)
-    npt.assert_array_equal(fitted.encode(windows_of(values[frames])), whole[first:stop])
-    npt.assert_array_equal(fitted.encode(windows_of(values, step=8)), whole[::2])
+    assert_equal_but_for_rounding(fitted.encode(windows_of(values[frames])), whole[first:stop])
+    assert_equal_but_for_rounding(fitted.encode(windows_of(values, step=8)), whole[::2])
 
 
 def equal_windows_get_equal_representations(encoder: Encoder) -> None:
     piece = planted(64)
     windows = windows_of(np.concatenate([piece, planted(64, seed=1), piece]), length=16, step=16)
     encoded = encoder.fit([windows]).encode(windows)
-    npt.assert_array_equal(encoded[:4], encoded[-4:])
+    assert_equal_but_for_rounding(encoded[:4], encoded[-4:])
 
 
 def frames_outside_all_spans_are_not_seen(encoder: Encoder) -> None:
@@ -161,7 +162,7 @@ def odd_shapes_give_finite_representations(encoder: Encoder) -> None:
 def a_constant_signal_has_one_representation(encoder: Encoder) -> None:
     windows = windows_of(np.full((200, 3), 0.1))
     encoded = encoder.fit([windows]).encode(windows)
-    npt.assert_array_equal(encoded, np.repeat(encoded[:1], len(windows), axis=0))
+    assert_equal_but_for_rounding(encoded, np.repeat(encoded[:1], len(windows), axis=0))
 
 
 def unseen_extremes_are_finite(encoder: Encoder) -> None:
@@ -177,7 +178,6 @@ def restored_is_identical(encoder: Encoder) -> None:
         tensors = {name: np.array(tensor) for name, tensor in fitted.tensors().items()}
         restored = encoder.restore(tensors)
         npt.assert_array_equal(restored.encode(windows), fitted.encode(windows))
-        assert restored.saw_whole_stream == fitted.saw_whole_stream
         assert restored.tensors().keys() == tensors.keys()
         for name, tensor in restored.tensors().items():
             npt.assert_array_equal(tensor, tensors[name], err_msg=name)

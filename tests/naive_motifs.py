@@ -7,7 +7,8 @@ from itertools import product
 import numpy as np
 from scipy.special import gammaln
 
-from rondo.motifs.grammar import Float, Grammar
+from rondo.arrays import Floats
+from rondo.motifs.grammar import Grammar
 
 
 def all_paths(units: list[int], first: list[bool], grammar: Grammar) -> dict[tuple[tuple[int, bool], ...], float]:
@@ -70,7 +71,7 @@ def joint_evidence(
 
 def rule_counts(
     path: tuple[tuple[int, bool], ...], units: list[int], first: list[bool], n_motifs: int, n_units: int
-) -> tuple[Float, Float, Float]:
+) -> tuple[Floats, Floats, Floats]:
     """How often a path uses each rule: go, start, follow."""
     go, start = np.zeros((n_motifs, n_units, n_units + 1)), np.zeros((n_motifs, n_units))
     follow = np.zeros((n_motifs, n_motifs))

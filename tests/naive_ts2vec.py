@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from rondo.encoders.nets.ts2vec import Step, View
+from rondo.encoders.nets.ts2vec import CroppedView, TrainingStep
 
 # ---------------------------------------------------------------- losses
 
@@ -92,13 +92,13 @@ def representations(weights: Mapping[str, Tensor], x: Tensor) -> Tensor:
 # ---------------------------------------------------------------- training
 
 
-def loss_of_step(weights: Mapping[str, Tensor], windows: Tensor, step: Step) -> Tensor:
+def loss_of_step(weights: Mapping[str, Tensor], windows: Tensor, step: TrainingStep) -> Tensor:
     """Loss of one step on windows (n_windows, n_frames, n_channels)."""
     one, other = (_kept(weights, windows, step, view) for view in step.views)
     return hierarchical_contrast(one, other)
 
 
-def _kept(weights: Mapping[str, Tensor], windows: Tensor, step: Step, view: View) -> Tensor:
+def _kept(weights: Mapping[str, Tensor], windows: Tensor, step: TrainingStep, view: CroppedView) -> Tensor:
     n_frames = view.masked.shape[0]
     crops = []
     for window, shift in zip(step.batch.tolist(), step.shifts.tolist(), strict=True):
@@ -110,7 +110,7 @@ def _kept(weights: Mapping[str, Tensor], windows: Tensor, step: Step, view: View
 
 
 def train(
-    weights: Mapping[str, Tensor], windows: Tensor, steps: Iterable[Step], learning_rate: float
+    weights: Mapping[str, Tensor], windows: Tensor, steps: Iterable[TrainingStep], learning_rate: float
 ) -> tuple[dict[str, Tensor], list[float]]:
     """Mean of the weights before and after each step, and the losses; the given weights stay as they are."""
     now = {name: weight.detach().clone().requires_grad_() for name, weight in weights.items()}

@@ -9,9 +9,10 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from rondo.config.schema import RondoConfig, resolve
+from rondo.config.ways import ENCODERS
 
 WAYS = {
-    "encoder.name": ("summary_stats", "ts2vec", "time_mae", "mantis"),
+    "encoder.name": tuple(ENCODERS),
     "units.method": ("slow", "unit_align", "direct"),
     "motifs.method": ("grammar", "motif_former", "none"),
 }

@@ -12,9 +12,9 @@ from tests.cli.running import waves
 
 # CPU seconds and peak MB measured on one core (docs/insight.md): settings, frames, channels, window, step
 MEASURED = {
-    "default, short": ({}, 30_000, 3, 75, 18, 3.6, 473),
-    "default, many channels": ({}, 120_000, 24, 75, 18, 7.4, 553),
-    "default, long": ({}, 360_000, 6, 75, 18, 11.5, 536),
+    "default, short": ({}, 30_000, 3, 75, 18, 3.6, 281),
+    "default, many channels": ({}, 120_000, 24, 75, 18, 7.4, 360),
+    "default, long": ({}, 360_000, 6, 75, 18, 11.5, 358),
     "ts2vec": ({"encoder.name": "ts2vec"}, 15_000, 6, 75, 18, 29.8, 745),
     "time_mae, longer": ({"encoder.name": "time_mae"}, 45_000, 6, 100, 50, 31.9, 590),
     "time_mae": ({"encoder.name": "time_mae"}, 15_000, 6, 75, 18, 23.5, 564),
@@ -50,7 +50,7 @@ def test_what_was_never_measured_is_said() -> None:
     cost = cost_of_fit(resolve(overrides={"encoder.name": "mantis"}), [1000], 3, 50, 10)
     assert cost.seconds is None
     assert "the encoder mantis was not measured" in cost.sentence()
-    assert Cost(7200.0, 2500.0).sentence() == "about 2 hours on one core and 2.5 GB of memory"
+    assert Cost(7200.0, 2500.0).sentence() == "about 2 h on one core and 2.5 GB of memory"
 
 
 @pytest.mark.parametrize("rate", [None, 50.0])

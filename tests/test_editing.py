@@ -12,7 +12,7 @@ import pytest
 from rondo import Recording, Rondo
 from rondo.continual.checkpoint import fingerprint
 from rondo.errors import ModelError, SettingError
-from rondo.grown import edits_with
+from rondo.grown_model import edits_with
 from rondo.vocabulary.edit_file import write_edits
 from rondo.vocabulary.edits import Edits
 from tests.cli.running import waves

@@ -19,7 +19,7 @@ from rondo.data.windows import WindowGrid
 from rondo.labelling import Labelling, repeat_starts
 from rondo.model import Rondo
 from rondo.motifs.base import MotifTimeline
-from rondo.segments import COLUMNS
+from rondo.run.segments import COLUMNS
 from rondo.synthetic import plant
 from rondo.units.fit_profile import FitProfile
 from rondo.units.timeline import Timeline

@@ -17,10 +17,10 @@ import pytest
 import rondo
 from rondo import Labelling, Recording, Result
 from rondo.data.as_recordings import as_recordings
-from rondo.entries import Words
 from rondo.errors import ModelError, SettingError
 from rondo.methods import Options, find_method, method_names, method_of, refuse_idle
 from rondo.progress import Progress
+from rondo.run.entries import Words
 from rondo.store import artifact
 from rondo.vocabulary.edit_file import read_edits
 from rondo.vocabulary.edits import Edits

@@ -17,8 +17,8 @@ from pandas.testing import assert_frame_equal
 import rondo
 from rondo import Recording, Result, Rondo
 from rondo.errors import MissingExtraError, OutputError, RecordingError, RondoWarning, SettingError
-from rondo.segments import COLUMNS
-from rondo.summary import read_summary
+from rondo.run.segments import COLUMNS
+from rondo.run.summary import read_summary
 from tests.cli.running import tree, waves, write_csv
 
 QUICK = {"evidence.surrogates": 0}

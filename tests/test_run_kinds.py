@@ -187,7 +187,7 @@ def test_an_update_that_was_interrupted_is_repaired_by_the_same_command(
 
     for step in ("write_labels", "write_tables", "write_summary"):
         with monkeypatch.context() as patched:
-            patched.setattr(f"rondo.run_folder.{step}", broken)
+            patched.setattr(f"rondo.run.folder.{step}", broken)
             with pytest.raises(Killed):
                 call("merge", run, "unit:0", "unit:2")
     rondo("merge", run, "unit:0", "unit:2")

@@ -25,6 +25,8 @@ def test_cuda_is_refused_where_there_is_none(monkeypatch: pytest.MonkeyPatch) ->
         resolve_device("cuda")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert resolve_device("auto") == resolve_device("cuda") == "cuda"
+    assert resolve_device("auto", for_network=False) == "cpu"
+    assert resolve_device("cuda", for_network=False) == "cuda"
 
 
 def test_minimise_goes_down_and_tells_every_loss() -> None:

@@ -17,14 +17,14 @@ MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be 
         "What `Rondo.stream` gives back for rows. See [streams](../continual.md).",
     ),
     "rondo.continual.stream": ("StreamReport", "What `Rondo.partial_fit` gives back. See [streams](../continual.md)."),
-    "rondo.continual.updater": ("Decision", ""),
+    "rondo.continual.reading": ("Decision", ""),
     "rondo.continual.events": ("Event", ""),
     "rondo.metrics": (
         "evaluate Scores ScoreRow clock_labels compare Comparison evaluate_continual",
         "No learner can import this module: a contract in the build. What each score says: [scores](../scores.md).",
     ),
     "rondo.formats.annotations.annotation": ("Annotation", ""),
-    "rondo.synthetic.streams": ("plant plant_subjects structureless PlantedStream", ""),
+    "rondo.synthetic": ("plant plant_subjects structureless PlantedStream", ""),
     "rondo_bench.data_sets.read": ("read_data_set", "See [data sets](../data_sets.md)."),
     "rondo_bench.baselines": ("build_baseline label_recording", "See [baselines](../baselines.md)."),
 }

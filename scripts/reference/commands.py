@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from rondo.cli.filled_help import filled
 from rondo.cli.main import app
 from scripts.reference.markup import cell, code, page, table
 
@@ -43,12 +44,13 @@ def _command_blocks(group: Any, path: str, heading: str = "##") -> Iterator[str]
 
 def _options_table(command: Any) -> str:
     rows = []
+    command.get_params(typer.Context(command))  # some take their help from what is installed
     for parameter in command.params:
         if parameter.param_type_name == "argument":
             name = parameter.metavar + (" …" if parameter.nargs == -1 else "")
         else:
             name = " ".join([", ".join(parameter.opts), parameter.metavar or ""]).strip()
-        rows.append((code(name), cell(parameter.help or ""), _default(parameter)))
+        rows.append((code(name), cell(filled(parameter.help or "")), _default(parameter)))
     return table(("argument or option", "what it is", "if not given"), rows)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from rondo.config.overrides import ways_of
 from rondo.config.schema import PRESETS, PreprocessConfig, RondoConfig
 from rondo_bench.baselines import baseline_names, build_baseline
 from scripts.reference.markup import cell, code, page, table
@@ -49,22 +50,13 @@ def _baselines(listed: set[type[BaseModel]]) -> Iterator[str]:
 
 def _sections(config: BaseModel, listed: set[type[BaseModel]]) -> Iterator[str]:
     for name, field in type(config).model_fields.items():
-        tag, ways = _ways(field)
-        for way in ways:
-            yield f"## {name}" + (f": {tag} = {way.model_fields[tag].default}" if tag else "")
+        tag, ways = ways_of(field)
+        for chosen, way in ways.items():
+            yield f"## {name}" + (f": {tag} = {chosen}" if tag else "")
             yield inspect.cleandoc(way.__doc__ or "")
             if tag and isinstance(getattr(config, name), way):
                 yield f"The default of `{name}.{tag}`."
             yield from _tables(way(), f"{name}.", listed)
-
-
-def _ways(field: FieldInfo) -> tuple[str, tuple[type[BaseModel], ...]]:
-    """The models that a section may be, and the tag that chooses; no models where the field is one setting."""
-    if field.discriminator is not None:
-        return str(field.discriminator), get_args(field.annotation)
-    if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-        return "", (field.annotation,)
-    return "", ()
 
 
 def _tables(section: BaseModel, prefix: str, listed: set[type[BaseModel]]) -> Iterator[str]:
@@ -121,7 +113,7 @@ def _paper_changes() -> Iterator[tuple[str, str]]:
         ours, papers = getattr(PRESETS["default"], name), getattr(PRESETS["paper"], name)
         if ours == papers:
             continue
-        tag, _ = _ways(RondoConfig.model_fields[name])
+        tag, _ = ways_of(RondoConfig.model_fields[name])
         for key, value in papers:
             if key == tag if tag else value != getattr(ours, key):
                 yield f"{name}.{key}", _value(value)

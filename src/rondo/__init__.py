@@ -6,8 +6,9 @@
 """
 
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
+
+from rondo.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from rondo import errors
@@ -18,11 +19,6 @@ if TYPE_CHECKING:
     from rondo.labelling import Labelling
     from rondo.model import Rondo
     from rondo.result import Result
-
-try:
-    __version__ = version("rondo-ts")
-except PackageNotFoundError:  # a source tree that nobody installed
-    __version__ = "not installed"
 
 __all__ = ["Labelling", "Recording", "Result", "Rondo", "__version__", "discover", "errors", "evaluate", "read"]
 
@@ -38,7 +34,7 @@ _HOME = {
 
 
 def __getattr__(name: str) -> object:
-    """Load a public name when it is first asked for: the libraries behind it take seconds, `rondo --help` none."""
+    """Load a public name when it is first asked for: imports take a second, and `rondo --help` needs few of them."""
     if name == "errors":
         return import_module("rondo.errors")
     if name not in _HOME:

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rondo.config.schema import RondoConfig, TimeMAEConfig, TS2VecConfig, WindowsConfig
+from rondo.config.schema import RondoConfig, WindowsConfig, network_in
 from rondo.data.recording import Recording
 from rondo.data.signal import Signal
 from rondo.data.suggest import window_and_step
-from rondo.wording import estimate_in_words
+from rondo.encoders import declared_encoder
+from rondo.times import estimate_in_words
 
 WORTH_SAYING_S = 60.0
 
@@ -27,13 +28,10 @@ _ONCE_S = 2.0  # imports
 _FIT_S = 0.6  # of each vocabulary, whatever its size
 _EVIDENCE_PER_CHANNEL_S = 0.07
 _PER_WINDOW_S = 4.4e-4  # statistics, slow units, grammar, reading
-_TS2VEC_PER_TRAINED_FRAME_S = 5e-5  # iterations x batch x window length
-_TS2VEC_PER_READ_FRAME_S = 1.8e-5
-_TIME_MAE_PER_TRAINED_FRAME_S = 2.9e-5  # epochs x windows x window length
 _UNIT_ALIGN_PER_WINDOW_S = 0.011
 _MOTIF_FORMER_S, _MOTIF_FORMER_PER_WINDOW_S, _MOTIF_FORMER_FIRST_S = 32.0, 0.0045, 0.044  # grows slower when long
-_BASE_MB = 460.0
-_MB_PER_WINDOW_FRAME = {"summary_stats": 0.0, "ts2vec": 5.5, "time_mae": 1.4, "mantis": 2.0}  # of a batch in training
+_BASE_MB = 260.0
+_TORCH_MB = 200.0  # where a network brings it
 _MB_PER_WINDOW = 2.5e-3
 _MB_PER_VALUE = 18e-6
 _GLIMPSE = 1 << 15  # frames that tell how fast a signal is
@@ -72,13 +70,16 @@ def cost_of_fit(
     windows = [max(0, frames - window_length_frames) // step_frames + 1 for frames in n_frames]
     groups = windows if per_recording else [sum(windows)]
     inputs = config.preprocess.pca_components or len(config.preprocess.channels) or n_channels
-    memory = _BASE_MB + _MB_PER_WINDOW_FRAME[config.encoder.name] * window_length_frames
+    encoder = declared_encoder(config.encoder.name)
+    encoding = [encoder.cost(config.encoder, n_windows, window_length_frames) for n_windows in groups]
+    memory = _BASE_MB + (_TORCH_MB if network_in(config) else 0.0) + max(cost.megabytes for cost in encoding)
     memory += _MB_PER_WINDOW * max(groups) + _MB_PER_VALUE * sum(n_frames) * n_channels
-    if config.encoder.name == "mantis":
-        return Cost(None, memory, "the encoder mantis")
+    known = [cost.seconds for cost in encoding if cost.seconds is not None]
+    if len(known) < len(encoding):
+        return Cost(None, memory, f"the encoder {encoder.name}")
     each = _FIT_S + (_EVIDENCE_PER_CHANNEL_S * inputs if config.evidence.surrogates else 0.0)
     total = _ONCE_S + each * len(groups)
-    total += sum(_seconds_of_windows(config, n_windows, window_length_frames) for n_windows in groups)
+    total += sum(known) + sum(_seconds_of_windows(config, n_windows) for n_windows in groups)
     return Cost(total, memory)
 
 
@@ -96,15 +97,9 @@ def expected_window_and_step(config: WindowsConfig, recordings: Sequence[Recordi
     return window_and_step([signal], config)
 
 
-def _seconds_of_windows(config: RondoConfig, n_windows: int, length: int) -> float:
-    """What grows with the windows of one vocabulary: encoder, units, motifs."""
+def _seconds_of_windows(config: RondoConfig, n_windows: int) -> float:
+    """What grows with the windows of one vocabulary: units, motifs."""
     seconds = _PER_WINDOW_S * n_windows
-    encoder = config.encoder
-    if isinstance(encoder, TS2VecConfig):
-        trained = encoder.iterations * min(encoder.batch_size, n_windows) * length
-        seconds += _TS2VEC_PER_TRAINED_FRAME_S * trained + _TS2VEC_PER_READ_FRAME_S * n_windows * length
-    elif isinstance(encoder, TimeMAEConfig):
-        seconds += _TIME_MAE_PER_TRAINED_FRAME_S * encoder.epochs * n_windows * length
     if config.units.method != "slow":
         seconds += _UNIT_ALIGN_PER_WINDOW_S * n_windows
     if config.motifs.method == "motif_former":

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rondo import cost
-from rondo.config.schema import RondoConfig, resolve
+from rondo.config.schema import RondoConfig, network_in, resolve
 from rondo.data.as_recordings import as_recordings
 from rondo.data.recording import Recording
-from rondo.entries import Words
 from rondo.errors import RondoWarning
 from rondo.labelling import Labelling
 from rondo.methods import DEFAULT, Options, find_method, refuse_idle
@@ -20,6 +19,8 @@ from rondo.model import Rondo
 from rondo.model_result import result_of
 from rondo.progress import Progress, silent
 from rondo.result import Result
+from rondo.run.entries import Words
+from rondo.training.torch_extra import require_torch
 
 
 def discover(
@@ -108,7 +109,9 @@ class RondoMethod:
             "device": options.device,
         }
         overrides = dict(options.settings) | {name: value for name, value in named.items() if value is not None}
-        return RondoSettings(resolve(options.preset or "default", options.config, overrides), options.per_recording)
+        config = resolve(options.preset or "default", options.config, overrides)
+        require_torch(network_in(config))  # before files are read
+        return RondoSettings(config, options.per_recording)
 
     def notes(self, recordings: Sequence[Recording], settings: RondoSettings, *, in_detail: bool = False) -> list[str]:
         """How long it will take, where that is more than a minute."""
@@ -136,13 +139,13 @@ class RondoMethod:
 
     def load(self, folder: Path) -> Rondo:
         """The model of a folder; one that lies in the folder of a stream, as the stream has grown it."""
-        from rondo.grown import grown_model
+        from rondo.grown_model import grown_model
 
         return grown_model(folder)
 
     def words(self, folder: Path) -> Words:
         """Of a model that lies in the folder of a stream, with what people have said about the stream."""
-        from rondo.grown import CHECKPOINT, edits_with
+        from rondo.grown_model import CHECKPOINT, edits_with
 
         model = Rondo.load(folder)
         model.edits_ = edits_with(model, folder.parent / CHECKPOINT)

@@ -7,20 +7,21 @@ the same command repairs a run whose update was interrupted.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from rondo.continual.checkpoint import locked
 from rondo.errors import ModelError, OutputError
-from rondo.grown import CHECKPOINT, checkpoint_folder, grown_model
+from rondo.grown_model import CHECKPOINT, checkpoint_folder, grown_model
 from rondo.methods import find_method, load_model, method_of
 from rondo.model import Rondo
 from rondo.result import Result
-from rondo.run_folder import edits_folder, update_run
-from rondo.stream_folder import EVENTS
-from rondo.summary import SUMMARY, EntrySummary, RunSummary, read_summary
-from rondo.vocabulary.edit_file import read_edits, write_edits
+from rondo.run.folder import edits_folder, update_run
+from rondo.run.stream_folder import EVENTS
+from rondo.run.summary import SUMMARY, EntrySummary, RunSummary, read_summary
+from rondo.vocabulary.edit_file import changing, read_edits, write_edits
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.names import EntryId, known_entry
 from rondo.vocabulary.vocabulary import Level
@@ -78,6 +79,14 @@ def open_vocabulary(where: Path, stream: Path | None = None, recording: str | No
     return EditedVocabulary(
         beside, model.edits_, n_before, model.entry_ids(), model.own_motifs(), tuple(runs[:1]), journal
     )
+
+
+@contextmanager
+def editing(where: Path, stream: Path | None = None, recording: str | None = None) -> Iterator[EditedVocabulary]:
+    """`open_vocabulary`, to be changed: nobody else changes it before the block ends."""
+    place = open_vocabulary(where, stream, recording)
+    with changing(place.runs[0] if place.runs else place.folder):
+        yield open_vocabulary(where, stream, recording)
 
 
 def show_edits(run: Path) -> None:

@@ -17,8 +17,8 @@ from rondo.metrics.scores import evaluate as score
 from rondo.report.annotation_lane import read_truth
 from rondo.report.contents import TruthFile
 from rondo.result import Result
-from rondo.segments import LEVELS
-from rondo.summary import LevelScores, RunScores
+from rondo.run.segments import LEVELS
+from rondo.run.summary import LevelScores, RunScores
 from rondo.vocabulary.vocabulary import Level
 
 if TYPE_CHECKING:

@@ -31,14 +31,3 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     left_out = len(rows) - MOST_ROWS
     more = f"<div>and {left_out} more</div>" if left_out > 0 else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-
-
-def duration_in_words(seconds: float) -> str:
-    """A length of time for people.
-
-    >>> duration_in_words(0.25), duration_in_words(90), duration_in_words(5400)
-    ('0.25 s', '1.5 min', '1.5 h')
-    """
-    if seconds < 60:
-        return f"{seconds:.3g} s"
-    return f"{seconds / 60:.3g} min" if seconds < 3600 else f"{seconds / 3600:.3g} h"

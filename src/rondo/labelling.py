@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, Labels, Runs, are_one_to_one, runs_of
-from rondo.html_card import MOST_ROWS, card, duration_in_words
+from rondo.html_card import MOST_ROWS, card
 from rondo.motifs.base import MotifTimeline
-from rondo.segments import edited, segment_table, to_pandas, unit_sequences
+from rondo.run.segments import edited, segment_table, to_pandas, unit_sequences
+from rondo.times import duration_in_words
 from rondo.units.fit_profile import FitProfile
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.vocabulary import Level
@@ -121,7 +122,7 @@ class Labelling:
 
     @property
     def segments(self) -> pd.DataFrame:
-        """The occurrences of units and motifs as a pandas table: see `rondo.segments`."""
+        """The occurrences of units and motifs as a pandas table: see `rondo.run.segments`."""
         return to_pandas(self.table)
 
     @cached_property

@@ -23,13 +23,13 @@ from rondo.errors import SettingError
 
 if TYPE_CHECKING:  # the command line asks for names before anything heavy is there
     from rondo.data.recording import Recording
-    from rondo.entries import Words
     from rondo.progress import Progress
     from rondo.result import Result
+    from rondo.run.entries import Words
 
 GROUP = "rondo.methods"
 DEFAULT = "rondo"
-_OWN = {DEFAULT: "rondo.discovery:METHOD", "clock": "rondo.clock:METHOD"}
+_OWN = {DEFAULT: "rondo.discovery:METHOD", "clock": "rondo.clock_method:METHOD"}
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from rondo import model_folder
 from rondo.config.overrides import changes_from
-from rondo.config.schema import RondoConfig, SlowUnitsConfig, resolve
+from rondo.config.schema import RondoConfig, SlowUnitsConfig, network_in, resolve
+from rondo.continual.frozen import FrozenReader
 from rondo.continual.stream import Stream, StreamReport
 from rondo.continual.updater import Updater
 from rondo.data.as_recordings import are_several, as_chunks, as_recordings, common_rate, same_rate
@@ -24,11 +25,9 @@ from rondo.data.signal import select
 from rondo.data.suggest import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
-from rondo.entries import Words
 from rondo.errors import NotFittedError, RecordingError, SettingError, not_fitted
 from rondo.evidence.surrogate_test import find_evidence
 from rondo.evidence.verdicts import Evidence
-from rondo.findings import grown_sentence
 from rondo.html_card import card
 from rondo.labelling import Labelling, repeat_starts
 from rondo.model_card import model_card
@@ -39,8 +38,11 @@ from rondo.motifs.former.subsequences import lengths_in_windows
 from rondo.progress import Progress, silent
 from rondo.provenance import provenance_of
 from rondo.result import Result
+from rondo.run.entries import Words
+from rondo.run.findings import grown_sentence
 from rondo.seeding import generators
 from rondo.training.device import resolve_device
+from rondo.training.torch_extra import require_torch
 from rondo.units.adapt import distances_moved, moved_to
 from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel, fit_units
@@ -141,7 +143,7 @@ class Rondo:
         config = self.resolved_config()
         _refuse_unbuilt(config)
         rngs = generators(config.seed, _STAGES)
-        device = resolve_device(config.device)
+        device = _device(config)
 
         tell("preparing", 0, 5)
         rate = common_rate(recordings)
@@ -198,7 +200,7 @@ class Rondo:
         timelines = [self.unit_model_.timeline(w) for w in windows]
         tell("motifs", 1, 3)
         chosen = self.resolved_config()  # of which seed and device may differ from those of the fit
-        rngs, device = generators(chosen.seed, _STAGES), resolve_device(chosen.device)
+        rngs, device = generators(chosen.seed, _STAGES), _device(chosen)
         settings = lengths_in_windows(self.config_.motifs, self.step_frames_, self.rate_)
         motifs = fit_motifs(timelines, self.unit_model_, settings, rngs["motifs"], device, tell)
         tell("evidence", 2, 3)
@@ -230,12 +232,12 @@ class Rondo:
     # ------------------------------------------------------------ a stream that keeps coming
 
     @overload
-    def stream(self) -> Stream: ...
+    def stream(self, *, frozen: bool = False) -> Stream: ...
 
     @overload
-    def stream(self, rows: Iterable[Any]) -> StreamParts: ...
+    def stream(self, rows: Iterable[Any], *, frozen: bool = False) -> StreamParts: ...
 
-    def stream(self, rows: Iterable[Any] | None = None) -> Stream | StreamParts:
+    def stream(self, rows: Iterable[Any] | None = None, *, frozen: bool = False) -> Stream | StreamParts:
         """Label rows as they come: `for part in model.stream(rows): part.segments`.
 
         The stream begins with these vocabularies and grows its own; the model stays as it is.
@@ -245,20 +247,22 @@ class Rondo:
         rows : any iterator. An item is one row (a sequence of numbers, one per channel) or a chunk of rows: an array, a
             pandas or polars table, a Recording. The last part holds the tail. Without rows the `Stream` itself comes
             back, to be fed by hand (`feed`, `finish`).
+        frozen : learn nothing; rows are labelled as `predict` labels a recording, some windows later.
         """
         self._check_fitted()
         if rows is not None:
             from rondo.stream_parts import StreamParts
 
-            return StreamParts(self, self.stream(), as_chunks(rows))
-        updater = Updater.begin(
+            return StreamParts(self, self.stream(frozen=frozen), as_chunks(rows))
+        begin = FrozenReader if frozen else Updater.begin
+        reader = begin(
             self.unit_model_,
             self.motif_model_,
             self.config_.continual,
             (self.window_length_frames_, self.step_frames_),
             aligned=self.config_.windows.projection == "aligned",
         )
-        return Stream(self.preprocessor_, self.rate_, updater)
+        return Stream(self.preprocessor_, self.rate_, reader)
 
     def partial_fit(self, chunk: Any, y: Any = None) -> StreamReport:
         """Continual: the next rows of the stream that this model follows; decisions that have become due, and events.
@@ -307,10 +311,10 @@ class Rondo:
     def entry_ids(self) -> dict[Level, tuple[int, ...]]:
         """The ids of both levels, those that the stream of `partial_fit` has added among them."""
         self._check_fitted()
-        fitted, updater = self.fitted_ids(), self.stream_.updater if hasattr(self, "stream_") else None
-        if updater is None:
+        fitted, reader = self.fitted_ids(), self.stream_.reader if hasattr(self, "stream_") else None
+        if reader is None:
             return fitted
-        units, motifs = {*fitted["unit"], *updater.units.ids}, {*fitted["motif"], *updater.motifs.ids}
+        units, motifs = {*fitted["unit"], *reader.unit_ids}, {*fitted["motif"], *reader.motif_ids}
         return {"unit": tuple(sorted(units)), "motif": tuple(sorted(motifs))}
 
     def fitted_ids(self) -> dict[Level, tuple[int, ...]]:
@@ -322,8 +326,8 @@ class Rondo:
         self._check_fitted()
         if self.motif_model_.composed:
             return {}
-        grown = self.stream_.updater.motifs.own if hasattr(self, "stream_") else {}
-        return {unit: unit for unit in self.unit_model_.ids} | grown
+        grown = self.stream_.reader.own_motifs if hasattr(self, "stream_") else {}
+        return {unit: unit for unit in self.unit_model_.ids} | dict(grown)
 
     def _known(self, entry: str) -> EntryId:
         return known_entry(entry, self.entry_ids())
@@ -562,13 +566,18 @@ def _short_span_notes(signal: Signal, grid: WindowGrid) -> tuple[str, ...]:
 
 
 def _refuse_unbuilt(config: RondoConfig) -> None:
-    """Say at once what this version cannot do, before any data are prepared for it."""
+    """Say at once what this version, as installed, cannot do, before any data are prepared for it."""
+    require_torch(network_in(config))
     build_encoder(config.encoder)
     if isinstance(config.units, SlowUnitsConfig) and config.units.mixture.latent_dim:
         raise SettingError(
             "units.mixture.latent_dim has no effect with units.method = 'slow', which has no autoencoder; "
             "leave it at 0, or use units.method = 'unit_align'"
         )
+
+
+def _device(config: RondoConfig) -> str:
+    return resolve_device(config.device, for_network=network_in(config) is not None)
 
 
 def _parameter_names() -> list[str]:

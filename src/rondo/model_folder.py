@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config.schema import MotifFormerConfig, MotifsConfig, RondoConfig, resolve
+from rondo.config.schema import MotifFormerConfig, MotifsConfig, RondoConfig, network_in, resolve
 from rondo.continual.stream import Stream
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
-from rondo.errors import InputError, ModelError
+from rondo.errors import InputError, MissingExtraError, ModelError
 from rondo.evidence.verdicts import Evidence
 from rondo.motifs.base import Motifs
 from rondo.motifs.former.subsequences import lengths_in_windows
 from rondo.motifs.model import MotifModel
 from rondo.store import artifact
 from rondo.tensors import Tensors, as_bits, from_bits, owned
+from rondo.training.torch_extra import require_torch
 from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel
 from rondo.vocabulary.edit_file import read_edits
@@ -42,6 +43,7 @@ def save(model: Rondo, folder: Path) -> None:
         "preprocess.mean": preprocessor.mean,
         "preprocess.scale": preprocessor.scale,
         "preprocess.components": preprocessor.components,
+        "preprocess.spacing": np.array(preprocessor.spacing, dtype=np.int64),
     }
     tensors |= owned("units", model.unit_model_.tensors()) | owned("motifs", model.motif_model_.tensors())
     tensors |= owned("evidence", model.evidence_.tensors())
@@ -72,6 +74,8 @@ def load(kind: type[Rondo], folder: Path) -> Rondo:
         )
     try:
         model = _restored(kind, stored)
+    except MissingExtraError:
+        raise
     except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, InputError) as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ModelError(f"{folder}: its parts do not fit together ({why}); fit the model again") from None
@@ -83,6 +87,7 @@ def load(kind: type[Rondo], folder: Path) -> Rondo:
 def _restored(kind: type[Rondo], stored: artifact.Artifact) -> Rondo:
     model = kind.from_config(resolve(overrides=stored.config))
     config = model.resolved_config()
+    require_torch(network_in(config))
     parts: dict[str, dict[str, NDArray[np.generic]]] = {name: {} for name in _PARTS}
     for name, tensor in stored.tensors.items():
         part, _, inner = name.partition(".")
@@ -112,12 +117,15 @@ def _preprocessor(tensors: Tensors, channels: tuple[str, ...], config: RondoConf
     mean, scale, components = (np.asarray(tensors[name], np.float64) for name in ("mean", "scale", "components"))
     if mean.shape != (len(channels),) or scale.shape != mean.shape or components.shape[1:] != mean.shape:
         raise ValueError("preprocessing does not fit the channels")
-    return Preprocessor(config.preprocess, channels, mean, scale, components)
+    spacing = tuple(np.asarray(tensors["spacing"], np.int64).tolist())
+    if len(spacing) != len(channels) or min(spacing) < 0:
+        raise ValueError("the spacing of slow sensors does not fit the channels")
+    return Preprocessor(config.preprocess, channels, mean, scale, components, spacing)
 
 
 def _motifs(tensors: dict[str, NDArray[np.generic]], config: MotifsConfig) -> Motifs:
     if isinstance(config, MotifFormerConfig):
-        from rondo.motifs.former.motifs import FormerMotifs  # brings torch, which takes seconds to import
+        from rondo.motifs.former.motifs import FormerMotifs  # brings torch, which need not be installed
 
         return FormerMotifs.restore(tensors, config)
     return MotifModel.restore(tensors)

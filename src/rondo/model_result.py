@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 from rondo.data.recording import Recording
 from rondo.data.suggest import FEWEST_TELLING_FRAMES
-from rondo.entries import Words
-from rondo.findings import (
+from rondo.labelling import Labelling
+from rondo.progress import Progress, silent
+from rondo.result import Result
+from rondo.run.entries import Words
+from rondo.run.findings import (
     composition_sentence,
     in_kept_units,
     merged_sentence,
@@ -17,12 +20,9 @@ from rondo.findings import (
     recurrence_sentence,
     vocabulary_sentences,
 )
-from rondo.labelling import Labelling
-from rondo.progress import Progress, silent
-from rondo.provenance import rondo_version
-from rondo.result import Result
-from rondo.summary import Kind, RecordingSummary, RunSummary, StreamSummary, UnitMerge
+from rondo.run.summary import Kind, RecordingSummary, RunSummary, StreamSummary, UnitMerge
 from rondo.units.fit_profile import FitProfile
+from rondo.version import __version__
 
 if TYPE_CHECKING:
     from rondo.model import Rondo
@@ -68,14 +68,14 @@ def stream_summary(model: Rondo, id: str, source: str, n_frames: int, counters: 
         id=id,
         source=source,
         n_frames=n_frames,
-        channels=model.preprocessor_.seen_channels,
+        channels=model.preprocessor_.channels,
         rate=model.rate_,
         duration_s=None,
         notes=(),
         share_other=1.0,
     )
     return RunSummary(
-        rondo_version=rondo_version(),
+        rondo_version=__version__,
         kind="stream",
         method="rondo",
         seed=model.config_.seed,

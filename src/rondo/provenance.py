@@ -8,24 +8,20 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from rondo.data.recording import Recording
+from rondo.version import __version__
 
-_PACKAGES = ("rondo-ts", "numpy", "scipy", "scikit-learn", "torch")
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch")
 
 
 def provenance_of(recordings: Sequence[Recording]) -> dict[str, Any]:
     """Versions of what computed, and id, size and rate of every recording."""
     return {
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in _PACKAGES},
+        "packages": {"rondo-ts": __version__} | {name: _version(name) for name in _LIBRARIES},
         "recordings": [
             {"id": r.id, "n_frames": r.n_frames, "n_channels": r.n_channels, "rate": r.rate} for r in recordings
         ],
     }
-
-
-def rondo_version() -> str:
-    """The version of Rondo that runs."""
-    return _version("rondo-ts")
 
 
 def _version(package: str) -> str:

@@ -18,7 +18,7 @@ from rondo.data.recording import Recording
 from rondo.errors import SettingError
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand
-from rondo.metrics.stability import Stability, Tracks, WindowFit, stability_of
+from rondo.metrics.stability import LabelTracks, Stability, WindowFit, stability_of
 from rondo.model import Rondo
 from rondo.progress import Progress, silent
 
@@ -93,12 +93,12 @@ def _fitted(recordings: Sequence[Recording], config: RondoConfig, seed: int | No
     return Rondo.from_config(changed(config, None, settings)).fit(list(recordings))
 
 
-def _read(model: Rondo, recordings: Sequence[Recording]) -> tuple[Tracks, Tracks]:
+def _read(model: Rondo, recordings: Sequence[Recording]) -> tuple[LabelTracks, LabelTracks]:
     labellings = [model.label_one(recording) for recording in recordings]
     return [labelling.units for labelling in labellings], [labelling.motifs for labelling in labellings]
 
 
-def _levels(own: tuple[Tracks, Tracks], others: Sequence[tuple[Tracks, Tracks]]) -> Levels:
+def _levels(own: tuple[LabelTracks, LabelTracks], others: Sequence[tuple[LabelTracks, LabelTracks]]) -> Levels:
     units, motifs = (stability_of(own[level], [other[level] for other in others]) for level in (0, 1))
     return Levels(units, motifs)
 

@@ -17,18 +17,17 @@ import numpy as np
 from rondo.continual.events import Event
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
-from rondo.entries import Words
 from rondo.errors import OutputError, RecordingError
-from rondo.findings import edited_findings, found_sentence
 from rondo.labelling import Labelling
 from rondo.lazy import Lazy
-from rondo.provenance import rondo_version
 from rondo.report.contents import Overviews, TruthFile, Wish
 from rondo.report.frame_scores import FrameScores, told_scores
 from rondo.report.overview import Overview, signal_overview
-from rondo.run_summary import counted, known_words, profile_summary, recording_summary, with_known_evidence
-from rondo.segments import to_pandas, whole_columns
-from rondo.summary import (
+from rondo.run.counting import counted, known_words, profile_summary, recording_summary, with_known_evidence
+from rondo.run.entries import Words
+from rondo.run.findings import edited_findings, found_sentence
+from rondo.run.segments import to_pandas, whole_columns
+from rondo.run.summary import (
     EntrySummary,
     FitSummary,
     Kind,
@@ -38,6 +37,7 @@ from rondo.summary import (
     VocabularyEvidence,
 )
 from rondo.units.fit_profile import FitProfile
+from rondo.version import __version__
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.vocabulary import Level
 
@@ -109,7 +109,7 @@ class Result:
         named_words = dict(zip(keys, words, strict=True))
         by_id = dict(zip(ids, labellings, strict=True))
         base = RunSummary(
-            rondo_version=rondo_version(),
+            rondo_version=__version__,
             kind=kind,
             method=method,
             seed=seed,
@@ -146,7 +146,7 @@ class Result:
         ------
         OutputError : where the folder is no run, or is damaged.
         """
-        from rondo.run_folder import load_run
+        from rondo.run.folder import load_run
 
         return load_run(Path(folder))
 
@@ -156,7 +156,7 @@ class Result:
         labels/ and units/ hold an .npy for each recording, segments.csv and .parquet every occurrence, model/ the
         model, summary.json what was found, report.html the page.
         """
-        from rondo.run_folder import write_run
+        from rondo.run.folder import write_run
 
         write_run(self, Path(folder))
         return Path(folder)
@@ -269,7 +269,7 @@ class Result:
 
     @property
     def segments(self) -> pd.DataFrame:
-        """Every occurrence of a unit or motif as a pandas table; its columns are described in `rondo.segments`."""
+        """Every occurrence of a unit or motif as a pandas table; its columns are described in `rondo.run.segments`."""
         return to_pandas(self.table)
 
     @cached_property

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rondo.continual.events import Event
+from rondo.continual.reading import Decision
 from rondo.continual.stream import Stream, StreamReport
-from rondo.continual.updater import Decision
 from rondo.data.labels import OTHER
-from rondo.decisions import Label, decision_table, label_of
 from rondo.model_result import stream_summary
 from rondo.report.growing_overview import GrowingOverview
 from rondo.result import Result
-from rondo.segments import LEVELS, to_pandas, whole_columns
-from rondo.stream_folder import stream_result
-from rondo.summary import StreamSummary
+from rondo.run.decisions import Label, decision_table, label_of
+from rondo.run.segments import LEVELS, to_pandas, whole_columns
+from rondo.run.stream_folder import stream_result
+from rondo.run.summary import StreamSummary
 from rondo.vocabulary.vocabulary import Level
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class StreamParts:
 
     def __init__(self, model: Rondo, stream: Stream, rows: Iterable[Any]) -> None:
         self._model, self._stream = model, stream
-        self._overview = GrowingOverview(model.preprocessor_.seen_channels)
+        self._overview = GrowingOverview(model.preprocessor_.channels)
         stream.watch(self._overview.add)
         self._labels: list[Label] = []
         self._events: list[Event] = []

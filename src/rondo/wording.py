@@ -6,6 +6,9 @@ twice. What is said instead is made here, once.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
 NO_LONGER_MOTIF = "no motif is longer than a unit"
 
 
@@ -27,6 +30,45 @@ def counted(count: int, one: str, several: str = "") -> str:
     return f"{count:,} {noun(count, one, several)}"
 
 
+def one_of(names: Iterable[str]) -> str:
+    """Names to choose from, in quotes.
+
+    >>> one_of(["unit", "motif", "both"])
+    "'unit', 'motif' or 'both'"
+    """
+    *others, last = [repr(name) for name in names]
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def quoted(names: Sequence[str], most: int = 8) -> str:
+    """The first of some names, and how many more there are.
+
+    >>> quoted(["a", "b"]), quoted(["a", "b", "c"], most=1)
+    ("'a', 'b'", "'a' and 2 more")
+    """
+    shown = ", ".join(f"'{name}'" for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def near_match(name: str, known: Iterable[str]) -> str | None:
+    """The known name that was probably meant by one that is not known.
+
+    >>> near_match("ts2vek", ["summary_stats", "ts2vec"]), near_match("x", ["ts2vec"])
+    ('ts2vec', None)
+    """
+    return next(iter(get_close_matches(name, list(known), n=1)), None)
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """The end of a message about a name that is not known: what was probably meant, or what to do.
+
+    >>> did_you_mean("ticcs", ["ticc"], "see the list"), did_you_mean("x", ["ticc"], "see the list")
+    ("did you mean 'ticc'?", 'see the list')
+    """
+    near = near_match(name, known)
+    return f"did you mean '{near}'?" if near else otherwise
+
+
 def found_in_words(n_units: int, n_motifs: int, *, motifs_are_units: bool, where: str = "") -> str:
     """How many entries there are of each level; motifs that are the units under other ids are not counted again.
 
@@ -38,15 +80,3 @@ def found_in_words(n_units: int, n_motifs: int, *, motifs_are_units: bool, where
     if motifs_are_units and n_units:
         return f"{counted(n_units, 'unit')}{where}; {NO_LONGER_MOTIF}"
     return f"{counted(n_units, 'unit')} and {counted(n_motifs, 'motif')}{where}"
-
-
-def estimate_in_words(seconds: float) -> str:
-    """A time that people can judge.
-
-    >>> estimate_in_words(90), estimate_in_words(1800), estimate_in_words(7200), estimate_in_words(3e5)
-    ('90 s', '30 min', '2 hours', '3 days')
-    """
-    for size, name in ((86_400.0, " days"), (3600.0, " hours"), (60.0, " min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f}{name}"
-    return f"{seconds:.0f} s"

@@ -25,8 +25,8 @@ if sys.argv[1] == "fake":
 
 rondo.live.session.CHUNK_ROWS = 50  # many chunks of few rows, many checkpoints
 
-STEPS = [(os, "write"), (os, "fsync"), (os, "ftruncate"), (Path, "write_bytes"), (Path, "write_text"),
-         (Path, "rename"), (Path, "replace"), (Path, "mkdir"), (shutil, "rmtree")]
+STEPS = [(os, "write"), (os, "fsync"), (os, "ftruncate"), (Path, "rename"), (Path, "replace"), (Path, "mkdir"),
+         (Path, "unlink"), (shutil, "rmtree")]
 
 def die_at(call):
     left = [call]
@@ -54,6 +54,12 @@ def child(order):
         sys.stdout.flush()
         os._exit(stopped.code or 0)
 
+def is_time(order, begun):
+    if order["once"] is not None:
+        path, n_bytes = order["once"]
+        return os.path.exists(path) and os.path.getsize(path) >= n_bytes
+    return time.monotonic() >= begun + order["after_s"]
+
 print("ready", flush=True)
 for line in sys.stdin:
     order = json.loads(line)
@@ -63,12 +69,13 @@ for line in sys.stdin:
             child(order)
         finally:
             os._exit(99)
-    until, status = time.monotonic() + (order["after_s"] or 0), None
-    while order["after_s"] is not None and status is None and time.monotonic() < until:
-        time.sleep(min(0.01, max(0, until - time.monotonic())))
+    begun, status = time.monotonic(), None
+    is_ended = order["after_s"] is not None or order["once"] is not None
+    while is_ended and status is None and not is_time(order, begun):
+        time.sleep(0.005)
         done, found = os.waitpid(pid, os.WNOHANG)
         status = found if done else None
-    if order["after_s"] is not None and status is None:
+    if is_ended and status is None:
         os.kill(pid, order["signal"])  # until it is waited for, the number stays with the child
     status = os.waitpid(pid, 0)[1] if status is None else status
     print(os.waitstatus_to_exitcode(status), flush=True)
@@ -76,7 +83,7 @@ for line in sys.stdin:
 
 
 class Killer:
-    """Runs `rondo` in children that are killed after a time, or at the n-th step that touches the disk."""
+    """Runs `rondo` in children, ended after a time, once a file has grown, or at a step that touches the disk."""
 
     def __init__(self, folder: Path, stream: str) -> None:
         self.out, self.err = folder / "stdout", folder / "stderr"
@@ -91,12 +98,18 @@ class Killer:
         assert self._server.stdout.readline() == "ready\n"
 
     def rondo(
-        self, *arguments: object, after_s: float | None = None, at_call: int | None = None, signal: int = 9
+        self,
+        *arguments: object,
+        after_s: float | None = None,
+        once: tuple[Path, int] | None = None,
+        at_call: int | None = None,
+        signal: int = 9,
     ) -> int:
-        """The exit code of the command, or minus the signal that ended it."""
+        """The exit code of the command, or minus the signal that ended it; `once` is a file and its bytes."""
         order = {
             "arguments": [str(argument) for argument in arguments],
             "after_s": after_s,
+            "once": None if once is None else (str(once[0]), once[1]),
             "at_call": at_call,
             "signal": signal,
             "out": str(self.out),

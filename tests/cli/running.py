@@ -1,4 +1,4 @@
-"""How the tests call `rondo`: in this process, because a fresh one spends seconds on importing torch."""
+"""How the tests call `rondo`: in this process, because a fresh one spends seconds on imports."""
 
 from __future__ import annotations
 

@@ -83,8 +83,9 @@ FILES: dict[str, tuple[str, Maker | None, str]] = {
     "empty folder": ("x", Path.mkdir, "no recordings"),
     "folder of a suffix": ("x.csv", Path.mkdir, "no recordings"),
     "broken link": ("x.csv", lambda path: path.symlink_to("nowhere.csv"), "no such file"),
-    "pipe": ("x.csv", os.mkfifo, "regular file"),
 }  # fmt: skip
+if hasattr(os, "mkfifo"):  # not on Windows
+    FILES["pipe"] = ("x.csv", os.mkfifo, "regular file")
 
 SETTINGS: dict[str, tuple[list[str], str]] = {
     "window 0": (["--window", "0"], "windows.length"),
@@ -284,7 +285,7 @@ def test_a_folder_without_the_right_to_write(rondo: Command, stage: Path, monkey
     assert_refused(rondo, stage, ["discover", GOOD, "--out", "new/out"], "not a writable folder")
 
 
-@pytest.mark.parametrize("writer", ["numpy.save", "polars.DataFrame.write_parquet", "pathlib.Path.write_text"])
+@pytest.mark.parametrize("writer", ["numpy.save", "polars.DataFrame.write_parquet", "os.fsync"])
 def test_a_disk_that_fills_up_leaves_nothing_behind(
     rondo: Command, stage: Path, monkeypatch: pytest.MonkeyPatch, writer: str
 ) -> None:
@@ -302,7 +303,7 @@ def test_a_bug_that_shows_while_writing_leaves_nothing_behind(here: Path, monkey
     from rondo.cli.main import run
 
     write_csv(here / GOOD, waves())
-    monkeypatch.setattr("rondo.run_folder.write_summary", broken)
+    monkeypatch.setattr("rondo.run.folder.write_summary", broken)
     before = tree(here)
     with pytest.raises(ZeroDivisionError):
         run(["discover", GOOD, "--out", "new/out", "--window", "50"])

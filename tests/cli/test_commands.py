@@ -19,8 +19,8 @@ from rondo.cli.main import app
 from rondo.config.schema import RondoConfig
 from rondo.metrics import evaluate
 from rondo.model import Rondo
-from rondo.provenance import rondo_version
 from rondo.synthetic import PlantedStream, plant_subjects
+from rondo.version import __version__
 from tests.cli.running import Command, call, tree, waves, write_csv
 
 SCORES = {
@@ -294,7 +294,7 @@ def test_a_bare_group_shows_what_could_follow(rondo: Command, path: tuple[str, .
 
 
 def test_version(rondo: Command) -> None:
-    assert rondo("--version") == (0, f"rondo {rondo_version()}\n", "")
+    assert rondo("--version") == (0, f"rondo {__version__}\n", "")
 
 
 def test_help_waits_for_no_library() -> None:

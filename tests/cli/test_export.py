@@ -50,6 +50,21 @@ def test_a_tier_is_named_and_a_rate_given(rondo: Command, here: Path) -> None:
     assert json.loads(slow.out)["ari"] < 100.0
 
 
+def test_an_export_that_was_killed_between_two_files_is_completed(rondo: Command, here: Path) -> None:
+    run = write_made_run(here / "run", {"day1": DAY})
+    export = ("export", run, "--format", "label-studio", "--out", "x.json")
+    assert rondo(*export).code == 0
+    whole = tree(here)
+    (here / "x.config.xml").unlink()
+    assert rondo(*export).out.splitlines() == ["label-studio: x.json", "label-studio: x.config.xml"]
+    assert tree(here) == whole
+    (here / "x.config.xml").unlink()
+    (here / "x.json").write_text("mine")
+    outcome = rondo(*export)
+    assert outcome.code == 2 and "x.json: it exists already" in outcome.err
+    assert not (here / "x.config.xml").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

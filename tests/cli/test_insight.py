@@ -167,7 +167,7 @@ def test_a_long_run_is_announced_and_a_short_one_is_not(
     arguments = ["discover", "x.csv", "--window", "50", "--set", "evidence.surrogates=0"]
     assert "this will take" not in rondo(*arguments, "--out", "short").err
     monkeypatch.setattr("rondo.cost.WORTH_SAYING_S", 1.0)
-    assert rondo(*arguments, "--out", "long").err.startswith("note: this will take about 3 s on one core and 0.5 GB")
+    assert rondo(*arguments, "--out", "long").err.startswith("note: this will take about 3 s on one core and 0.3 GB")
 
 
 def test_the_estimate_minds_what_was_asked_for() -> None:

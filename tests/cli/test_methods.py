@@ -314,7 +314,7 @@ def test_a_long_run_is_announced(rondo: Command, here: Path, monkeypatch: pytest
     assert first == "note: kmeans will take about 5 min on one core"
     monkeypatch.setattr(window_clusters, "estimated_seconds", lambda n_frames, n_channels, config: n_frames**2 / 50)
     first, second, *_ = rondo(*command, "too-long").err.splitlines()
-    assert first == "note: kmeans will take about 25 hours on one core"
+    assert first == "note: kmeans will take about 25 h on one core"
     assert second == (
         "note: kmeans is practical up to about 420 frames of 2 channels (an hour each); recording 'p' has 1,500"
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,10 +20,11 @@ import pytest
 from rondo import Recording, Rondo
 from rondo.continual import checkpoint as checkpoint_module
 from rondo.continual.journal import read_journal
-from rondo.live import file_tail, session
+from rondo.live import session, table_file
 from tests.cli.killing import Killer
 from tests.cli.running import Command, tree, waves, write_csv
 from tests.continual.fakes import STEP, FakeStream
+from tests.systems import needs_posix, needs_proc
 
 N_ROWS = 900
 
@@ -147,6 +149,19 @@ def test_the_real_stream_labels_as_the_batch_does(rondo: Command, here: Path, mo
     assert (units == batch).mean() > 0.7  # smoothed with a delay, scaled by the model: near, not equal
 
 
+def test_a_frozen_stream_labels_as_label_does_and_stays_frozen(rondo: Command, here: Path, model: Path) -> None:
+    write_csv(here / "x.csv", waves(N_ROWS))  # what the model was fitted on, so that both scale alike
+    stream = ("stream", model, "--source", "x.csv", "--out", "out")
+    assert rondo(*stream, "--frozen").code == 0
+    labelled = Rondo.load(model).predict(Recording(waves(N_ROWS), rate=50, channels=("a", "b")))
+    assert np.mean(np.load(here / "out" / "units" / "x.npy") == labelled.units) > 0.97
+    assert not [event for event in read_journal(here / "out" / "events.jsonl") if event.level != "input"]
+    refused(rondo(*stream), "a checkpoint of another mode, expected 'learning', got 'frozen'")
+    anew = ("label", model, "x.csv", "--rate", 50, "--out", "anew", "--stream", "out")
+    refused(rondo(*anew), "a frozen stream learns nothing")
+    assert rondo("name", model, "unit:0", "rest", "--stream", "out").code == 0
+
+
 def test_a_recording_is_labelled_anew_with_what_the_stream_has_learned(rondo: Command, here: Path, model: Path) -> None:
     values = waves(2000, seed=6)
     x = write_csv(here / "x.csv", values)
@@ -199,27 +214,31 @@ def uninterrupted(killer: Killer, here: Path, *arguments: object) -> tuple[dict[
     return written(here / "whole"), time.monotonic() - begun
 
 
-def kill_until_done(killer: Killer, arguments: list[object], rng: np.random.Generator, longest_s: float) -> int:
-    """Kill at random, start again, until one run comes to its end; how many were killed."""
-    n_kills = 0
+def kill_until_done(
+    killer: Killer, arguments: list[object], rng: np.random.Generator, longest_s: float
+) -> tuple[int, float]:
+    """Kill at random, start again, until one run comes to its end; how many were killed, and how long that one took."""
+    n_kills, begun = 0, time.monotonic()
     while (code := killer.rondo(*arguments, after_s=rng.uniform(0, longest_s))) == -signal.SIGKILL:
-        n_kills += 1
+        n_kills, begun = n_kills + 1, time.monotonic()
         longest_s *= 1.02  # a run that never gets to its first checkpoint would go on for ever
     assert code == 0, killer.err.read_text()
-    return n_kills
+    return n_kills, time.monotonic() - begun
 
 
+@needs_posix
 @pytest.mark.parametrize("killer", [pytest.param("fake", marks=pytest.mark.slow), "real"], indirect=True)
 def test_killed_at_random_and_started_again(killer: Killer, here: Path, rows: Path, model: Path) -> None:
     arguments: list[object] = ["stream", model, "--source", rows, "--every", 3]
     whole, needed_s = uninterrupted(killer, here, *arguments)
     rng, n_kills = np.random.default_rng(0), 0
-    for i in range(20):
-        n_kills += kill_until_done(killer, [*arguments, "--out", here / f"out{i}"], rng, needed_s)
+    for i in range(50):
+        n_killed, took_s = kill_until_done(killer, [*arguments, "--out", here / f"out{i}"], rng, needed_s)
         assert written(here / f"out{i}") == whole
+        n_kills, needed_s = n_kills + n_killed, min(needed_s, took_s)  # the first may have met a busier machine
         if n_kills >= 10:
             return
-    pytest.fail(f"only {n_kills} of 20 runs were killed before their end")
+    pytest.fail(f"only {n_kills} of 50 runs were killed before their end")
 
 
 def run_to_its_end_with_a_death_at_every_step(
@@ -238,6 +257,7 @@ def run_to_its_end_with_a_death_at_every_step(
     return n_kills
 
 
+@needs_posix
 @pytest.mark.parametrize("killer", ["fake"], indirect=True)
 def test_killed_at_the_steps_that_touch_the_disk(killer: Killer, here: Path, model: Path) -> None:
     write_csv(here / "x.csv", waves(60))
@@ -247,6 +267,7 @@ def test_killed_at_the_steps_that_touch_the_disk(killer: Killer, here: Path, mod
 
 
 @pytest.mark.slow
+@needs_posix
 @pytest.mark.parametrize("killer", ["fake", "real"], indirect=True)
 def test_killed_at_every_step_that_touches_the_disk(killer: Killer, here: Path, model: Path) -> None:
     write_csv(here / "x.csv", waves(160))
@@ -255,6 +276,7 @@ def test_killed_at_every_step_that_touches_the_disk(killer: Killer, here: Path, 
     assert run_to_its_end_with_a_death_at_every_step(killer, here, arguments, whole, range(1000)) >= 40
 
 
+@needs_posix
 @pytest.mark.parametrize("killer", ["fake"], indirect=True)
 def test_killed_while_it_follows_a_file_that_grows(killer: Killer, here: Path, rows: Path, model: Path) -> None:
     arguments: list[object] = ["stream", model, "--every", 3]
@@ -275,6 +297,7 @@ def test_killed_while_it_follows_a_file_that_grows(killer: Killer, here: Path, r
     assert written(here / "out") == whole
 
 
+@needs_proc
 @pytest.mark.usefixtures("fake")
 def test_labels_and_events_are_on_the_disk_before_the_checkpoint_that_counts_them(
     rondo: Command, here: Path, rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch
@@ -283,7 +306,8 @@ def test_labels_and_events_are_on_the_disk_before_the_checkpoint_that_counts_the
     fsync, rename = os.fsync, Path.rename
 
     def noted_fsync(descriptor: int) -> None:
-        steps.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        name = Path(f"/proc/self/fd/{descriptor}").readlink().name
+        steps.append(re.sub(r"[0-9a-f]{8}-\d+-[0-9a-f]{16}", "…", name))
         fsync(descriptor)
 
     def noted_rename(path: Path, target: Path) -> Path:
@@ -298,34 +322,39 @@ def test_labels_and_events_are_on_the_disk_before_the_checkpoint_that_counts_the
     assert "labels.csv" not in first  # there is a checkpoint before there is anything else
     assert len(later) >= 2
     assert all("labels.csv" in before and "events.jsonl" in before for before in [*later, last])
-    assert all(f".{name}.draft" in last for name in ("day.npy", "summary.json"))
+    assert all(f".{name}.….draft" in last for name in ("day.npy", "summary.json"))
 
 
 # ------------------------------------------------------------ asked to stop
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@needs_posix
 @pytest.mark.parametrize("killer", ["fake"], indirect=True)
 def test_asked_to_stop(killer: Killer, here: Path, rows: Path, model: Path, number: int) -> None:
     arguments: list[object] = ["stream", model, "--source", rows]
-    whole, needed_s = uninterrupted(killer, here, *arguments)
+    whole, _ = uninterrupted(killer, here, *arguments)
     order = [*arguments, "--out", here / "out"]
-    assert killer.rondo(*order, "--follow", after_s=2 * needed_s + 0.3, signal=number) == 0
-    assert killer.err.read_text().splitlines()[-1] == "stopped after 899 rows; the same command goes on from there"
+    n_bytes = len((here / "whole" / "labels.csv").read_bytes()) - 200
+    nearly_read = (here / "out" / "labels.csv", n_bytes)  # then it reads the last rows, or waits for more
+    assert killer.rondo(*order, "--follow", once=nearly_read, signal=number) == 0
+    said = killer.err.read_text().splitlines()[-1]
+    stopped = re.fullmatch(r"stopped after (8\d\d) rows; the same command goes on from there", said)
+    assert stopped is not None, said
     assert not json.loads((here / "out" / "summary.json").read_text())["stream"]["finished"]
     assert killer.rondo(*order) == 0
-    assert "going on after 899 rows" in killer.err.read_text()
+    assert f"going on after {stopped[1]} rows" in killer.err.read_text()
     assert written(here / "out") == whole
 
 
 def test_a_live_pipe_that_is_closed_is_stopped_and_finished_without_follow(here: Path, rows: Path, model: Path) -> None:
     command = [sys.executable, "-m", "rondo", "stream", str(model), "--source", "-", "--out", "out"]
     with rows.open("rb") as text:
-        live = subprocess.run([*command, "--follow"], stdin=text, capture_output=True, check=False, timeout=60)
+        live = subprocess.run([*command, "--follow"], stdin=text, capture_output=True, check=False, timeout=300)
     assert live.returncode == 0, live.stderr
     assert live.stderr.splitlines()[-1] == b"stopped after 899 rows; the same command goes on from there"
     assert not json.loads((here / "out" / "summary.json").read_text())["stream"]["finished"]
-    last = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=60)
+    last = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=300)
     assert last.returncode == 0, last.stderr
     assert np.load(here / "out" / "units" / "stdin.npy").shape == (N_ROWS - 1,)
 
@@ -337,7 +366,7 @@ def test_a_live_pipe_that_is_started_again_is_a_boundary(here: Path, model: Path
     for part in (slice(0, 500), slice(500, 1_000)):
         text = write_csv(here / "part.csv", waves(1_000)[part], None if times is None else times[part])
         run = [*command, "--follow"]
-        done = subprocess.run(run, input=text.read_bytes(), capture_output=True, check=False, timeout=60)
+        done = subprocess.run(run, input=text.read_bytes(), capture_output=True, check=False, timeout=300)
         assert done.returncode == 0, done.stderr
     cuts = [event for event in read_journal(here / "out" / "events.jsonl") if event.kind == "gap"]
     assert [(event.frame, event.evidence["rule"], event.evidence["cause"]) for event in cuts] == [
@@ -417,7 +446,7 @@ def test_a_checkpoint_folder_that_cannot_be_written(rondo: Command, here: Path, 
     (here / "file").write_text("")
     before = tree(here)
     place = ("--checkpoint", "file/checkpoint")
-    refused(rondo("stream", model, "--source", rows, "--out", "out", *place), "checkpoint cannot be written")
+    refused(rondo("stream", model, "--source", rows, "--out", "out", *place), "checkpoint: cannot be written")
     assert tree(here) == before
 
 
@@ -460,15 +489,15 @@ def test_a_source_that_disappears_loses_nothing(
     assert rondo("stream", model, "--source", rows, "--out", "whole").code == 0
     text = rows.read_bytes()
     rows.write_bytes(text[: len(text) // 2])
-    real = file_tail.TableFile.is_at
+    real = table_file.TableFile.is_at
 
-    def gone(self: file_tail.TableFile, path: Path) -> bool:
+    def gone(self: table_file.TableFile, path: Path) -> bool:
         path.unlink(missing_ok=True)
         return real(self, path)
 
-    monkeypatch.setattr(file_tail.Patience.__init__, "__defaults__", (0.2,))
+    monkeypatch.setattr(table_file.Patience.__init__, "__defaults__", (0.2,))
     with monkeypatch.context() as patched:
-        patched.setattr(file_tail.TableFile, "is_at", gone)
+        patched.setattr(table_file.TableFile, "is_at", gone)
         refused(rondo("stream", model, "--source", rows, "--out", "out", "--follow"), "it has disappeared")
     rows.write_bytes(text)
     again = rondo("stream", model, "--source", rows, "--out", "out")

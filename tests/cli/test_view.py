@@ -14,6 +14,7 @@ import pytest
 from tests.cli.running import Command
 from tests.report.run_folders import write_run_folder
 from tests.report.stream_folders import write_stream_folder
+from tests.systems import needs_posix
 
 
 def test_report_of_a_run_of_a_stream_and_of_two_runs(rondo: Command, here: Path) -> None:
@@ -54,6 +55,7 @@ def test_what_cannot_be_shown_is_one_line(rondo: Command, here: Path, arguments:
     assert not (here / "a" / "compare.html").exists()
 
 
+@needs_posix
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_view_serves_until_it_is_stopped(here: Path, number: signal.Signals) -> None:
     write_stream_folder(here / "live")
@@ -68,11 +70,11 @@ def test_view_serves_until_it_is_stopped(here: Path, number: signal.Signals) -> 
     said = child.stdout.readline()
     assert said.startswith("open http://127.0.0.1:")
     address = said.split()[1]
-    with urllib.request.urlopen(f"{address}state.json", timeout=20) as answer:
+    with urllib.request.urlopen(f"{address}state.json", timeout=300) as answer:
         assert "state" in json.load(answer)
-    with urllib.request.urlopen(address, timeout=20) as answer:
+    with urllib.request.urlopen(address, timeout=300) as answer:
         page = answer.read()
         assert b"Rondo stream" in page and b'"annotation"' in page
     child.send_signal(number)
-    out, err = child.communicate(timeout=20)
+    out, err = child.communicate(timeout=300)
     assert (child.returncode, out, err) == (0, "", "")

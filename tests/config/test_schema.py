@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +11,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from rondo.config.overrides import ways_of
 from rondo.config.schema import PRESETS, RondoConfig, WindowsConfig, resolve, to_frames
+from rondo.config.ways import ENCODERS
 from rondo.errors import SettingError
 from tests.setting_names import WAYS, every_way, leaves
 
@@ -128,8 +130,35 @@ def test_an_unknown_preset_names_those_there_are() -> None:
 def test_the_ways_listed_here_are_all_there_are() -> None:
     for tag, ways in WAYS.items():
         section, name = tag.split(".")
-        models = get_args(RondoConfig.model_fields[section].annotation)
-        assert tuple(model.model_fields[name].default for model in models) == ways
+        found, models = ways_of(RondoConfig.model_fields[section])
+        assert (found, tuple(models)) == (name, ways)
+        assert {model.model_fields[name].default for model in models.values()} == set(ways)
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_a_configuration_survives_json_with_every_encoder(encoder: str) -> None:
+    config = resolve(overrides={"encoder.name": encoder})
+    assert type(config.encoder) is ENCODERS[encoder].settings
+    assert RondoConfig.model_validate_json(config.model_dump_json()) == config
+    assert RondoConfig.model_validate(config.model_dump(mode="json")) == config
+    assert config.model_dump()["encoder"] == config.encoder.model_dump()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"name": "ts2vek"}, "did you mean 'ts2vec'?"),
+        ({"name": "nothing like it"}, "perhaps the package that has it is not installed"),
+        ({}, "must have name = 'summary_stats', 'ts2vec', 'time_mae' or 'mantis'"),
+        ({"name": "ts2vec", "depth": 0}, "greater than or equal to 1"),
+        ({"name": "ts2vec", "deepth": 3}, "Extra inputs are not permitted"),
+        ("ts2vec", "valid dictionary or instance of EncoderSettings"),
+    ],
+)
+def test_an_encoder_that_is_not_there_is_refused(given: object, says: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        RondoConfig.model_validate({"encoder": given})
+    assert says in str(caught.value)
 
 
 def test_surrogates_are_enough_to_pass_or_none() -> None:

@@ -33,7 +33,7 @@ class FakeStream:
         self.seen: list[int] = []
 
     @classmethod
-    def of(cls, model: Any, found: Checkpoint | None) -> FakeStream:
+    def of(cls, model: Any, found: Checkpoint | None, frozen: bool) -> FakeStream:
         """Stands for `rondo.live.session.stream_of`."""
         stream = cls(len(model.preprocessor_.channels))
         if found is not None:

@@ -6,6 +6,8 @@ import errno
 import json
 import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,8 @@ from rondo.continual.checkpoint import (
     settings_hash,
 )
 from rondo.errors import ModelError, OutputError
-from rondo.store import artifact
+from rondo.store import artifact, writing
+from tests.systems import needs_proc
 
 IDENTITY = {"model_sha256": "a" * 64, "settings_sha256": "b" * 64, "source": "file day1"}
 PLAIN = {"position": 120, "lengths": {"labels.csv": 3}, "counters": {"n_rows": 5}, "nested": [1, 0.1, None, "ü"]}
@@ -69,11 +72,20 @@ def test_nan_and_infinity_come_back(tmp_path: Path, kind: type[np.floating[Any]]
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
-    for name in (".draft-abc", "draft"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "manifest.json").write_text("{")
+    script = f"""
+import os, signal
+from pathlib import Path
+from rondo.continual.checkpoint import Checkpoint, locked, save_checkpoint
+os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)  # with the first checkpoint half written
+with locked(Path({str(tmp_path)!r})):
+    save_checkpoint(Path({str(tmp_path)!r}), Checkpoint({{}}, {{}}, {{}}))
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
+    left = [path.name for path in tmp_path.iterdir()]
+    assert len(left) == 2 and ".lock" in left
     assert load_checkpoint(tmp_path, IDENTITY) is None
-    save_checkpoint(tmp_path, some())
+    with locked(tmp_path):
+        save_checkpoint(tmp_path, some())
     assert [path.name for path in tmp_path.iterdir()] == ["000001"]
 
 
@@ -106,7 +118,7 @@ def calls_of(name: str, monkeypatch: pytest.MonkeyPatch, fail_at: int, of: Any) 
 
 
 @pytest.mark.parametrize(
-    ("of", "name"), [(Path, "write_bytes"), (Path, "write_text"), (Path, "rename"), (os, "fsync"), (Path, "mkdir")]
+    ("of", "name"), [(artifact, "new_file"), (Path, "rename"), (os, "fsync"), (Path, "mkdir"), (writing, "_sync_tree")]
 )
 @pytest.mark.parametrize("fail_at", [0, 1, 2])
 def test_a_full_disk_at_any_step_keeps_a_whole_checkpoint(
@@ -145,6 +157,7 @@ def test_killed_between_the_new_one_and_the_end_of_the_old(tmp_path: Path, monke
     assert [path.name for path in tmp_path.iterdir()] == ["000003"]
 
 
+@needs_proc
 def test_everything_is_on_the_disk_before_it_gets_its_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[str] = []
     fsync, rename = os.fsync, Path.rename
@@ -161,7 +174,7 @@ def test_everything_is_on_the_disk_before_it_gets_its_number(tmp_path: Path, mon
     monkeypatch.setattr(Path, "rename", noted_rename)
     save_checkpoint(tmp_path / "c", some())
     before = synced[: synced.index("-> 000001")]
-    assert {"manifest.json", "tensors.safetensors", "draft"} <= set(before)
+    assert {"manifest.json", "tensors.safetensors", "000001"} <= set(before)
     assert synced[-1] == "c"
 
 

@@ -19,6 +19,7 @@ from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
 from rondo.errors import InputError, SettingError
 from tests import naive_preprocess as naive
+from tests.systems import needs_posix
 
 NAN = float("nan")
 
@@ -88,8 +89,10 @@ def test_statistics_leave_holes_out_and_do_not_depend_on_blocks(monkeypatch: pyt
     present = np.delete(values, np.arange(100, 200), axis=0).astype(np.float64)
     expected = (present - present.mean(axis=0)) / present.std(axis=0)
     npt.assert_allclose(np.delete(whole.values, np.arange(100, 200), axis=0), expected, rtol=1e-5, atol=1e-5)
-    monkeypatch.setattr("rondo.data.preprocess._BLOCK", 7)
-    monkeypatch.setattr("rondo.data.signal._BLOCK", 7)
+    monkeypatch.setattr("rondo.data.preprocess.BLOCK", 7)
+    monkeypatch.setattr("rondo.data.signal.BLOCK", 7)
+    monkeypatch.setattr("rondo.data.preparation.BLOCK", 7)
+    monkeypatch.setattr("rondo.data.row_plan.BLOCK", 7)
     small = Preprocessor.fit([recording], PreprocessConfig(max_gap=5)).apply(recording)
     npt.assert_allclose(small.values, whole.values, rtol=1e-6, atol=1e-6)
     assert small.spans == whole.spans == ((0, 100), (200, 400))
@@ -219,6 +222,7 @@ print((peak() - before) / values.nbytes)
 """
 
 
+@needs_posix
 def test_memory_stays_near_two_recordings() -> None:
     arguments = [sys.executable, "-c", MEMORY, "600000", "30"]
     finished = subprocess.run(arguments, capture_output=True, text=True, check=True)

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
-from rondo.config.schema import SummaryStatsConfig
 from rondo.data.windows import Windows
 from rondo.encoders import Representations
-from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats
+from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats, SummaryStatsConfig
 from rondo.errors import ModelError
 from tests import naive_units as naive
 from tests.contracts import planted, windows_of

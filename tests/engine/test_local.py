@@ -20,7 +20,10 @@ from rondo.engine.threads import ONE_THREAD, hold_to_one_thread
 from rondo.engine.worker_processes import Worker, end
 from rondo.errors import SettingError
 from tests.engine import works
-from tests.engine.processes import gone_within, is_there, said_by
+from tests.engine.processes import PATIENCE_S, are_gone, is_there, said_by
+from tests.systems import needs_posix
+
+pytestmark = needs_posix
 
 
 def test_gives_what_serial_gives_failures_too() -> None:
@@ -51,14 +54,14 @@ def test_a_worker_that_ends_itself_is_a_failure() -> None:
 def test_a_death_is_noticed_while_a_child_holds_the_pipe(tmp_path: Path) -> None:
     (done,) = Local(1).run(works.dies_beside_a_child, [works.Note(tmp_path, "child")])
     assert done.failure is not None and "SIGKILL" in done.failure
-    assert gone_within([int((tmp_path / "child").read_text())], 5)
+    assert are_gone([int((tmp_path / "child").read_text())])
 
 
 def test_a_worker_that_died_idle_is_given_no_task() -> None:
     shift, idle = local_module._Shift(1, []), Worker("")
     shift.idle.append(idle)
     os.kill(idle.process.pid, signal.SIGKILL)
-    assert gone_within([idle.process.pid], 5)
+    assert are_gone([idle.process.pid])
     fresh = shift.worker_for(local_module._Job(0, on_gpu=False))
     try:
         assert fresh is not idle and fresh.is_alive and shift.idle == []
@@ -69,7 +72,7 @@ def test_a_worker_that_died_idle_is_given_no_task() -> None:
 def test_one_worker_serves_many_tasks_and_ends_with_the_run() -> None:
     pids = {one.result for one in Local(1).run(works.process_of, list(range(5)))}
     (pid,) = pids
-    assert pid not in (None, os.getpid()) and gone_within([pid], 2)
+    assert pid not in (None, os.getpid()) and are_gone([pid])
 
 
 def test_no_more_workers_than_asked_for() -> None:
@@ -165,8 +168,8 @@ def test_progress_counts_what_has_ended() -> None:
     assert told == [("tasks", 0, 2), ("tasks", 1, 2), ("tasks", 2, 2)]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
+def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: Path, name: str) -> None:
     script = (
         "import signal, sys, pathlib\n"
         "from rondo.engine.local import Local\n"
@@ -183,9 +186,9 @@ def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: 
     try:
         pids = [int(pid) for pid in said_by(tmp_path / "here").split()]
         assert all(map(is_there, pids))
-        owner.send_signal(number)
-        assert owner.wait(10) != 0
-        assert gone_within(pids, 5)
+        owner.send_signal(getattr(signal, name))
+        assert owner.wait(PATIENCE_S) != 0
+        assert are_gone(pids)
     finally:
         owner.kill()
         owner.wait()
@@ -194,7 +197,7 @@ def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: 
 def test_workers_go_on_while_the_caller_looks_at_a_result(tmp_path: Path) -> None:
     run = Local(1).run(works.sleeps, [works.Note(tmp_path, name) for name in ("now", "here")])
     next(run)
-    assert said_by(tmp_path / "here", seconds=10)
+    assert said_by(tmp_path / "here")
     run.close()  # type: ignore[attr-defined]
 
 
@@ -203,7 +206,7 @@ def test_left_early_no_worker_stays() -> None:
     pid = next(run).result
     assert pid is not None and is_there(pid)
     run.close()  # type: ignore[attr-defined]
-    assert gone_within([pid], 2)
+    assert are_gone([pid])
 
 
 def test_chosen_by_name() -> None:

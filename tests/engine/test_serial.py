@@ -28,7 +28,7 @@ def test_every_task_is_tried_whatever_happens_to_the_others() -> None:
 
 def test_time_and_memory_are_measured() -> None:
     (done,) = Serial().run(work, [5])
-    assert done.seconds >= 0.05 > done.cpu_seconds >= 0
+    assert done.seconds >= 0.05 and done.seconds > done.cpu_seconds >= 0  # it sleeps most of the time
     assert 10 < done.peak_mb < 100_000
 
 

@@ -15,6 +15,8 @@ from typing import Any
 from rondo.engine.threads import ONE_THREAD
 from rondo.errors import RecordingError
 
+FOR_EVER_S = 600  # longer than any test waits, so that only being ended can end it
+
 
 @dataclass(frozen=True)
 class Note:
@@ -59,10 +61,10 @@ def ends_itself(_: int) -> None:
 
 
 def sleeps_beside_a_child(note: Note) -> None:
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    child = subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({FOR_EVER_S})"])
     note.path.with_suffix(".part").write_text(f"{os.getpid()} {child.pid}")
     note.path.with_suffix(".part").rename(note.path)
-    time.sleep(60)
+    time.sleep(FOR_EVER_S)
 
 
 def sleeps(note: Note) -> None:
@@ -70,13 +72,13 @@ def sleeps(note: Note) -> None:
     if note.name != "now":
         note.path.with_suffix(".part").write_text(str(os.getpid()))
         note.path.with_suffix(".part").rename(note.path)
-        time.sleep(60)
+        time.sleep(FOR_EVER_S)
 
 
 def dies_beside_a_child(note: Note) -> None:
     """The child holds what it has inherited, as a process that a method has forked does."""
     if (child := os.fork()) == 0:
-        time.sleep(60)
+        time.sleep(FOR_EVER_S)
         os._exit(0)
     note.path.write_text(str(child))
     os.kill(os.getpid(), signal.SIGKILL)

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from rondo.arrays import Floats
 from rondo.evidence import composition as module
 from rondo.evidence.composition import (
-    Float,
     PhraseBook,
     _Sequences,
     composition_evidence,
@@ -34,7 +34,7 @@ def runs_of_spans(*spans: Sequence[int]) -> UnitRuns:
     return UnitRuns(units, np.arange(units.size), np.ones(units.size, np.int64), first)
 
 
-def any_order(n_runs: int, frequencies: Float, seed: int) -> _Sequences:
+def any_order(n_runs: int, frequencies: Floats, seed: int) -> _Sequences:
     """Runs without order, of about these frequencies."""
     units = np.repeat(np.arange(frequencies.size), np.rint(frequencies * n_runs).astype(int))
     start = _Sequences(units[None], np.arange(units.size) == 0, frequencies.size)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
-from rondo.evidence.surrogates import LoudnessRandomiser, PhaseRandomiser, block_shuffled, phase_randomised
+from rondo.evidence.surrogates import LoudnessRandomiser, PhaseRandomiser
 
 
 def coloured(n_frames: int, n_channels: int, seed: int, kept: float = 0.95) -> NDArray[np.float32]:
@@ -18,6 +17,12 @@ def coloured(n_frames: int, n_channels: int, seed: int, kept: float = 0.95) -> N
     rng = np.random.default_rng(seed)
     noise = lfilter([1.0], [1.0, -kept], rng.standard_normal((n_frames + 500, n_channels)), axis=0)[500:]
     return (noise @ (np.eye(n_channels) + 0.5)).astype(np.float32)
+
+
+def phase_randomised(
+    values: NDArray[np.float32], spans: list[tuple[int, int]], rng: np.random.Generator
+) -> NDArray[np.float32]:
+    return PhaseRandomiser.of(values, spans).draw(rng)
 
 
 def cut_into_spans(n_frames: int, rng: np.random.Generator) -> list[tuple[int, int]]:
@@ -33,12 +38,12 @@ def test_every_span_keeps_its_values_and_the_rest_stays(n_frames: int, n_channel
     values = np.round(rng.standard_normal((n_frames, n_channels)), 1).astype(np.float32)  # with ties
     before, spans = values.copy(), cut_into_spans(n_frames, rng)
     outside = np.ones(n_frames, dtype=np.bool_)
-    for surrogate in (phase_randomised(values, spans, rng), block_shuffled(values, spans, 3, rng)):
-        assert surrogate.dtype == values.dtype
-        for start, stop in spans:
-            assert_array_equal(np.sort(surrogate[start:stop], axis=0), np.sort(values[start:stop], axis=0))
-            outside[start:stop] = False
-        assert_array_equal(surrogate[outside], values[outside])
+    surrogate = phase_randomised(values, spans, rng)
+    assert surrogate.dtype == values.dtype
+    for start, stop in spans:
+        assert_array_equal(np.sort(surrogate[start:stop], axis=0), np.sort(values[start:stop], axis=0))
+        outside[start:stop] = False
+    assert_array_equal(surrogate[outside], values[outside])
     assert_array_equal(values, before)
 
 
@@ -78,27 +83,11 @@ def test_a_constant_channel_stays_constant() -> None:
     assert_array_equal(phase_randomised(values, [(0, 50)], np.random.default_rng(0))[:, 0], values[:, 0])
 
 
-def test_blocks_stay_whole_and_channels_together() -> None:
-    frames = np.arange(1000, dtype=np.float32)
-    surrogate = block_shuffled(np.stack([frames, -frames], axis=1), [(0, 1000)], 50, np.random.default_rng(1))
-    assert_array_equal(surrogate[:, 0], -surrogate[:, 1])
-    cuts = np.flatnonzero(np.diff(surrogate[:, 0]) != 1)
-    assert 15 <= cuts.size <= 20  # 20 or 21 blocks, of which few stay neighbours
-    assert np.diff(cuts).min() >= 1
-    assert not np.array_equal(surrogate[:, 0], frames)
-
-
 def test_seeds_repeat_and_differ() -> None:
     values = coloured(300, 2, seed=2)
-    for draw in (phase_randomised, lambda v, s, rng: block_shuffled(v, s, 20, rng)):
-        first, again, other = (draw(values, [(0, 300)], np.random.default_rng(seed)) for seed in (1, 1, 2))
-        assert_array_equal(first, again)
-        assert not np.array_equal(first, other)
-
-
-def test_blocks_need_a_frame() -> None:
-    with pytest.raises(ValueError, match="at least 1 frame, got 0"):
-        block_shuffled(np.zeros((4, 1), np.float32), [(0, 4)], 0, np.random.default_rng(0))
+    first, again, other = (phase_randomised(values, [(0, 300)], np.random.default_rng(seed)) for seed in (1, 1, 2))
+    assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
 
 
 def loud_and_quiet(n_frames: int, seed: int) -> NDArray[np.float32]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rondo.errors import RecordingError
-from rondo.formats.columns import choose_columns, has_no_name, kind_of_numbers, without_empty
+from rondo.formats.columns import Kind, choose_columns, has_no_name, kind_of_numbers, without_empty
 
 
 def test_what_is_no_channel_is_left_out_and_said() -> None:
@@ -73,3 +73,15 @@ def test_columns_without_a_value() -> None:
     assert (kept.shape, channels, notes) == ((2, 2), ("x", "z"), ("column 'y' left out: it has no values",))
     nothing = np.full((2, 1), np.nan, np.float32)
     assert without_empty(nothing, ["x"]) == (pytest.approx(nothing, nan_ok=True), ("x",), ())
+
+
+def test_channels_that_a_model_knows_are_channels_whatever_they_look_like() -> None:
+    kinds: dict[int, Kind] = {0: "counter", 3: "text"}
+    chosen = choose_columns(
+        ["n", "time", "label", "state", "", "id"], rate=None, kinds=kinds, wanted=["state", "n", "id"]
+    )
+    assert (chosen.channels, chosen.positions, chosen.clock) == (("n", "state", "id"), (0, 3, 5), 1)
+    assert chosen.notes[-1] == "1 channel left out that the model does not know: 'column 5'"
+    twice = choose_columns(["x", "x", "y"], rate=None, kinds=kinds, wanted=["y", "x"])  # the first only counts rows
+    assert twice.positions == (1, 2)
+    assert choose_columns(["n", "x"], rate=None, kinds=kinds, wanted=["z"]).channels == ("x",)

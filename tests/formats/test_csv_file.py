@@ -111,11 +111,11 @@ BAD_TEXT = [
     ("x;y\n1.5;2\n1,5;2\n", "'1,5' is not a number (a decimal comma? write a point)"),
     ("x,y\n1,2\n3,walk\n", "label_columns=['y'] (--label-column 'y')"),
     ("x,y\n1,2\n3,1_0\n", "line 3, column 'y': '1_0' is not a number"),
-    ("x,y\n1,2\n3\n4,5\n", "line 3 has 1 cells, but there are 2 columns"),
-    ("x,y\n1,2\n3,4,5\n", "line 3 has 3 cells"),
-    ("x,y\n1,2\n\n3\n4,5,6\n", "line 4 has 1 cells"),  # a short and a long row together have enough cells
-    ('x,y\n1,2\n"3,4\n5",6\n', "line 3 cannot be cut into cells"),
-    ('label,x\n"a,b",1\n5\n', "line 3 has 1 cells"),
+    ("x,y\n1,2\n3\n4,5\n", "line 3: expected 2 cells, got 1; correct the line or delete it"),
+    ("x,y\n1,2\n3,4,5\n", "line 3: expected 2 cells, got 3"),
+    ("x,y\n1,2\n\n3\n4,5,6\n", "line 4: expected 2 cells, got 1"),  # a short and a long row together have enough cells
+    ('x,y\n1,2\n"3,4\n5",6\n', "line 3: cannot be cut into cells"),
+    ('label,x\n"a,b",1\n5\n', "line 3: expected 2 cells, got 1"),
     ("x,y\n1,inf\n", "frame 0, channel 'y'"),
     ("x,y\n1,2\n1e39,2\n", "frame 1, channel 'x'"),
     ("x,y\nnan,NA\n,\n", "all 4 values are NaN or missing"),
@@ -130,7 +130,7 @@ BAD_TEXT = [
     ("x,y\n1,2\n".encode("utf-16")[:-3] + b"\xd8\x00\x00", "goes on otherwise"),
     (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "not"),
     (bytes(range(256)) * 40, "not a text table"),
-    (b"x,y\n1,2\n1,\x002\n", "line 3 holds binary data"),
+    (b"x,y\n1,2\n1,\x002\n", "line 3: binary data"),
     (b"x,y\r1,2\r3,4\r", "bare carriage return"),
 ]
 

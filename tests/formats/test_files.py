@@ -15,8 +15,9 @@ import polars as pl
 import pytest
 
 from rondo.data.recording import Recording
-from rondo.formats.files import SUFFIXES, find_recordings, label_files_in
+from rondo.formats.files import find_recordings, label_files_in, suffixes
 from tests.formats.reading import refusal, save_array, write
+from tests.systems import needs_posix
 
 
 def save_any(path: Path) -> None:
@@ -52,7 +53,7 @@ def test_truncated_files(tmp_path: Path, suffix: str) -> None:
     refusal(lambda: Recording.from_file(path), naming=path)
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", suffixes())
 def test_missing_folder_empty_and_unreadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
     assert "there is no such file" in refusal(lambda: Recording.from_file(path), naming=path)
@@ -76,11 +77,15 @@ def test_missing_folder_empty_and_unreadable(tmp_path: Path, monkeypatch: pytest
 def test_odd_paths(tmp_path: Path) -> None:
     path = write(tmp_path, "a.mat", b"x")
     said = refusal(lambda: Recording.from_file(path), naming=path)
-    assert "expected one of .csv .tsv .txt .parquet .npy .edf .bdf .c3d .npz .h5 .hdf5 .xdf" in said
-    os.mkfifo(tmp_path / "pipe.csv")
-    assert "not a regular file" in refusal(lambda: Recording.from_file(tmp_path / "pipe.csv"), naming=tmp_path)
+    assert "expected one of .csv .tsv .txt .jsonl .ndjson .parquet .npy .npz .h5 .hdf5 .edf .bdf .c3d .xdf" in said
     for name in ("x" * 5000 + ".csv", "nul\0.csv"):
         refusal(lambda name=name: Recording.from_file(tmp_path / name), naming=tmp_path)
+
+
+@needs_posix
+def test_a_pipe_is_no_recording(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    assert "not a regular file" in refusal(lambda: Recording.from_file(tmp_path / "pipe.csv"), naming=tmp_path)
 
 
 def test_labels_that_lie_beside_a_recording_are_no_recording(tmp_path: Path) -> None:
@@ -119,20 +124,9 @@ def test_what_lies_about_in_folders_is_no_recording(tmp_path: Path) -> None:
     assert find_recordings([tmp_path / "README.txt"]) == [tmp_path / "README.txt"]  # named, it is meant
 
 
-def test_the_name_of_a_data_set_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bare_name_may_be_that_of_a_data_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("RONDO_DATA", raising=False)
-    said = refusal(lambda: find_recordings([Path("MoCap")]), naming="MoCap")
-    assert "it is the name of a data set" in said and "`rondo datasets download mocap --data DIR` gets it" in said
-    (tmp_path / "data" / "MoCap").mkdir(parents=True)
-    monkeypatch.setenv("RONDO_DATA", str(tmp_path / "data"))
-    assert f"download mocap --data {tmp_path / 'data'}" in refusal(
-        lambda: find_recordings([Path("mocap")]), naming="mocap"
-    )
-    np.save(tmp_path / "data" / "MoCap" / "a.npy", np.eye(3))
-    assert f"lies in '{tmp_path / 'data' / 'MoCap'}'" in refusal(
-        lambda: find_recordings([Path("mocap")]), naming="mocap"
-    )
+    assert "`rondo datasets list`" in refusal(lambda: find_recordings([Path("MoCap")]), naming="MoCap")
     assert "data set" not in refusal(lambda: find_recordings([tmp_path / "x" / "mocap"]), naming=tmp_path)
 
 

@@ -21,14 +21,14 @@ from hypothesis.extra import numpy as hnp
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.formats.csv_file import read_csv
-from rondo.formats.files import EXTRA_SUFFIXES, SUFFIXES, read_recording
+from rondo.formats.files import read_recording, suffixes
 from tests import naive_files as naive
 
 
 @pytest.fixture(autouse=True)
 def untried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the trial in a child, which has tests of its own: hundreds of children would take minutes."""
-    monkeypatch.setattr("rondo.formats.array_files.refuse_fatal", lambda *_: None)
+    monkeypatch.setattr("rondo.formats.hdf5.refuse_fatal", lambda *_: None)
     monkeypatch.setattr("rondo.formats.tables.refuse_fatal_parquet", lambda _: None)
 
 
@@ -66,12 +66,14 @@ def valid(suffix: str) -> bytes:
         table = pl.DataFrame(values, schema=["time", "x", "y"])
         if suffix == ".parquet":
             table.write_parquet(buffer)
+        elif suffix in (".jsonl", ".ndjson"):
+            table.write_ndjson(buffer)
         else:
             table.write_csv(buffer)
     return buffer.getvalue()
 
 
-OWN_SUFFIXES = [suffix for suffix in SUFFIXES if suffix not in EXTRA_SUFFIXES]  # those have tests of their own
+OWN_SUFFIXES = [suffix for suffix in suffixes() if suffix not in (".edf", ".bdf", ".c3d", ".xdf")]  # tested elsewhere
 
 
 @pytest.mark.parametrize("suffix", OWN_SUFFIXES)
@@ -86,7 +88,7 @@ def test_random_bytes(tmp_path: Path, suffix: str, content: bytes) -> None:
     assert_read_or_refused(tmp_path / f"a{suffix}", content)
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".npy", ".npz", ".h5"])
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".npy", ".npz", ".h5"])
 @many
 @given(data=st.data())
 def test_flipped_bits_and_lost_ends(tmp_path: Path, suffix: str, data: st.DataObject) -> None:

@@ -90,7 +90,7 @@ def test_deeplabcut(tmp_path: Path) -> None:
 def test_almost_deeplabcut_is_a_table_as_any_other(tmp_path: Path) -> None:
     assert read(tmp_path, "scorer", "coords", "1", "2").channels == ("scorer",)  # and units
     path = write(tmp_path, "a.csv", "scorer,net\ncoords\n1,2\n3,4")
-    assert "line 2 has 1 cells" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "line 2: expected 2 cells, got 1" in refusal(lambda: Recording.from_file(path), naming=path)
 
 
 def test_a_phone_that_stamps_twice(tmp_path: Path) -> None:
@@ -158,7 +158,7 @@ def test_what_a_stopped_writer_leaves(tmp_path: Path) -> None:
     both = read(tmp_path, "time,x,y,z", *TIMED, "0.80,1", end="\0\0")
     assert both.n_frames == N
     path = write(tmp_path, "b.csv", "\n".join(["time,x,y,z", *TIMED, "0.80,1"]) + "\n")
-    assert "line 42 has 2 cells" in refusal(lambda: Recording.from_file(path), naming=path)
+    assert "line 42: expected 4 cells, got 2" in refusal(lambda: Recording.from_file(path), naming=path)
     path = write(tmp_path, "c.csv", 300 * "\0")
     assert "binary data?" in refusal(lambda: Recording.from_file(path), naming=path)
 

@@ -10,7 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.formats.lines import HEAD_LINES
 from rondo.live.base import Bookmark, Rows, Skip, Source
+
+BEGIN = "a,b\n" + "0,0\n" * (HEAD_LINES - 1)
+"""As many lines as a file must have before its rows are given while it is followed."""
 
 
 class Taken(NamedTuple):
@@ -41,6 +45,12 @@ def read_now(source: Source, at_most: int = 1000) -> list[Rows]:
         assert len(rows.values) <= at_most
         chunks.append(rows)
     return chunks
+
+
+def numbers(source: Source, at_most: int = 1000) -> list[float]:
+    """Channel a of all that is there now, without the zeros of BEGIN."""
+    values = taken(read_now(source, at_most)).values
+    return [value for value in values[:, 0].tolist() if value] if values.size else []
 
 
 def read_to_end(source: Source, at_most: int = 1000) -> Taken:

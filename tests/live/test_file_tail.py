@@ -13,22 +13,22 @@ from hypothesis import strategies as st
 
 from rondo.errors import ModelError, RecordingError, RondoWarning
 from rondo.live import row_reader
-from rondo.live.base import Skip, open_source
-from rondo.live.file_tail import PATIENCE_S, FileTail
-from tests.live.feeding import assert_same, read_now, read_to_end, read_with_restarts, taken
+from rondo.live.base import Bookmark, Request, Skip
+from rondo.live.registry import open_source
+from rondo.live.sources.file_tail import FileTail
+from rondo.live.table_file import PATIENCE_S
+from tests.live.feeding import BEGIN, assert_same, numbers, read_now, read_to_end, read_with_restarts, taken
 
 CHANNELS = ("a", "b")
+
+
+def opened(path: Path, bookmark: Bookmark | None = None, *, follow: bool = False) -> FileTail:
+    return FileTail(path, Request(CHANNELS, follow=follow, bookmark=bookmark))
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "x.csv"
-
-
-def numbers(source: FileTail, at_most: int = 1000) -> list[float]:
-    """Channel a of all that is there now."""
-    values = taken(read_now(source, at_most)).values
-    return values[:, 0].tolist() if values.size else []
 
 
 def add(path: Path, text: str) -> None:
@@ -39,17 +39,19 @@ def add(path: Path, text: str) -> None:
 LINES = st.sampled_from(["1,2", "3,4", "5,", "6", "7,8,9", "x,y", "x,1", "", "1e99,2", '"8",9'])
 
 
+@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
 @settings(max_examples=60, deadline=None)
 @given(lines=st.lists(LINES, max_size=25), at_most=st.integers(1, 6), ends=st.booleans(), clock=st.booleans())
 def test_neither_chunks_nor_restarts_change_what_is_read(
     tmp_path_factory: pytest.TempPathFactory, lines: list[str], at_most: int, ends: bool, clock: bool
 ) -> None:
     path = tmp_path_factory.mktemp("tail") / "x.csv"
+    lines = ["1,2", *lines]  # a row beneath it shows that the first line is a header
     timed = [f"{i / 10}," + line if line and clock else line for i, line in enumerate(lines)]
     path.write_text("\n".join([("time," if clock else "") + "a,b", *timed]) + ("\n" if ends else ""))
-    whole = read_to_end(FileTail(path, CHANNELS, follow=False), at_most=10_000)
-    assert_same(read_to_end(FileTail(path, CHANNELS, follow=False), at_most), whole)
-    again = read_with_restarts(lambda mark: open_source(str(path), CHANNELS, follow=False, bookmark=mark), at_most)
+    whole = read_to_end(opened(path), at_most=10_000)
+    assert_same(read_to_end(opened(path), at_most), whole)
+    again = read_with_restarts(lambda mark: opened(path, mark), at_most)
     assert_same(again, whole)
     n_rows = sum(line in ("1,2", "3,4", "5,", "x,1", "1e99,2", '"8",9') for line in lines)
     assert len(whole.values) == n_rows
@@ -61,10 +63,10 @@ def test_a_growing_file_gives_the_rows_of_the_whole_one(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     path = tmp_path_factory.mktemp("tail") / "x.csv"
-    text = b"a,b\n" + b"".join(f"{i},{i / 7}\n".encode() for i in range(12))
+    text = b"a,b\n" + b"".join(f"{i % 9},{i / 7}\n".encode() for i in range(75))
     path.write_bytes(b"")
     stops = [*sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=8))), len(text)]
-    source = FileTail(path, CHANNELS, follow=True)
+    source = opened(path, follow=True)
     chunks, done = [], 0
     for stop in stops:
         with path.open("ab") as file:
@@ -73,12 +75,12 @@ def test_a_growing_file_gives_the_rows_of_the_whole_one(
         chunks += read_now(source, 5)
     source.close()
     path.write_bytes(text)
-    assert_same(taken(chunks), read_to_end(FileTail(path, CHANNELS, follow=False)))
+    assert_same(taken(chunks), read_to_end(opened(path)))
 
 
 def test_a_line_is_not_read_before_it_ends(path: Path) -> None:
-    path.write_text("a,b\n1,2\n3,4")
-    source = FileTail(path, CHANNELS, follow=True)
+    path.write_text(BEGIN + "1,2\n3,4")
+    source = opened(path, follow=True)
     assert numbers(source) == [1]
     add(path, "5\n")
     rows = source.read(10)
@@ -87,37 +89,53 @@ def test_a_line_is_not_read_before_it_ends(path: Path) -> None:
     source.close()
 
 
+def test_no_row_is_given_before_the_head_is_there_and_then_all_of_them(path: Path) -> None:
+    path.write_text(BEGIN.removesuffix("0,0\n") + "1,2")
+    with pytest.warns(RondoWarning, match="waiting for its first 64 lines, which tell how it is written"):
+        source = opened(path, follow=True)
+    assert source.read(10) is None
+    assert source.bookmark()["position"] == 0
+    add(path, "\n3,4\n")
+    assert numbers(source) == [1, 3]
+    source.close()
+
+
 def test_a_finished_file_may_lack_its_last_line_end(path: Path) -> None:
     path.write_text("a,b\n1,2\n3,4")
-    assert read_to_end(FileTail(path, CHANNELS, follow=False)).values.tolist() == [[1, 2], [3, 4]]
+    assert read_to_end(opened(path)).values.tolist() == [[1, 2], [3, 4]]
 
 
-@pytest.mark.parametrize("text", ["", "a,b", "a,b\n", "\n\na,b\n\n"])
-def test_a_file_without_rows(path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [("", "it is empty: no rows"), ("\n\n", "it is empty: no rows")]
+    + [(text, r"it has a header \(2 columns\) but no rows") for text in ("a,b", "a,b\n", "\n\na,b\n\n")],
+)
+def test_a_file_without_rows_is_noted(path: Path, text: str, note: str) -> None:
     path.write_text(text)
-    assert read_to_end(FileTail(path, CHANNELS, follow=False)).values.size == 0
+    with pytest.warns(RondoWarning, match=note):
+        assert read_to_end(opened(path)).values.size == 0
 
 
 def test_a_header_that_lacks_a_channel_is_refused_by_name(path: Path) -> None:
     path.write_text("a,c\n")
     with pytest.raises(RecordingError, match=r"x\.csv: it lacks the channel 'b'"):
-        read_to_end(FileTail(path, CHANNELS, follow=False))
+        read_to_end(opened(path))
 
 
 def test_extra_channels_are_noted_once(path: Path) -> None:
     path.write_text("a,b,c\n" + "1,2,3\n" * 9)
     with pytest.warns(RondoWarning, match="1 channel left out") as notes:
-        read_to_end(FileTail(path, CHANNELS, follow=False), at_most=2)
+        read_to_end(opened(path), at_most=2)
     assert len(notes) == 1
 
 
 def test_rotated(path: Path) -> None:
-    path.write_text("a,b\n1,2\n3,4")
-    source = FileTail(path, CHANNELS, follow=True)
+    path.write_text(BEGIN + "1,2\n3,4")
+    source = opened(path, follow=True)
     assert numbers(source) == [1]
     path.rename(path.with_suffix(".1"))
     add(path.with_suffix(".1"), "\n5,6")  # the sender still writes to the old one
-    path.write_text("b,a\n8,7\n")
+    path.write_text(BEGIN.replace("a,b", "b,a") + "8,7\n")
     seen: list[float] = []
     for _ in range(4):
         seen += numbers(source)
@@ -127,24 +145,24 @@ def test_rotated(path: Path) -> None:
 
 
 def test_truncated(path: Path) -> None:
-    path.write_text("a,b\n1,2\n3,4\n")
-    source = FileTail(path, CHANNELS, follow=True)
+    path.write_text(BEGIN + "1,2\n3,4\n")
+    source = opened(path, follow=True)
     assert numbers(source) == [1, 3]
-    path.write_text("a,b\n5,6\n")
+    path.write_text(BEGIN + "5,6\n")
     read_now(source)
     again = taken(read_now(source))
     first = source.read(10)
     source.close()
     assert first is None
-    assert again.values[:, 0].tolist() == [5]
+    assert again.values[-1, 0] == 5
     assert [(row, skip.n_lines, skip.reason) for row, skip in again.skipped] == [
         (0, 0, "truncated; read again from its beginning")
     ]
 
 
 def test_news_of_the_file_do_not_wait_for_a_row(path: Path) -> None:
-    path.write_text("a,b\n1,2\n")
-    source = FileTail(path, CHANNELS, follow=True)
+    path.write_text(BEGIN + "1,2\n")
+    source = opened(path, follow=True)
     assert numbers(source) == [1]
     path.write_text("a,b\n")
     found = taken(read_now(source) + read_now(source))
@@ -153,23 +171,20 @@ def test_news_of_the_file_do_not_wait_for_a_row(path: Path) -> None:
 
 
 def test_one_column_whose_name_holds_a_blank(path: Path) -> None:
-    path.write_text("acc x\n")
-    source = FileTail(path, ("acc x",), follow=True)
-    assert source.read(9) is None
-    add(path, "1\n")
-    assert numbers(source) == [1]
-    source.close()
+    path.write_text("acc x\n1\n\n2\n\n\n")
+    found = read_to_end(FileTail(path, Request(("acc x",))))
+    npt.assert_array_equal(found.values[:, 0], [1, np.nan, 2])  # blank lines are rows only where others follow
 
 
 def test_gone_for_a_moment(path: Path) -> None:
-    path.write_text("a,b\n1,2\n")
+    path.write_text(BEGIN + "1,2\n")
     now = [0.0]
-    source = FileTail(path, CHANNELS, follow=True, clock=lambda: now[0])
+    source = FileTail(path, Request(CHANNELS, follow=True), clock=lambda: now[0])
     assert numbers(source) == [1]
     path.unlink()
     for now[0] in (1.0, PATIENCE_S):
         assert source.read(10) is None
-    path.write_text("a,b\n3,4\n")
+    path.write_text(BEGIN + "3,4\n")
     assert [number for _ in range(3) for number in numbers(source)] == [3]
     path.unlink()
     now[0] = 2 * PATIENCE_S
@@ -178,9 +193,9 @@ def test_gone_for_a_moment(path: Path) -> None:
 
 
 def test_gone_for_good(path: Path) -> None:
-    path.write_text("a,b\n1,2\n3,")
+    path.write_text(BEGIN + "1,2\n3,")
     now = [0.0]
-    source = FileTail(path, CHANNELS, follow=True, clock=lambda: now[0])
+    source = FileTail(path, Request(CHANNELS, follow=True), clock=lambda: now[0])
     assert numbers(source) == [1]
     path.unlink()
     assert source.read(10) is None
@@ -202,14 +217,15 @@ def changed(path: Path, how: str) -> None:
 @pytest.mark.parametrize("how", ["shorter", "other rows", "other header"])
 def test_another_file_is_refused_and_when_following_read_anew(path: Path, how: str) -> None:
     path.write_text("a,b\n1,2\n3,4\n")
-    source = FileTail(path, CHANNELS, follow=False)
+    source = opened(path)
     source.read(2)
     bookmark = source.bookmark()
     source.close()
     changed(path, how)
     with pytest.raises(ModelError, match="not the file that was read before"):
-        FileTail(path, CHANNELS, follow=False, bookmark=bookmark)
-    anew = FileTail(path, CHANNELS, follow=True, bookmark=bookmark)
+        opened(path, bookmark)
+    add(path, "0,0\n" * 63)
+    anew = opened(path, bookmark, follow=True)
     found = taken(read_now(anew))
     anew.close()
     assert len(found.values) == len(path.read_text().splitlines()) - 1
@@ -220,31 +236,31 @@ def test_another_file_is_refused_and_when_following_read_anew(path: Path, how: s
 def test_a_row_changed_at_the_beginning_or_just_before_the_bookmark(path: Path, row: int) -> None:
     lines = [f"{i},{i}" for i in range(2000)]
     path.write_text("\n".join(["a,b", *lines, ""]))
-    source = FileTail(path, CHANNELS, follow=False)
+    source = opened(path)
     source.read(2000)
     bookmark = source.bookmark()
     source.close()
     lines[row] = lines[row].replace(str(row)[0], "7", 1)
     path.write_text("\n".join(["a,b", *lines, ""]))
     with pytest.raises(ModelError, match="not the file that was read before"):
-        FileTail(path, CHANNELS, follow=False, bookmark=bookmark)
+        opened(path, bookmark)
 
 
 def test_a_file_that_has_only_grown_goes_on(path: Path) -> None:
     path.write_text("a,b\n1,2\n3,4\n")
-    source = FileTail(path, CHANNELS, follow=False)
+    source = opened(path)
     source.read(1)
     bookmark = source.bookmark()
     source.close()
     add(path, "5,6\n")
-    again = FileTail(path, CHANNELS, follow=False, bookmark=bookmark)
+    again = opened(path, bookmark)
     assert numbers(again) == [3, 5]
     again.close()
 
 
 def test_runs_of_bad_lines_are_one_skip_each(path: Path) -> None:
     path.write_text("a,b\n1,2\nx\ny\n\nz,z\n3,4\n5\n")
-    assert read_to_end(FileTail(path, CHANNELS, follow=False)).skipped == [
+    assert read_to_end(opened(path)).skipped == [
         (1, Skip(3, 2, "expected 2 cells, got 1")),
         (1, Skip(6, 1, "no number in it")),
         (2, Skip(8, 1, "expected 2 cells, got 1")),
@@ -254,7 +270,7 @@ def test_runs_of_bad_lines_are_one_skip_each(path: Path) -> None:
 def test_a_sender_that_has_changed_what_it_sends_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_reader, "MOST_SKIPPED", 5)
     path.write_text("a,b\n1,2\n" + "1,2,3\n" * 5 + "3,4\n" + "1,2,3\n" * 6)
-    source = FileTail(path, CHANNELS, follow=False)
+    source = opened(path)
     assert len(source.read(9).values) == len(source.read(9).values) == 1  # type: ignore[union-attr]
     with pytest.raises(RecordingError, match=r"more than 5 lines in a row hold no row, from line 9 on \(expected 2"):
         source.read(9)
@@ -263,12 +279,12 @@ def test_a_sender_that_has_changed_what_it_sends_is_refused(path: Path, monkeypa
 
 def test_the_unit_of_the_clock_is_told_once_and_kept(path: Path) -> None:
     path.write_text("time,a,b\n99999999000,1,2\n")  # seconds, by its size
-    source = FileTail(path, CHANNELS, follow=False)
+    source = opened(path)
     read_now(source)
     bookmark = source.bookmark()
     source.close()
     add(path, "100000001000,3,4\n")  # would be milliseconds if it came first
-    again = FileTail(path, CHANNELS, follow=False, bookmark=bookmark)
+    again = opened(path, bookmark)
     rows = again.read(9)
     again.close()
     assert rows is not None
@@ -277,7 +293,7 @@ def test_the_unit_of_the_clock_is_told_once_and_kept(path: Path) -> None:
 
 def test_bounded_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text("a,b\n" + "1,2\n" * 200_000)
-    source = FileTail(path, CHANNELS, follow=False)
+    source = opened(path)
     source.read(10)
     ahead = os.lseek(source._file._file.fileno(), 0, os.SEEK_CUR)
     source.close()
@@ -286,5 +302,36 @@ def test_bounded_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("where", ["no.csv", "/dev/null"])
 def test_what_is_no_file_is_refused(where: str) -> None:
-    with pytest.raises(RecordingError, match="give a file, a folder or - as --source"):
-        open_source(where, CHANNELS, follow=True)
+    with pytest.raises(RecordingError, match="--source takes FILE, DIR, RECORDING or -"):
+        open_source(where, Request(CHANNELS, follow=True))
+
+
+def test_a_file_that_becomes_shorter_while_it_is_read_is_refused(path: Path) -> None:
+    path.write_text("a,b\n" + "1,2\n" * 200_000)
+    source = opened(path)
+    assert source.read(10) is not None
+    path.write_text("a,b\n" + "1,2\n" * 100_000)
+    with pytest.raises(
+        RecordingError, match=r"x\.csv: it became shorter while it was read, 800004 bytes became 400004"
+    ):
+        read_now(source)
+    source.close()
+
+
+def test_zeros_after_a_power_cut_are_noted_and_no_row(path: Path) -> None:
+    path.write_bytes(b"a,b\n1,2\n3,4\n" + bytes(5000))
+    with pytest.warns(RondoWarning, match="5000 bytes of zeros at its end left out"):
+        assert read_to_end(opened(path)).values.tolist() == [[1, 2], [3, 4]]
+
+
+def test_how_a_file_is_written_is_decided_once(path: Path) -> None:
+    """By the lines that were there when it was first read, also after a restart with more of them."""
+    path.write_text("a;b\n1;2\n3;4\n")
+    source = opened(path)
+    source.read(1)
+    bookmark = source.bookmark()
+    source.close()
+    add(path, "5,5;6\n" * 3)  # with these among the first 64 lines, commas would be decimal
+    again = read_to_end(opened(path, bookmark))
+    npt.assert_array_equal(again.values, [[3, 4], [np.nan, 6], [np.nan, 6], [np.nan, 6]])
+    assert again.n_unreadable == 3

@@ -9,17 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.errors import ModelError, RecordingError, RondoWarning
-from rondo.live.base import open_source
-from rondo.live.file_tail import PATIENCE_S
-from rondo.live.folder import Folder
-from tests.live.feeding import assert_same, read_now, read_to_end, read_with_restarts, taken
+from rondo.live.base import Bookmark, Request
+from rondo.live.sources.folder import Folder
+from rondo.live.table_file import PATIENCE_S
+from tests.live.feeding import BEGIN, assert_same, numbers, read_now, read_to_end, read_with_restarts
 
 CHANNELS = ("a", "b")
 
 
-def numbers(source: Folder) -> list[float]:
-    values = taken(read_now(source)).values
-    return values[:, 0].tolist() if values.size else []
+def opened(path: Path, bookmark: Bookmark | None = None, *, follow: bool = False) -> Folder:
+    return Folder(path, Request(CHANNELS, follow=follow, bookmark=bookmark))
 
 
 @pytest.fixture
@@ -35,9 +34,10 @@ def test_files_in_the_order_of_their_names_each_with_its_own_header(folder: Path
     (folder / ".hidden.csv").write_text("a,b\n99,99\n")
     (folder / "notes.md").write_text("not rows")
     (folder / "4.csv").mkdir()
-    assert read_to_end(Folder(folder, CHANNELS, follow=False)).values.tolist() == [[1, 2], [3, 4], [5, 6], [7, 8]]
+    assert read_to_end(opened(folder)).values.tolist() == [[1, 2], [3, 4], [5, 6], [7, 8]]
 
 
+@pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
 @settings(max_examples=40, deadline=None)
 @given(
     files=st.lists(st.lists(st.sampled_from(["1,2", "3,4", "5", "x,y", ""]), max_size=5), min_size=1, max_size=4),
@@ -50,19 +50,19 @@ def test_neither_chunks_nor_restarts_change_what_is_read(
     folder = tmp_path_factory.mktemp("folder")
     for i, lines in enumerate(files):
         (folder / f"{i}.csv").write_text("\n".join(["a,b", *lines]) + ("\n" if ends else ""))
-    whole = read_to_end(Folder(folder, CHANNELS, follow=False), 10_000)
-    assert_same(read_to_end(Folder(folder, CHANNELS, follow=False), at_most), whole)
-    again = read_with_restarts(lambda mark: open_source(str(folder), CHANNELS, follow=False, bookmark=mark), at_most)
+    whole = read_to_end(opened(folder), 10_000)
+    assert_same(read_to_end(opened(folder), at_most), whole)
+    again = read_with_restarts(lambda mark: opened(folder, mark), at_most)
     assert_same(again, whole)
     assert len(whole.values) == sum(line in ("1,2", "3,4") for lines in files for line in lines)
 
 
 def test_new_files_are_followed_and_finish_the_ones_before(folder: Path) -> None:
-    source = Folder(folder, CHANNELS, follow=True)
+    source = opened(folder, follow=True)
     assert numbers(source) == []
-    (folder / "1.csv").write_text("a,b\n1,2\n3,4")
+    (folder / "1.csv").write_text(BEGIN + "1,2\n3,4")
     assert [n for _ in range(3) for n in numbers(source)] == [1]
-    (folder / "2.csv").write_text("a,b\n5,6\n")
+    (folder / "2.csv").write_text(BEGIN + "5,6\n")
     assert [n for _ in range(4) for n in numbers(source)] == [3, 5]
     assert not source.ended
     source.close()
@@ -71,9 +71,9 @@ def test_new_files_are_followed_and_finish_the_ones_before(folder: Path) -> None
 def test_positions_never_go_back(folder: Path) -> None:
     for i in range(3):
         (folder / f"{i}.csv").write_text("a,b\n1,2\n3,4\n")
-    source = Folder(folder, CHANNELS, follow=False)
+    source = opened(folder)
     positions = [rows.position for _ in range(3) if (rows := source.read(1)) is not None]
-    again = Folder(folder, CHANNELS, follow=False, bookmark=source.bookmark())
+    again = opened(folder, source.bookmark())
     source.close()
     positions += [rows.position for rows in read_now(again, 1)]
     again.close()
@@ -82,8 +82,8 @@ def test_positions_never_go_back(folder: Path) -> None:
 
 
 def test_a_file_that_comes_too_late_is_noted_once(folder: Path) -> None:
-    (folder / "2.csv").write_text("a,b\n1,2\n")
-    source = Folder(folder, CHANNELS, follow=True)
+    (folder / "2.csv").write_text(BEGIN + "1,2\n")
+    source = opened(folder, follow=True)
     assert numbers(source) == [1]
     (folder / "1.csv").write_text("a,b\n9,9\n")
     with pytest.warns(RondoWarning, match=r"1\.csv: not read, it came after 2\.csv was begun") as notes:
@@ -94,26 +94,26 @@ def test_a_file_that_comes_too_late_is_noted_once(folder: Path) -> None:
 
 @pytest.mark.parametrize("how", ["gone", "another"])
 def test_the_file_being_read_must_still_be_there(folder: Path, how: str) -> None:
-    (folder / "1.csv").write_text("a,b\n1,2\n3,4\n")
-    source = Folder(folder, CHANNELS, follow=True)
+    (folder / "1.csv").write_text(BEGIN + "1,2\n3,4\n")
+    source = opened(folder, follow=True)
     source.read(1)
     bookmark = source.bookmark()
     source.close()
-    (folder / "1.csv").unlink() if how == "gone" else (folder / "1.csv").write_text("a,b\n7,2\n3,4\n")
+    (folder / "1.csv").unlink() if how == "gone" else (folder / "1.csv").write_text(BEGIN.replace("0", "7"))
     with pytest.raises(ModelError, match=r"1\.csv: the file that was being read is gone, or another one"):
-        Folder(folder, CHANNELS, follow=True, bookmark=bookmark)
+        opened(folder, bookmark, follow=True)
 
 
 def test_an_empty_folder_is_refused_unless_it_is_followed(folder: Path) -> None:
     with pytest.raises(RecordingError, match="the folder holds no files to read"):
-        Folder(folder, CHANNELS, follow=False)
-    Folder(folder, CHANNELS, follow=True).close()
+        opened(folder)
+    opened(folder, follow=True).close()
 
 
 def test_a_folder_that_disappears(folder: Path) -> None:
-    (folder / "1.csv").write_text("a,b\n1,2\n")
+    (folder / "1.csv").write_text(BEGIN + "1,2\n")
     now = [0.0]
-    source = Folder(folder, CHANNELS, follow=True, clock=lambda: now[0])
+    source = Folder(folder, Request(CHANNELS, follow=True), clock=lambda: now[0])
     assert numbers(source) == [1]
     folder.rename(folder.with_name("away"))
     assert source.read(1) is None
@@ -122,3 +122,30 @@ def test_a_folder_that_disappears(folder: Path) -> None:
     with pytest.raises(RecordingError, match="it has disappeared"):
         source.read(1)
     source.close()
+
+
+@pytest.mark.parametrize("name", ["../secret.csv", "ABSOLUTE", "sub/secret.csv", ".."])
+def test_a_bookmark_leads_to_no_file_elsewhere(tmp_path: Path, folder: Path, name: str) -> None:
+    (folder / "sub").mkdir()
+    for place in (tmp_path, folder / "sub", folder):
+        (place / "secret.csv").write_text("a,b\n1,2\n")
+    source = opened(folder)
+    assert numbers(source) == [1]
+    bookmark = source.bookmark()
+    source.close()
+    assert bookmark["file"] == "secret.csv"
+    opened(folder, bookmark).close()
+    foreign = {**bookmark, "file": name.replace("ABSOLUTE", str(tmp_path / "secret.csv"))}
+    with pytest.raises(ModelError, match="is gone, or another one"):
+        opened(folder, foreign)
+
+
+def test_the_clock_goes_on_from_file_to_file(folder: Path) -> None:
+    """Its unit is told once, and midnight may lie between two files."""
+    for i, times in enumerate((["23:59:58", "23:59:59"], ["00:00:00", "00:00:01"])):
+        (folder / f"{i}.csv").write_text("Uhrzeit,a,b\n" + "".join(f"{time},{i},1\n" for time in times))
+    with pytest.warns(RondoWarning, match="times of day without a date"):
+        found = read_to_end(opened(folder))
+    assert found.times_s is not None and found.times_s.tolist() == [86398, 86399, 86400, 86401]
+    with pytest.warns(RondoWarning):
+        assert_same(read_with_restarts(lambda mark: opened(folder, mark), 1), found)

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 import pytest
 
 from rondo.errors import ModelError
-from rondo.live.base import Bookmark, Skip
-from rondo.live.stdin import StandardInput
-from tests.live.feeding import assert_same, read_now, read_to_end, taken
+from rondo.live.base import Bookmark, Request, Skip
+from rondo.live.sources.standard_input import StandardInput
+from tests.live.feeding import BEGIN, assert_same, numbers, read_now, read_to_end, taken
 
 CHANNELS = ("a", "b")
 TEXT = b"a,b\n1,2\n3,4\nbad\n5,6\n7,8"
@@ -36,7 +36,7 @@ def opened(text: bytes, bookmark: Bookmark | None = None, *, follow: bool = Fals
     out, into = os.pipe()
     os.write(into, text)
     os.close(into)
-    return StandardInput(CHANNELS, follow=follow, bookmark=bookmark, descriptor=out)
+    return StandardInput(Request(CHANNELS, follow=follow, bookmark=bookmark), descriptor=out)
 
 
 @pytest.mark.parametrize("at_most", [1, 2, 100])
@@ -51,10 +51,10 @@ def test_json_lines() -> None:
 
 def test_nothing_waits_for_bytes_that_have_not_come() -> None:
     with pipe() as (out, into):
-        source = StandardInput(CHANNELS, follow=False, descriptor=out)
+        source = StandardInput(Request(CHANNELS), descriptor=out)
         assert source.read(10) is None
-        os.write(into, TEXT[:9])
-        assert len(taken(read_now(source)).values) == 1
+        os.write(into, BEGIN.encode() + TEXT[4:9])
+        assert numbers(source) == [1]
         begun = time.monotonic()
         source.wait(0.05)
         assert time.monotonic() - begun >= 0.04
@@ -80,7 +80,7 @@ def test_stopped_while_passing_over_nothing_is_forgotten() -> None:
     read_now(first, 3)
     with pipe() as (out, into):
         os.write(into, TEXT[:9])
-        second = StandardInput(CHANNELS, follow=False, bookmark=first.bookmark(), descriptor=out)
+        second = StandardInput(Request(CHANNELS, bookmark=first.bookmark()), descriptor=out)
         assert second.read(10) is None
         assert second.bookmark() == first.bookmark()
 

@@ -17,6 +17,7 @@ from rondo.config.schema import MixtureConfig
 from rondo.errors import RecordingError, RondoWarning, SettingError
 from rondo.mixture import FittedMixture, dp_gaussian
 from rondo.mixture.dp_gaussian import fit_mixture
+from tests.rounding import assert_equal_but_for_rounding
 
 Floats = NDArray[np.float64]
 COVARIANCES = ("full", "diagonal", "spherical")
@@ -301,7 +302,7 @@ def test_light_components_are_dropped_and_the_rest_unchanged() -> None:
     keep = everything.weights >= cut
     assert some.n_components == keep.sum() == 4
     npt.assert_array_equal(some.weights, everything.weights[keep])
-    npt.assert_array_equal(some.log_joint(x), everything.log_joint(x)[:, keep])
+    assert_equal_but_for_rounding(some.log_joint(x), everything.log_joint(x)[:, keep])  # a product of another shape
     npt.assert_allclose(some.posterior(x).sum(axis=1), 1.0)
 
 

@@ -8,12 +8,16 @@ from typing import Any
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 """Debian's, as a rule; playwright's own is not fetched."""
 
+PATIENCE_MS = 180_000
+"""Waiting ends when what is waited for is there; playwright's own half minute is too short on a busy machine."""
+
 
 class Opened:
     """One page. `trouble` holds what it logged or threw, `requests` every address it asked for."""
 
     def __init__(self, browser: Any, address: str) -> None:
         self.page = browser.new_page(viewport={"width": 1300, "height": 1000})
+        self.page.set_default_timeout(PATIENCE_MS)
         self.trouble: list[str] = []
         self.requests: list[str] = []
         self.page.on("console", self._heard)

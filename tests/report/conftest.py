@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.report.browsing import CHROMIUM, Opened
+from tests.report.browsing import CHROMIUM, PATIENCE_MS, Opened
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def browser() -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip("no chromium, chromium-browser or google-chrome on the PATH")
     with sync_api.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"], timeout=PATIENCE_MS)
         yield launched
         launched.close()
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from rondo.continual.events import Event
-from rondo.decisions import COLUMNS
-from rondo.run_folder import write_summary
-from rondo.summary import RecordingSummary, RunSummary, StreamSummary
+from rondo.run.decisions import COLUMNS
+from rondo.run.folder import write_summary
+from rondo.run.summary import RecordingSummary, RunSummary, StreamSummary
 
 STEP = 50
 EVENTS = (

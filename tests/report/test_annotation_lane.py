@@ -11,14 +11,14 @@ import pytest
 
 from rondo import Result
 from rondo.data.labels import OTHER, runs_of
-from rondo.entries import Words
 from rondo.errors import AnnotationError, SettingError
 from rondo.report import Overview, overview_path, signal_overview, write_overview
 from rondo.report.annotation_lane import annotation_lanes
 from rondo.report.contents import TruthFile, Wish
-from rondo.run_folder import write_segments, write_summary
-from rondo.stream_folder import stored_stream
-from rondo.summary import StreamSummary
+from rondo.run.entries import Words
+from rondo.run.folder import write_segments, write_summary
+from rondo.run.stream_folder import stored_stream
+from rondo.run.summary import StreamSummary
 from tests.report.export.made_runs import Made, write_made_run
 from tests.report.on_folders import clock_in_run, compare, export_run, summarize
 from tests.report.run_folders import write_run_folder

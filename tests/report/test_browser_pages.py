@@ -12,6 +12,7 @@ import pytest
 
 from rondo.report.contents import TruthFile, Wish
 from rondo.report.serve import PageServer
+from tests.report.browsing import PATIENCE_MS
 from tests.report.on_folders import write_report
 from tests.report.run_folders import edit_summary, write_run_folder
 from tests.report.stream_folders import add_decisions, write_stream_folder
@@ -164,6 +165,7 @@ def test_a_page_that_may_keep_nothing_is_drawn_all_the_same(browser: Any, tmp_pa
     outer = tmp_path / "outer.html"
     outer.write_text(f'<iframe sandbox="allow-scripts" width="1200" height="900" src="{report.as_uri()}"></iframe>')
     page = browser.new_page()
+    page.set_default_timeout(PATIENCE_MS)
     trouble: list[str] = []
     page.on("pageerror", lambda error: trouble.append(str(error)))
     page.goto(outer.as_uri())
@@ -196,7 +198,7 @@ def test_a_served_page_that_was_old_when_it_came_is_loaded_anew(opened: Any, tmp
     with LatePageServer(write_stream_folder(tmp_path / "live")) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         page = opened(server.address)
-        page.page.wait_for_function("document.querySelector('header').innerText.includes('In 25 s')", timeout=10_000)
+        page.page.wait_for_function("document.querySelector('header').innerText.includes('In 25 s')")
         server.shutdown()
 
 

@@ -101,9 +101,10 @@ def test_the_wheel_zooms_around_the_pointer_and_dragging_moves(opened: Any, step
     x, y = page.point(7000, 0)
     page.page.mouse.move(x, y)
     for _ in range(8):
+        width = page.evaluate("rondoPage.timelines[0].view.end - rondoPage.timelines[0].view.start")
         page.page.mouse.wheel(0, -120)
-        page.settle()
-    page.page.wait_for_function("() => rondoPage.timelines[0].view.end < 20000")
+        zoomed = "(width) => rondoPage.timelines[0].view.end - rondoPage.timelines[0].view.start < width"
+        page.page.wait_for_function(zoomed, arg=width)  # the browser takes it when it comes to it
     view = page.evaluate("rondoPage.timelines[0].view")
     assert view["end"] - view["start"] < 0.5 * N_FRAMES
     box = page.evaluate("rondoPage.timelines[0].canvas.getBoundingClientRect().left")

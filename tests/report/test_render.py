@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import subprocess
 import sys
@@ -215,7 +216,7 @@ def test_importing_the_report_loads_neither_polars_nor_jinja() -> None:
         capture_output=True,
         text=True,
         check=True,
-        env={"PYTHONPATH": ":".join(sys.path)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
     )
     assert done.stdout.strip() == "[]"
 
@@ -231,5 +232,5 @@ def test_a_million_frames_make_a_light_page_quickly(tmp_path: Path) -> None:
     pl.concat([units, units.with_columns(level=pl.lit("motif"))]).write_parquet(folder / "segments.parquet")
     started = time.process_time()  # of this process: a machine that others use is no fault of the page
     path = write_report(folder)
-    assert time.process_time() - started < 8
+    assert time.process_time() - started < 60  # 2 s when measured; one Python step per frame would take many minutes
     assert path.stat().st_size < 15e6

@@ -6,7 +6,6 @@ import http.client
 import json
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -32,7 +31,7 @@ def server(live: Path) -> Iterator[PageServer]:
 
 
 def answer(server: PageServer, path: str, **headers: str) -> tuple[int, str]:
-    connection = http.client.HTTPConnection(LOOPBACK, server.server_port, timeout=10)
+    connection = http.client.HTTPConnection(LOOPBACK, server.server_port, timeout=300)
     connection.request("GET", path, headers=headers)
     response = connection.getresponse()
     text = response.read().decode()
@@ -80,11 +79,13 @@ def test_a_run_that_is_whole_is_served_too(tmp_path: Path) -> None:
 def test_a_browser_that_goes_away_is_no_fault(server: PageServer, capfd: pytest.CaptureFixture[str]) -> None:
     """Large enough that the answer does not fit into what the system keeps for someone who does not read."""
     server._state, server._page = server.state(), "x" * 20_000_000
+    before = set(threading.enumerate())
     with socket.create_connection((LOOPBACK, server.server_port)) as connection:
         connection.sendall(f"GET / HTTP/1.0\r\nHost: {LOOPBACK}:{server.server_port}\r\n\r\n".encode())
         connection.recv(10)
     assert answer(server, "/state.json")[0] == 200
-    time.sleep(0.2)  # for the thread that was left alone
+    for left_alone in set(threading.enumerate()) - before:
+        left_alone.join(300)
     assert capfd.readouterr().err == ""
 
 

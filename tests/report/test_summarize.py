@@ -27,7 +27,7 @@ def test_the_first_sentence_says_what_was_found(tmp_path: Path) -> None:
     folder = write_run_folder(tmp_path, n_frames=6000)
     edit_summary(folder, recordings=[read(folder)["recordings"][0] | {"share_other": 0.12}])
     assert summarize(folder)["overview"] == (
-        "Rondo found 5 units and 3 motifs in 1 recording (120 s, 6 channels at 50 Hz). 12 % of the time is OTHER."
+        "Rondo found 5 units and 3 motifs in 1 recording (2 min, 6 channels at 50 Hz). 12 % of the time is OTHER."
     )
 
 
@@ -36,7 +36,7 @@ def test_motifs_that_are_units_are_not_counted_twice(tmp_path: Path) -> None:
     edit_summary(folder, motifs_are_units=True)
     summary = summarize(folder)
     assert summary["overview"].startswith(
-        "Rondo found 5 units in 1 recording (120 s, 6 channels at 50 Hz); no motif is longer than a unit. "
+        "Rondo found 5 units in 1 recording (2 min, 6 channels at 50 Hz); no motif is longer than a unit. "
     )
     page = render(summary)
     assert "No motif is longer than a unit, so that motifs have no lane of their own." in page

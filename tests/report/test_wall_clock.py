@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.report.wall_clock import clock_knots, day_and_time, moment, page_clock
+from rondo.report.wall_clock import clock_knots, page_clock
 from tests.report.on_folders import summarize, write_report
 from tests.report.run_folders import edit_summary, write_run_folder
 
@@ -46,9 +46,6 @@ def test_a_regular_clock_needs_two_knots_and_a_wild_one_not_too_many() -> None:
 
 
 def test_readings_since_1970_are_times_of_day() -> None:
-    assert moment(NOVEMBER) == "20:31:05.2"
-    assert moment(12.34) == "12.3 s"
-    assert day_and_time(NOVEMBER) == "2026-11-15 20:31:05"
     drawn = page_clock({"frames": [0, 10], "seconds": [NOVEMBER, NOVEMBER + 10]})
     assert drawn == {"frames": [0, 10], "seconds": [73865.25, 73875.25], "date": "2026-11-15"}
     plain = page_clock({"frames": [0, 10], "seconds": [5.0, 15.0]})
@@ -68,11 +65,6 @@ def test_the_page_tells_the_day_and_no_longer_that_its_axis_is_wrong(tmp_path: P
     assert not any("counts frames" in note["text"] for note in told["notes"])
     assert "from 2026-11-15 20:31:05 on" in told["recordings"][0]["about"]
     assert told["recordings"][0]["clock"]["date"] == "2026-11-15"
-
-
-@pytest.mark.parametrize("seconds", [0.0, 5e8])
-def test_small_readings_are_no_dates(seconds: float) -> None:
-    assert moment(seconds).endswith(" s")
 
 
 def test_the_browser_shows_the_time_of_day_through_a_gap_and_midnight(tmp_path: Path, opened: Any) -> None:

@@ -10,7 +10,7 @@ import shutil
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import numpy.testing as npt
@@ -166,12 +166,16 @@ def test_a_failure_while_replacing_leaves_the_old_model(
     assert names_in(small.parent) == ["model"]
 
 
-@pytest.mark.parametrize("writer", ["write_bytes", "write_text"])
-def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writer: str) -> None:
-    def full(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
+@pytest.mark.parametrize("n_good", [0, 1])
+def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_good: int) -> None:
+    real, calls = artifact.new_file, iter(range(9))
 
-    monkeypatch.setattr(Path, writer, full)
+    def full(path: Path) -> IO[bytes]:
+        if next(calls) == n_good:
+            raise OSError(28, "No space left on device")
+        return real(path)
+
+    monkeypatch.setattr(artifact, "new_file", full)
     with pytest.raises(OutputError, match="No space left"):
         save(tmp_path / "model", SMALL)
     assert names_in(tmp_path) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -417,7 +418,16 @@ def test_very_short_streams_are_background(n_frames: int, n_missing: int, seed: 
     assert np.isfinite(stream.recording.values).all()
 
 
-def test_a_million_frames_take_seconds() -> None:
-    started = time.process_time()
-    plant(n_frames=250_000)
-    assert time.process_time() - started < 1.5  # 0.2 s when measured: only a lost vectorisation would reach this
+def test_frames_are_not_planted_one_by_one() -> None:
+    """Against a loop over as many frames on the same machine that does next to nothing with each."""
+
+    def shortest(work: Callable[[], object]) -> float:
+        times = []
+        for _ in range(3):
+            started = time.process_time()
+            work()
+            times.append(time.process_time() - started)
+        return min(times)
+
+    looped_s = shortest(lambda: sum(i * i for i in range(250_000)))
+    assert shortest(lambda: plant(n_frames=250_000)) < 60 * looped_s  # 12 were measured

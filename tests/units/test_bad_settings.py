@@ -6,16 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rondo.config.schema import (
-    DirectUnitsConfig,
-    MixtureConfig,
-    SlowUnitsConfig,
-    SummaryStatsConfig,
-    UnitAlignConfig,
-    resolve,
-)
+from rondo.config.schema import DirectUnitsConfig, MixtureConfig, SlowUnitsConfig, UnitAlignConfig, resolve
 from rondo.config.schema import UnitsConfig as AnyUnits
 from rondo.encoders import build_encoder
+from rondo.encoders.summary_stats import SummaryStatsConfig
 from rondo.errors import SettingError
 from rondo.units.model import UnitModel, fit_units
 from tests.contracts import planted, windows_of

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from rondo.units.timeline import Timeline, centre_distances, centroid_timeline, decode, smooth_spans, typical_step
+from rondo.units.timeline import Timeline, centre_distances, decode, smooth_spans, typical_step
 from rondo.vocabulary import Vocabulary
 from tests import naive_units as naive
 
@@ -139,13 +139,3 @@ def test_no_windows_no_labels() -> None:
 
 
 # ---------------------------------------------------------------- centroid timeline
-
-
-def test_centroid_timeline_holds_the_prototype_of_every_unit() -> None:
-    vocabulary = Vocabulary("unit")
-    for k in range(4):
-        vocabulary = vocabulary.with_entry(np.zeros(2), 1.0, 0.5, 1.0, prototype=np.full(3, float(k)))
-    vocabulary = replace(vocabulary, entries=vocabulary.entries[1:])  # an id is not a row
-    ids = np.array([3, 3, 1, 2], dtype=np.int32)
-    track = centroid_timeline(Timeline(ids, np.zeros(4), ((0, 4),)), vocabulary)
-    npt.assert_array_equal(track, np.repeat(ids[:, None], 3, axis=1))

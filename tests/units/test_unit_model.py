@@ -11,16 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.config.schema import (
-    DirectUnitsConfig,
-    MixtureConfig,
-    SlowUnitsConfig,
-    SummaryStatsConfig,
-    UnitAlignConfig,
-    UnitsConfig,
-)
+from rondo.config.schema import DirectUnitsConfig, MixtureConfig, SlowUnitsConfig, UnitAlignConfig, UnitsConfig
 from rondo.data.windows import Windows
 from rondo.encoders import Curves, FittedEncoder, Tensors, build_encoder
+from rondo.encoders.summary_stats import SummaryStatsConfig
 from rondo.errors import ModelError, RecordingError
 from rondo.units import model as unit_model
 from rondo.units.discover import UnitRules
@@ -135,7 +129,6 @@ class Broken:
     def __init__(self, encoder: FittedEncoder) -> None:
         self.encoder = encoder
 
-    saw_whole_stream = False
     curves: Curves = {}  # noqa: RUF012 - as the protocol has it
 
     def encode(self, windows: Windows) -> NDArray[np.float32]:

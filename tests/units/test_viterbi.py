@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -8,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from rondo.units import viterbi
-from rondo.units.viterbi import smooth
+from rondo.units.viterbi import Viterbi, smooth
 from tests import naive_units as naive
 
 Floats = NDArray[np.float64]
@@ -108,3 +111,83 @@ def test_smallest_inputs(shape: tuple[int, int]) -> None:
     path = smooth(np.zeros(shape), 1.0)
     assert path.dtype == np.int64
     assert path.tolist() == [0] * shape[0]
+
+
+# ---------------------------------------------------------------- with a lag
+
+_costs = arrays(np.float64, st.tuples(st.integers(1, 25), st.integers(1, 4)), elements=st.integers(0, 8).map(float))
+_fine_costs = arrays(np.float64, st.tuples(st.integers(1, 40), st.integers(1, 5)), elements=_numbers)
+
+
+def lagged(costs: Floats, penalty: float, lag: int, cuts: list[int] | None = None) -> list[int]:
+    """The path of a stream that comes in chunks; by default window by window."""
+    viterbi = Viterbi(costs.shape[1], penalty, lag)
+    edges = [0, *(range(1, len(costs)) if cuts is None else sorted(cuts)), len(costs)]
+    path = [column for start, stop in pairwise(edges) for column in viterbi.push(costs[start:stop]).tolist()]
+    assert len(path) == max(0, len(costs) - lag) and viterbi.n_open == len(costs) - len(path)
+    return path + viterbi.flush().tolist()
+
+
+@settings(max_examples=150, deadline=None)
+@given(_fine_costs, _penalties, st.integers(0, 3))
+def test_with_a_lag_as_long_as_the_stream_it_is_the_whole_path(costs: Floats, penalty: float, more: int) -> None:
+    assert lagged(costs, penalty, len(costs) + more) == smooth(costs, penalty).tolist()
+
+
+@settings(max_examples=100, deadline=None)
+@given(_fine_costs, _penalties, st.integers(0, 6))
+def test_every_window_is_labelled_by_the_path_of_what_came_so_far(costs: Floats, penalty: float, lag: int) -> None:
+    n = len(costs)
+    expected = [smooth(costs[: min(n, t + lag + 1)], penalty)[t] for t in range(n)]
+    assert lagged(costs, penalty, lag) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(_small_costs, _penalties, st.integers(0, 3))
+def test_no_other_label_lies_on_a_cheaper_path(costs: Floats, penalty: float, lag: int) -> None:
+    for t, column in enumerate(lagged(costs, penalty, lag)):
+        known = costs[: t + lag + 1]
+        through = known.copy()
+        through[t, np.arange(known.shape[1]) != column] = 1e6
+        best = naive.least_path_cost(known, penalty)
+        assert naive.least_path_cost(through, penalty) == pytest.approx(best, abs=1e-9)
+
+
+@settings(max_examples=100, deadline=None)
+@given(_fine_costs, _penalties, st.integers(0, 6), st.data())
+def test_chunks_do_not_matter(costs: Floats, penalty: float, lag: int, data: st.DataObject) -> None:
+    cuts = data.draw(st.lists(st.integers(0, len(costs)), max_size=5))
+    assert lagged(costs, penalty, lag, cuts) == lagged(costs, penalty, lag)
+
+
+@settings(max_examples=60, deadline=None)
+@given(_costs, st.integers(0, 4), st.data())
+def test_stopping_anywhere_and_adding_entries_changes_nothing(costs: Floats, lag: int, data: st.DataObject) -> None:
+    stop, grow = (data.draw(st.integers(0, len(costs))) for _ in range(2))
+    plain, kept = Viterbi(costs.shape[1], 2.0, lag), Viterbi(costs.shape[1], 2.0, lag)
+    for t, row in enumerate(costs):
+        if t == grow:
+            plain.add_entry()
+            kept.add_entry()
+        if t == stop:
+            tensors, values = kept.state()
+            kept = Viterbi.restore(tensors, json.loads(json.dumps(values)))
+        wider = (np.append(row, 0.5) if t >= grow else row)[None]
+        assert plain.push(wider).tolist() == kept.push(wider).tolist()
+    np.testing.assert_array_equal(plain.totals, kept.totals)
+    assert plain.flush().tolist() == kept.flush().tolist()
+
+
+def test_an_entry_added_late_is_reached_only_from_then_on() -> None:
+    viterbi = Viterbi(1, 1.0, lag=2)
+    path = viterbi.push(np.full((3, 1), 5.0)).tolist()
+    viterbi.add_entry()
+    path += [column for _ in range(4) for column in viterbi.push(np.array([[5.0, 0.0]])).tolist()]
+    assert path + viterbi.flush().tolist() == [0, 0, 0, 1, 1, 1, 1]
+
+
+def test_after_a_flush_it_begins_anew() -> None:
+    costs = np.random.default_rng(6).random((60, 3))
+    viterbi = Viterbi(3, 0.4, lag=5)
+    for part in (costs[:25], costs[25:]):
+        assert [*viterbi.push(part), *viterbi.flush()] == lagged(part, 0.4, 5)

@@ -72,19 +72,20 @@ def compare(
 
 def _apply(run: Path, recording: str | None, level: Level, suggested: dict[int, str]) -> dict[int, str]:
     """Give the names that can be given; returns them."""
-    from rondo.editing import open_vocabulary
+    from rondo.editing import editing
     from rondo.vocabulary.edit_file import now
     from rondo.vocabulary.names import EntryId
 
-    edited = open_vocabulary(run, None, recording)
-    edits, given = edited.edits, {}
-    for id, name in suggested.items():
-        try:
-            edits = edits.named(edited.entry(str(EntryId(level, id))), name, now())
-        except SettingError:  # taken, or no name at all: people decide
-            continue
-        given[id] = edits.name(level, id)
-    edited.write(edits)
+    given: dict[int, str] = {}
+    with editing(run, None, recording) as edited:
+        edits = edited.edits
+        for id, name in suggested.items():
+            try:
+                edits = edits.named(edited.entry(str(EntryId(level, id))), name, now())
+            except SettingError:  # taken, or no name at all: people decide
+                continue
+            given[id] = edits.name(level, id)
+        edited.write(edits)
     return given
 
 

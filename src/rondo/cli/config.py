@@ -48,13 +48,10 @@ def init(
     Example: rondo config init rondo.toml --set units.dimension=3
     """
     from rondo.config.overrides import to_toml
+    from rondo.store.writing import whole_files
 
     text = to_toml(options.resolve_settings(preset, None, set_))
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise OutputError(f"{path}: exists already; choose another name or remove it first") from None
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written ({error.strerror}); choose another place") from None
+    if not path.absolute().parent.is_dir():
+        raise OutputError(f"{path}: cannot be written, there is no such folder; choose another place")
+    whole_files({path: text.encode()}, "choose another place")
     print(f"wrote {path}")

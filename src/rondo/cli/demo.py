@@ -25,7 +25,7 @@ def demo(
     """
     from rondo.evaluation import scored
     from rondo.model import Rondo
-    from rondo.report.run import check_free
+    from rondo.store.writing import check_free
     from rondo.synthetic import plant
 
     settings = options.resolve_settings("default", None, None, seed=seed, device=device)

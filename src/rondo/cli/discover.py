@@ -42,15 +42,7 @@ def discover(
         int | None,
         typer.Option("--states", metavar="N", help="Number of states, for ticc, hmm and kmeans; of pieces, for clock."),
     ] = None,
-    encoder: Annotated[
-        str | None,
-        typer.Option(
-            "--encoder",
-            metavar="NAME",
-            help="summary_stats (default), ts2vec, time_mae or mantis.",
-            autocompletion=options.completing(*options.ENCODERS),
-        ),
-    ] = None,
+    encoder: options.EncoderName = None,
     rate: options.Rate = None,
     key: options.Key = None,
     label_column: options.LabelColumns = None,
@@ -71,7 +63,7 @@ def discover(
     given = Options(window, step, states, encoder, preset, device, per_recording, options.overrides(set_), config)
     settings = chosen.configure(given)
     from rondo.discovery import checked_seed
-    from rondo.report.run import check_free
+    from rondo.store.writing import check_free
 
     chosen_seed = checked_seed(seed)
     check_free(out)
@@ -104,7 +96,7 @@ def read_all(
 
 def announce(out: Path, result: Result, json: bool) -> None:
     """Say what was found and where it lies; notes about the data go to stderr."""
-    from rondo.findings import fit_sentence, found_sentence, unfit_notes
+    from rondo.run.findings import fit_sentence, found_sentence, unfit_notes
 
     summary = result.summary
     detail(f"window {summary.window_length_frames} frames, step {summary.step_frames}, seed {summary.seed}")

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 def evaluate(
     truth: Annotated[
         Path,
-        typer.Argument(metavar="TRUTH", help="Classes: .npy, .csv, .npz, a folder of them, or annotations (.eaf, …)."),
+        typer.Argument(
+            metavar="TRUTH", help="Classes (.npy .csv .npz), a folder of them, or annotations ({annotation_suffixes})."
+        ),
     ],
     labels: Annotated[
         Path,
@@ -53,7 +55,7 @@ def evaluate(
 def _scores(truth: Path, labels: Path, level: str, key: str | None, rate: float | None) -> Scores:
     from rondo.formats.annotations.annotation import read_label_pairs
     from rondo.metrics import evaluate as score
-    from rondo.summary import SUMMARY
+    from rondo.run.summary import SUMMARY
 
     if (labels / SUMMARY).is_file():
         from rondo.evaluation import evaluate as score_run
@@ -72,7 +74,7 @@ def _clock_of(labels: Path, rate: float | None) -> FrameClock | None:
     from rondo.data.recording import checked_rate
     from rondo.report.run_clock import clock_of
     from rondo.result import Result
-    from rondo.summary import SUMMARY
+    from rondo.run.summary import SUMMARY
 
     given = checked_rate(rate)
     if given is not None:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json as json_module
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rondo.cli import options
+
+
+def _formats() -> Iterable[str]:
+    from rondo.report.export import export_formats
+
+    return export_formats()
 
 
 def export(
@@ -18,13 +25,13 @@ def export(
         typer.Option(
             "--format",
             metavar="NAME",
-            help="csv, parquet, eaf (ELAN), audacity, label-studio or boris.",
-            autocompletion=options.completing("csv", "parquet", "eaf", "audacity", "label-studio", "boris"),
+            help="{export_formats}.",
+            autocompletion=options.completing_from(_formats),
         ),
     ],
     out: Annotated[
         Path,
-        typer.Option("--out", metavar="PATH", help="File to write; for eaf and audacity also a folder (no suffix)."),
+        typer.Option("--out", metavar="PATH", help="File to write; for {formats_in_files} also a folder (no suffix)."),
     ],
     level: Annotated[
         str,

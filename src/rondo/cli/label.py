@@ -57,7 +57,7 @@ def label(
     from rondo.editing import model_folder
     from rondo.methods import load_model, method_of, refuse_idle
     from rondo.model_result import transferred
-    from rondo.report.run import check_free
+    from rondo.store.writing import check_free
 
     if stream is not None and (refit_motifs or adapt):
         given = "--refit-motifs" if refit_motifs else "--adapt"
@@ -89,7 +89,7 @@ def label(
 
 def _loaded(folder: Path, stream: Path | None, chosen: dict[str, Any]) -> Rondo:
     """The model, with what a stream has learned since if one is named, and the settings that were given."""
-    from rondo.grown import grown_model
+    from rondo.grown_model import grown_model
 
     fitted = grown_model(folder, stream)
     fitted.set_params(**{name: value for name, value in chosen.items() if value is not None}).resolved_config()
@@ -98,6 +98,6 @@ def _loaded(folder: Path, stream: Path | None, chosen: dict[str, Any]) -> Rondo:
 
 def _follows(stream: Path | None, folder: Path) -> bool:
     """Whether to read with what a stream has learned: one was named, or the model lies in the folder of one."""
-    from rondo.grown import CHECKPOINT, has_checkpoint
+    from rondo.grown_model import CHECKPOINT, has_checkpoint
 
     return stream is not None or has_checkpoint(folder.parent / CHECKPOINT)

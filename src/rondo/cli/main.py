@@ -35,9 +35,11 @@ from rondo.cli import (
     view,
 )
 from rondo.cli.completion import completion_of_named_shell
+from rondo.cli.filled_help import FilledHelp, filled
 from rondo.cli.options import help_without_command
 from rondo.cli.verbosity import Verbosity, global_first, is_verbose, set_verbosity
 from rondo.errors import RondoError, RondoWarning, SettingError
+from rondo.version import __version__
 
 # More BLAS threads than cores, one pool per library, have cost a factor of fifteen; stages are small. No command
 # has loaded numpy yet: each imports what it needs when it runs.
@@ -81,8 +83,12 @@ for _added in sorted(entry_points(group="rondo.commands")):  # other packages ma
 
 
 def _let_help_flow(commands: typer.Typer) -> None:
-    """Join the lines of every paragraph of help: typer would end lines where the source does, whatever the terminal."""
+    """Join the lines of every paragraph of help: typer would end lines where the source does, whatever the terminal.
+
+    And let every command ask the registries for the words that its help leaves open.
+    """
     for command in commands.registered_commands:
+        command.cls = FilledHelp
         paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
         command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
     for group in commands.registered_groups:
@@ -108,9 +114,7 @@ def _root(
         raise SettingError("--quiet and --verbose contradict each other; give one")
     set_verbosity(Verbosity.QUIET if quiet else Verbosity.VERBOSE if verbose else Verbosity.NORMAL)
     if version:
-        from rondo.provenance import rondo_version
-
-        print(f"rondo {rondo_version()}")
+        print(f"rondo {__version__}")
         raise typer.Exit
     help_without_command(context)
 
@@ -156,7 +160,7 @@ def _next_step(error: Any, given: list[str]) -> str:
     """What a missing option is for; or the command that was forgotten before a file."""
     purpose = getattr(getattr(error, "param", None), "help", None)
     if "Missing" in error.format_message() and purpose:
-        return f": {purpose.rstrip('.')}"
+        return f": {filled(purpose).rstrip('.')}"
     first = next((one for one in given if not one.startswith("-")), "")
     if error.format_message().startswith("No such command") and os.path.exists(first):  # noqa: PTH110  # any text
         return f"; did you mean `rondo discover {first} --out run`?"

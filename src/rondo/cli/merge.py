@@ -35,13 +35,13 @@ def merge(
     takes it back. Where no motif is longer than a unit, merging units merges their motifs too; elsewhere the levels are
     merged apart.
     """
-    from rondo.editing import open_vocabulary
+    from rondo.editing import editing
     from rondo.vocabulary.edit_file import now
 
-    edited = open_vocabulary(model, stream, recording)
-    these = [edited.entry(entry) for entry in entries]
-    edits = edited.edits.merged(these, now(), edited.own_motifs)
-    edited.write(edits)
+    with editing(model, stream, recording) as edited:
+        these = [edited.entry(entry) for entry in entries]
+        edits = edited.edits.merged(these, now(), edited.own_motifs)
+        edited.write(edits)
     _tell(edited, edits, these[0], json)
 
 
@@ -58,13 +58,13 @@ def split(
 
     An entry that was found as one cannot be cut in two; fit with finer settings instead (rondo config show).
     """
-    from rondo.editing import open_vocabulary
+    from rondo.editing import editing
     from rondo.vocabulary.edit_file import now
 
-    edited = open_vocabulary(model, stream, recording)
-    this = edited.entry(entry)
-    edits = edited.edits.split(this, now(), edited.own_motifs)
-    edited.write(edits)
+    with editing(model, stream, recording) as edited:
+        this = edited.entry(entry)
+        edits = edited.edits.split(this, now(), edited.own_motifs)
+        edited.write(edits)
     _tell(edited, edits, this, json)
 
 

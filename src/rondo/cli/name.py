@@ -11,6 +11,7 @@ import typer
 from rondo.cli import options
 from rondo.cli.editing import Model, Recording, Stream
 from rondo.errors import SettingError
+from rondo.times import moment_in_words
 
 if TYPE_CHECKING:
     from rondo.editing import EditedVocabulary
@@ -38,16 +39,17 @@ def name(
     """
     if (remove or name is not None) and (entry is None or history or (remove and name is not None)):
         raise SettingError("give an entry and either its NAME or --remove, or leave out both to list; see --help")
-    from rondo.editing import open_vocabulary
+    from rondo.editing import editing, open_vocabulary
 
-    edited = open_vocabulary(model, stream, recording)
     if name is None and not remove:
+        edited = open_vocabulary(model, stream, recording)
         return _show(edited, None if entry is None else edited.entry(entry), history, json)
     from rondo.vocabulary.edit_file import now
 
-    this = edited.entry(entry or "")
-    edits = edited.edits.unnamed(this, now()) if name is None else edited.edits.named(this, name, now())
-    edited.write(edits)
+    with editing(model, stream, recording) as edited:
+        this = edited.entry(entry or "")
+        edits = edited.edits.unnamed(this, now()) if name is None else edited.edits.named(this, name, now())
+        edited.write(edits)
     called = edits.name(*this)
     if json:
         print(json_module.dumps({"entry": str(this), "name": called, "edits": str(edited.folder / "edits.json")}))
@@ -103,7 +105,7 @@ def _journal(path: Path) -> list[dict[str, Any]]:
     return [
         {
             "by": "stream",
-            "at": f"frame {event.frame}" if event.time_s is None else f"{event.time_s:.1f} s",
+            "at": f"frame {event.frame}" if event.time_s is None else moment_in_words(event.time_s),
             "what": f"{', '.join(str(EntryId(event.level, id)) for id in event.ids)} {done[event.kind]}",
             "kind": event.kind,
             "level": event.level,

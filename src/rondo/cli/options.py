@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from rondo.config.schema import RondoConfig
     from rondo.report.contents import TruthFile
 
-ENCODERS = ("summary_stats", "ts2vec", "time_mae", "mantis")
-
 
 def completing(*values: str) -> Callable[[str], list[str]]:
     """What the shell offers after Tab, for `typer.Option(autocompletion=…)`.
@@ -21,7 +19,18 @@ def completing(*values: str) -> Callable[[str], list[str]]:
     >>> completing("auto", "cpu", "cuda")("c")
     ['cpu', 'cuda']
     """
-    return lambda incomplete: [value for value in values if value.startswith(incomplete)]
+    return completing_from(lambda: values)
+
+
+def completing_from(names: Callable[[], Iterable[str]]) -> Callable[[str], list[str]]:
+    """`completing` with names that are looked for when the shell asks."""
+    return lambda incomplete: [name for name in names() if name.startswith(incomplete)]
+
+
+def _encoders() -> Iterable[str]:
+    from rondo.config.ways import ENCODERS
+
+    return ENCODERS
 
 
 def completing_methods(incomplete: str) -> list[str]:
@@ -55,9 +64,11 @@ Device = Annotated[
 ]
 Recordings = Annotated[
     list[Path],
-    typer.Argument(
-        metavar="RECORDING", help="Files (csv, tsv, txt, parquet, npz, npy, h5, edf, c3d, xdf), or folders."
-    ),
+    typer.Argument(metavar="RECORDING", help="Files ({recording_suffixes}), or folders."),
+]
+EncoderName = Annotated[
+    str | None,
+    typer.Option("--encoder", metavar="NAME", help="{encoders}.", autocompletion=completing_from(_encoders)),
 ]
 Window = Annotated[
     str | None,
@@ -81,7 +92,12 @@ Rate = Annotated[
     float | None,
     typer.Option("--rate", metavar="HZ", help="Rows per second, for files without a clock.", parser=_hertz),
 ]
-Key = Annotated[str | None, typer.Option("--key", metavar="NAME", help="Array in .npz or .h5 files, X if not given.")]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        "--key", metavar="NAME", help="Array or stream in {suffixes_with_keys} files; an array X if not given."
+    ),
+]
 TruthLane = Annotated[
     Path | None,
     typer.Option("--truth", metavar="TRUTH", help="Annotations, as for evaluate, drawn as a lane of their own."),

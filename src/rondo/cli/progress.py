@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from rondo.cli.verbosity import is_quiet, with_details
 from rondo.progress import Progress, silent
+from rondo.times import estimate_in_words
 
 _BETWEEN_LINES_S = 2.0  # of the same work, so that a thousand steps are not a thousand lines
 
@@ -60,7 +61,7 @@ def plain_lines(clock: Callable[[], float]) -> Progress:
         elif now - last < _BETWEEN_LINES_S:
             return
         elif done > first:
-            left = f", about {(now - began) * (total - done) / (done - first):.0f} s left"
+            left = f", about {estimate_in_words((now - began) * (total - done) / (done - first))} left"
         last = now
         print(f"[{done}/{total}] {what}{left}", file=sys.stderr, flush=True)
 

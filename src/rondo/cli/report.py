@@ -38,14 +38,14 @@ def report(
     """
     from rondo.report import write_page
     from rondo.report.contents import Wish
-    from rondo.report.wish_file import keep_wish
+    from rondo.report.wish_file import draw_as_wished
     from rondo.result import Result
 
     wish = Wish(_names(recordings), _names(channels), options.truth_file(truth, key, rate))
-    beside = None if compare is None else Result.load(compare)
-    path = write_page(Result.load(run), run / ("report.html" if beside is None else "compare.html"), wish, beside)
-    if beside is None:
-        keep_wish(run, wish)
+    if compare is None:
+        path = draw_as_wished(run, wish)
+    else:
+        path = write_page(Result.load(run), run / "compare.html", wish, Result.load(compare))
     print(f"report: {path}")
 
 

@@ -27,9 +27,7 @@ _BETWEEN_STATUS_S = 2.0
 
 def stream(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or the run folder that holds it.")],
-    source: Annotated[
-        str, typer.Option("--source", metavar="PATH", help="A csv, tsv or JSON lines file, a folder of them, or -.")
-    ],
+    source: Annotated[str, typer.Option("--source", metavar="SOURCE", help="{sources}")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write, or to go on with.")],
     checkpoint: Annotated[
         Path | None,
@@ -37,6 +35,9 @@ def stream(
     ] = None,
     follow: Annotated[
         bool, typer.Option("--follow", metavar="", help="The source goes on: wait for more rows until stopped.")
+    ] = False,
+    frozen: Annotated[
+        bool, typer.Option("--frozen", metavar="", help="Label as `rondo label` does, and learn nothing.")
     ] = False,
     every: Annotated[
         int, typer.Option("--every", metavar="N", min=1, help="Windows between checkpoints; also every 60 s of data.")
@@ -57,7 +58,7 @@ def stream(
     place = Place(source, out, checkpoint or out / "checkpoint", follow)
     folder = model_folder(model)
     fitted = Rondo.load(folder)
-    with locked(place.checkpoint), closing(Session(fitted, folder, place, every)) as session:
+    with locked(place.checkpoint), closing(Session(fitted, folder, place, every, frozen=frozen)) as session:
         if session.finished:
             print(f"{out}: finished already, {counted(session.counters.n_rows, 'row')}; nothing to do", file=sys.stderr)
             return
@@ -104,8 +105,8 @@ def _say_goodbye(session: Session, out: Path, json: bool) -> None:
 
 
 _NO_WINDOW = (
-    "not one window was whole, so nothing is labelled: there were too few rows, or one channel is missing too often; "
-    "a sensor slower than the others cannot be streamed, fit the model without it (--label-column NAME)"
+    "not one window was whole, so nothing is labelled: there were too few rows, or one channel is missing more often "
+    "than when the model was fitted; fit the model without it (--label-column NAME)"
 )
 
 

@@ -21,6 +21,7 @@ from rondo.cli import options
 from rondo.cli.discover import read_all
 from rondo.cli.progress import progress
 from rondo.errors import OutputError
+from rondo.times import duration_in_words
 
 if TYPE_CHECKING:
     from rondo.config.schema import RondoConfig
@@ -110,12 +111,12 @@ def _draw(
     fits: Sequence[WindowFit],
     recordings: Sequence[Recording],
 ) -> None:
-    from rondo.report.export.writing import write_files
     from rondo.report.window_picture import window_picture
+    from rondo.store.writing import whole_files
 
     more = f" and {len(recordings) - 1} more" if len(recordings) > 1 else ""
     title = f"Which window suits {recordings[0].id}{more}?"
-    write_files({path: window_picture(curve, rate, chosen, fits, title).encode()})
+    whole_files({path: window_picture(curve, rate, chosen, fits, title).encode()})
 
 
 def _fits(recordings: Sequence[Recording], settings: RondoConfig, curve: Sequence[Candidate]) -> list[WindowFit]:
@@ -141,7 +142,8 @@ def curve_table(curve: Sequence[Candidate], rate: float | None, chosen: int, fit
         line += [f"{one.n_windows:,}", f"{one.cycles:.2f}", f"{one.power_within:.0%}"]
         if fits:
             own = fits[place]
-            run = f"{own.median_duration_frames:.0f}" if rate is None else f"{own.median_duration_frames / rate:.3g} s"
+            frames = own.median_duration_frames
+            run = f"{frames:.0f}" if rate is None else duration_in_words(frames / rate)
             line += [str(own.n_units), run, "" if own.ari is None else f"{own.ari:.2f}"]
         lines.append(line)
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
@@ -155,7 +157,7 @@ def _why(signals: Sequence[Signal], facts: dict[str, Any], settings: RondoConfig
     length, rate, period = facts["window_length_frames"], facts["rate"], facts["typical_period_frames"]
     said = f"suggested: --window {length} --step {facts['step_frames']}"
     longest = max(stop - start for signal in signals for start, stop in signal.spans)
-    cycle = f"{period:.0f} frames" if rate is None else f"{period / rate:.3g} s"
+    cycle = f"{period:.0f} frames" if rate is None else duration_in_words(period / rate)
     if settings.windows.length != "auto":
         said = f"as asked for: --window {length} --step {facts['step_frames']}"
         why = f"The typical period of the signal is {cycle}."

@@ -14,6 +14,7 @@ import typer
 
 from rondo.cli import options
 from rondo.errors import SettingError
+from rondo.times import duration_in_words
 from rondo.wording import NO_LONGER_MOTIF
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def _print_recordings(rows: Sequence[Usage]) -> None:
     for row in rows:
         if row.n_occurrences:
             frames = f"{row.mean_duration_frames:.0f} frames"
-            duration = frames if row.mean_duration_s is None else f"{row.mean_duration_s:.2f} s"
+            duration = frames if row.mean_duration_s is None else duration_in_words(row.mean_duration_s)
             entry, often = f"{row.level[0]}{row.id} {row.name}".strip(), str(row.n_occurrences)
             table.append((row.recording, entry, f"{row.share:.1%}", often, _number(row.per_hour), duration))
     _print_table(table)
@@ -104,7 +105,7 @@ def _print_groups(rows: Sequence[GroupUsage]) -> None:
     for row in rows:
         spread = "" if row.sd_share is None else f"{100 * row.sd_share:.1f}"
         where, entry = f"{row.n_recordings_with} of {row.n_recordings}", f"{row.level[0]}{row.id}"
-        duration = "" if row.mean_duration_s is None else f"{row.mean_duration_s:.2f} s"
+        duration = "" if row.mean_duration_s is None else duration_in_words(row.mean_duration_s)
         table.append((row.group, entry, where, f"{row.mean_share:.1%}", spread, _number(row.mean_per_hour), duration))
     _print_table(table)
 

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from enum import Enum
 
 from rondo.progress import Progress
+from rondo.times import duration_in_words
 
 
 class Verbosity(Enum):
@@ -69,7 +70,7 @@ def with_details(tell: Progress) -> Progress:
         now, name = time.monotonic(), what.partition(":")[0]
         if name != stage:
             if stage not in ("", "done"):
-                detail(f"{stage} took {now - began:.2f} s")
+                detail(f"{stage} took {duration_in_words(now - began)}")
             stage, began = name, now
         tell(what, done, total)
 

@@ -7,18 +7,19 @@ within a model. Where it is a tagged union, its *ways* are the models to choose 
 
 from __future__ import annotations
 
-import difflib
 import json
 import reprlib
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
+from rondo.config.ways import Found
 from rondo.errors import SettingError
+from rondo.wording import near_match, one_of
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -50,7 +51,10 @@ def parse_override(text: str) -> tuple[str, Any]:
 
 
 def to_toml(config: BaseModel) -> str:
-    """The configuration as TOML, each setting followed by its source."""
+    """The configuration as TOML, each setting followed by its source.
+
+    Own code and not `tomli-w`, which writes no comments: the sources beside the values are what the file is for.
+    """
     return "\n".join(_toml_lines(config, "")) + "\n"
 
 
@@ -96,7 +100,7 @@ def _merged(section: _Section, base: Mapping[str, Any], change: Mapping[str, Any
         field, full_name = fields.get(name), section.prefix + name
         if field is None:
             raise SettingError(_unknown(section, name, merged))
-        tag, ways = _ways(field)
+        tag, ways = ways_of(field)
         if not ways:
             _refuse_misplaced(full_name, field, value)
             merged[name] = value
@@ -124,16 +128,19 @@ def _merged_section(
         return _merged(_Section(f"{name}.", model), base, change)
     way = change.get(tag, base[tag])
     if not isinstance(way, str) or way not in ways:
-        near = difflib.get_close_matches(str(way), ways, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise SettingError(f"{name}.{tag} must be {_listed(ways)}, got {reprlib.repr(way)}{hint}")
+        near = near_match(str(way), ways)
+        hint = f"; did you mean {near!r}?" if near else ""
+        raise SettingError(f"{name}.{tag} must be {one_of(ways)}, got {reprlib.repr(way)}{hint}")
     if way != base[tag]:
         base = ways[way]().model_dump()
     return _merged(_Section(f"{name}.", ways[way], tag, ways), base, change)
 
 
-def _ways(field: FieldInfo) -> tuple[str | None, dict[str, type[BaseModel]]]:
+def ways_of(field: FieldInfo) -> tuple[str | None, Mapping[str, type[BaseModel]]]:
     """The tag and the models of a section; no models where the field is a single setting."""
+    for mark in field.metadata:
+        if isinstance(mark, Found):
+            return mark.tag, mark.ways()
     if field.discriminator is not None:
         tag = str(field.discriminator)
         return tag, {way.model_fields[tag].default: way for way in get_args(field.annotation)}
@@ -187,7 +194,7 @@ def _unknown(section: _Section, name: str, settings: Mapping[str, Any]) -> str:
         tag = f"{section.prefix}{section.tag}"
         chosen = section.model.model_fields[str(section.tag)].default
         return (
-            f"setting {full_name!r} belongs to {tag} = {_listed(elsewhere)} "
+            f"setting {full_name!r} belongs to {tag} = {one_of(elsewhere)} "
             f"and has no effect with {chosen!r}; leave it out or change {tag}"
         )
     near = _nearest(name, list(_names(settings)))
@@ -197,9 +204,9 @@ def _unknown(section: _Section, name: str, settings: Mapping[str, Any]) -> str:
 
 def _nearest(name: str, known: Sequence[str]) -> str | None:
     """The known name that was probably meant: spelt alike, or of the same words, perhaps a section deeper."""
-    alike = difflib.get_close_matches(name, [each for each in known if "." not in each], n=1)
+    alike = near_match(name, [each for each in known if "." not in each])
     if alike:
-        return alike[0]
+        return alike
     words = set(name.split("_"))
     for each in known:
         own = set(each.rpartition(".")[2].split("_"))
@@ -229,11 +236,6 @@ def _bad_value(error: ValidationError, settings: Mapping[str, Any]) -> str:
     return f"setting {name!r} {reason}, got {reprlib.repr(first['input'])}"
 
 
-def _listed(names: Iterable[str]) -> str:
-    *others, last = [repr(name) for name in names]
-    return f"{', '.join(others)} or {last}" if others else last
-
-
 # ---------------------------------------------------------------- writing
 
 
@@ -243,7 +245,7 @@ def _toml_lines(stage: BaseModel, prefix: str, choice: str = "") -> Iterator[str
     for name, field in type(stage).model_fields.items():
         value = getattr(stage, name)
         if isinstance(value, BaseModel):
-            tag, ways = _ways(field)
+            tag, ways = ways_of(field)
             sections.append((name, f"one of {', '.join(ways)}" if tag else "", value))
             continue
         line, about = f"{name} = {_toml_value(value)}", field.description or choice

@@ -2,8 +2,9 @@
 
 `paper` means the published hyper-parameter table or the section named; `ours` names the measurement that
 chose it. A stage that can be done in several ways (encoder, units, motifs) is a tagged union: a setting of a
-way that is not chosen cannot be written, so no setting silently does nothing. Unknown keys are refused with
-"did you mean"; how that is done, and TOML, stand in `rondo.config.overrides`.
+way that is not chosen cannot be written, so no setting silently does nothing. The settings of encoders stand with the
+encoders (`rondo.encoders`). Unknown keys are refused with "did you mean"; how that is done, and TOML, stand in
+`rondo.config.overrides`.
 
 >>> config = resolve(overrides={"units.dimension": 3, "seed": 7})
 >>> config.units.dimension, config.seed
@@ -17,27 +18,20 @@ rondo.errors.SettingError: unknown setting 'units.dimention'; did you mean 'unit
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainSerializer, PlainValidator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, PlainValidator, SerializeAsAny
 
 from rondo.config.overrides import changed
 from rondo.config.overrides import parse_override as parse_override
 from rondo.config.overrides import to_toml as to_toml
+from rondo.config.stage import StageSettings, setting
+from rondo.config.ways import ENCODERS, EncoderSettings, Found
 from rondo.errors import SettingError
-
-T = TypeVar("T")
-
-
-def _setting(default: T, source: str, **constraints: Any) -> T:
-    """A default together with where it comes from; `rondo config show` prints both."""
-    field: T = Field(default=default, description=source, **constraints)
-    return field
-
 
 # ---------------------------------------------------------------- durations
 
@@ -109,225 +103,168 @@ MotifLength = Annotated[int, PlainValidator(_checked_motif_length), PlainSeriali
 # ---------------------------------------------------------------- the stages
 
 
-class _Stage(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class WindowsConfig(_Stage):
+class WindowsConfig(StageSettings):
     """STREAM -> WINDOWS."""
 
-    length: Duration = _setting(
+    length: Duration = setting(
         "auto",
         "ours: 1.5 s, or the typical period where that makes no sense; paper: per data set (Table preproc)",
     )
-    step: Duration = _setting("auto", "ours: a quarter of the window; the paper sets it per data set (Table preproc)")
-    projection: Literal["aligned", "vote", "centre", "start"] = _setting(
+    step: Duration = setting("auto", "ours: a quarter of the window; the paper sets it per data set (Table preproc)")
+    projection: Literal["aligned", "vote", "centre", "start"] = setting(
         "aligned",
         "ours: planted units AMI 95.1, by vote 81.9; better on four of five real sets (docs/windows.md); paper: start",
     )
 
 
-class PreprocessConfig(_Stage):
+class PreprocessConfig(StageSettings):
     """Gaps, scaling and channels, before any window is cut."""
 
-    channels: tuple[str, ...] = _setting((), "ours: all channels; paper: some per data set (Table preproc)")
-    scaling: Literal["channel", "global", "none"] = _setting(
+    channels: tuple[str, ...] = setting((), "ours: all channels; paper: some per data set (Table preproc)")
+    scaling: Literal["channel", "global", "none"] = setting(
         "channel", "paper: app. Time-MAE standardises each channel; unstated for the other encoders"
     )
-    statistics: Literal["recording", "dataset"] = _setting(
+    statistics: Literal["recording", "dataset"] = setting(
         "recording", "paper: app. baselines standardise within each recording"
     )
-    pca_components: int = _setting(0, "ours: 0 = off; paper: Table preproc uses PCA for high-dimensional sets", ge=0)
-    missing: Literal["interpolate", "refuse"] = _setting("interpolate", "ours: the paper does not say")
-    max_gap: Duration = _setting(
+    pca_components: int = setting(0, "ours: 0 = off; paper: Table preproc uses PCA for high-dimensional sets", ge=0)
+    missing: Literal["interpolate", "refuse"] = setting("interpolate", "ours: the paper does not say")
+    max_gap: Duration = setting(
         "auto",
         "ours: 0.5 s, or 25 frames where the rate is unknown; longer gaps are boundaries no window crosses",
     )
 
 
-class SummaryStatsConfig(_Stage):
-    """Training-free window statistics."""
-
-    name: Literal["summary_stats"] = "summary_stats"
-    correlation_floor: float = _setting(0.1, "ours: keeps silent channels quiet in the correlations", gt=0)
-    clip: float = _setting(5.0, "ours: standardised statistics beyond this many deviations are cut", gt=0)
-
-
-class TS2VecConfig(_Stage):
-    """TS2Vec, trained per recording."""
-
-    name: Literal["ts2vec"] = "ts2vec"
-    output_dim: int = _setting(128, "paper: app. TS2Vec", ge=1)
-    batch_size: int = _setting(64, "paper: app. TS2Vec", ge=2)
-    iterations: int = _setting(100, "paper: app. TS2Vec", ge=0)
-    hidden_dim: int = _setting(64, "paper: app. encoders, default of the official implementation", ge=1)
-    depth: int = _setting(10, "paper: app. encoders, default of the official implementation", ge=1)
-    learning_rate: float = _setting(1e-3, "paper: app. encoders, default of the official implementation", gt=0)
-    fit_share: float = _setting(
-        1.0, "ours: share of the stream, from its start, that training may see; 1 = all", gt=0, le=1
-    )
-
-
-class TimeMAEConfig(_Stage):
-    """Time-MAE, trained per recording."""
-
-    name: Literal["time_mae"] = "time_mae"
-    output_dim: int = _setting(64, "paper: app. Time-MAE; four heads share it", ge=1, multiple_of=4)
-    patch_frames: int = _setting(2, "paper: app. Time-MAE", ge=1)
-    encoder_layers: int = _setting(4, "paper: app. Time-MAE", ge=1)
-    regressor_layers: int = _setting(2, "paper: app. Time-MAE", ge=1)
-    dropout: float = _setting(0.1, "paper: app. Time-MAE", ge=0, lt=1)
-    batch_size: int = _setting(64, "paper: app. Time-MAE", ge=2)
-    epochs: int = _setting(10, "paper: app. Time-MAE", ge=0)
-    learning_rate: float = _setting(1e-3, "paper: app. encoders, default of the official implementation", gt=0)
-    fit_share: float = _setting(
-        1.0, "ours: share of the stream, from its start, that training may see; 1 = all", gt=0, le=1
-    )
-
-
-class MantisConfig(_Stage):
-    """MantisV2, pretrained and frozen."""
-
-    name: Literal["mantis"] = "mantis"
-    weights: str = _setting(
-        "", "ours: folder with config.json and model.safetensors of Hugging Face paris-noah/MantisV2; never downloaded"
-    )
-    input_frames: int = _setting(512, "paper: app. MantisV2, windows resized linearly", ge=2)
-    layer_index: int = _setting(2, "paper: app. MantisV2, return_transf_layer=2", ge=0)
-
-
-class MixtureConfig(_Stage):
+class MixtureConfig(StageSettings):
     """The Dirichlet-process mixture ("DeepDPM" in the paper's table)."""
 
-    kind: Literal["dp_gaussian", "deep_dpm"] = _setting(
+    kind: Literal["dp_gaussian", "deep_dpm"] = setting(
         "dp_gaussian",
         "ours: every setting of the paper's DeepDPM row belongs to this kind; deep_dpm is the literal one",
     )
-    covariance: Literal["full", "diagonal", "spherical"] = _setting(
+    covariance: Literal["full", "diagonal", "spherical"] = setting(
         "full", "ours: recurrence study, on the slow projection"
     )
-    latent_dim: int = _setting(0, "ours: 0 = no autoencoder in front; paper: Table DeepDPM has 32", ge=0)
-    autoencoder_epochs: int = _setting(10, "paper: Table DeepDPM", ge=1)
-    concentration: float = _setting(1.0, "paper: Table DeepDPM", gt=0)
-    component_cap: int = _setting(
+    latent_dim: int = setting(0, "ours: 0 = no autoencoder in front; paper: Table DeepDPM has 32", ge=0)
+    autoencoder_epochs: int = setting(10, "paper: Table DeepDPM", ge=1)
+    concentration: float = setting(1.0, "paper: Table DeepDPM", gt=0)
+    component_cap: int = setting(
         20, "ours: 71.2 on the development sets, 70.5 with 30 (docs/units.md); paper: 30 units / 36 motifs", ge=1
     )
-    min_weight: float = _setting(0.01, "paper: Table DeepDPM", ge=0, lt=1)
-    max_iterations: int = _setting(500, "ours: the bound is flat long before", ge=1)
-    tolerance: float = _setting(1e-6, "ours: change of the bound per window at which fitting stops", gt=0)
+    min_weight: float = setting(0.01, "paper: Table DeepDPM", ge=0, lt=1)
+    max_iterations: int = setting(500, "ours: the bound is flat long before", ge=1)
+    tolerance: float = setting(1e-6, "ours: change of the bound per window at which fitting stops", gt=0)
 
 
-class SlowUnitsConfig(_Stage):
+class SlowUnitsConfig(StageSettings):
     """Units in a ridge-regularised slow projection: closed form, no training."""
 
     method: Literal["slow"] = "slow"
-    pca_dim: int = _setting(30, "ours: recurrence study, step 2", ge=1)
-    dimension: Literal["auto"] | Annotated[int, Field(ge=1)] = _setting(
+    pca_dim: int = setting(30, "ours: recurrence study, step 2", ge=1)
+    dimension: Literal["auto"] | Annotated[int, Field(ge=1)] = setting(
         "auto", "ours: the directions, 3 to 8, that stay correlated for a window length or longer (docs/units.md)"
     )
-    ridge: float = _setting(0.1, "ours: recurrence study; without it some direction is slow by accident", ge=0)
-    persistence: float = _setting(
+    ridge: float = setting(0.1, "ours: recurrence study; without it some direction is slow by accident", ge=0)
+    persistence: float = setting(
         1.0,
         "ours: a unit that usually lasts less than this many window lengths is a passage between units",
         ge=0,
     )
-    window_weight: Literal["overlap", "one"] = _setting(
+    window_weight: Literal["overlap", "one"] = setting(
         "overlap", "ours: a window counts as step/length observations, the frames it adds (docs/units.md)"
     )
     mixture: MixtureConfig = MixtureConfig()
-    transition_scale: float = _setting(2.0, "paper: Table UnitAlign, Viterbi transition scale", ge=0)
-    merge: bool = _setting(False, "ours: whether units that are confused with each other are one (docs/units.md)")
+    transition_scale: float = setting(2.0, "paper: Table UnitAlign, Viterbi transition scale", ge=0)
+    merge: bool = setting(False, "ours: whether units that are confused with each other are one (docs/units.md)")
 
 
-class UnitAlignConfig(_Stage):
+class UnitAlignConfig(StageSettings):
     """UnitAlign as published."""
 
     method: Literal["unit_align"] = "unit_align"
-    bottleneck_dim: int = _setting(256, "paper: Table UnitAlign", ge=1)
-    output_dim: int = _setting(128, "paper: Table UnitAlign", ge=1)
-    alpha: float = _setting(1.0, "ours: the paper gives no value; 0.1 was slower and no better", gt=0)
-    init_epochs: int = _setting(20, "paper: Table UnitAlign", ge=0)
-    init_geometry_weight: float = _setting(0.2, "paper: Table UnitAlign", ge=0)
-    init_vic_weight: float = _setting(0.05, "paper: Table UnitAlign", ge=0)
-    refine_epochs: int = _setting(3, "paper: Table UnitAlign", ge=0)
-    max_rounds: int = _setting(20, "paper: Table UnitAlign", ge=0)
-    contrast_weight: float = _setting(1.0, "paper: Table UnitAlign", ge=0)
-    variance_weight: float = _setting(1.0, "paper: Table UnitAlign", ge=0)
-    covariance_weight: float = _setting(0.04, "paper: Table UnitAlign", ge=0)
-    geometry_weight: float = _setting(0.25, "paper: Table UnitAlign", ge=0)
-    temperature: float = _setting(0.1, "paper: Table UnitAlign", gt=0)
-    stable_ari: float = _setting(0.995, "paper: Table UnitAlign", gt=0, le=1)
-    patience: int = _setting(2, "paper: Table UnitAlign", ge=1)
+    bottleneck_dim: int = setting(256, "paper: Table UnitAlign", ge=1)
+    output_dim: int = setting(128, "paper: Table UnitAlign", ge=1)
+    alpha: float = setting(1.0, "ours: the paper gives no value; 0.1 was slower and no better", gt=0)
+    init_epochs: int = setting(20, "paper: Table UnitAlign", ge=0)
+    init_geometry_weight: float = setting(0.2, "paper: Table UnitAlign", ge=0)
+    init_vic_weight: float = setting(0.05, "paper: Table UnitAlign", ge=0)
+    refine_epochs: int = setting(3, "paper: Table UnitAlign", ge=0)
+    max_rounds: int = setting(20, "paper: Table UnitAlign", ge=0)
+    contrast_weight: float = setting(1.0, "paper: Table UnitAlign", ge=0)
+    variance_weight: float = setting(1.0, "paper: Table UnitAlign", ge=0)
+    covariance_weight: float = setting(0.04, "paper: Table UnitAlign", ge=0)
+    geometry_weight: float = setting(0.25, "paper: Table UnitAlign", ge=0)
+    temperature: float = setting(0.1, "paper: Table UnitAlign", gt=0)
+    stable_ari: float = setting(0.995, "paper: Table UnitAlign", gt=0, le=1)
+    patience: int = setting(2, "paper: Table UnitAlign", ge=1)
     mixture: MixtureConfig = MixtureConfig(covariance="diagonal", latent_dim=32, component_cap=30)
-    transition_scale: float = _setting(2.0, "paper: Table UnitAlign", ge=0)
-    merge: bool = _setting(False, "ours: whether units that are confused with each other are one; not in the paper")
+    transition_scale: float = setting(2.0, "paper: Table UnitAlign", ge=0)
+    merge: bool = setting(False, "ours: whether units that are confused with each other are one; not in the paper")
 
 
-class DirectUnitsConfig(_Stage):
+class DirectUnitsConfig(StageSettings):
     """Ablation "w/o UnitAlign": the mixture on the encoder's own space, standardised."""
 
     method: Literal["direct"] = "direct"
     mixture: MixtureConfig = MixtureConfig(covariance="diagonal", latent_dim=32, component_cap=30)
-    transition_scale: float = _setting(2.0, "paper: Table UnitAlign", ge=0)
-    merge: bool = _setting(False, "ours: whether units that are confused with each other are one; not in the paper")
+    transition_scale: float = setting(2.0, "paper: Table UnitAlign", ge=0)
+    merge: bool = setting(False, "ours: whether units that are confused with each other are one; not in the paper")
 
 
-class AcceptanceConfig(_Stage):
+class AcceptanceConfig(StageSettings):
     """Which windows and subsequences an entry accepts."""
 
-    radius_quantile: float = _setting(0.95, "paper: Table Motif discovery, distance threshold P95", gt=0, le=1)
-    posterior_quantile: float = _setting(0.05, "paper: Table Motif discovery, posterior threshold P5", ge=0, lt=1)
+    radius_quantile: float = setting(0.95, "paper: Table Motif discovery, distance threshold P95", gt=0, le=1)
+    posterior_quantile: float = setting(0.05, "paper: Table Motif discovery, posterior threshold P5", ge=0, lt=1)
 
 
-class GrammarMotifsConfig(_Stage):
+class GrammarMotifsConfig(StageSettings):
     """Motifs as small grammars over unit runs, found by their evidence: our training-free motif stage."""
 
     method: Literal["grammar"] = "grammar"
-    motif_cap: int = _setting(16, "ours: planted streams have 6; unused motifs cost nothing", ge=1)
-    prior: float = _setting(
-        0.02, "ours: planted streams, motif AMI 81.4 at 0.02 and 73.6 at 0.1 (docs/motifs.md)", gt=0
-    )
-    phrase_distance: float = _setting(
+    motif_cap: int = setting(16, "ours: planted streams have 6; unused motifs cost nothing", ge=1)
+    prior: float = setting(0.02, "ours: planted streams, motif AMI 81.4 at 0.02 and 73.6 at 0.1 (docs/motifs.md)", gt=0)
+    phrase_distance: float = setting(
         0.5,
         "ours: occurrences whose sets of units are further apart (Jaccard) are different motifs",
         ge=0,
         le=1,
     )
-    min_evidence: float = _setting(
+    min_evidence: float = setting(
         5.0,
         "ours: log-evidence for composition over flat units; 5 is 'very strong' (Kass & Raftery 1995)",
         ge=0,
     )
 
 
-class MotifFormerConfig(_Stage):
+class MotifFormerConfig(StageSettings):
     """MotifFormer as published."""
 
     method: Literal["motif_former"] = "motif_former"
-    lengths: tuple[MotifLength, ...] = _setting(
+    lengths: tuple[MotifLength, ...] = setting(
         tuple(range(2, 11)), "paper: Table MotifFormer, 2-10 windows; or times ('3s')", min_length=1
     )
-    layers: int = _setting(1, "paper: Table MotifFormer", ge=1)
-    model_dim: int = _setting(128, "paper: Table MotifFormer", ge=1)
-    heads: int = _setting(4, "paper: Table MotifFormer", ge=1)
-    epochs: int = _setting(20, "paper: Table MotifFormer", ge=0)
-    mask_probability: float = _setting(0.15, "paper: Table MotifFormer", ge=0, lt=1)
-    drop_probability: float = _setting(0.10, "paper: Table MotifFormer", ge=0, lt=1)
-    reconstruction_weight: float = _setting(0.1, "paper: Table MotifFormer", ge=0)
-    view_weight: float = _setting(1.0, "paper: Table MotifFormer", ge=0)
-    cross_weight: float = _setting(0.5, "paper: Table MotifFormer", ge=0)
-    pseudo_weight: float = _setting(0.5, "paper: Table MotifFormer", ge=0)
-    variance_weight: float = _setting(0.01, "paper: Table MotifFormer", ge=0)
-    temperature: float = _setting(0.1, "paper: Table MotifFormer", gt=0)
-    claim_share: float = _setting(0.10, "paper: Table Motif discovery, strongest 10 %", gt=0, le=1)
-    link: Literal["none", "overlap", "descriptor"] = _setting(
+    layers: int = setting(1, "paper: Table MotifFormer", ge=1)
+    model_dim: int = setting(128, "paper: Table MotifFormer", ge=1)
+    heads: int = setting(4, "paper: Table MotifFormer", ge=1)
+    epochs: int = setting(20, "paper: Table MotifFormer", ge=0)
+    mask_probability: float = setting(0.15, "paper: Table MotifFormer", ge=0, lt=1)
+    drop_probability: float = setting(0.10, "paper: Table MotifFormer", ge=0, lt=1)
+    reconstruction_weight: float = setting(0.1, "paper: Table MotifFormer", ge=0)
+    view_weight: float = setting(1.0, "paper: Table MotifFormer", ge=0)
+    cross_weight: float = setting(0.5, "paper: Table MotifFormer", ge=0)
+    pseudo_weight: float = setting(0.5, "paper: Table MotifFormer", ge=0)
+    variance_weight: float = setting(0.01, "paper: Table MotifFormer", ge=0)
+    temperature: float = setting(0.1, "paper: Table MotifFormer", gt=0)
+    claim_share: float = setting(0.10, "paper: Table Motif discovery, strongest 10 %", gt=0, le=1)
+    link: Literal["none", "overlap", "descriptor"] = setting(
         "overlap", "ours: half the motifs of none, one-to-one +1 to +2, the paper's columns kept (docs/motifs.md)"
     )
     mixture: MixtureConfig = MixtureConfig(covariance="diagonal", latent_dim=32, component_cap=36)
     acceptance: AcceptanceConfig = AcceptanceConfig()
 
 
-class NoMotifsConfig(_Stage):
+class NoMotifsConfig(StageSettings):
     """Ablation "w/o MotifFormer": every unit is its own motif."""
 
     method: Literal["none"] = "none"
@@ -339,65 +276,104 @@ def _enough_surrogates(n: int) -> int:
     return n
 
 
-class EvidenceConfig(_Stage):
+class EvidenceConfig(StageSettings):
     """Whether what was found recurs more than chance would have it, asked of surrogates."""
 
-    surrogates: Annotated[int, AfterValidator(_enough_surrogates)] = _setting(
+    surrogates: Annotated[int, AfterValidator(_enough_surrogates)] = setting(
         19, "ours: the least with which p reaches 0.05 (Theiler et al. 1992); 0 = not tested", ge=0
     )
 
 
-class ContinualConfig(_Stage):
+class ContinualConfig(StageSettings):
     """How vocabularies refine and grow while a stream goes on."""
 
-    min_support: int = _setting(8, "paper: Table Continual update, max(8, Q0.25)", ge=1)
-    support_quantile: float = _setting(0.25, "paper: Table Continual update", ge=0, le=1)
-    merge_radius_factor: float = _setting(1.25, "paper: Table Continual update", gt=0)
-    min_regions: int = _setting(3, "ours: visits that lie apart; the paper says 'multiple temporal regions'", ge=1)
-    min_extent: int = _setting(
-        20, "ours: windows from first to last; the paper says 'sufficient temporal extent'", ge=1
-    )
-    apart: int = _setting(10, "ours: windows between two visits, the longest motif of the paper", ge=1)
-    half_life: float = _setting(
+    min_support: int = setting(8, "paper: Table Continual update, max(8, Q0.25)", ge=1)
+    support_quantile: float = setting(0.25, "paper: Table Continual update", ge=0, le=1)
+    merge_radius_factor: float = setting(1.25, "paper: Table Continual update", gt=0)
+    min_regions: int = setting(3, "ours: visits that lie apart; the paper says 'multiple temporal regions'", ge=1)
+    min_extent: int = setting(20, "ours: windows from first to last; the paper says 'sufficient temporal extent'", ge=1)
+    apart: int = setting(10, "ours: windows between two visits, the longest motif of the paper", ge=1)
+    half_life: float = setting(
         1.0, "ours: of the support of a micro-cluster, in lengths of what the model was fitted on", gt=0
     )
-    transition_scale: float = _setting(
+    transition_scale: float = setting(
         1.0, "ours: price of a change in typical steps; 0.5 and 2 are worse on ActRecTut and OpenPack", ge=0
+    )
+    lag: int = setting(
+        16,
+        "ours: windows that a frozen stream looks ahead; 99.6 % of rows as in `label` and more (docs/continual.md)",
+        ge=0,
     )
 
 
-EncoderConfig = Annotated[SummaryStatsConfig | TS2VecConfig | TimeMAEConfig | MantisConfig, Field(discriminator="name")]
+EncoderConfig = Annotated[EncoderSettings, SerializeAsAny(), Found(ENCODERS)]
 UnitsConfig = Annotated[SlowUnitsConfig | UnitAlignConfig | DirectUnitsConfig, Field(discriminator="method")]
 MotifsConfig = Annotated[GrammarMotifsConfig | MotifFormerConfig | NoMotifsConfig, Field(discriminator="method")]
 
 
-class RondoConfig(_Stage):
+class RondoConfig(StageSettings):
     """All stages in the order of the flow."""
 
-    seed: int = _setting(0, "ours: one seed, passed down explicitly", ge=0, lt=2**32)
-    device: Literal["auto", "cpu", "cuda"] = _setting("auto", "ours: cuda where torch finds one")
+    seed: int = setting(0, "ours: one seed, passed down explicitly", ge=0, lt=2**32)
+    device: Literal["auto", "cpu", "cuda"] = setting("auto", "ours: of networks only; cuda where torch finds one")
     windows: WindowsConfig = WindowsConfig()
     preprocess: PreprocessConfig = PreprocessConfig()
-    encoder: EncoderConfig = SummaryStatsConfig()
+    encoder: EncoderConfig = Field(default_factory=lambda: ENCODERS["summary_stats"].settings())
     units: UnitsConfig = SlowUnitsConfig()
     motifs: MotifsConfig = GrammarMotifsConfig()
     evidence: EvidenceConfig = EvidenceConfig()
     continual: ContinualConfig = ContinualConfig()
 
 
+def network_in(config: RondoConfig) -> str | None:
+    """The first setting, in the order of the flow, that asks for a network; None where the chain is without one.
+
+    >>> network_in(RondoConfig()), network_in(PRESETS["paper"])
+    (None, "encoder.name = 'ts2vec'")
+    """
+    encoder, units, motifs = config.encoder, config.units, config.motifs
+    if ENCODERS[encoder.name].is_network:
+        return f"encoder.name = '{encoder.name}'"
+    if isinstance(units, UnitAlignConfig):
+        return f"units.method = '{units.method}'"
+    if isinstance(units, DirectUnitsConfig) and units.mixture.latent_dim:
+        return f"units.mixture.latent_dim = {units.mixture.latent_dim}"  # of an autoencoder
+    if units.mixture.kind == "deep_dpm":
+        return f"units.mixture.kind = '{units.mixture.kind}'"
+    if isinstance(motifs, MotifFormerConfig):
+        return f"motifs.method = '{motifs.method}'"
+    return None
+
+
 # ---------------------------------------------------------------- presets
 
-PRESETS: Mapping[str, RondoConfig] = MappingProxyType(
-    {
-        "default": RondoConfig(),
-        "paper": RondoConfig(
-            windows=WindowsConfig(projection="start"),
-            encoder=TS2VecConfig(),
-            units=UnitAlignConfig(),
-            motifs=MotifFormerConfig(),
-        ),
-    }
-)
+
+class _Presets(Mapping[str, RondoConfig]):
+    """Made when they are asked for: their encoders are found then, in modules that import this one."""
+
+    _made: Mapping[str, Callable[[], RondoConfig]] = MappingProxyType(
+        {
+            "default": RondoConfig,
+            "paper": lambda: RondoConfig(
+                windows=WindowsConfig(projection="start"),
+                encoder=ENCODERS["ts2vec"].settings(),
+                units=UnitAlignConfig(),
+                motifs=MotifFormerConfig(),
+            ),
+        }
+    )
+
+    def __getitem__(self, name: str) -> RondoConfig:
+        return self._made[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+
+PRESETS: Mapping[str, RondoConfig] = _Presets()
 """`default` is what we recommend; `paper` is what was published."""
 
 

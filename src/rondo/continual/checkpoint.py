@@ -3,30 +3,29 @@
     DIR/000041/manifest.json        format, identity (model, settings, source), position, lengths, counters
     DIR/000041/tensors.safetensors  arrays, to the bit
 
-A checkpoint is written under a draft name with `store.artifact`, brought to the disk, and then renamed to the next
-number; only then is the one before removed. So at any instant, and after a power cut, the highest number is a whole
-checkpoint. Floats are kept as their bits: a model folder refuses NaN, which rows that wait for a gap to end may hold.
+A checkpoint gets the next number when it is whole and on the disk (`rondo.store.writing`); only then is the one before
+removed. So at any instant, and after a power cut, the highest number is a whole checkpoint. Floats are kept as their
+bits: a model folder refuses NaN, which rows that wait for a gap to end may hold.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rondo.errors import ModelError, OutputError
-from rondo.store import artifact
-from rondo.store.file_lock import has_flock, open_lock, take
+from rondo.store import artifact, lock
+from rondo.store.writing import is_draft
 from rondo.tensors import Tensors, as_bits, from_bits
 
-_DRAFT = "draft"
+_LOCK = ".lock"
 _NUMBERED = re.compile(r"\d{6,}")
 
 
@@ -47,12 +46,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     with _written(folder):
         folder.mkdir(parents=True, exist_ok=True)
         before = _numbers(folder)
-        _remove_drafts(folder)
-        artifact.save(folder / _DRAFT, stored, artifact.CHECKPOINT)
-        for path in (*(folder / _DRAFT).iterdir(), folder / _DRAFT):
-            _sync(path)
-        (folder / _DRAFT).rename(folder / f"{(before or [0])[-1] + 1:06d}")
-        _sync(folder)
+        artifact.save(folder / f"{(before or [0])[-1] + 1:06d}", stored, artifact.CHECKPOINT)
         for number in before:
             shutil.rmtree(folder / f"{number:06d}")
 
@@ -102,29 +96,9 @@ def settings_hash(settings: Mapping[str, Any]) -> str:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep the folder for this process alone: two that append to the same files would spoil both.
-
-    The system gives the lock back when the process ends, in whatever way. Where it locks no folders (Windows), there is
-    a file beside.
-    """
-    beside = None if has_flock() else folder.with_name(f"{folder.name}.lock")
-    with _written(folder):
-        new_folders = [path for path in (folder, *folder.parents) if not path.exists()]
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder, os.O_RDONLY) if beside is None else open_lock(beside.parent, beside.name)
-    if not take(descriptor):
-        os.close(descriptor)
-        raise OutputError(f"{folder}: another process is writing this checkpoint; wait for it, or stop it")
-    try:
+    """Keep the folder for this process alone: two that append to the same files would spoil both."""
+    with lock.locked(folder, _LOCK, "another process is writing this checkpoint; wait for it, or stop it"):
         yield
-    finally:
-        os.close(descriptor)
-        if beside is not None:
-            with suppress(OSError):  # another process waits with it in its hands
-                beside.unlink()
-        for path in new_folders:
-            with suppress(OSError):  # there is something in it by now, as there should be
-                path.rmdir()
 
 
 def _numbers(folder: Path) -> list[int]:
@@ -135,19 +109,9 @@ def _numbers(folder: Path) -> list[int]:
 
 def _refuse_strangers(folder: Path, names: list[str]) -> None:
     """A folder with files of other people is not the place for checkpoints; drafts of ours do not count."""
-    others = [name for name in names if not _is_draft(name)]
+    others = [name for name in names if name != _LOCK and not is_draft(name)]
     if others:
         raise OutputError(f"{folder}: expected checkpoints or an empty folder, got '{others[0]}'; choose another one")
-
-
-def _is_draft(name: str) -> bool:
-    return name == _DRAFT or name.startswith(f".{_DRAFT}-")
-
-
-def _remove_drafts(folder: Path) -> None:
-    """What a process that was killed while writing has left."""
-    for path in [path for path in folder.iterdir() if _is_draft(path.name)]:
-        shutil.rmtree(path)
 
 
 def _restored(folder: Path, stored: artifact.Artifact) -> Checkpoint:
@@ -156,16 +120,6 @@ def _restored(folder: Path, stored: artifact.Artifact) -> Checkpoint:
         return Checkpoint(stored.config, about["plain"], from_bits(stored.tensors, about["tensors"]))
     except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise ModelError(f"{folder}: its parts do not fit together ({error}); give another --checkpoint") from None
-
-
-def _sync(path: Path) -> None:
-    if path.is_dir() and not has_flock():  # Windows opens no folders
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

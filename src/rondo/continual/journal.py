@@ -15,7 +15,10 @@ from types import TracebackType
 
 from rondo.continual.events import Event
 from rondo.errors import ModelError, OutputError, RondoWarning
-from rondo.store.file_lock import BINARY
+from rondo.store.reading import read_regular
+from rondo.store.writing import open_appending
+
+_MOST_BYTES = 1 << 32  # 20 million events; what is larger is no journal
 
 
 class AppendOnly:
@@ -28,7 +31,7 @@ class AppendOnly:
         """Open the file and cut it back to `n_bytes`; one that is shorter is not the file that was written."""
         self.path = path
         try:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | BINARY, 0o666)
+            self._descriptor = open_appending(path)
             size = os.fstat(self._descriptor).st_size
             os.lseek(self._descriptor, max(0, n_bytes - 1), os.SEEK_SET)
             if size < n_bytes or (n_bytes and os.read(self._descriptor, 1) != b"\n"):
@@ -86,7 +89,7 @@ def read_journal(path: str | Path) -> list[Event]:
     """
     path = Path(path)
     try:
-        text = path.read_bytes()
+        text = read_regular(path, _MOST_BYTES)
     except OSError as error:
         raise ModelError(f"{path}: cannot be read ({error.strerror}); give the events.jsonl of a stream") from None
     *lines, torn = text.split(b"\n")

@@ -62,9 +62,13 @@ class _Run(NamedTuple):
 class MotifReader:
     """The units of the last windows, the motifs there are, and those that have grown."""
 
-    def __init__(self, motifs: Motifs, config: ContinualConfig, half_life: float, passage: int) -> None:
+    def __init__(
+        self, motifs: Motifs, config: ContinualConfig, half_life: float, passage: int, *, learns: bool = True
+    ) -> None:
+        """Without `learns` nothing grows, so that nothing has to be read by the phrase."""
         self.model, self.config, self.passage = motifs, config, passage
-        self.standing = frozenset(motifs.standing_units)
+        self.standing = frozenset(motifs.standing_units if learns else ())
+        self.reads_at_once = not learns and not motifs.composed  # then every unit is its own motif, whatever follows
         self.past: deque[int] = deque(maxlen=_CONTEXT + _MOST_WAITING + 1)  # the last `n_waiting` of them wait
         self.n_waiting = self.n_windows = 0
         self.own: dict[int, int] = {}  # promoted unit -> its motif
@@ -92,6 +96,8 @@ class MotifReader:
 
     def push(self, unit: int) -> list[Motif]:
         """One more window; gives the motifs that have become final, of the windows that have waited longest."""
+        if self.reads_at_once:
+            return self._read(np.array([unit], dtype=np.int32))
         before = self.past[-1] if self.past else None
         final: list[Motif] = []
         if self.standing and before is not None and before != unit and {before, unit} & self.standing:

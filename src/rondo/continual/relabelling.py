@@ -35,7 +35,7 @@ def _units(updater: Updater, windows: Windows) -> Timeline:
         return Timeline(np.zeros(0, np.int32), np.zeros(0), ())
     points = updater.encoder.encode(windows).astype(np.float64)
     q = np.array([updater.units.distances(point) for point in points]) / updater.reaches()
-    states = smooth_spans(np.column_stack([np.ones(len(q)), q]), spans, updater.smoother.penalty)  # state 0 is OTHER
+    states = smooth_spans(np.column_stack([np.ones(len(q)), q]), spans, updater.viterbi.penalty)  # state 0 is OTHER
     ids = np.array([OTHER, *updater.units.ids], dtype=np.int32)[states]
     of_state = np.column_stack([q.min(axis=1), q])
     return Timeline(ids, of_state[np.arange(len(q)), states], tuple(spans))

@@ -1,4 +1,4 @@
-"""Stream: rows in, labels and events out. Frames, windows and the updater behind one `feed`."""
+"""Stream: rows in, labels and events out. Preparation, windows and a reader behind one `feed`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.continual.events import Event
-from rondo.continual.frames import Frames, Prepared
+from rondo.continual.reading import Decision, Found, Reader
 from rondo.continual.relabelling import read_anew
-from rondo.continual.updater import Decision, Updater
-from rondo.continual.windower import Boundary, Windower
+from rondo.continual.updater import Updater
+from rondo.data.preparation import Preparation, Prepared
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Values
+from rondo.data.windows import Windower
+from rondo.errors import ModelError
 from rondo.tensors import owned, owned_by
 
 if TYPE_CHECKING:
@@ -41,36 +43,42 @@ class StreamReport(NamedTuple):
 
 
 class Stream:
-    """A stream that is read with the vocabularies of a model, which grow with it; the model stays as it is."""
+    """A stream that is read with the vocabularies of a model; where it learns, they grow, and the model stays."""
 
-    def __init__(self, preprocessor: Preprocessor, rate: float | None, updater: Updater) -> None:
-        self.preprocessor, self.rate, self.updater = preprocessor, rate, updater
-        n_dims = len(preprocessor.components) or len(preprocessor.channels)
-        self.frames = Frames(preprocessor, rate)
-        self.windower = Windower(updater.length_frames, updater.step_frames, n_dims)
+    def __init__(self, preprocessor: Preprocessor, rate: float | None, reader: Reader) -> None:
+        self.preprocessor, self.rate, self.reader = preprocessor, rate, reader
+        self.preparation = Preparation(preprocessor.row_plan(rate))
+        self.windower = Windower(reader.length_frames, reader.step_frames, preprocessor.n_dims)
         self._origin: tuple[int, float | None] = (0, None)  # first frame of the stretch, and its time
         self._next_frame = 0  # the one that follows on the last frame so far
         self._seen: Callable[[int, Values], None] | None = None
 
     def watch(self, seen: Callable[[int, Values], None]) -> None:
-        """Show every frame that is prepared from now on, by its number: unscaled, or along its axes after a PCA."""
+        """Show every frame that is prepared from now on, by its number, in the units of the recording."""
         self._seen = seen
+
+    @property
+    def updater(self) -> Updater:
+        """What a stream that learns has learned."""
+        if not isinstance(self.reader, Updater):
+            raise ModelError("a frozen stream learns nothing, so there is nothing to read with; use the model itself")
+        return self.reader
 
     def feed(self, values: ArrayLike, times_s: NDArray[np.float64] | None = None) -> StreamReport:
         """Rows (n_rows, n_channels) in the model's channels, NaN where missing, with their times if they have any."""
         report = StreamReport([], [])
-        for prepared in self.frames.push(values, times_s):
+        for prepared in self.preparation.push(values, times_s):
             self._take(prepared, report)
-        report.events.extend(self.frames.take_events())
+        self._tell(report)
         return report
 
     def cut(self, cause: str) -> StreamReport:
         """The input begins anew: everything held back is decided, and nothing is carried over to the rows to come."""
-        return self._ended(self.frames.cut(cause))
+        return self._ended(self.preparation.cut(cause))
 
     def finish(self) -> StreamReport:
         """No more rows: everything held back is read and decided."""
-        return self._ended(self.frames.finish())
+        return self._ended(self.preparation.finish())
 
     def timelines(self, windows: Windows) -> tuple[Timeline, MotifTimeline]:
         """Units and motifs of a recording read anew with the vocabularies as they are now; nothing here changes."""
@@ -78,42 +86,46 @@ class Stream:
 
     def spend(self) -> None:
         """Read one more window and end: a restored state whose parts do not fit fails here. Use a copy."""
-        updater, n_dims = self.updater, len(self.preprocessor.components) or len(self.preprocessor.channels)
-        updater.push(np.zeros((n_dims, updater.length_frames), np.float32), self._next_frame)
+        window = np.zeros((self.preprocessor.n_dims, self.reader.length_frames), np.float32)
+        self.reader.push(window, self._next_frame)
         self.finish()
 
     @property
     def n_buffered(self) -> int:
         """Windows that the micro-clusters hold now, as candidates for a new unit."""
-        return sum(self.updater.buffer.sets.seen)
+        return self.reader.n_buffered
 
     def _ended(self, last: list[Prepared]) -> StreamReport:
         report = StreamReport([], [])
         for prepared in last:
             self._take(prepared, report)
-        report.events.extend(self.frames.take_events())
-        self._add(report, self.updater.finish(self._next_frame))
+        self._tell(report)
+        self._add(report, self.reader.boundary(self._next_frame))
         return report
 
     def _take(self, prepared: Prepared, report: StreamReport) -> None:
-        ended, origin = self._next_frame, (prepared.first_frame, prepared.time_s)
-        if not ended:
-            self._origin = origin
+        """What happened to the input stands before the window that it could touch, in any chunks."""
+        if prepared.begins:
+            if self._next_frame:
+                self._tell(report, prepared.first_frame + 1)
+                self._add(report, self.reader.boundary(self._next_frame))
+            self._origin = (prepared.first_frame, prepared.time_s)
         if self._seen is not None:
-            self._seen(prepared.first_frame, self.preprocessor.unscaled(prepared.values))
-        for item in self.windower.push(prepared):
-            # What happened to the input stands before the window that it could touch, in any chunks.
-            if isinstance(item, Boundary):
-                report.events.extend(self.frames.take_events(item.frame + 1))
-                self._add(report, self.updater.boundary(ended))
-                self._origin = origin
-            else:
-                report.events.extend(self.frames.take_events(item.start_frame + self.updater.length_frames))
-                self._add(report, self.updater.push(item.values, item.start_frame))
+            self._seen(prepared.first_frame, prepared.values)
+        seen = self.preprocessor.seen_by_model(prepared.values)
+        for window, start_frame in self.windower.push(seen, prepared.first_frame, begins=prepared.begins):
+            self._tell(report, start_frame + self.reader.length_frames)
+            self._add(report, self.reader.push(window, start_frame))
         self._next_frame = prepared.first_frame + len(prepared.values)
 
-    def _add(self, report: StreamReport, found: tuple[list[Decision], list[Event]]) -> None:
-        report.decisions.extend(own._replace(start_s=self.time_of(own.start_frame)) for own in found[0])
+    def _tell(self, report: StreamReport, before_frame: int | None = None) -> None:
+        for kind, frame, time_s, evidence in self.preparation.take_events(before_frame):
+            report.events.append(Event(kind, "input", frame, time_s, (), evidence))
+
+    def _add(self, report: StreamReport, found: Found) -> None:
+        """Windows whose frames the signal has given to others say nothing."""
+        spoken = [own for own in found[0] if own.stop_frame > own.start_frame]
+        report.decisions.extend(own._replace(start_s=self.time_of(own.start_frame)) for own in spoken)
         report.events.extend(replace(event, time_s=self.time_of(event.frame)) for event in found[1])
 
     def time_of(self, frame: int) -> float | None:
@@ -125,7 +137,8 @@ class Stream:
         """Everything, exactly: tensors and plain values."""
         tensors: dict[str, NDArray[np.generic]] = {}
         plain: dict[str, Any] = {"origin": list(self._origin), "next_frame": self._next_frame}
-        for name, part in (("frames", self.frames), ("windower", self.windower), ("updater", self.updater)):
+        parts = (("preparation", self.preparation), ("windower", self.windower), ("reader", self.reader))
+        for name, part in parts:
             own, plain[name] = part.state()
             tensors |= owned(name, own)
         return tensors, plain
@@ -133,9 +146,10 @@ class Stream:
     @classmethod
     def restore(cls, begun: Stream, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> Stream:
         """The stream that gave this state; `begun` is one that begins from the same model."""
-        updater = Updater.restore(begun.updater, owned_by("updater", tensors), plain["updater"])
-        stream = cls(begun.preprocessor, begun.rate, updater)
-        stream.frames = Frames.restore(begun.preprocessor, begun.rate, owned_by("frames", tensors), plain["frames"])
+        reader = begun.reader.restored(owned_by("reader", tensors), plain["reader"])
+        stream = cls(begun.preprocessor, begun.rate, reader)
+        prepared = owned_by("preparation", tensors), plain["preparation"]
+        stream.preparation = Preparation.restore(stream.preparation.plan, *prepared)
         stream.windower = Windower.restore(owned_by("windower", tensors), plain["windower"])
         first, time_s = plain["origin"]
         stream._origin, stream._next_frame = (int(first), time_s), plain["next_frame"]

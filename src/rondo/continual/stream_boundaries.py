@@ -1,13 +1,9 @@
-"""Cuts: the frame at which one unit ends and the next begins, found in the signal while the stream goes on.
+"""Cuts: the frame at which one unit ends and the next begins, found in the signal while the stream learns.
 
 Windows tell that two units meet, not where (`units/boundaries.py`). When the first window of a new run is decided, its
-own blocks are at hand: the cut is put at the block edge e that maximises
-
-    sum over blocks j < e of log p_before(x_j)  +  sum over blocks j >= e of log p_after(x_j)
-
-which is the alignment of `Boundaries`, looking no further than that window. Units that the model was fitted with have
-their Gaussians from there. Units promoted since, and OTHER, have none: there the cut is half way between the middles of
-the two windows. A cut never lies before the last one.
+own blocks are at hand: the cut is put at the likeliest of their edges, by the alignment of `Boundaries`. Units that the
+model was fitted with have their Gaussians from there. Units promoted since, and OTHER, have none: there the cut is half
+way between the middles of the two windows. A cut never lies before the last one.
 """
 
 from __future__ import annotations
@@ -16,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.continual.point_sets import Floats
-from rondo.units.boundaries import Boundaries
+from rondo.units.boundaries import Boundaries, likeliest_edge, summed_up
 
 
 class Cuts:
@@ -42,9 +38,9 @@ class Cuts:
         """The first frame of unit `after`, whose first window begins at `start_frame`."""
         cut = start_frame + self.to_middle
         if self.boundaries is not None and before in self.codes and after in self.codes and len(blocks):
-            density = self.boundaries.gaussians.log_joint(blocks)
-            gain = np.append(0.0, np.cumsum(density[:, self.codes[before]] - density[:, self.codes[after]]))
-            places = start_frame + np.flatnonzero(gain == gain.max()) * self.boundaries.block_frames
-            cut = int(places[np.abs(places - cut).argmin()])
+            summed = summed_up(self.boundaries.gaussians.log_joint(blocks))
+            drawn = self.to_middle / self.boundaries.block_frames
+            edge = likeliest_edge(summed, np.arange(len(summed)), self.codes[before], self.codes[after], drawn)
+            cut = start_frame + edge * self.boundaries.block_frames
         self.last = max(self.last, cut)
         return self.last

@@ -4,9 +4,9 @@ A window is compared with the exemplars of every unit in the encoder's space (`u
 
     q_k = distance to the nearest exemplar of unit k / (1.25 radius)
 
-- *Label.* Viterbi over q, with OTHER at a constant 1, decided one window length later (`smoother.py`); the frame at
-  which units change is found in the signal (`cuts.py`); the motif when the phrase has ended (`motif_reader.py`);
-  frozen then.
+- *Label.* Viterbi over q, with OTHER at a constant 1, decided one window length later (`units/viterbi.py`); the frame
+  at which units change is found in the signal (`stream_boundaries.py`); the motif when the phrase has ended
+  (`motif_reader.py`); frozen then.
 - *Refine.* A window labelled k with q_k <= 1 is shown to unit k, which keeps a fair sample of all it has seen.
 - *Buffer.* Windows that straddle two known units may be rejected too, but never more in a row than share a frame with
   the boundary. The middle of a longer row is novel, and gathers in micro-clusters.
@@ -32,11 +32,11 @@ from rondo.continual.motif_reader import Motif, MotifReader
 from rondo.continual.novelty_buffer import NoveltyBuffer, Scales
 from rondo.continual.point_sets import Floats, PointSets
 from rondo.continual.promotion import compatible_entry, is_eligible
-from rondo.continual.smoother import Smoother
+from rondo.continual.reading import Decision, Found, encoded, straddling_windows
 from rondo.continual.stream_boundaries import Cuts
 from rondo.data.labels import OTHER
-from rondo.data.windows import WindowGrid, Windows
 from rondo.tensors import owned, owned_by
+from rondo.units.viterbi import Viterbi
 
 if TYPE_CHECKING:
     from rondo.encoders import FittedEncoder
@@ -47,23 +47,6 @@ _KEPT = 128  # exemplars of a unit
 _YOUNG, _YOUNG_REACH = 64, 1.2  # a unit that has seen fewer windows holds them more thinly: it reaches further
 _TINY = float(np.finfo(float).tiny)
 _REFINED_PER_EVENT = 64  # windows that refine a unit before the journal says so
-
-
-class Decision(NamedTuple):
-    """The labels of one window, frozen when issued; [start_frame, stop_frame) are the frames it speaks for.
-
-    These are the frames nearest to its middle within the run of its unit, which may be none: decisions of a stretch
-    follow on each other, from its first frame to its last.
-    """
-
-    window: int
-    start_frame: int
-    stop_frame: int
-    unit: int
-    motif: int
-    unit_score: float
-    motif_score: float
-    start_s: float | None = None  # by the clock of the data, where they have one
 
 
 class _Open(NamedTuple):
@@ -87,11 +70,6 @@ class Counters(NamedTuple):
     expired: int
 
 
-def straddling_windows(length_frames: int, step_frames: int) -> int:
-    """The most windows that hold one boundary inside."""
-    return -(-length_frames // step_frames) - 1
-
-
 class Updater:
     """Labels, refines, buffers and promotes."""
 
@@ -101,13 +79,13 @@ class Updater:
         motifs: MotifReader,
         units: PointSets,
         buffer: NoveltyBuffer,
-        smoother: Smoother,
+        viterbi: Viterbi,
         cuts: Cuts,
         config: ContinualConfig,
         grid: tuple[int, int],
     ) -> None:
         self.encoder, self.motifs, self.cuts, self.config = encoder, motifs, cuts, config
-        self.units, self.buffer, self.smoother = units, buffer, smoother
+        self.units, self.buffer, self.viterbi = units, buffer, viterbi
         self.length_frames, self.step_frames = grid
         self.beside = -(-straddling_windows(*grid) // 2)  # rejected windows on each side that make one novel
         self.open: deque[_Open] = deque()
@@ -136,10 +114,10 @@ class Updater:
         buffer = NoveltyBuffer(exemplars.points.shape[1], Scales(exemplars.radius, half_life, config.apart))
         lag = -(-grid[0] // grid[1])
         penalty = config.transition_scale * exemplars.step / max(buffer.scales.reach, _TINY)
-        smoother = Smoother(len(sets) + 1, penalty, lag)
+        viterbi = Viterbi(len(sets) + 1, penalty, lag)
         reader = MotifReader(motifs, config, half_life, straddling_windows(*grid))
         cuts = Cuts(units.boundaries if aligned else None, *grid)
-        updater = cls(units.encoder, reader, sets, buffer, smoother, cuts, config, grid)
+        updater = cls(units.encoder, reader, sets, buffer, viterbi, cuts, config, grid)
         updater.next_id = max(updater.next_id, units.vocabulary.next_id)
         return updater
 
@@ -149,19 +127,19 @@ class Updater:
         """Everything that changed since it began, exactly: tensors, and plain values for JSON."""
         units, units_plain = self.units.state()
         buffer, buffer_plain = self.buffer.state()
-        smoother, smoother_plain = self.smoother.state()
+        viterbi, viterbi_plain = self.viterbi.state()
         n_dims = self.units.points.shape[2]
         rows = [opened.point for opened in self.open] + [point for _, point in self.rejected]
         q = np.zeros((len(self.open), len(self.units)))
         for row, opened in zip(q, self.open, strict=True):
             row[: opened.q.size] = opened.q
-        tensors = owned("units", units) | owned("buffer", buffer) | owned("smoother", smoother)
+        tensors = owned("units", units) | owned("buffer", buffer) | owned("viterbi", viterbi)
         tensors |= {"points": np.array(rows, np.float64).reshape(-1, n_dims), "q": q}
         tensors |= {"blocks": np.array([opened.blocks for opened in self.open], np.float64)}
         return tensors, {
             "units": units_plain,
             "buffer": buffer_plain,
-            "smoother": smoother_plain,
+            "viterbi": viterbi_plain,
             "motifs": self.motifs.state(),
             "open": [(opened.window, opened.start_frame, int(opened.q.size), opened.is_first) for opened in self.open],
             "at_start": self.at_start,
@@ -174,19 +152,18 @@ class Updater:
             "next_id": self.next_id,
         }
 
-    @classmethod
-    def restore(cls, begun: Updater, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> Updater:
-        """The updater that gave this state; `begun` is one that begins from the same model."""
-        units, buffer, smoother = (owned_by(part, tensors) for part in ("units", "buffer", "smoother"))
-        updater = cls(
-            begun.encoder,
-            begun.motifs.restored(plain["motifs"]),
+    def restored(self, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> Updater:
+        """The updater that gave this state; this one has only begun, from the same model."""
+        units, buffer, viterbi = (owned_by(part, tensors) for part in ("units", "buffer", "viterbi"))
+        updater = Updater(
+            self.encoder,
+            self.motifs.restored(plain["motifs"]),
             PointSets.restore(units, plain["units"]),
             NoveltyBuffer.restore(buffer, plain["buffer"]),
-            Smoother.restore(smoother, plain["smoother"]),
-            begun.cuts,
-            begun.config,
-            (begun.length_frames, begun.step_frames),
+            Viterbi.restore(viterbi, plain["viterbi"]),
+            self.cuts,
+            self.config,
+            (self.length_frames, self.step_frames),
         )
         updater.cuts.last = plain["last_cut"]
         points, q, blocks = (np.asarray(tensors[name], np.float64) for name in ("points", "q", "blocks"))
@@ -198,16 +175,17 @@ class Updater:
         updater.rejected.extend(zip(plain["rejected"], points[len(updater.open) :], strict=True))
         updater.waiting.extend(Decision(*values) for values in plain["waiting"])
         updater.refined, updater.next_id = list(plain["refined"]), plain["next_id"]
-        updater.counters, updater.n_fitted = Counters(*plain["counters"]), begun.n_fitted
+        updater.counters, updater.n_fitted = Counters(*plain["counters"]), self.n_fitted
         return updater
 
     # ------------------------------------------------------------ one window
 
-    def push(self, window: NDArray[np.float32], start_frame: int) -> tuple[list[Decision], list[Event]]:
+    def push(self, window: NDArray[np.float32], start_frame: int) -> Found:
         """One window (n_channels, length); gives the decisions that have become due, and what happened."""
-        return self.push_point(self._encoded(window), start_frame, self.cuts.blocks(window))
+        point = np.asarray(encoded(self.encoder, window)[0], np.float64)
+        return self.push_point(point, start_frame, self.cuts.blocks(window))
 
-    def push_point(self, point: Floats, start_frame: int, blocks: Floats) -> tuple[list[Decision], list[Event]]:
+    def push_point(self, point: Floats, start_frame: int, blocks: Floats) -> Found:
         """The same for a window that is encoded already; without `blocks` (0, 0) boundaries lie between windows."""
         number = self.counters.windows
         q = self.units.distances(point) / self.reaches()
@@ -215,19 +193,16 @@ class Updater:
         self.counters = self.counters._replace(windows=number + 1, accepted=self.counters.accepted + accepted)
         self.open.append(_Open(number, start_frame, point, blocks, q, self.at_start))
         self.at_start = False
-        state = self.smoother.push(np.append(1.0, q))  # state 0 is OTHER
-        decisions: list[Decision] = []
-        events: list[Event] = []
-        if state is not None:
-            decisions, events = self._decide(state, start_frame)
+        due = self.viterbi.push(np.append(1.0, q)[None])  # column 0 is OTHER
+        decisions, events = self._decide(int(due[0]), start_frame) if due.size else ([], [])
         return decisions, events + self._novelty(number, point, accepted, start_frame)
 
-    def boundary(self, frame: int) -> tuple[list[Decision], list[Event]]:
+    def boundary(self, frame: int) -> Found:
         """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
         decisions: list[Decision] = []
         events: list[Event] = []
-        for state in self.smoother.flush():
-            decided, own = self._decide(state, frame)
+        for column in self.viterbi.flush().tolist():
+            decided, own = self._decide(column, frame)
             decisions += decided
             events += own
         self.rejected.clear()
@@ -239,7 +214,21 @@ class Updater:
         self.at_start = True
         return decisions, events
 
-    finish = boundary
+    @property
+    def unit_ids(self) -> tuple[int, ...]:
+        return tuple(self.units.ids)
+
+    @property
+    def motif_ids(self) -> tuple[int, ...]:
+        return self.motifs.ids
+
+    @property
+    def own_motifs(self) -> Mapping[int, int]:
+        return self.motifs.own
+
+    @property
+    def n_buffered(self) -> int:
+        return sum(self.buffer.sets.seen)
 
     def reaches(self) -> Floats:
         """How far each unit reaches."""
@@ -249,17 +238,12 @@ class Updater:
                 reaches[index] *= _YOUNG_REACH
         return reaches
 
-    def _encoded(self, window: NDArray[np.float32]) -> Floats:
-        """One window at a time, always: what a batch would add up in another order stays the same."""
-        grid = WindowGrid(self.length_frames, self.length_frames, self.length_frames, ((0, self.length_frames),))
-        return np.asarray(self.encoder.encode(Windows(np.ascontiguousarray(window.T), grid))[0], np.float64)
-
     # ------------------------------------------------------------ labels
 
-    def _decide(self, state: int, frame: int) -> tuple[list[Decision], list[Event]]:
+    def _decide(self, column: int, frame: int) -> Found:
         """The unit of the oldest open window; gives the windows that thereby have a motif too."""
         opened = self.open.popleft()
-        index = state - 1
+        index = column - 1
         known = 0 <= index < opened.q.size  # a unit promoted meanwhile did not know this window
         unit = self.units.ids[index] if index >= 0 else OTHER
         distance = float(opened.q[index]) if known else float("inf")
@@ -342,7 +326,7 @@ class Updater:
         unit, self.next_id = self.next_id, self.next_id + 1
         self.units.add(unit, points, seen)
         self.refined.append(0)
-        self.smoother.add_state()
+        self.viterbi.add_entry()
         evidence["motif"] = self.motifs.add_unit(unit)
         self.counters = self.counters._replace(promoted=self.counters.promoted + 1)
         return Event("promote", "unit", frame, None, (unit,), evidence)

@@ -7,13 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-EARLIEST_DATE_S, LATEST_DATE_S = 6e8, 253_402_300_799.0  # 1989 and the end of 9999, counted from 1970
-"""Readings between them are dates: smaller ones count from the start of something, and no calendar has larger ones."""
-
-
-def is_date(seconds: float | None) -> bool:
-    """Whether a reading counts from 1970."""
-    return seconds is not None and EARLIEST_DATE_S <= seconds <= LATEST_DATE_S
+from rondo.arrays import Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +32,7 @@ class FrameClock:
     def from_rate(cls, rate: float, start_s: float = 0.0) -> FrameClock:
         return cls(np.array([start_s]), np.zeros(1), rate, start_s)
 
-    def frames_at(self, seconds: ArrayLike) -> NDArray[np.int64]:
+    def frames_at(self, seconds: ArrayLike) -> Ints:
         """The frame boundary nearest to each reading of the recording's own clock."""
         at = np.asarray(seconds, dtype=np.float64)
         frames = np.interp(at, self.seconds, self.frames)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +16,14 @@ from numpy.typing import NDArray
 from rondo.config.schema import PreprocessConfig
 from rondo.data.recording import Recording, Values
 from rondo.data.resample import resample_signal
+from rondo.data.row_plan import BLOCK, RowPlan, joint_spacing, max_gap_frames
 from rondo.data.signal import Signal as Signal
-from rondo.data.signal import refuse_lacking, shortened
+from rondo.data.signal import plan_of, refuse_lacking, shortened
 from rondo.data.signal import regularise as regularise
 from rondo.errors import RecordingError, SettingError
 from rondo.wording import counted
 
 _MANY_CHANNELS = 50  # fewer may well exceed the frames of a short example
-_BLOCK = 1 << 13  # frames per block where a temporary as large as the recording would hurt
 
 Vector = NDArray[np.float64]  # one number per channel
 Matrix = NDArray[np.float64]
@@ -37,6 +38,7 @@ class Preprocessor:
     mean: Vector  # (n_channels,), over all recordings; for streams only when statistics are per recording
     scale: Vector  # (n_channels,), likewise; 0 marks a constant channel
     components: Matrix  # (n_components, n_channels); empty without PCA
+    spacing: tuple[int, ...] = ()  # frames between two values of each slow sensor, 0 for others; for streams only
 
     @classmethod
     def fit(cls, recordings: Sequence[Recording], config: PreprocessConfig) -> Preprocessor:
@@ -50,14 +52,19 @@ class Preprocessor:
                 f"preprocess.pca_components = {config.pca_components}, but there are only {n_channels} channels; "
                 "choose fewer"
             )
-        fitted = cls(config, channels, np.zeros(n_channels), np.ones(n_channels), np.zeros((0, n_channels)))
+        plans = [plan_of(recording, channels, config) for recording in recordings]
+        spacing = joint_spacing([plan.spacing for plan in plans])
+        fitted = cls(config, channels, np.zeros(n_channels), np.ones(n_channels), np.zeros((0, n_channels)), spacing)
+
+        def regular() -> Iterator[Signal]:
+            return (regularise(own, channels, config, plan) for own, plan in zip(recordings, plans, strict=True))
+
         if config.scaling != "none":
-            signals = (regularise(recording, channels, config) for recording in recordings)
             of = f"recording '{recordings[0].id}'" if len(recordings) == 1 else f"all {len(recordings)} recordings"
-            mean, scale = _mean_and_scale(signals, n_channels, config, of)
+            mean, scale = _mean_and_scale(regular(), n_channels, config, of)
             fitted = replace(fitted, mean=mean, scale=scale)
         if config.pca_components:
-            signals = (fitted._scaled(regularise(recording, channels, config)) for recording in recordings)
+            signals = (fitted._scaled(signal) for signal in regular())
             fitted = replace(fitted, components=_principal_axes(signals, n_channels, config.pca_components))
         return fitted
 
@@ -68,11 +75,31 @@ class Preprocessor:
         signal = self._scaled(signal if rate is None else resample_signal(signal, rate))
         if not self.components.size:
             return signal
-        values = np.asarray(signal.values @ self.components.T.astype(np.float32), dtype=np.float32)
-        return replace(signal, values=values, channels=self.seen_channels)
+        names = tuple(f"pc{i}" for i in range(self.components.shape[0]))
+        return replace(signal, values=onto_axes(signal.values, self.components), channels=names)
+
+    def row_plan(self, rate: float | None) -> RowPlan:
+        """Of a stream, which nobody can look at as a whole: slow sensors are those of the recordings fitted on."""
+        spacing = self.spacing or (0,) * len(self.channels)
+        return RowPlan(rate, max_gap_frames(rate, self.config), spacing, None, self.config.missing)
+
+    def seen_by_model(self, values: Values) -> Values:
+        """Frames of a stream, scaled by the statistics of the model and projected; an array of its own."""
+        is_scaled = self.config.scaling != "none"
+        scaled = scaled_by(values, self.mean, self._factor) if is_scaled else values.copy()
+        return onto_axes(scaled, self.components) if self.components.size else scaled
+
+    @cached_property
+    def _factor(self) -> Vector:
+        return _reciprocal(self.scale)
+
+    @property
+    def n_dims(self) -> int:
+        """Channels of a window as the model sees it."""
+        return len(self.components) or len(self.channels)
 
     def _scaled(self, signal: Signal) -> Signal:
-        """(value - mean) / scale, and 0 in constant channels; in float64, as a mean may dwarf its spread."""
+        """By the statistics of the recording or of the data set."""
         if self.config.scaling == "none":
             return signal
         mean, scale = self.mean, self.scale
@@ -80,26 +107,35 @@ class Preprocessor:
             mean, scale = _mean_and_scale([signal], len(self.channels), self.config, f"recording '{signal.id}'")
         still = [name for name, width in zip(signal.channels, scale, strict=True) if width == 0]
         notes = (f"constant, so of no use: {shortened(still)}",) if still else ()
-        factor = np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
-        values = np.empty_like(signal.values)
-        for start in range(0, signal.n_frames, _BLOCK):
-            block = slice(start, start + _BLOCK)
-            values[block] = (signal.values[block] - mean) * factor
+        values = scaled_by(signal.values, mean, _reciprocal(scale))
         return replace(signal, values=values, notes=signal.notes + notes)
 
-    @property
-    def seen_channels(self) -> tuple[str, ...]:
-        """What the model sees: the channels, or the axes of the PCA."""
-        return tuple(f"pc{i}" for i in range(self.components.shape[0])) if self.components.size else self.channels
 
-    def unscaled(self, values: Values) -> Values:
-        """Frames as the model sees them, scaled by its own statistics, in the units of the recording again.
+def _reciprocal(scale: Vector) -> Vector:
+    """1 / scale, and 0 of a constant channel."""
+    return np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
 
-        Along the axes of a PCA they stay as they are.
-        """
-        if self.config.scaling == "none" or self.components.size:
-            return values
-        return np.asarray(values * self.scale + self.mean, dtype=np.float32)
+
+def scaled_by(values: Values, mean: Vector, factor: Vector) -> Values:
+    """(value - mean) * factor; in float64, as a mean may dwarf its spread."""
+    scaled = np.empty(values.shape, np.float32)
+    for start in range(0, len(values), BLOCK):
+        block = slice(start, start + BLOCK)
+        scaled[block] = (values[block] - mean) * factor
+    return scaled
+
+
+def onto_axes(values: Values, components: Matrix) -> Values:
+    """Coordinates (n_frames, n_components), summed channel by channel: a matrix product rounds as chunks are long."""
+    axes = components.astype(np.float32).astype(np.float64)
+    found = np.empty((len(values), len(axes)), np.float32)
+    for start in range(0, len(values), BLOCK):
+        block = values[start : start + BLOCK].astype(np.float64)
+        summed = np.zeros((len(block), len(axes)))
+        for c in range(block.shape[1]):
+            summed += block[:, c, None] * axes[:, c]
+        found[start : start + BLOCK] = summed
+    return found
 
 
 def _refuse_shapes(recordings: Sequence[Recording], channels: Sequence[str]) -> None:
@@ -208,5 +244,5 @@ def _products(rows: Matrix) -> Matrix:
 def _usable_blocks(signals: Iterable[Signal]) -> Iterator[NDArray[np.float64]]:
     for signal in signals:
         for first, stop in signal.spans:
-            for start in range(first, stop, _BLOCK):
-                yield signal.values[start : min(start + _BLOCK, stop)].astype(np.float64)
+            for start in range(first, stop, BLOCK):
+                yield signal.values[start : min(start + BLOCK, stop)].astype(np.float64)

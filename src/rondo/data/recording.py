@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.errors import RecordingError
-from rondo.html_card import MOST_ROWS, card, duration_in_words
+from rondo.html_card import MOST_ROWS, card
+from rondo.times import duration_in_words
 from rondo.wording import counted
 
 Values = NDArray[np.float32]
@@ -158,7 +159,7 @@ class Recording:
         key: str | None = None,
         label_columns: Sequence[str] = (),
     ) -> Recording:
-        """Read .csv, .tsv, .txt, .parquet, .npz, .npy, .h5, .edf, .bdf, .c3d or .xdf; see `rondo.formats.files`."""
+        """Read a file of any known format: `rondo.formats.files.suffixes()` lists their suffixes."""
         from rondo.formats.files import read_recording
 
         found = read_recording(Path(path), rate=rate, key=key, label_columns=label_columns)

@@ -1,16 +1,17 @@
 """WindowGrid: all windows of one recording, and the only place that converts between frames and windows.
 
 A window is `length_frames` consecutive frames; the next one starts `step_frames` later. Windows never cross
-the end of a contiguous span (see `rondo.data.preprocess`), and frames that no window can reach are OTHER.
+the end of a contiguous span (see `rondo.data.preparation`), and frames that no window can reach are OTHER.
+A `Windower` cuts the same windows from frames that come in chunks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Literal, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -18,7 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Values
-from rondo.errors import SettingError
+from rondo.errors import ModelError, SettingError
+from rondo.tensors import Tensors
 
 Projection = Literal["vote", "centre", "start"]
 Span = tuple[int, int]
@@ -75,7 +77,7 @@ class WindowGrid:
     @cached_property
     def window_spans(self) -> tuple[Span, ...]:
         """Spans on the window axis that lie in one contiguous frame span each; empty ones are left out."""
-        edges = accumulate((self._n_windows_in(span) for span in self.spans), initial=0)
+        edges = accumulate((self.n_windows_in(span) for span in self.spans), initial=0)
         return tuple((a, b) for a, b in pairwise(edges) if b > a)
 
     def project(self, window_labels: ArrayLike, rule: Projection = "vote") -> Labels:
@@ -93,7 +95,7 @@ class WindowGrid:
         track = np.full(self.n_frames, OTHER, dtype=np.int32)
         first = 0
         for start, stop in self.spans:
-            n_windows = self._n_windows_in((start, stop))
+            n_windows = self.n_windows_in((start, stop))
             if n_windows:
                 inside = labels[first : first + n_windows]
                 track[start:stop] = self._project_span(inside, stop - start, rule)
@@ -106,7 +108,8 @@ class WindowGrid:
         index = self.project(np.arange(self.n_windows), "centre")
         return np.append(scores, np.float32(0))[index]  # OTHER = -1 finds the 0 at the end
 
-    def _n_windows_in(self, span: Span) -> int:
+    def n_windows_in(self, span: Span) -> int:
+        """How many windows a contiguous span of frames holds."""
         return max(0, (span[1] - span[0] - self.length_frames) // self.step_frames + 1)
 
     def _one_per_window(self, values: ArrayLike, dtype: type[T]) -> NDArray[T]:
@@ -157,6 +160,63 @@ class Windows:
         view = sliding_window_view(self.values, self.grid.length_frames, axis=0)  # a view: nothing is copied yet
         for first in range(0, len(self), windows_per_batch):
             yield view[self.grid.starts[first : first + windows_per_batch]]
+
+
+class StreamWindow(NamedTuple):
+    """One window and where it begins on the frame axis."""
+
+    values: Values  # (n_channels, length_frames), contiguous, the caller's own
+    start_frame: int
+
+
+class Windower:
+    """The windows of a grid, from frames that come in chunks; fewer frames than one window are kept between them."""
+
+    def __init__(self, length_frames: int, step_frames: int, n_channels: int) -> None:
+        self._grid = WindowGrid(length_frames, step_frames, 0, ())
+        self._kept = np.zeros((length_frames, n_channels), np.float32)
+        self._n_kept = 0
+        self._first_frame = 0  # of those kept: where the next window begins
+
+    @property
+    def n_kept(self) -> int:
+        return self._n_kept
+
+    def push(self, values: Values, first_frame: int, *, begins: bool) -> Iterator[StreamWindow]:
+        """The windows that these frames complete; `begins`: they do not follow on those before.
+
+        Exhaust the iterator before the next push: frames are taken in as it goes.
+        """
+        if begins:
+            self._n_kept, self._first_frame = 0, first_frame
+        n_kept = self._n_kept
+        n_frames = n_kept + len(values)
+        if n_frames < self._grid.length_frames:
+            self._kept[n_kept:n_frames], self._n_kept = values, n_frames
+            return
+        frames, first_frame = np.concatenate([self._kept[:n_kept], values]), self._first_frame
+        n_past = self._grid.n_windows_in((0, n_frames)) * self._grid.step_frames
+        self._n_kept, self._first_frame = n_frames - n_past, first_frame + n_past
+        self._kept[: self._n_kept] = frames[n_past:]
+        for start in range(0, n_past, self._grid.step_frames):
+            window = frames[start : start + self._grid.length_frames]
+            yield StreamWindow(window.T.copy(), first_frame + start)
+
+    def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
+        """Everything, exactly: arrays and plain JSON."""
+        grid = {"length": self._grid.length_frames, "step": self._grid.step_frames}
+        return {"kept": self._kept[: self._n_kept].copy()}, {"first_frame": self._first_frame} | grid
+
+    @classmethod
+    def restore(cls, tensors: Tensors, plain: Mapping[str, Any]) -> Windower:
+        """The windower that gave this state."""
+        kept = np.asarray(tensors["kept"], np.float32)
+        windower = cls(plain["length"], plain["step"], kept.shape[1])
+        if kept.shape[0] >= plain["length"]:
+            raise ModelError(f"stream state: expected fewer than {plain['length']} frames kept, got {kept.shape[0]}")
+        windower._n_kept, windower._first_frame = kept.shape[0], plain["first_frame"]
+        windower._kept[: kept.shape[0]] = kept
+        return windower
 
 
 def _vote(labels: Labels, first: NDArray[np.int64], last: NDArray[np.int64], favourite: NDArray[np.int64]) -> Labels:

@@ -1,16 +1,19 @@
 """What every encoder is: `fit` on windows gives a *fitted* encoder, whose `encode` gives representations.
 
-Two types, so that encoding before fitting cannot be written and settings cannot be overwritten by a fit.
+Two types, so that encoding before fitting cannot be written and settings cannot be overwritten by a fit. A third,
+`DeclaredEncoder`, is what the file of an encoder says about it to everyone else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.config.ways import EncoderSettings, Way
 from rondo.data.windows import Windows
 from rondo.progress import Progress, silent
 from rondo.tensors import Tensors as Tensors
@@ -22,10 +25,6 @@ Curves = Mapping[str, Sequence[float]]
 
 class FittedEncoder(Protocol):
     """Maps windows to representations; equal windows get equal representations, whatever the batch."""
-
-    @property
-    def saw_whole_stream(self) -> bool:
-        """True if fitting looked at the whole recordings, so that continual results would leak the future."""
 
     @property
     def curves(self) -> Curves:
@@ -46,3 +45,32 @@ class Encoder(Protocol):
 
     def restore(self, tensors: Tensors) -> FittedEncoder:
         """The fitted encoder that wrote these tensors."""
+
+
+class EncoderCost(NamedTuple):
+    """What fitting and encoding cost beyond the rest of a run, about, on one core."""
+
+    seconds: float | None  # None where it was never measured
+    megabytes: float
+
+
+S = TypeVar("S", bound=EncoderSettings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeclaredEncoder(Way, Generic[S]):
+    """An encoder as the registry finds it: one value at the top of one module.
+
+    The module is imported with all others whenever a configuration is made, so it imports no large library: `build`
+    does.
+
+    Parameters
+    ----------
+    build
+        The encoder of these settings, a seed and a device ("cpu", "cuda").
+    cost
+        Of these settings for so many windows of so many frames.
+    """
+
+    build: Callable[[S, int, str], Encoder]
+    cost: Callable[[S, int, int], EncoderCost]

@@ -10,18 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config.schema import SummaryStatsConfig
+from rondo.config.stage import setting
+from rondo.config.ways import EncoderSettings
 from rondo.data.windows import Windows
-from rondo.encoders.base import Curves, Representations, Tensors
+from rondo.encoders.base import Curves, DeclaredEncoder, EncoderCost, Representations, Tensors
 from rondo.errors import ModelError
 from rondo.progress import Progress, silent
 
 _MOST_CORRELATED = 32  # channels beyond this are reduced by PCA first: pairs grow with the square
 _LEAST_VARIATION = 1e-6  # of a statistic, relative to its size; float32 cannot tell less from a constant
+
+
+class SummaryStatsConfig(EncoderSettings):
+    """Training-free window statistics."""
+
+    name: Literal["summary_stats"] = "summary_stats"
+    correlation_floor: float = setting(0.1, "ours: keeps silent channels quiet in the correlations", gt=0)
+    clip: float = setting(5.0, "ours: standardised statistics beyond this many deviations are cut", gt=0)
 
 
 @dataclass(frozen=True)
@@ -99,10 +109,6 @@ class FittedSummaryStats:
     spread: NDArray[np.float64]  # (n_dims,), 0 where a statistic did not vary
 
     @property
-    def saw_whole_stream(self) -> bool:
-        return True  # the standardisation did, although nothing was trained
-
-    @property
     def curves(self) -> Curves:
         return {}  # nothing is trained
 
@@ -146,3 +152,14 @@ def _channel_axes(windows: Sequence[Windows]) -> NDArray[np.float64]:
     axes = np.linalg.eigh(scatter)[1][:, ::-1][:, :_MOST_CORRELATED].T
     signs = np.sign(axes[np.arange(axes.shape[0]), np.abs(axes).argmax(axis=1)])
     return np.asarray(axes * signs[:, None])
+
+
+ENCODER: DeclaredEncoder[SummaryStatsConfig] = DeclaredEncoder(
+    settings=SummaryStatsConfig,
+    help="window statistics, nothing is trained",
+    order=0,
+    build=lambda config, seed, device: SummaryStats(config),
+    cost=lambda config, n_windows, length: EncoderCost(
+        0.0, 0.0
+    ),  # the cost per window of every run is measured with it
+)

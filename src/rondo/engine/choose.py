@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import warnings
-from difflib import get_close_matches
 
 from rondo.engine.base import Engine
 from rondo.errors import RondoWarning, SettingError
+from rondo.wording import did_you_mean
 
 ENGINES = ("local", "serial", "ray")
 _NO_WORKERS = (
@@ -40,7 +40,4 @@ def engine_of(
             from rondo.engine.ray import ray
 
             return ray(ray_address, n_workers, tasks_per_gpu)
-    near = get_close_matches(name, ENGINES, n=1)
-    raise SettingError(
-        f"unknown engine '{name}'; " + (f"did you mean '{near[0]}'?" if near else f"there are {', '.join(ENGINES)}")
-    )
+    raise SettingError(f"unknown engine '{name}'; {did_you_mean(name, ENGINES, 'there are ' + ', '.join(ENGINES))}")

@@ -172,8 +172,11 @@ def free_place(places: Sequence[str], taken: Sequence[str]) -> str:
 
 
 def visible_gpus() -> list[str]:
-    """The CUDA devices that this process may use, as CUDA_VISIBLE_DEVICES names them."""
-    import torch
+    """The CUDA devices that this process may use, as CUDA_VISIBLE_DEVICES names them; none without torch."""
+    try:
+        import torch
+    except ModuleNotFoundError:
+        return []
 
     named = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")
     n_devices = torch.cuda.device_count()

@@ -22,9 +22,9 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammainc
 
+from rondo.arrays import Flags, Floats, Ints
 from rondo.evidence.verdicts import Entries, EntryEvidence, rank_p, verdict_of
 from rondo.motifs.base import Motifs
 from rondo.motifs.model import MotifModel, UnitRuns
@@ -32,9 +32,6 @@ from rondo.motifs.phrases import Phrase
 
 PhraseBook = Mapping[int, Counter[Phrase]]
 """How often each phrase of each motif occurs."""
-Float = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 _LONGEST = 8  # runs; longer phrases are judged by their first ones
 _MOST_RUNS, _STRETCHES = 4000, 10  # more runs are asked about in evenly spread stretches
@@ -112,7 +109,7 @@ def _asked(runs: UnitRuns) -> tuple[Ints, Flags]:
     return runs.units[chosen], first
 
 
-def _entry(surprise: float | None, n_occurrences: int, best: Float, p_whole: float) -> EntryEvidence:
+def _entry(surprise: float | None, n_occurrences: int, best: Floats, p_whole: float) -> EntryEvidence:
     if surprise is None:  # none of its phrases lies in the stretches
         return EntryEvidence(np.nan, np.nan, n_occurrences, "not tested")
     p = max(p_whole, rank_p(surprise, best))
@@ -123,7 +120,7 @@ class _Found(NamedTuple):
     """The phrase of one length that begins at each place of each sequence."""
 
     units: Ints  # (n_sequences, n_places, length)
-    surprise: Float  # (n_sequences, n_places)
+    surprise: Floats  # (n_sequences, n_places)
 
 
 class _Sequences(NamedTuple):
@@ -163,12 +160,12 @@ class _Sequences(NamedTuple):
             surprise = np.where(counts > 1, -np.log(np.maximum(tail, _LEAST_PROBABILITY)), 0.0)
             yield _Found(self.units[:, whole[:, None] + np.arange(length)], surprise)
 
-    def _frequencies(self) -> Float:
+    def _frequencies(self) -> Floats:
         counts = [np.bincount(own, minlength=self.n_units) for own in self.units]
         return np.asarray(np.stack(counts) / self.units.shape[1])
 
 
-def quasi_independent(frequencies: Float) -> Float:
+def quasi_independent(frequencies: Floats) -> Floats:
     """The weights a of the chain, P(v follows u) = a_v / (1 - a_u), in which units come with these frequencies q.
 
     The chain is reversible, with frequencies proportional to a_u (1 - a_u). So a_u = (1 -+ sqrt(1 - 4 c q_u)) / 2 with
@@ -181,7 +178,7 @@ def quasi_independent(frequencies: Float) -> Float:
     top = int(frequencies.argmax())
     low, high = _LEAST_SCALE, 0.25 / frequencies[top]
 
-    def weights(c: float, sign: float) -> Float:
+    def weights(c: float, sign: float) -> Floats:
         roots = np.sqrt(np.maximum(1 - 4 * c * frequencies, 0.0))
         roots[top] *= sign
         return np.asarray((1 - roots) / 2)

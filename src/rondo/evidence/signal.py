@@ -25,11 +25,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config.schema import RondoConfig, SlowUnitsConfig, SummaryStatsConfig
+from rondo.config.schema import RondoConfig, SlowUnitsConfig
 from rondo.data.labels import OTHER, Labels, runs_of
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import Representations
-from rondo.encoders.summary_stats import SummaryStats
+from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
 from rondo.errors import RondoWarning
 from rondo.evidence.closeness import WindowAxis
 from rondo.evidence.surrogates import LoudnessRandomiser, PhaseRandomiser

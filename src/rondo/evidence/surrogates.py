@@ -1,12 +1,11 @@
 """Surrogate streams: what a recording might have been if nothing in it recurred.
 
-A figure that is as high on surrogates as on the recording itself is no finding (Theiler et al. 1992). All kinds keep
+A figure that is as high on surrogates as on the recording itself is no finding (Theiler et al. 1992). Both kinds keep
 what is easy to have by chance:
 
-- `phase_randomised` keeps the values of every channel, how slow it is (its spectrum) and how channels move together
+- `PhaseRandomiser` keeps the values of every channel, how slow it is (its spectrum) and how channels move together
   (their cross-spectra, Prichard & Theiler 1994): what a linear Gaussian process, seen through a bent scale, would make;
-- `LoudnessRandomiser` keeps spectra, and how the loudness of each channel wanders;
-- `block_shuffled` keeps whole blocks, hence values, shapes and what lies inside a block, and loses their order.
+- `LoudnessRandomiser` keeps spectra, and how the loudness of each channel wanders.
 
 Nothing crosses the end of a span, and frames outside of spans stay as they are.
 """
@@ -95,30 +94,6 @@ class LoudnessRandomiser:
     def draw(self, rng: np.random.Generator) -> NDArray[np.float32]:
         """One surrogate."""
         return self.mean + self.loudness.draw(rng) * self.carrier.draw(rng)
-
-
-def phase_randomised(
-    values: NDArray[np.float32], spans: Sequence[Span], rng: np.random.Generator
-) -> NDArray[np.float32]:
-    """One draw of `PhaseRandomiser`."""
-    return PhaseRandomiser.of(values, spans).draw(rng)
-
-
-def block_shuffled(
-    values: NDArray[np.float32], spans: Sequence[Span], block_frames: int, rng: np.random.Generator
-) -> NDArray[np.float32]:
-    """Values (n_frames, n_channels) with the blocks of each span in random order, all channels alike.
-
-    The first block may be shorter, by chance, so that cuts do not fall on the same frames every time.
-    """
-    if block_frames < 1:
-        raise ValueError(f"expected blocks of at least 1 frame, got {block_frames}")
-    order = np.arange(values.shape[0])
-    for start, stop in spans:
-        cuts = np.arange(start + int(rng.integers(1, block_frames + 1)), stop, block_frames)
-        blocks = np.split(np.arange(start, stop), cuts - start)
-        order[start:stop] = np.concatenate([blocks[i] for i in rng.permutation(len(blocks))])
-    return values[order]
 
 
 def _normal_scores(column: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -19,6 +19,7 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.formats.crash_guard import refuse_fatal
 from rondo.formats.io_extra import kept_channels, optional_library, refuse_another_format, told_apart
+from rondo.formats.recording_format import RecordingFormat
 from rondo.wording import counted, noun
 
 _MARK = 0x50  # the second byte of every C3D file
@@ -113,3 +114,8 @@ def _labels(content: Any, group: str, count: int) -> list[str]:
 def _rate(content: Any, group: str) -> float:
     stored = content["parameters"][group]["RATE"]["value"]
     return float(stored[0]) if len(stored) else 0.0
+
+
+FORMAT = RecordingFormat(
+    name="c3d", suffixes=(".c3d",), read=read_c3d, extra="io", help="markers, or analog signals", order=6
+)

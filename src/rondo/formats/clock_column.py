@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -156,6 +157,22 @@ def day_order(cells: Sequence[str]) -> tuple[bool, tuple[str, ...]]:
     return False, (f"dates such as '{found[0][0]}' read as month, day, year; write 2026-11-15 if that is wrong",)
 
 
+class ClockUnit(NamedTuple):
+    """What a clock counts: `per_second` ticks, or days, of which the first of January 1970 is `day_of_1970`."""
+
+    per_second: float = 1.0
+    day_of_1970: float | None = None
+
+    def seconds(self, readings: Times) -> Times:
+        """
+        >>> ClockUnit(1e3).seconds(np.array([20.0, 40.0])), ClockUnit(day_of_1970=25569.0).seconds(np.array([25569.5]))
+        (array([0.02, 0.04]), array([43200.]))
+        """
+        if self.day_of_1970 is not None:
+            return (readings - self.day_of_1970) * _DAY_S
+        return readings / self.per_second
+
+
 def in_seconds(times: Times, clock: str, unit: str = "") -> tuple[Times, tuple[str, ...]]:
     """Clock readings in seconds, from the unit in the clock's name, or else from their size; and what was guessed.
 
@@ -164,15 +181,21 @@ def in_seconds(times: Times, clock: str, unit: str = "") -> tuple[Times, tuple[s
     >>> in_seconds(np.array([0.0, 20.0, 40.0]), "time (ms)")
     (array([0.  , 0.02, 0.04]), ("clock 'time (ms)' read as milliseconds, from its name",))
     """
+    found, notes = unit_of_clock(times, clock, unit)
+    return found.seconds(times), notes
+
+
+def unit_of_clock(times: Times, clock: str, unit: str = "") -> tuple[ClockUnit, tuple[str, ...]]:
+    """What a clock counts, from its readings or the first of them, and a note where it is no seconds."""
     finite = times[np.isfinite(times)]
     days, notes = _in_days(finite, clock)
     if days is not None:
-        return (times - days) * _DAY_S, notes
+        return ClockUnit(day_of_1970=days), notes
     per_second, notes = ticks_per_second(float(finite[0]) if finite.size else 0.0, clock, unit)
-    if per_second > 1:
-        return times / per_second, notes
-    is_told = plain_name(clock)[1] in _PER_SECOND or bool(unit)
-    return (times, ()) if is_told else _whole_steps(times, finite, clock)
+    is_told = per_second > 1 or plain_name(clock)[1] in _PER_SECOND or bool(unit)
+    if not is_told:
+        per_second, notes = _whole_steps(finite, clock)
+    return ClockUnit(per_second), notes
 
 
 def _in_days(finite: Times, clock: str) -> tuple[float | None, tuple[str, ...]]:
@@ -215,25 +238,25 @@ def ticks_per_second(first: float, clock: str, unit: str = "") -> tuple[float, t
     return 1.0, ()
 
 
-def _whole_steps(times: Times, finite: Times, clock: str) -> tuple[Times, tuple[str, ...]]:
+def _whole_steps(finite: Times, clock: str) -> tuple[float, tuple[str, ...]]:
     """Whole numbers that rise by many in each row are ticks of a sensor's own clock, if their steps vary as such do."""
     if finite.size < _ROWS_TO_JUDGE or (finite != np.rint(finite)).any():
-        return times, ()
+        return 1.0, ()
     steps = np.diff(finite)
     usual = float(np.median(steps))
     if usual < 2 or size_of_epoch(float(finite[0])):
-        return times, ()
+        return 1.0, ()
     if plain_name(clock)[0] == "sampletimefine":  # of Xsens: ticks of 0.1 ms, of the Xsens DOT microseconds
         per_second = 1e4 if usual < 2e3 else 1e6
-        return times / per_second, (f"clock '{clock}' read as {per_second:,.0f} ticks of an Xsens sensor per second",)
+        return per_second, (f"clock '{clock}' read as {per_second:,.0f} ticks of an Xsens sensor per second",)
     per_second = 1e3 if usual < 2e3 else 1e6 if usual < 2e6 else 1e9
     if np.ptp(steps) == 0:
         note = (
             f"clock '{clock}' rises by {usual:g} in each row, read as seconds; if these are {_UNIT_WORDS[per_second]}"
         )
-        return times, (f"{note}, give --rate {per_second / usual:.4g}",)
+        return 1.0, (f"{note}, give --rate {per_second / usual:.4g}",)
     note = f"clock '{clock}' read as {_UNIT_WORDS[per_second]}: whole numbers that rise by about {usual:g} in each row"
-    return times / per_second, (f"{note}; if they are seconds, name it 'time_s'",)
+    return per_second, (f"{note}; if they are seconds, name it 'time_s'",)
 
 
 def size_of_epoch(reading: float) -> bool:
@@ -241,10 +264,19 @@ def size_of_epoch(reading: float) -> bool:
     return any(1e9 * per_second <= reading < 4e9 * per_second for per_second in (1.0, 1e3, 1e6, 1e9))
 
 
-def over_midnight(times: Times) -> Times:
+def midnights(times: Times, last: float | None = None) -> NDArray[np.int64]:
+    """How often times of day have passed midnight, at each; `last` is the one before them, if there was one.
+
+    >>> midnights(np.array([86399.0, 1.0])), midnights(np.array([1.0, 2.0]), last=86399.0)
+    (array([0, 1]), array([1, 1]))
+    """
+    steps = np.diff(times, prepend=times[:1] if last is None else last)
+    return np.cumsum(steps < -_DAY_S / 2)
+
+
+def over_midnight(times: Times, n_midnights: NDArray[np.int64] | None = None) -> Times:
     """Times of day made to rise through midnight."""
-    steps = np.diff(times, prepend=times[:1])
-    return times + _DAY_S * np.cumsum(steps < -_DAY_S / 2)
+    return times + _DAY_S * (midnights(times) if n_midnights is None else n_midnights)
 
 
 def spread(times: Times, clock: str) -> tuple[Times, tuple[str, ...]]:

@@ -7,15 +7,17 @@ that a user might not expect are returned as notes, which end up in `Recording.n
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.data.signal import shortened
 from rondo.errors import RecordingError
 from rondo.formats.clock_column import is_clock_name, mentions_time_stamps, plain_name, size_of_epoch
+from rondo.wording import counted
 
 LABEL_NAMES = frozenset({
     "activity", "activities", "activityid", "activitylabel", "activityname", "annotation", "annotations", "behavior",
@@ -105,37 +107,43 @@ def choose_columns(
     rate: float | None,
     label_columns: Sequence[str] = (),
     kinds: Mapping[int, Kind] | None = None,
+    wanted: Sequence[str] = (),
 ) -> Columns:
     """Split the columns of a table into channels, clock, and those left out.
 
     `kinds` says what is known of the cells of a column: text and row counters are left out, and where no column has a
-    clock's name, one that holds dates or counts from 1970 is the clock. A given rate wins over any clock.
+    clock's name, one that holds dates or counts from 1970 is the clock. A given rate wins over any clock. `wanted` are
+    the channels that a model knows: where the table has them all, they and no others are channels, whatever they look
+    like.
 
     >>> choose_columns(["time", "x", "y", "activity"], rate=None, label_columns=["activity"])
     Columns(channels=('x', 'y'), positions=(1, 2), clock=0, notes=(), day=None)
     """
     kinds = kinds or {}
+    known = _known(names, wanted, kinds)
+    kinds = {position: kind for position, kind in kinds.items() if position not in known}
     left_out = {label_columns} if isinstance(label_columns, str) else set(label_columns)
     unknown = sorted(left_out - set(names))
     if unknown:
         raise RecordingError(f"there is no column '{unknown[0]}' to leave out; the columns are: {listed(names)}")
     kept = [place for place, name in enumerate(names) if name not in left_out and kinds.get(place) != "empty"]
-    truths = [position for position in kept if is_label_name(names[position])]
+    truths = [position for position in kept if position not in known and is_label_name(names[position])]
     notes = [
         f"column '{names[position]}' left out: by its name it holds labels; rename it if it is a channel"
         for position in truths
     ]
-    ids = [position for position in kept if plain_name(names[position])[0] in ID_NAMES]
+    ids = [position for position in kept if position not in known and plain_name(names[position])[0] in ID_NAMES]
     notes += [
         f"column '{names[position]}' left out: by its name it says whose a row is; rename it if it is a channel"
         for position in ids
     ]
     kept = [position for position in kept if position not in truths and position not in ids]
-    clocks, day, said = _clocks([position for position in kept if kinds.get(position) != "text"], names, kinds)
+    may_be_clocks = [position for position in kept if position not in known and kinds.get(position) != "text"]
+    clocks, day, said = _clocks(may_be_clocks, names, kinds)
     kept = [position for position in kept if position not in clocks and position != day]
     if rate is not None:
         said = [f"column '{names[clock]}' left out: the given rate of {rate:g} Hz is the clock" for clock in clocks]
-    kept, others = _numbers_only(kept, names, kinds)
+    kept, others = _known_only(kept, names, known) if known else _numbers_only(kept, names, kinds)
     _refuse_bad_names([(position, names[position]) for position in kept])
     if not kept:
         why = "no column holds numbers" if "text" in kinds.values() else "no channel is left"
@@ -199,6 +207,25 @@ def _numbers_only(kept: Sequence[int], names: Sequence[str], kinds: Mapping[int,
         name = f"'{names[position]}'" if names[position] else f"{position + 1}, which has no name,"
         notes.append(f"column {name} left out: it only counts the rows")
     return numbers, notes
+
+
+def _known(names: Sequence[str], wanted: Sequence[str], kinds: Mapping[int, Kind]) -> set[int]:
+    """The columns of the wanted channels, if they are all there; of two with one name, that which is nothing else."""
+    if not set(wanted) <= set(names):
+        return set()
+    found = [place for place, name in enumerate(names) if name in wanted]
+    return {place for place in found if names.count(names[place]) == 1 or place not in kinds}
+
+
+def _known_only(kept: Sequence[int], names: Sequence[str], known: Set[int]) -> tuple[list[int], list[str]]:
+    """The channels that a model knows, and a note on the others."""
+    extra = [names[position] or f"column {position + 1}" for position in kept if position not in known]
+    return sorted(known), [unknown_to_model(extra)] if extra else []
+
+
+def unknown_to_model(extra: Sequence[str]) -> str:
+    """The note on channels that are left out because a model does not have them."""
+    return f"{counted(len(extra), 'channel')} left out that the model does not know: {shortened(extra)}"
 
 
 def _refuse_bad_names(columns: Sequence[tuple[int, str]]) -> None:

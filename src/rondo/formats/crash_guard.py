@@ -14,6 +14,7 @@ from pathlib import Path
 from textwrap import indent
 
 from rondo.errors import RecordingError
+from rondo.times import duration_in_words
 
 _SECONDS, _SECONDS_PER_MEGABYTE = 60.0, 2.0  # a busy machine took 17 s to start one
 _BYTES_PER_MEGABYTE = 1e6
@@ -60,7 +61,8 @@ def refuse_fatal(path: Path, library: str, opening: str, seconds: float | None =
         )
     except subprocess.TimeoutExpired:
         raise RecordingError(
-            f"{library} did not come to an end with it in {limit:.0f} s; it is probably damaged: get it anew"
+            f"{library} did not come to an end with it in {duration_in_words(limit)}; it is probably damaged: "
+            "get it anew"
         ) from None
     except OSError:  # no second process can be had here; then it is read untried
         return

@@ -15,6 +15,7 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.formats.columns import listed
 from rondo.formats.io_extra import kept_channels, optional_library, refuse_another_format, told_apart
+from rondo.formats.recording_format import RecordingFormat
 
 _EVENT_LABELS = ("EDF Annotations", "BDF Annotations")
 
@@ -98,3 +99,8 @@ def _values(reader: Any, signals: list[int]) -> np.ndarray[Any, np.dtype[np.floa
     for channel, signal in enumerate(signals):
         values[:, channel] = reader.readSignal(signal)
     return values
+
+
+FORMAT = RecordingFormat(
+    name="edf", suffixes=(".edf", ".bdf"), read=read_edf, extra="io", help="signals of one rate", order=5
+)

@@ -1,21 +1,13 @@
 """Recordings in files: which reader a suffix gets, which files a folder holds, one line for all that fails.
 
-    .csv .tsv .txt   rondo.formats.csv_file      header, one row per frame; a `time` column is the clock
-    .parquet         rondo.formats.tables        one column per channel, likewise
-    .npy             rondo.formats.array_files   the array (n_frames, n_channels)
-    .npz .h5 .hdf5   rondo.formats.array_files   the array `X` or `key`, with `rate`, `channels`, `time` if any
-    .edf .bdf        rondo.formats.edf           signals of one rate (extra `io`)
-    .c3d             rondo.formats.c3d           markers, or analog signals (extra `io`)
-    .xdf             rondo.formats.xdf           one stream, the only one or the one named by `key` (extra `io`)
-
-The id of a recording is its file name without the suffix.
+Formats are found, one file each (`rondo.formats.recording_format`). The id of a recording is its file name without the
+suffix.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -23,32 +15,23 @@ from polars.exceptions import PanicException
 
 from rondo.data.recording import Recording, checked_rate
 from rondo.errors import InputError, RecordingError
-from rondo.formats.array_files import read_hdf5, read_npy, read_npz
-from rondo.formats.c3d import read_c3d
 from rondo.formats.class_codes import without_codes
-from rondo.formats.csv_file import read_csv
-from rondo.formats.edf import read_edf
-from rondo.formats.tables import read_parquet, table_recording
-from rondo.formats.xdf import read_xdf
+from rondo.formats.recording_format import RECORDING_FORMATS
+from rondo.formats.tables import table_recording
+from rondo.wording import near_match
 
-_TABLE_READERS = {
-    ".csv": read_csv,
-    ".tsv": read_csv,
-    ".txt": read_csv,
-    ".parquet": read_parquet,
-    ".npy": read_npy,
-    ".edf": read_edf,
-    ".bdf": read_edf,
-    ".c3d": read_c3d,
-}
-_ARCHIVE_READERS = {".npz": read_npz, ".h5": read_hdf5, ".hdf5": read_hdf5, ".xdf": read_xdf}
-SUFFIXES = (*_TABLE_READERS, *_ARCHIVE_READERS)
 _PACKED = (".gz", ".zip", ".bz2", ".xz", ".zst", ".7z", ".rar", ".tar", ".tgz")
 _ABOUT_THE_FOLDER = ("readme", "read me", "license", "licence", "changelog")
 LABELS = "_labels"
 """How the name of a file of classes goes on after that of its recording."""
-EXTRA_SUFFIXES = (".edf", ".bdf", ".c3d", ".xdf")
-"""Those whose readers need a library of the extra `io`."""
+
+
+def suffixes(*, with_key: bool = False) -> tuple[str, ...]:
+    """Of the files that can be read, or of those alone that hold several recordings."""
+    found = (
+        suffix for each in RECORDING_FORMATS.values() if each.takes_key or not with_key for suffix in each.suffixes
+    )
+    return tuple(dict.fromkeys(found))
 
 
 def read_recording(
@@ -67,13 +50,13 @@ def read_with_codes(
         _refuse_unreadable(path)
         checked_rate(rate)  # before a long read, not after it
         suffix = path.suffix.lower()
-        if suffix in _ARCHIVE_READERS:
-            return _ARCHIVE_READERS[suffix](path, rate=rate, key=key, label_columns=label_columns)
+        found = next(each for each in RECORDING_FORMATS.values() if suffix in each.suffixes)
+        if found.takes_key:
+            return found.read(path, rate=rate, key=key, label_columns=label_columns)
         if key is not None:
-            raise RecordingError(
-                f"a key ('{key}') names an array in {' '.join(_ARCHIVE_READERS)} files; leave it away here"
-            )
-        return _TABLE_READERS[suffix](path, rate=rate, label_columns=label_columns)
+            named = " ".join(suffixes(with_key=True))
+            raise RecordingError(f"a key ('{key}') names an array in {named} files; leave it away here")
+        return found.read(path, rate=rate, label_columns=label_columns)
 
 
 def from_frame(
@@ -126,9 +109,9 @@ def label_files_in(folder: Path) -> list[Path]:
 def _near(path: Path) -> str:
     """What was probably meant, or what to do."""
     beside = path.parent.iterdir() if path.parent.is_dir() else ()
-    near = get_close_matches(path.name, [each.name for each in beside], n=1)
+    near = near_match(path.name, [each.name for each in beside])
     if near:
-        return f"did you mean '{path.parent / near[0]}'?"
+        return f"did you mean '{path.parent / near}'?"
     is_bare = path.parent == Path() and not path.suffix
     return "check the path" + (" (public data sets: `rondo datasets list`)" if is_bare else "")
 
@@ -138,13 +121,15 @@ def _instead(folder: Path) -> str:
     below = [each for each in sorted(folder.iterdir()) if each.is_dir() and any(map(_is_recording, each.iterdir()))]
     if below:
         return f"folders inside it do: name them, as {below[0]}"
-    return f"expected files ending in {' '.join(SUFFIXES)}"
+    return f"expected files ending in {' '.join(suffixes())}"
 
 
 def _is_recording(file: Path) -> bool:
     """Whether a file of a folder is to be read: not one that is hidden, open in a spreadsheet, or about the others."""
     is_about = file.suffix.lower() == ".txt" and file.stem.lower().startswith(_ABOUT_THE_FOLDER)
-    return file.suffix.lower() in SUFFIXES and not is_about and not file.name.startswith((".", "~$")) and file.is_file()
+    return (
+        file.suffix.lower() in suffixes() and not is_about and not file.name.startswith((".", "~$")) and file.is_file()
+    )
 
 
 def _refuse_unreadable(path: Path) -> None:
@@ -154,9 +139,9 @@ def _refuse_unreadable(path: Path) -> None:
         raise RecordingError("there is no such file; check the path")
     if path.suffix.lower() in _PACKED:
         raise RecordingError(f"it is packed ({path.suffix}); unpack it first")
-    if path.suffix.lower() not in SUFFIXES:
+    if path.suffix.lower() not in suffixes():
         raise RecordingError(
-            f"unknown suffix '{path.suffix}'; expected one of {' '.join(SUFFIXES)}; save it as .csv, "
+            f"unknown suffix '{path.suffix}'; expected one of {' '.join(suffixes())}; save it as .csv, "
             "or, if it is a table in text, rename it to .txt"
         )
     if not path.is_file():  # a pipe or a device could keep the reader waiting for ever

@@ -16,6 +16,7 @@ from rondo.errors import RecordingError
 from rondo.formats.clock_column import date_seconds, day_order, in_seconds, is_clock_name, spread
 from rondo.formats.columns import Kind, choose_columns, has_no_name, kind_of_numbers, not_numeric, without_empty
 from rondo.formats.crash_guard import refuse_fatal_parquet
+from rondo.formats.recording_format import RecordingFormat
 
 Column = nw.Series[Any]
 _ROWS_LOOKED_AT = 64
@@ -150,3 +151,12 @@ def _dates_in_text(cells: list[str | None], name: str) -> tuple[NDArray[np.float
             f"frame {wrong}, clock '{name}': {cells[wrong]!r:.60} is not a date like 2024-05-01 12:00:00.25; correct it"
         )
     return seconds, notes
+
+
+FORMAT = RecordingFormat(
+    name="parquet",
+    suffixes=(".parquet",),
+    read=read_parquet,
+    help="one column per channel; a `time` column is the clock",
+    order=1,
+)

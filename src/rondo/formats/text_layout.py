@@ -1,4 +1,4 @@
-"""How a text table is written, told from its opening lines: encoding, remarks, separator, header, units, decimal comma.
+"""How a text table is written, told from its first 64 lines: remarks, separator, header, units, decimal comma, clock.
 
 People's files come from loggers, phones and spreadsheets. What is recognised is noted, so that a wrong guess shows:
 
@@ -6,16 +6,25 @@ People's files come from loggers, phones and spreadsheets. What is recognised is
     Zeit;Beschl. X;Status      the header; a table without one gets names by position
     s;m/s²;                    a line of units beneath it: skipped, but it says what the clock counts
     0,00;-1,25;OK              numbers with decimal commas
+
+Stored files and live sources are read by the same layout. It is found from the head alone (`Lines.head`):
+
+- in both, from the head: encoding, remarks, separator, header, units, decimal sign, openings of known programs, the
+  order of day and month, which columns hold text, count rows or are the clock;
+- stored files, from the whole: the unit of a clock that neither its name nor its size tells, whether an unnamed
+  column that rises is a clock, columns without a value, columns of class codes, how rows share a coarse clock's
+  readings;
+- live sources, instead: the channels of the model say which columns are read; unit and coarseness of the clock are
+  told from the head (`rondo.formats.row_clock`).
 """
 
 from __future__ import annotations
 
-import codecs
 import csv
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +33,8 @@ from rondo.errors import RecordingError
 from rondo.formats.clock_column import is_clock_name, is_date, is_day, is_time_of_day
 from rondo.formats.columns import Kind, has_no_name, kind_of_numbers
 from rondo.formats.known_programs import opening_of, rate_in_words
+from rondo.formats.lines import HeadLine
 
-LONGEST_LINE = 16 << 20  # a "line" beyond this is no row of a table, and must not be gathered in memory
 WHITESPACE = " "  # a separator that stands for any run of blanks; such runs are turned into one tab before parsing
 _SEPARATORS = ("\t", ";", ",", "|", WHITESPACE)  # ";" before ",": with decimal commas both occur
 _MISSING = frozenset({
@@ -34,22 +43,28 @@ _MISSING = frozenset({
 })  # fmt: skip
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf(inity)?|nan)", re.IGNORECASE | re.ASCII)
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
-_CONTROL = re.compile(rb"[\0-\x08\x0e-\x1f]")  # in no text
-REMARK = re.compile(r"\s*(#|%|//)[\s#%/]*")
-_LINES_LOOKED_AT = 64
+_REMARK = re.compile(r"\s*(#|%|//)[\s#%/]*")
 _FIRST_BY_DEFAULT = ("Var1", "V1")  # what MATLAB and R call a first column without a name
 _FEWEST_OF_A_TABLE = 3  # lines with equally many cells, before those above them are taken for remarks
 
 
+class Delimited(NamedTuple):
+    """Lines as cells between separators; `places` are theirs among the lines they were made of, None: all of them."""
+
+    text: bytes
+    places: tuple[int, ...] | None = None
+    faults: tuple[tuple[int, str], ...] = ()  # place of a line without cells, and why
+    unknown: frozenset[str] = frozenset()  # names of cells that are no column
+
+
 @dataclass(frozen=True)
 class Layout:
-    """How a text table is written, and where its rows lie: bytes [start, stop), from line `first_line` on."""
+    """How a text table is written, and where its rows begin: at byte `start`, in line `first_line`."""
 
     separator: str
     names: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]  # the first ones, as cells
+    rows: tuple[tuple[str, ...], ...]  # the first ones, as cells; none where there is only a header yet
     start: int
-    stop: int
     first_line: int
     notes: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
@@ -57,10 +72,21 @@ class Layout:
     has_header: bool = True
     rate: float | None = None  # that its opening speaks of
     began_s: float | None = None  # likewise, since 1970
+    into_cells: Callable[[bytes], Delimited] | None = None  # for lines that are not cells between separators
 
     @property
     def delimiter(self) -> str:
         return "\t" if self.separator == WHITESPACE else self.separator
+
+    def delimited(self, text: bytes) -> Delimited:
+        """Lines as cells between the delimiter."""
+        if self.into_cells is not None:
+            return self.into_cells(text)
+        return Delimited(with_tabs(text) if self.separator == WHITESPACE else text)
+
+    def holds_dates(self, position: int) -> bool:
+        cells = self.column(position)
+        return bool(cells) and not self.is_number(cells[0])
 
     def unit(self, column: int) -> str:
         return self.units[column] if column < len(self.units) else ""
@@ -98,24 +124,16 @@ class Layout:
         return kind_of_numbers(numbers, is_unnamed=is_unnamed)
 
 
-class Line(NamedTuple):
-    text: str
-    start: int
-    stop: int
-    number: int
-    is_utf8: bool = True
+def layout_of(lines: Sequence[HeadLine]) -> Layout:
+    """The layout of a text, perhaps with single bytes of Windows-1252, from its first lines, blank ones left out."""
+    try:
+        return _layout(lines)
+    except csv.Error as error:
+        raise RecordingError(f"it cannot be cut into cells ({error}); expected columns of numbers") from error
 
 
-def layout_of(file: BinaryIO) -> Layout:
-    """The layout of UTF-8 text, perhaps with single bytes of Windows-1252."""
-    stop, n_zeros = _end_of_text(file)
-    file.seek(len(codecs.BOM_UTF8) if file.read(3) == codecs.BOM_UTF8 else 0)
-    lines = list(_opening_lines(file))
-    if not lines:
-        raise RecordingError("it has no rows; expected a header line and one row per frame")
-    every_line = lines
-    header, lines, notes = _without_remarks(lines)
-    notes += (f"{n_zeros} bytes of zeros at its end left out",) if n_zeros else ()
+def _layout(every_line: Sequence[HeadLine]) -> Layout:
+    header, lines, notes = _without_remarks(every_line)
     if not all(line.is_utf8 for line in lines):
         notes += ("its text is not UTF-8: read as Windows-1252",)
     first = header or lines[0]
@@ -130,17 +148,17 @@ def layout_of(file: BinaryIO) -> Layout:
         names = opening.names or tuple(f"ch{i}" for i in range(len(cells)))
         rows = tuple(table[opening.n_lines :])
         has_header, said = bool(opening.names), (*notes, opening.note)
-        where = (after.start, stop, after.number)
+        where = (after.start, after.number)
         return Layout(separator, names, rows, *where, said, (), commas, has_header, opening.rate, opening.began_s)
     rate = rate_in_words([line.text for line in every_line if line.number < first.number])
     if header is None and _are_values(cells, commas) and not _are_positions(cells):
         names = tuple(f"ch{i}" for i in range(len(cells)))
         note = f"no header line: the channels are named {names[0]}" + (f" to {names[-1]}" if names[1:] else "")
-        where = (first.start, stop, first.number)
+        where = (first.start, first.number)
         return Layout(separator, names, tuple(table), *where, (*notes, note), (), commas, False, rate)
     below = list(zip(lines, table, strict=True))[0 if header else 1 :]
     if not below:
-        raise RecordingError(f"it has a header ({len(cells)} columns) but no rows; expected one row per frame")
+        return Layout(separator, cells, (), first.stop, first.number + 1, notes, rate=rate)
     units: tuple[str, ...] = ()
     if len(below) > 1 and _are_units(below[0][1], below[1][1], commas):
         units, below = below[0][1], below[1:]
@@ -149,7 +167,7 @@ def layout_of(file: BinaryIO) -> Layout:
     start, number = below[0][0].start, below[0][0].number
     if not units and header is None:
         start, number = first.stop, first.number + 1
-    return Layout(separator, cells, rows, start, stop, number, notes, units, commas, True, rate)
+    return Layout(separator, cells, rows, start, number, notes, units, commas, True, rate)
 
 
 def separator_of(header: str, row: str) -> str:
@@ -177,14 +195,6 @@ def is_number(cell: str, has_decimal_comma: bool = False) -> bool:
     return bool(NUMBER.fullmatch(cell) or (has_decimal_comma and _COMMA_NUMBER.fullmatch(cell)))
 
 
-def decoded(line: bytes) -> tuple[str, bool]:
-    """The text, and whether it is UTF-8; or else it is Windows-1252, in which many spreadsheets write ° and ²."""
-    try:
-        return line.decode("utf-8"), True
-    except UnicodeDecodeError:
-        return line.decode("cp1252", "replace"), False
-
-
 def with_tabs(text: bytes) -> bytes:
     """Runs of blanks outside quotes become one tab, and vanish at both ends of a line."""
     codes = np.frombuffer(text, dtype=np.uint8)
@@ -199,13 +209,13 @@ def quoted(codes: NDArray[np.uint8]) -> NDArray[np.bool_]:
     return (np.cumsum(codes == ord('"'), dtype=np.uint8) & 1).astype(np.bool_)
 
 
-def _without_remarks(lines: Sequence[Line]) -> tuple[Line | None, list[Line], tuple[str, ...]]:
+def _without_remarks(lines: Sequence[HeadLine]) -> tuple[HeadLine | None, list[HeadLine], tuple[str, ...]]:
     """The header, if it is a remark itself; the lines from the table on; and a note on those skipped."""
-    n_remarks = next((i for i, line in enumerate(lines) if not REMARK.match(line.text)), len(lines))
+    n_remarks = next((i for i, line in enumerate(lines) if not _REMARK.match(line.text)), len(lines))
     if n_remarks and n_remarks < len(lines):
         rest = list(lines[n_remarks:])
         last = lines[n_remarks - 1]
-        header = last._replace(text=REMARK.sub("", last.text, count=1))
+        header = last._replace(text=_REMARK.sub("", last.text, count=1))
         if last.text.lstrip().startswith("#,") or last.text.lstrip().startswith("#;"):
             header = last._replace(text=last.text.lstrip()[1:])  # a column of row numbers
         separator = separator_of(header.text, rest[0].text)
@@ -217,7 +227,7 @@ def _without_remarks(lines: Sequence[Line]) -> tuple[Line | None, list[Line], tu
     return None, list(lines[n_above:]), _skipped(lines[:n_above], "no part of the table, as they have fewer cells")
 
 
-def _lines_above_the_table(lines: Sequence[Line]) -> int:
+def _lines_above_the_table(lines: Sequence[HeadLine]) -> int:
     """How many lines have fewer cells than all that follow, and are no rows of numbers; 0 where that is unclear."""
     counts_of = {separator: [len(cells_of(line.text, separator)) for line in lines] for separator in _SEPARATORS}
     if any(counts[0] > 1 and len(set(counts)) == 1 for counts in counts_of.values()):
@@ -233,7 +243,7 @@ def _lines_above_the_table(lines: Sequence[Line]) -> int:
     return 0
 
 
-def _skipped(lines: Sequence[Line], why: str) -> tuple[str, ...]:
+def _skipped(lines: Sequence[HeadLine], why: str) -> tuple[str, ...]:
     if not lines:
         return ()
     which = f"line {lines[0].number}" if len(lines) == 1 else f"lines {lines[0].number} to {lines[-1].number}"
@@ -277,40 +287,3 @@ def _as_wide(header: tuple[str, ...], rows: Sequence[Sequence[str]]) -> tuple[st
 
 def _in_short(cells: Sequence[str], most: int = 4) -> str:
     return ", ".join(cells[:most]) + (", …" if len(cells) > most else "")
-
-
-def _end_of_text(file: BinaryIO, block_bytes: int = 1 << 16) -> tuple[int, int]:
-    """The length of the file without the line ends that close it, and how many zeros a power cut has left there."""
-    size = stop = file.seek(0, 2)
-    n_zeros = 0
-    while stop > 0:
-        start = max(0, stop - block_bytes)
-        file.seek(start)
-        block = file.read(stop - start)
-        tail = block.rstrip(b"\r\n\0")
-        n_zeros += block[len(tail) :].count(b"\0")
-        stop = start + len(tail)
-        if tail:
-            break
-    file.seek(0)
-    return (stop, n_zeros) if stop else (size, 0)  # nothing but zeros is no text
-
-
-def _opening_lines(file: BinaryIO) -> Iterator[Line]:
-    """The first lines that are not blank."""
-    number, found = 0, 0
-    while found < _LINES_LOOKED_AT:
-        start, number = file.tell(), number + 1
-        line = file.readline(LONGEST_LINE)
-        if not line:
-            return
-        if found < 2 and (_CONTROL.search(line) or len(line) == LONGEST_LINE):
-            raise RecordingError("it is not a text table (binary data?); expected columns of numbers in UTF-8 text")
-        if b"\r" in line.rstrip(b"\r\n"):
-            if found > 1:
-                return  # the reader of rows names the line
-            raise RecordingError(f"line {number} holds a bare carriage return; save the file with usual line ends")
-        if line.strip():
-            found += 1
-            text, is_utf8 = decoded(line)
-            yield Line(text.rstrip("\r\n"), start, file.tell(), number, is_utf8)

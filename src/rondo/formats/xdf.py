@@ -18,6 +18,7 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.formats.columns import listed
 from rondo.formats.io_extra import kept_channels, optional_library, refuse_another_format, told_apart
+from rondo.formats.recording_format import RecordingFormat
 
 GAP_S = 1.0
 """A longer silence is a gap, over which time stamps are not straightened. pyxdf's own rule adds "and 500 frames", so
@@ -93,3 +94,14 @@ def _labels(info: dict[str, Any], count: int) -> list[str]:
     except (KeyError, IndexError, TypeError):
         labels = []
     return labels if len(labels) == count else [""] * count
+
+
+FORMAT = RecordingFormat(
+    name="xdf",
+    suffixes=(".xdf",),
+    read=read_xdf,
+    takes_key=True,
+    extra="io",
+    help="one stream, the only one or the one named by `--key`",
+    order=7,
+)

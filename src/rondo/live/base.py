@@ -1,14 +1,15 @@
 """Source: what every place that rows come from can do; rows are pulled, so a slow reader is never flooded.
 
-A source is asked for at most so many rows and gives those that are there. It holds one block of bytes
-(`lines.BLOCK_BYTES`) and one unfinished line beyond them, whatever the sender does. Its bookmark says, in plain JSON,
-where the rows given so far end; a source opened with it goes on with the row after.
+A source is asked for at most so many rows and gives those that are there. Its bookmark, plain JSON, marks the end of
+the rows given so far; a source opened with it continues with the next row. A SourceKind is what a module of
+`rondo.live.sources`, or another package, declares to add a source (`rondo.live.registry`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 from rondo.errors import RecordingError
 
 Bookmark = Mapping[str, Any]
-STANDARD_INPUT = "-"
 
 
 class Skip(NamedTuple):
@@ -40,21 +40,13 @@ class Rows(NamedTuple):
 
     values: NDArray[np.float32]  # (n_rows, n_channels), NaN where missing, in the order of the model's channels
     times_s: NDArray[np.float64] | None
-    position: int  # after these rows, opaque: bytes of the file or of standard input
+    position: int  # after these rows, opaque: bytes of the file or of standard input, rows of a recording
     skipped: tuple[Skip, ...] = ()
     n_unreadable: int = 0  # cells that held no finite number, and are NaN
 
 
 class Source(Protocol):
     """Where rows come from."""
-
-    @property
-    def id(self) -> str:
-        """The name of the stream, for the files written about it."""
-
-    @property
-    def kind(self) -> str:
-        """File, folder or standard input: a bookmark of one means nothing to another."""
 
     @property
     def ended(self) -> bool:
@@ -76,30 +68,42 @@ class Source(Protocol):
         """Let go of what is open."""
 
 
-def open_source(where: str, channels: Sequence[str], *, follow: bool, bookmark: Bookmark | None = None) -> Source:
-    """The source that `--source` names, from its beginning or from a bookmark on."""
-    from rondo.live.file_tail import FileTail
-    from rondo.live.folder import Folder
-    from rondo.live.stdin import StandardInput
+class Request(NamedTuple):
+    """What a source is asked for: rows in these channels, those of the model, and in this order."""
 
-    if where == STANDARD_INPUT:
-        return StandardInput(channels, follow=follow, bookmark=bookmark)
-    path = Path(where)
+    channels: tuple[str, ...]
+    rate: float | None = None  # of the model: rows without times are taken to have it
+    follow: bool = False  # wait for more, where the kind can
+    bookmark: Bookmark | None = None  # go on after these rows
+
+
+@dataclass(frozen=True)
+class SourceKind:
+    """A kind of source, declared once: its name, the addresses it takes, and how it is opened.
+
+    `name` stands in checkpoints, so it never changes. `address` and `help` are what `rondo stream --help` shows.
+    `matches` says whether an address is one of this kind; `id_of` names the stream, and so the files written about it.
+    Kinds are asked in their `order`: those of other packages come before ours.
+    """
+
+    name: str
+    address: str
+    help: str
+    can_follow: bool
+    matches: Callable[[str], bool]
+    id_of: Callable[[str], str]
+    open: Callable[[str, Request], Source]
+    order: int = 0
+
+
+@contextmanager
+def named(source: str) -> Iterator[None]:
+    """Put the name of the source before whatever is wrong with it."""
     try:
-        is_folder, is_file = path.is_dir(), path.is_file()
+        yield
+    except RecordingError as error:
+        raise RecordingError(f"{source}: {error}") from None
     except OSError as error:
-        raise RecordingError(f"{path}: cannot be read ({error.strerror}); check --source") from None
-    if is_folder:
-        return Folder(path, channels, follow=follow, bookmark=bookmark)
-    if not is_file:
-        what = "it is not a regular file; pipe it into --source -" if path.exists() else "there is no such file"
-        raise RecordingError(f"{path}: {what}; give a file, a folder or - as --source")
-    return FileTail(path, channels, follow=follow, bookmark=bookmark)
-
-
-def source_kind(where: str) -> tuple[str, str]:
-    """Kind and id of the source that `--source` names, before it is opened."""
-    if where == STANDARD_INPUT:
-        return "standard input", "stdin"
-    path = Path(where)
-    return ("folder", path.resolve().name) if path.is_dir() else ("file", path.stem)
+        raise RecordingError(
+            f"{source}: cannot be read ({error.strerror or error}); once it can, start the same command again"
+        ) from None

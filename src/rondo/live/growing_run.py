@@ -7,20 +7,21 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rondo.decisions import DECISIONS
 from rondo.live.outputs import Outputs
 from rondo.model_result import stream_summary
 from rondo.report.frame_scores import scores_path, write_scores
 from rondo.report.growing_overview import GrowingOverview
 from rondo.report.overview import overview_path, store_overview
 from rondo.report.render import write_page
-from rondo.report.run import replacing
 from rondo.report.wish_file import kept_wish
 from rondo.result import Result
-from rondo.run_folder import write_segments, write_summary
+from rondo.run.decisions import DECISIONS
+from rondo.run.folder import write_segments, write_summary
+from rondo.run.stream_folder import stored_stream
+from rondo.run.summary import RunSummary, StreamSummary
 from rondo.store.artifact import EDITS
-from rondo.stream_folder import stored_stream
-from rondo.summary import RunSummary, StreamSummary
+from rondo.store.reading import read_regular
+from rondo.store.writing import make_folder, write_bytes
 from rondo.vocabulary.edit_file import write_edits
 from rondo.vocabulary.edits import Edits
 
@@ -39,7 +40,7 @@ class GrowingRun:
 
     def __init__(self, model: Rondo, id: str, source: str, out: Path) -> None:
         self._model, self._id, self._source, self._out = model, id, source, out
-        self.overview = GrowingOverview(model.preprocessor_.seen_channels)
+        self.overview = GrowingOverview(model.preprocessor_.channels)
         self._not_before = 0.0
         self.summary: RunSummary
 
@@ -64,14 +65,12 @@ class GrowingRun:
         outputs.write_arrays(self._id, result.recordings[0].n_frames, edits)
         scores = result.frame_scores[self._id]
         if scores is not None:
-            with replacing(scores_path(self._out, self._id)) as draft:
-                write_scores(draft, scores)
+            write_scores(scores_path(self._out, self._id), scores)
         self._write(result)
         write_page(result, self._out / "report.html", kept_wish(self._out))
 
     def _write(self, result: Result) -> None:
-        with replacing(overview_path(self._out, self._id)) as draft:
-            store_overview(draft, result.overviews[self._id])
+        store_overview(overview_path(self._out, self._id), result.overviews[self._id])
         write_segments(self._out, result.table)
         self.summary = result.summary
         write_summary(self._out, result.summary)
@@ -85,10 +84,10 @@ class GrowingRun:
 
 def _copy_model(source: Path, target: Path, edits: Edits) -> None:
     """The files of a model folder; the manifest comes last, so that a folder with one is whole."""
+    make_folder(target)
     if not (target / "manifest.json").is_file():
         for path in sorted(source.iterdir(), reverse=True):
             if path.is_file() and EDITS not in path.name:
-                with replacing(target / path.name) as draft:
-                    draft.write_bytes(path.read_bytes())
+                write_bytes(target / path.name, read_regular(path))
     if edits.history:
         write_edits(target, edits)

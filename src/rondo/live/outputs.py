@@ -1,6 +1,6 @@
 """What a stream appends to as it goes on: decisions and events; and the labels of every frame, made of them.
 
-labels.csv        one line per decision, in the order they were taken: only ever appended to (`rondo.decisions`)
+labels.csv        one line per decision, in the order they were taken: only ever appended to (`rondo.run.decisions`)
 events.jsonl      the journal
 """
 
@@ -9,21 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
 from rondo.continual.events import Event
 from rondo.continual.journal import AppendOnly, append_events
 from rondo.data.labels import OTHER
-from rondo.decisions import COLUMNS, DECISIONS, Label
 from rondo.errors import OutputError
-from rondo.report.run import replacing
-from rondo.stream_folder import EVENTS
+from rondo.run.decisions import COLUMNS, DECISIONS, Label
+from rondo.run.stream_folder import EVENTS
+from rondo.store.writing import make_folder, whole_file
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.vocabulary import Level
 
 _HEADER = ",".join(COLUMNS) + "\n"
+_LABEL = np.dtype(np.int32)
 _BLOCK_FRAMES = 1 << 20
+_GOES_ON = "make room or give permission, then start the same command again: it goes on from its last checkpoint"
 
 
 class Outputs:
@@ -63,14 +66,11 @@ class Outputs:
         """
         levels: tuple[tuple[str, Level], ...] = (("labels", "motif"), ("units", "unit"))
         for folder, level in levels:
-            with replacing(self.out / folder / f"{id}.npy") as draft:
-                track = np.lib.format.open_memmap(draft, mode="w+", dtype=np.int32, shape=(n_frames,))
-                for start in range(0, n_frames, _BLOCK_FRAMES):
-                    track[start : start + _BLOCK_FRAMES] = OTHER
-                for start, stop, value in _spans(self.out / DECISIONS, level):
-                    track[start:stop] = edits.kept(level, value)
-                track.flush()
-                del track
+            with _written(self.out):
+                make_folder(self.out / folder)
+            kept = ((a, b, edits.kept(level, id)) for a, b, id in _spans(self.out / DECISIONS, level))
+            with whole_file(self.out / folder / f"{id}.npy", _GOES_ON) as file:
+                _write_track(file, n_frames, kept)
 
     def close(self) -> None:
         self._labels.close()
@@ -86,12 +86,28 @@ def _spans(labels: Path, column: str) -> Iterator[tuple[int, int, int]]:
             yield int(cells[0]), int(cells[1]), int(cells[place])
 
 
+def _write_track(file: IO[bytes], n_frames: int, spans: Iterator[tuple[int, int, int]]) -> None:
+    """An .npy file of int32 that holds each value on its span, and OTHER elsewhere.
+
+    With plain writes: a sparse file that is mapped into memory ends the process on a full disk.
+    """
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": np.lib.format.dtype_to_descr(_LABEL), "fortran_order": False, "shape": (n_frames,)}
+    )
+    begin = file.tell()
+    for start in range(0, n_frames, _BLOCK_FRAMES):
+        file.write(np.full(min(_BLOCK_FRAMES, n_frames - start), OTHER, _LABEL).tobytes())
+    at = file.tell()
+    for start, stop, value in spans:
+        place = begin + start * _LABEL.itemsize
+        if place != at:  # most follow on the one before, and moving empties the buffer
+            file.seek(place)
+        at = place + file.write(np.full(max(0, min(stop, n_frames) - start), value, _LABEL).tobytes())
+
+
 @contextmanager
 def _written(out: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise OutputError(
-            f"{out}: cannot be written ({error.strerror or error}); make room or give permission, then start the same "
-            "command again: it goes on from its last checkpoint"
-        ) from None
+        raise OutputError(f"{out}: cannot be written ({error.strerror or error}); {_GOES_ON}") from None

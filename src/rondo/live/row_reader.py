@@ -1,107 +1,178 @@
-"""RowReader: lines of one file or pipe -> Rows, at most so many at a time."""
+"""RowReader: lines of one file or pipe -> Rows, at most so many at a time, the same however they are cut.
+
+The first 64 lines decide how the text is written, as for a stored file (`rondo.formats.text_layout`): rows are given
+once those lines have come, or the input has ended. The channels of the model decide which columns are read.
+
+What is done with a bad line, and counted:
+
+- a cell that is missing (empty, NA, NaN, null, no such key) is NaN, a silent sensor;
+- a cell that is no number, infinite, or beyond float32 is NaN too, and counted as unreadable;
+- a line is skipped that has more or fewer cells than the header, repeats it, is no JSON object, has no number, or no
+  time where the stream has a clock; runs of them are one event;
+- more than `MOST_SKIPPED` skipped lines in a row are refused: the sender has changed what it sends.
+"""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rondo.data.as_recordings import in_hertz, same_rate
+from rondo.data.recording import Recording
+from rondo.data.signal import refuse_lacking, shortened
 from rondo.errors import RecordingError, RondoWarning
-from rondo.formats.text_layout import REMARK, decoded
-from rondo.live.base import Rows, Skip
-from rondo.live.lines import Lines
-from rondo.live.table import MOST_SKIPPED, Row, Table, clock_divisor, table_of
+from rondo.formats.columns import Columns, choose_columns
+from rondo.formats.csv_file import layout_of_lines
+from rondo.formats.lines import HEAD_LINES, Lines, TextBlock
+from rondo.formats.row_clock import ClockState, RowClock, clock_of
+from rondo.formats.row_parser import ParsedRows, RowParser, parser_of
+from rondo.formats.text_layout import Layout
+from rondo.live.base import Bookmark, Request, Rows, Skip, named
+
+MOST_SKIPPED = 1000
+
+
+class _Waiting:
+    """Rows that were parsed and not given yet, and the lines between them that gave none."""
+
+    def __init__(self, n_channels: int) -> None:
+        self.values = np.empty((0, n_channels), np.float32)
+        self.n_unreadable = np.empty(0, np.int64)
+        self.stops = np.empty((0, 2), np.int64)  # byte and line after each row
+        self.faults: list[tuple[int, int, str]] = []  # the row that follows, the line, and why it is none
+
+    def add(self, block: TextBlock, rows: ParsedRows) -> None:
+        ends = np.flatnonzero(np.frombuffer(block.text, dtype=np.uint8) == ord("\n")) + 1
+        ends[-1] -= block.is_open
+        places = np.arange(len(rows.values)) if rows.places is None else rows.places
+        stops = np.stack([block.start + ends[places], block.first_line + places], axis=1)
+        values = rows.values.copy()
+        infinite = np.isinf(values)
+        values[infinite] = np.nan
+        n_unreadable = infinite.sum(axis=1) + (0 if rows.n_unreadable is None else rows.n_unreadable)
+        before = len(self.values) + np.searchsorted(places, [place for place, _ in rows.faults])
+        self.faults += [
+            (row, block.first_line + place, reason)
+            for row, (place, reason) in zip(before.tolist(), rows.faults, strict=True)
+        ]
+        self.values = np.concatenate([self.values, values])
+        self.n_unreadable = np.concatenate([self.n_unreadable, n_unreadable])
+        self.stops = np.concatenate([self.stops, stops])
+
+    def take(self, n_rows: int) -> tuple[NDArray[np.float32], int, list[int]]:
+        """The next rows, their unreadable cells, and where they end."""
+        given = self.values[:n_rows], int(self.n_unreadable[:n_rows].sum()), self.stops[n_rows - 1].tolist()
+        self.values, self.stops = self.values[n_rows:], self.stops[n_rows:]
+        self.n_unreadable = self.n_unreadable[n_rows:]
+        self.faults = [(row - n_rows, line, reason) for row, line, reason in self.faults]
+        return given
 
 
 class RowReader:
     """Rows of one file or pipe, and where the rows given so far end.
 
-    `divisor` is what the clock counts per second: known from a bookmark, or told from the first time that comes.
+    `carried` is the state of the clock in the file that this one continues.
     """
 
-    def __init__(self, lines: Lines, channels: Sequence[str], name: str, divisor: float | None = None) -> None:
-        self._lines, self._channels, self._name = lines, tuple(channels), name
-        self._table: Table | None = None
+    def __init__(self, lines: Lines, request: Request, name: str, carried: ClockState | None = None) -> None:
+        self._lines, self._request, self._name, self._carried = lines, request, name, carried
+        self._parser: RowParser | None = None
+        self._clock: RowClock | None = None
+        self._waiting = _Waiting(len(request.channels))
         self._skipped: list[Skip] = []  # since the last row given
-        self.divisor = divisor
+        self._n_head = 0
         self.position, self.line = lines.position, lines.number  # after the last row given
 
-    def go_to(self, lines: Lines) -> None:
-        """Take the header as read, and go on with these lines."""
-        self._lines = lines
-        self.position, self.line = lines.position, lines.number
+    # ------------------------------------------------------------ the head
 
-    def read_header(self, *, at_end: bool = False) -> bool:
-        """Read how the lines are written, from the first two of them; False where they have not come yet."""
-        if self._table is not None:
+    def read_head(self, *, at_end: bool = False, n_lines: int = HEAD_LINES) -> bool:
+        """Find out how the lines are written; False where too few have come, or none ever will."""
+        if self._parser is not None:
             return True
-        while (first := self._lines.peek()) is not None and (not first.strip() or _is_remark(first)):
-            self._lines.take()
-        second = self._lines.peek(1)
-        if first is None or (second is None and not at_end):
-            return False
         with named(self._name):
-            self._table = table_of(first, second, self._channels)
-        if self._table.has_header:
-            self._lines.take()
-        for note in self._table.notes:
-            warnings.warn(f"{self._name}: {note}", RondoWarning, stacklevel=2)
+            head = self._lines.head(n_lines, at_end=at_end)
+            if not head:
+                return False
+            layout = layout_of_lines(head)
+            columns = _columns_for(layout, self._request)
+            self._parser, notes = parser_of(layout, columns, is_strict=False)
+            rows = self._parser.parse(self._lines.between(layout.start, head[-1].stop, layout.first_line))
+            state, more = clock_of(layout, columns, rows.times, self._carried)
+            self._lines.skip_to(layout.start)
+        self._clock, self._n_head = RowClock(layout, columns, state), len(head)
+        self.position, self.line = self._lines.position, self._lines.number
+        for note in (*layout.notes, *columns.notes, *notes, *more):
+            self.say(note)
+        if at_end and not layout.rows:
+            self.say(f"it has a header ({len(layout.names)} columns) but no rows")
         return True
+
+    def go_on(self, bookmark: Bookmark, lines: Lines | None = None) -> bool:
+        """Go on after the rows of the bookmark, in these lines if they begin there; False where more must come."""
+        assert self._parser is not None
+        self._lines = self._lines if lines is None else lines
+        with named(self._name):
+            is_there = self._lines.skip_to(bookmark["position"])
+        self.position, self.line = self._lines.position, self._lines.number
+        self._clock = RowClock(self._parser.layout, self._parser.columns, ClockState(**bookmark["clock"]))
+        return is_there
+
+    def bookmark(self) -> dict[str, Any]:
+        """Where the rows given so far end."""
+        clock = self.clock or ClockState()
+        return {"position": self.position, "line": self.line, "n_head": self._n_head, "clock": asdict(clock)}
+
+    @property
+    def clock(self) -> ClockState | None:
+        """The state of the clock after the rows given so far."""
+        return self._carried if self._clock is None else self._clock.state
+
+    # ------------------------------------------------------------ rows
 
     def read(self, at_most: int, *, at_end: bool = False) -> Rows | None:
         """The next rows; None where none are there, however many lines were skipped meanwhile."""
         if self._skipped and not self._skipped[-1].n_lines:
-            return self._given([])  # news of the input itself do not wait for a row
-        if not self.read_header(at_end=at_end):
+            return self._given(0)  # news of the input itself do not wait for a row
+        if not self.read_head(at_end=at_end):
             return None
         with named(self._name):
-            rows = self._rows(at_most)
-        return self._given(rows) if rows else None
+            while not (n_rows := self._n_ready(at_most)) and self._parse_more():
+                pass
+        return self._given(n_rows) if n_rows else None
 
-    def _rows(self, at_most: int) -> list[Row]:
-        assert self._table is not None
-        read_row, lines = self._table.row, self._lines
-        rows: list[Row] = []
-        while len(rows) < at_most and (line := lines.peek()) is not None:
-            found = read_row(line)
-            if isinstance(found, str):
-                if rows:
-                    break  # it belongs before the rows that come after it
-                self._skip(found)
-            elif found is not None:
-                rows.append(found)
-            lines.take()
-        return rows
+    def _n_ready(self, at_most: int) -> int:
+        """Rows that can be given now: up to the next line that is none, which goes before the row after it."""
+        assert self._clock is not None
+        faults = self._waiting.faults
+        while faults and faults[0][0] == 0:
+            _, line, reason = faults.pop(0)
+            self._skip(line, reason)
+        return min(at_most, self._clock.n_settled, *(row for row, *_ in faults[:1]))
 
-    def pass_over(self, position: int) -> bool:
-        """Move on to the position without giving rows; False where the lines up to it have not all come yet."""
-        with named(self._name):
-            while self._lines.position < position and self._lines.peek() is not None:
-                self._lines.take()
-        self.position, self.line = self._lines.position, self._lines.number
-        return self.position >= position
+    def _parse_more(self) -> bool:
+        assert self._parser is not None and self._clock is not None
+        block = self._lines.take()
+        if block is None:
+            if self._lines.has_ended and not self._clock.has_ended:
+                self._clock.end()
+                return True
+            return False
+        rows = self._parser.parse(block)
+        self._waiting.add(block, rows)
+        self._clock.push(len(rows.values), rows.times)
+        return True
 
-    def rest(self) -> Rows | None:
-        """What was skipped after the last row, once nothing will follow."""
-        return self._given([]) if self._skipped else None
-
-    def end(self) -> None:
-        """Nothing will follow: what has come of the last line is all of it."""
-        self._lines.end()
-
-    def begin_anew(self, reason: str) -> None:
-        """Note that the input began anew, for a reason of which no line can be shown: a boundary."""
-        self._skipped.append(Skip(1, 0, reason))
-
-    def _skip(self, reason: str) -> None:
-        number = self._lines.number + 1
+    def _skip(self, line: int, reason: str) -> None:
         last = self._skipped[-1] if self._skipped else Skip(0, 0, "")
-        if last.n_lines and last.line + last.n_lines == number and last.reason == reason:
+        if last.n_lines and last.line + last.n_lines == line and last.reason == reason:
             self._skipped[-1] = last._replace(n_lines=last.n_lines + 1)
         else:
-            self._skipped.append(Skip(number, 1, reason))
+            self._skipped.append(Skip(line, 1, reason))
         if sum(skip.n_lines for skip in self._skipped) > MOST_SKIPPED:
             first = self._skipped[0]
             raise RecordingError(
@@ -109,43 +180,71 @@ class RowReader:
                 f"({first.reason}); correct what is sent, then start the same command again"
             )
 
-    def _given(self, rows: list[Row]) -> Rows:
-        exact = np.array([row.values for row in rows], np.float64).reshape(len(rows), len(self._channels))
-        with np.errstate(over="ignore"):
-            values = exact.astype(np.float32)
-        infinite = np.isinf(values)
-        values[infinite] = np.nan
-        n_unreadable = int(infinite.sum()) + sum(row.n_unreadable for row in rows)
-        times = None
-        if rows and rows[0].time is not None:
-            times = np.array([row.time for row in rows], np.float64)
-            times /= self._per_second(float(times[0]))
+    def _given(self, n_rows: int) -> Rows:
         skipped, self._skipped = tuple(self._skipped), []
+        if not n_rows or self._clock is None:
+            return Rows(np.empty((0, len(self._request.channels)), np.float32), None, self.position, skipped)
+        values, n_unreadable, (self.position, self.line) = self._waiting.take(n_rows)
+        self._clock.pass_lines(sum(skip.n_lines for skip in skipped))
+        return Rows(values, self._clock.take(n_rows), self.position, skipped, n_unreadable)
+
+    # ------------------------------------------------------------ the end, and a new beginning
+
+    def end(self) -> None:
+        """Nothing will follow: what has come of the last line is all of it."""
+        with named(self._name):
+            self._lines.end()
+
+    def rest(self) -> Rows | None:
+        """What was skipped after the last row, once nothing will follow."""
+        if self._lines.n_zeros:
+            self.say(f"{self._lines.n_zeros} bytes of zeros at its end left out")
+        if not self._n_head and not (self._request.bookmark or {}).get("position"):
+            self.say("it is empty: no rows")
         self.position, self.line = self._lines.position, self._lines.number
-        return Rows(values, times, self.position, skipped, n_unreadable)
+        return self._given(0) if self._skipped else None
 
-    def _per_second(self, first_time: float) -> float:
-        if self.divisor is None:
-            assert self._table is not None and self._table.clock is not None
-            self.divisor, notes = clock_divisor(first_time, self._table.names[self._table.clock])
-            for note in notes:
-                warnings.warn(f"{self._name}: {note}", RondoWarning, stacklevel=2)
-        return self.divisor
+    def begin_anew(self, reason: str) -> None:
+        """Note that the input began anew, for a reason of which no line can be shown: a boundary."""
+        self._skipped.append(Skip(1, 0, reason))
 
-
-def _is_remark(line: bytes) -> bool:
-    """A line above the table, as in stored recordings; but `#,x,y` is a header with row numbers."""
-    return REMARK.match(decoded(line)[0]) is not None and line.lstrip()[:2] not in (b"#,", b"#;", b"#\t")
+    def say(self, note: str) -> None:
+        warnings.warn(f"{self._name}: {note}", RondoWarning, stacklevel=3)
 
 
-@contextmanager
-def named(source: str) -> Iterator[None]:
-    """Put the name of the source before whatever is wrong with it."""
+def _columns_for(layout: Layout, request: Request) -> Columns:
+    """The columns of the model's channels, in its order, and the clock.
+
+    Channels go by name: a text that lacks one is refused, other columns are left out with a note. Columns without names
+    go by position if there are as many as the model has channels.
+    """
+    channels = request.channels
+    columns = choose_columns(layout.names, rate=None, kinds=layout.kinds(), wanted=channels)
+    place = dict(zip(columns.channels, columns.positions, strict=True))
+    if columns.clock is None:
+        refuse_another_rate(layout.rate if layout.began_s is None else None, request.rate)
+    if set(channels) == set(place):
+        return replace(columns, channels=channels, positions=tuple(place[name] for name in channels))
+    note = fit_by_position(columns.channels, channels)
+    return replace(columns, channels=channels, notes=(*columns.notes, note))
+
+
+def fit_by_position(found: Sequence[str], channels: Sequence[str]) -> str:
+    """Refuse columns that lack channels of the model, unless as many have no names; a note in that case."""
+    recording = Recording(np.zeros((1, len(found))), channels=found, id="the stream")
+    if recording.is_unnamed and len(found) == len(channels):
+        return f"channels without names taken by position as {shortened(channels)}"
     try:
-        yield
+        refuse_lacking(recording, channels)
     except RecordingError as error:
-        raise RecordingError(f"{source}: {error}") from None
-    except OSError as error:
+        raise RecordingError(str(error).replace("recording 'the stream'", "it")) from None
+    raise AssertionError("no channel is lacking, so they go by name")
+
+
+def refuse_another_rate(own: float | None, expected: float | None) -> None:
+    """Rows without times are taken to have the model's rate: refused where they say that they have another."""
+    if own is not None and expected is not None and not same_rate(own, expected):
         raise RecordingError(
-            f"{source}: cannot be read ({error.strerror or error}); once it can, start the same command again"
-        ) from None
+            f"it has {in_hertz(own)}, the model has {in_hertz(expected)}, and there are no times to go by; "
+            "resample it (Recording.resampled), or stream it to a model of its rate"
+        )

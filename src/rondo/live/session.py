@@ -4,8 +4,8 @@ The files that grow are brought to the disk before the checkpoint that counts th
 again cuts them back to that count, goes back to the bookmark of the source, and computes the rest anew; since nothing
 depends on how rows are cut into chunks, nor on the wall clock, the same bytes are written again.
 
-Everything else in the folder follows from these files (`rondo.stream_folder`): the summary and the segments are brought
-up to date now and then, all of it when the stream stops or ends.
+Everything else in the folder follows from these files (`run/stream_folder.py`): the summary and the segments are
+brought up to date now and then, all of it when the stream stops or ends.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from numpy.typing import NDArray
 from rondo.continual.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint, settings_hash
 from rondo.continual.events import Event
 from rondo.data.labels import OTHER
-from rondo.decisions import Decision, Label, label_of
 from rondo.errors import OutputError, RecordingError
-from rondo.grown import edits_with
-from rondo.live.base import Rows, Skip, Source, open_source, source_kind
+from rondo.grown_model import FROZEN, LEARNING, edits_with
+from rondo.live.base import Request, Rows, Skip, Source
 from rondo.live.growing_run import GrowingRun
 from rondo.live.outputs import Outputs
-from rondo.summary import RunSummary, StreamSummary
+from rondo.live.registry import open_source, source_kind
+from rondo.run.decisions import Decision, Label, label_of
+from rondo.run.summary import RunSummary, StreamSummary
 from rondo.tensors import Tensors, owned, owned_by
 
 if TYPE_CHECKING:
@@ -58,11 +59,11 @@ class Stream(Protocol):
     def state(self) -> tuple[Tensors, Mapping[str, Any]]: ...
 
 
-def stream_of(model: Rondo, found: Checkpoint | None) -> Stream:
+def stream_of(model: Rondo, found: Checkpoint | None, frozen: bool) -> Stream:
     """The stream that labels: one that begins with the model, or the one in the checkpoint."""
     from rondo.continual import stream
 
-    begun = model.stream()
+    begun = model.stream(frozen=frozen)
     return begun if found is None else stream.Stream.restore(begun, found.tensors, found.plain["stream"])
 
 
@@ -118,7 +119,9 @@ class Place:
 class Session:
     """One stream that is being labelled."""
 
-    def __init__(self, model: Rondo, model_folder: Path, place: Place, windows_between: int = 1000) -> None:
+    def __init__(
+        self, model: Rondo, model_folder: Path, place: Place, windows_between: int = 1000, *, frozen: bool = False
+    ) -> None:
         """Begin, or go on from the checkpoint if there is one; everything that does not fit is refused."""
         self._place, self._rate, self._windows_between = place, model.rate_, windows_between
         kind, self.id = source_kind(place.where)
@@ -127,6 +130,7 @@ class Session:
             "model_sha256": fingerprint(model_folder),
             "settings_sha256": settings,
             "source": f"{kind} {self.id}",
+            "mode": FROZEN if frozen else LEARNING,
         }
         found = load_checkpoint(place.checkpoint, self._identity)
         plain: Mapping[str, Any] = {} if found is None else found.plain
@@ -137,7 +141,7 @@ class Session:
             _refuse_foreign_files(place.out, place.checkpoint)
         self._model = model
         self.edits = edits_with(model, place.checkpoint)
-        self._stream = stream_of(model, found)
+        self._stream = stream_of(model, found, frozen)
         self._run = GrowingRun(model, self.id, place.where, place.out)
         if found is not None:
             self._run.overview.restore(owned_by("overview", found.tensors), plain["overview"])
@@ -146,8 +150,8 @@ class Session:
         channels = model.preprocessor_.channels
         self._source: Source | None = None
         if not self.finished:
-            bookmark = plain.get("source")
-            self._source = open_source(place.where, channels, follow=place.follow, bookmark=bookmark)
+            request = Request(channels, model.rate_, place.follow, plain.get("source"))
+            self._source = open_source(place.where, request)
         try:
             if found is None:  # before there is any file, so that a run killed at once can be begun again
                 self._save({}, finished=False)

@@ -1,17 +1,21 @@
-"""TableFile: one open file of rows, and the mark by which it is known again."""
+"""TableFile: one open file of rows, and the mark that identifies it; Patience: how long a missing one is awaited."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from rondo.live.base import Bookmark, Rows
-from rondo.live.lines import Lines
-from rondo.live.row_reader import RowReader, named
+from rondo.errors import RecordingError
+from rondo.formats.lines import HEAD_LINES, Lines
+from rondo.formats.row_clock import ClockState
+from rondo.live.base import Bookmark, Request, Rows, named
+from rondo.live.row_reader import RowReader
 
+PATIENCE_S = 60.0
 _MARK_BYTES = 4096
 
 
@@ -19,17 +23,21 @@ class TableFile:
     """A file that is read as it grows, from its beginning or from a bookmark on.
 
     A bookmark holds the place after the last row given, and a mark: sha256 of the first and the last 4096 bytes before
-    that place. A file whose mark differs is not the one that was read.
+    that place. A file whose mark differs is not the one that was read. `carried` is the clock of the file that it
+    continues.
     """
 
     def __init__(
-        self, path: Path, channels: Sequence[str], bookmark: Bookmark | None = None, divisor: float | None = None
+        self, path: Path, request: Request, bookmark: Bookmark | None = None, carried: ClockState | None = None
     ) -> None:
-        self.path, self.name = path, str(path)
-        with named(self.name):
+        self.path, self._request = path, request
+        with named(str(path)):
             self._file = path.open("rb", buffering=0)
-        self.reader = RowReader(Lines(self._file.read), channels, self.name, divisor)
-        self.at_end = False
+        if bookmark is not None and carried is None:
+            carried = ClockState(**bookmark["clock"])
+        self.reader = RowReader(Lines(self._file.read), request, str(path), carried)
+        self.n_bytes_at_first = self.n_bytes()
+        self.at_end = self._is_done = False
         try:
             self._begin(bookmark)
         except BaseException:
@@ -37,31 +45,46 @@ class TableFile:
             raise
 
     def _begin(self, bookmark: Bookmark | None) -> None:
-        """Read the header, so that a file that does not fit is refused at once; then go on from the bookmark."""
+        """Read the head, so that a file that does not fit is refused at once; then go on from the bookmark."""
         goes_on = bookmark is not None and bookmark["position"] > 0
-        self.reader.read_header(at_end=goes_on)
+        n_head = bookmark["n_head"] if bookmark is not None and goes_on else HEAD_LINES
+        self.reader.read_head(at_end=goes_on or not self._request.follow, n_lines=n_head)
         if bookmark is not None and goes_on:
             self._file.seek(bookmark["position"])
-            self.reader.go_to(Lines(self._file.read, bookmark["position"], bookmark["line"]))
+            self.reader.go_on(bookmark, Lines(self._file.read, bookmark["position"], bookmark["line"]))
 
     def read(self, at_most: int) -> Rows | None:
         return self.reader.read(at_most, at_end=self.at_end)
 
-    def end(self) -> None:
-        """Nothing more will be written to it: the last line is whole as it is."""
-        self.at_end = True
-        self.reader.end()
+    def finish(self, at_most: int) -> Rows | None:
+        """The next rows of a file to which nothing will be added, at last what was skipped; None when that is all."""
+        if not self.at_end:
+            self.at_end = True
+            self.reader.end()
+        rows = self.read(at_most)
+        if rows is None and not self._is_done:
+            self._is_done = True
+            rows = self.reader.rest()
+        return rows
+
+    def followed_by(self, path: Path) -> TableFile:
+        """The file that continues this one, which is closed."""
+        clock = self.reader.clock
+        self.close()
+        return TableFile(path, self._request, carried=None if clock is None else clock.carried())
 
     def bookmark(self) -> dict[str, Any]:
-        place = self.reader.position
-        return {"position": place, "line": self.reader.line, "mark": self._mark(place), "divisor": self.reader.divisor}
+        return self.reader.bookmark() | {"mark": self._mark(self.reader.position)}
 
     def _mark(self, position: int) -> str:
-        with named(self.name):
-            return _mark_of(self._file.fileno(), position)
+        with named(str(self.path)):
+            return _mark_of(self._file, position)
 
     def n_bytes(self) -> int:
         return os.fstat(self._file.fileno()).st_size
+
+    def n_bytes_ahead(self) -> int:
+        return max(0, self.n_bytes() - self.reader.position)
 
     def is_at(self, path: Path) -> bool:
         """Whether the path still leads to this very file; raises FileNotFoundError where it leads nowhere."""
@@ -74,11 +97,36 @@ class TableFile:
 def is_the_same_file(path: Path, bookmark: Bookmark) -> bool:
     """Whether the file at the path begins with what was read when the bookmark was made."""
     with named(str(path)), path.open("rb", buffering=0) as file:
-        return bool(_mark_of(file.fileno(), bookmark["position"]) == bookmark["mark"])
+        return bool(_mark_of(file, bookmark["position"]) == bookmark["mark"])
 
 
-def _mark_of(descriptor: int, position: int) -> str:
+def _mark_of(file: FileIO, position: int) -> str:
     """What lies before the position: two files with the same header and other rows differ in it."""
-    head = os.pread(descriptor, min(position, _MARK_BYTES), 0)
-    tail = os.pread(descriptor, min(position, _MARK_BYTES), max(0, position - _MARK_BYTES))
-    return hashlib.sha256(head + tail).hexdigest()
+    stood_at, n_bytes = file.tell(), min(position, _MARK_BYTES)
+    digest = hashlib.sha256()
+    for start in (0, position - n_bytes):
+        file.seek(start)
+        digest.update(file.read(n_bytes))
+    file.seek(stood_at)
+    return digest.hexdigest()
+
+
+class Patience:
+    """How long a source that is not there is waited for."""
+
+    def __init__(self, name: str, clock: Callable[[], float], seconds: float = PATIENCE_S) -> None:
+        self._name, self._clock, self._seconds = name, clock, seconds
+        self._since: float | None = None
+
+    def reset(self) -> None:
+        self._since = None
+
+    def lose(self) -> None:
+        """It is not there now; refused when that has lasted too long."""
+        now = self._clock()
+        self._since = now if self._since is None else self._since
+        if now - self._since >= self._seconds:
+            raise RecordingError(
+                f"{self._name}: it has disappeared, and did not come back within {self._seconds:g} s; "
+                "when it is back, start the same command again: nothing is lost"
+            )

@@ -12,6 +12,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 from scipy.special import gammaln
 
+from rondo.data.agreement import agreement_of_counts
 from rondo.metrics.overlap import Index, Overlap
 
 TERMS_AT_ONCE = 1 << 18  # terms of the expected information held in memory: 2 MB per array, fits a core's cache
@@ -23,16 +24,7 @@ def adjusted_rand(overlap: Overlap) -> float:
     >>> adjusted_rand(Overlap.of([0, 0, 1, 1], [0, 0, 1, 2]))
     0.5714285714285714
     """
-    class_sizes, cluster_sizes = _sizes(overlap)
-    # Python integers: the products below pass 2**63 at some hundred thousand frames
-    both = _sum_of_squares(overlap.contingency.frames) - overlap.n_frames
-    same_class = _sum_of_squares(class_sizes) - overlap.n_frames
-    same_cluster = _sum_of_squares(cluster_sizes) - overlap.n_frames
-    if both == same_class == same_cluster:
-        return 1.0
-    n_pairs = overlap.n_frames * (overlap.n_frames - 1)
-    numerator = 2 * (both * n_pairs - same_class * same_cluster)
-    return numerator / ((same_class + same_cluster) * n_pairs - 2 * same_class * same_cluster)
+    return agreement_of_counts(overlap.contingency.frames, *_sizes(overlap))
 
 
 def adjusted_mutual_information(overlap: Overlap) -> float:
@@ -137,10 +129,6 @@ def _sizes(overlap: Overlap) -> tuple[Index, Index]:
     cells = overlap.contingency
     sizes = [np.bincount(side, weights=cells.frames).astype(np.int64) for side in (cells.classes, cells.clusters)]
     return sizes[0], sizes[1]
-
-
-def _sum_of_squares(frames: Index) -> int:
-    return int((frames**2).sum())
 
 
 def _entropy(frames: Index) -> float:

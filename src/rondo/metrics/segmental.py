@@ -47,7 +47,7 @@ def edit(truth: Runs, predicted: Runs) -> float:
     return 1.0 - distance / max(len(truth), len(predicted))
 
 
-class Matches(NamedTuple):
+class SegmentMatches(NamedTuple):
     """Intersection and union, in frames, of each matched pair, and how many segments there were."""
 
     intersections: Index
@@ -56,7 +56,7 @@ class Matches(NamedTuple):
     n_predicted: int
 
 
-def match_segments(truth: Runs, predicted: Runs) -> Matches:
+def match_segments(truth: Runs, predicted: Runs) -> SegmentMatches:
     """Match merged segments of equal class one to one: the pair of best IoU first, then the next best.
 
     Equal IoUs are taken in order of time. As pairs are taken from the best downwards, a threshold only drops
@@ -76,10 +76,10 @@ def match_segments(truth: Runs, predicted: Runs) -> Matches:
             free_true[i] = free_predicted[j] = False
             matched.append(pair)
     kept = np.array(matched, dtype=np.int64)
-    return Matches(intersection[kept], union[kept], len(truth), len(predicted))
+    return SegmentMatches(intersection[kept], union[kept], len(truth), len(predicted))
 
 
-def f1(matches: Matches, iou_percent: int) -> float:
+def f1(matches: SegmentMatches, iou_percent: int) -> float:
     """Segmental F1: matches of IoU >= threshold against all true and all predicted segments.
 
     >>> from rondo.data.labels import runs_of

@@ -27,7 +27,7 @@ from rondo.metrics.recurrence import adjusted_rand
 STABLE, DISSOLVED = 0.75, 0.5
 _SHIFTS = (0.23, 0.37, 0.5, 0.61, 0.79)  # of the track: far from 0, and from each other
 
-Tracks = Sequence[Labels]
+LabelTracks = Sequence[Labels]
 """One label track for each recording."""
 
 
@@ -76,7 +76,7 @@ class WindowFit:
     ari: float | None
 
 
-def stability_of(tracks: Tracks, others: Sequence[Tracks]) -> Stability:
+def stability_of(tracks: LabelTracks, others: Sequence[LabelTracks]) -> Stability:
     """How well the entries of one vocabulary are found again by others; every vocabulary has read all recordings.
 
     >>> one = [np.array([0, 0, 0, 1, 1, 1, 2, 2], np.int32)]
@@ -117,7 +117,7 @@ class _Track:
     codes: NDArray[np.int64]
 
     @classmethod
-    def of(cls, tracks: Tracks) -> _Track:
+    def of(cls, tracks: LabelTracks) -> _Track:
         labels = np.concatenate([np.asarray(track, np.int64) for track in tracks])
         ids = np.unique(labels[labels != OTHER])
         return cls(ids, np.where(labels == OTHER, ids.size, np.searchsorted(ids, labels)))

@@ -1,4 +1,4 @@
-"""The mixture that a configuration names, fitted. Both kinds bring torch, so each is imported when it is asked for."""
+"""The mixture that a configuration names, fitted. DeepDPM brings torch, so it is imported when it is asked for."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.config.schema import MixtureConfig
+from rondo.mixture.dp_gaussian import fit_mixture
 from rondo.mixture.fitted import FittedMixture
 
 
@@ -14,7 +15,7 @@ def fit_components(
     config: MixtureConfig,
     rng: np.random.Generator,
     window_weight: float = 1.0,
-    device: str = "cpu",
+    device: str = "cpu",  # of DeepDPM's nets
 ) -> FittedMixture:
     """Components of latents (n_windows, n_dims), as many as the data ask for.
 
@@ -24,6 +25,4 @@ def fit_components(
         from rondo.mixture.deep_dpm import fit_deep_dpm
 
         return fit_deep_dpm(latents, config, rng, device, window_weight=window_weight)
-    from rondo.mixture.dp_gaussian import fit_mixture
-
-    return fit_mixture(latents, config, rng, np.full(len(latents), window_weight), device=device)
+    return fit_mixture(latents, config, rng, np.full(len(latents), window_weight))

@@ -1,4 +1,4 @@
-"""Dirichlet-process Gaussian mixture: truncated variational inference with weighted samples, on torch.
+"""Dirichlet-process Gaussian mixture: truncated variational inference with weighted samples, in NumPy.
 
 The model and its updates are those of Blei & Jordan (2006) with the normal-Wishart conventions of Bishop
 (2006), chapter 10; scikit-learn's BayesianGaussianMixture, which has no sample weights, is the oracle of the
@@ -6,21 +6,22 @@ tests. A sample of weight w counts as w copies of it: the number of components i
 the number of rows.
 
 The work is done in coordinates y = L^-1 (x - mean) in which the prior has mean 0 and scatter I. There the
-M-step needs only sums of y and of the products y_i y_j, and the E-step is linear in the same numbers, so one
-pass over blocks of points is an iteration; and no component is tighter than the prior allows, so that sums
-cannot cancel to nothing.
+M-step needs only sums of the products y_i y_j, of y and of 1, the *terms* of a point, and the E-step is linear in
+the same numbers, so one pass over blocks of points, with two matrix products each, is an iteration; and no component
+is tighter than the prior allows, so that sums cannot cancel to nothing.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from scipy.special import digamma, gammaln
 
 from rondo.config.schema import MixtureConfig
 from rondo.errors import RecordingError, RondoWarning, SettingError
@@ -29,9 +30,9 @@ from rondo.mixture.fitted import FittedMixture as FittedMixture
 _REGULARISER = 1e-6  # added to every covariance, as in scikit-learn
 _RELATIVE_REGULARISER = 1e-12  # keeps collinear latents of any scale solvable; far below what a result shows
 _LARGEST_LATENT = 1e100  # its square, summed, is still a number
-_BLOCK_NUMBERS = 1 << 17  # products held at once, 1 MB: they stay in the cache, and memory does not grow
-_SMALLEST = torch.finfo(torch.float64).tiny  # stands for 0 in 0 log 0
-_DOUBLE = torch.float64
+_BLOCK_NUMBERS = 1 << 17  # terms held at once, 1 MB: they stay in the cache, and memory does not grow
+
+Floats = NDArray[np.float64]
 
 
 def fit_mixture(
@@ -40,7 +41,6 @@ def fit_mixture(
     rng: np.random.Generator,
     sample_weight: NDArray[np.floating] | None = None,
     responsibilities: NDArray[np.floating] | None = None,
-    device: str = "cpu",
 ) -> FittedMixture:
     """Fit on latents (n, n_dims) by coordinate ascent, until the bound changes by less than `tolerance`.
 
@@ -50,14 +50,11 @@ def fit_mixture(
     counts = _checked_weights(sample_weight, rows.shape[0])
     if responsibilities is None:
         responsibilities = kmeans_start(rows, counts, config.component_cap, rng)
-    points = _whitened(rows, counts, config.covariance, device)
-    start = torch.as_tensor(np.asarray(responsibilities, dtype=np.float64).T, device=device)
-    n_components = start.shape[0]
-    moments = _moments(points, n_components, lambda span, y, products: start[:, span])
-    state = _maximise(moments, points, config.concentration)
+    points = _whitened(rows, counts, config.covariance)
+    state = _maximise(_given_moments(points, responsibilities), points, config.concentration)
     n_iterations, bound, change = 0, -math.inf, math.inf
     while n_iterations < config.max_iterations and change >= config.tolerance:
-        moments = _moments(points, n_components, _assignment(state))
+        moments = _expected_moments(points, state)
         state = _maximise(moments, points, config.concentration)
         before, bound = bound, _bound(moments, state) / float(counts.sum())
         n_iterations, change = n_iterations + 1, abs(bound - before)
@@ -78,36 +75,42 @@ def fit_mixture(
 class _Points:
     """Weighted points in coordinates y of the prior: x = origin + scale y, points along the second axis."""
 
-    y: torch.Tensor  # (D, N)
-    w: torch.Tensor  # (N,)
+    y: Floats  # (D, N)
+    w: Floats  # (N,)
     covariance: str
-    origin: torch.Tensor  # (D,), weighted mean of x
-    scale: torch.Tensor  # (D, D), lower triangular root of the prior scatter
-    noise: torch.Tensor  # _REGULARISER * I in these coordinates: (D, D) full, (D,) otherwise
+    origin: Floats  # (D,), weighted mean of x
+    scale: Floats  # (D, D), lower triangular root of the prior scatter
+    noise: Floats  # _REGULARISER * I in these coordinates: (D, D) full, (D,) otherwise
 
     @property
     def n_dims(self) -> int:
-        return self.y.shape[0]
+        return int(self.y.shape[0])
 
     @property
     def n_products(self) -> int:
         return self.n_dims * (self.n_dims + 1) // 2 if self.covariance == "full" else self.n_dims
 
-    def blocks(self) -> Iterator[tuple[slice, torch.Tensor, torch.Tensor]]:
-        """Spans of points, their y (D, b), its products (n_products, b): all pairs if full, else squares."""
-        above, below = _pairs(self.n_dims, self.y.device)
-        size = min(max(_BLOCK_NUMBERS // self.n_products, 128), 4096)
-        for first in range(0, self.y.shape[1], size):
-            span = slice(first, first + size)
-            y = self.y[:, span].contiguous()
-            full = self.covariance == "full"
-            yield span, y, y.index_select(0, above).mul_(y.index_select(0, below)) if full else y * y
+    def blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """Spans of points and their terms (n_products + D + 1, b), valid until the next block.
 
-
-def _pairs(n_dims: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Rows and columns of the upper triangle: the order in which the products of all pairs are kept."""
-    above, below = torch.triu_indices(n_dims, n_dims, device=device)
-    return above, below
+        Terms are the products of y, all pairs if full, else squares; then y; then 1.
+        """
+        n_dims, n_points, n_products = self.n_dims, self.y.shape[1], self.n_products
+        size = min(max(_BLOCK_NUMBERS // n_products, 128), 4096, n_points)
+        held = np.empty((n_products + n_dims + 1, size))
+        held[-1] = 1.0
+        for first in range(0, n_points, size):
+            y = self.y[:, first : first + size]
+            terms = held[:, : y.shape[1]]
+            if self.covariance == "full":
+                begin = 0
+                for i in range(n_dims):
+                    np.multiply(y[i:], y[i], out=terms[begin : begin + n_dims - i])
+                    begin += n_dims - i
+            else:
+                np.multiply(y, y, out=terms[:n_products])
+            terms[n_products:-1] = y
+            yield slice(first, first + size), terms
 
 
 def checked_latents(latents: NDArray[np.floating]) -> NDArray[np.float64]:
@@ -153,29 +156,27 @@ def kmeans_start(
     return np.eye(n_components)[labels]
 
 
-def _whitened(rows: NDArray[np.float64], counts: NDArray[np.float64], covariance: str, device: str) -> _Points:
+def _whitened(rows: Floats, counts: Floats, covariance: str) -> _Points:
     """Points in the coordinates of the prior: scikit-learn's mean and scatter of the data, regularised.
 
     The scatter is unbiased, as numpy.cov with frequency weights; a single point has none of its own.
     """
-    x = torch.as_tensor(rows, device=device)
-    w = torch.as_tensor(counts, device=device)
-    total = w.sum()
-    origin = w @ x / total
-    centred = x - origin
-    identity = torch.eye(x.shape[1], dtype=_DOUBLE, device=device)
-    scatter = (w[:, None] * centred).T @ centred / torch.clamp(total - 1, min=1.0)
-    variances = torch.diagonal(scatter)
+    total = counts.sum()
+    origin = counts @ rows / total
+    centred = rows - origin
+    identity = np.eye(rows.shape[1])
+    scatter = (counts[:, None] * centred).T @ centred / max(total - 1, 1.0)
+    variances = np.diagonal(scatter)
     scatter = scatter + (_REGULARISER + _RELATIVE_REGULARISER * variances.mean()) * identity
     if covariance == "diagonal":
         scatter = scatter * identity
     elif covariance == "spherical":
-        scatter = torch.diagonal(scatter).mean() * identity
-    scale = torch.linalg.cholesky(scatter)
-    unscale = torch.linalg.solve_triangular(scale, identity, upper=False)
+        scatter = np.diagonal(scatter).mean() * identity
+    scale = np.linalg.cholesky(scatter)
+    unscale = solve_triangular(scale, identity, lower=True)
     noise = _REGULARISER * unscale @ unscale.T
-    y = torch.linalg.solve_triangular(scale, centred.T, upper=False)
-    return _Points(y, w, covariance, origin, scale, noise if covariance == "full" else torch.diagonal(noise))
+    y = np.ascontiguousarray(solve_triangular(scale, centred.T, lower=True))
+    return _Points(y, counts, covariance, origin, scale, noise if covariance == "full" else np.diagonal(noise))
 
 
 # ---------------------------------------------------------------- one iteration
@@ -183,44 +184,66 @@ def _whitened(rows: NDArray[np.float64], counts: NDArray[np.float64], covariance
 
 @dataclass(frozen=True)
 class _Moments:
-    """What the points say to each component, weighted by responsibility."""
+    """What the points say to each component: their terms, weighted by responsibility."""
 
-    n: torch.Tensor  # (K,)
-    first: torch.Tensor  # (K, D), sums of y
-    second: torch.Tensor  # (K, n_products), sums of the products of y
-    entropy: float  # of the responsibilities
+    terms: Floats  # (K, n_products + D + 1)
+    n_dims: int
+    entropy: float  # of the responsibilities; NaN for those given, whose bound nobody needs
+
+    @property
+    def n(self) -> Floats:
+        """(K,)"""
+        return self.terms[:, -1]
+
+    @property
+    def first(self) -> Floats:
+        """Sums of y, (K, D)."""
+        return self.terms[:, -1 - self.n_dims : -1]
+
+    @property
+    def second(self) -> Floats:
+        """Sums of the products of y, (K, n_products)."""
+        return self.terms[:, : -1 - self.n_dims]
 
 
 @dataclass(frozen=True)
 class _State:
     """Variational parameters after one M-step; the prior has mean precision 1 and freedom D."""
 
-    stick_a: torch.Tensor  # (K,) beta parameters of the stick-breaking weights
-    stick_b: torch.Tensor
-    mean_precision: torch.Tensor  # (K,)
-    means: torch.Tensor  # (K, D), in y
-    freedom: torch.Tensor  # (K,)
-    root: torch.Tensor  # lower triangular root of the scatter in y: (K, D, D), or (K, D) where it is diagonal
-    log_det: torch.Tensor  # (K,), log determinant of the inverse of that root, in x
+    stick_a: Floats  # (K,) beta parameters of the stick-breaking weights
+    stick_b: Floats
+    mean_precision: Floats  # (K,)
+    means: Floats  # (K, D), in y
+    freedom: Floats  # (K,)
+    root: Floats  # lower triangular root of the scatter in y: (K, D, D), or (K, D) where it is diagonal
+    log_det: Floats  # (K,), log determinant of the inverse of that root, in x
 
 
-_Assignment = Callable[[slice, torch.Tensor, torch.Tensor], torch.Tensor]
+def _given_moments(points: _Points, responsibilities: NDArray[np.floating]) -> _Moments:
+    """Moments of responsibilities (n, K) that a fit starts with."""
+    weighted = np.asarray(responsibilities, dtype=np.float64) * points.w[:, None]
+    sums = np.zeros((weighted.shape[1], points.n_products + points.n_dims + 1))
+    for span, terms in points.blocks():
+        sums += weighted[span].T @ terms.T
+    return _Moments(sums, points.n_dims, math.nan)
 
 
-def _moments(points: _Points, n_components: int, assignment: _Assignment) -> _Moments:
-    """One pass over the points; `assignment` maps (span, y, products) to responsibilities (K, b)."""
-    n = points.y.new_zeros(n_components)
-    first = points.y.new_zeros(n_components, points.n_dims)
-    second = points.y.new_zeros(n_components, points.n_products)
-    entropy = points.y.new_zeros(())
-    for span, y, products in points.blocks():
-        r = assignment(span, y, products)
-        weighted = r * points.w[span]
-        n += weighted.sum(1)
-        first.addmm_(weighted, y.T)
-        second.addmm_(weighted, products.T)
-        entropy -= (weighted * r.clamp_min(_SMALLEST).log()).sum()
-    return _Moments(n, first, second, float(entropy))
+def _expected_moments(points: _Points, state: _State) -> _Moments:
+    """The E-step and its moments in one pass: responsibilities are the softmax of log joints (K, b).
+
+    With log joints a_k less their maximum, and t = sum_k exp(a_k), log r_k = a_k - log t: that is the entropy.
+    """
+    log_joint = _log_joint(state)
+    sums, entropy = np.zeros_like(log_joint), 0.0
+    for span, terms in points.blocks():
+        joint = log_joint @ terms
+        joint -= joint.max(axis=0)
+        weighted = np.exp(joint)
+        totals = weighted.sum(axis=0)
+        weighted *= points.w[span] / totals
+        sums += weighted @ terms.T
+        entropy += float(points.w[span] @ np.log(totals)) - float(np.vdot(weighted, joint))
+    return _Moments(sums, points.n_dims, entropy)
 
 
 def _maximise(moments: _Moments, points: _Points, concentration: float) -> _State:
@@ -230,34 +253,35 @@ def _maximise(moments: _Moments, points: _Points, concentration: float) -> _Stat
     scatter = I + second + n * noise - (1 + n) * mean mean^T.
     """
     n, n_dims = moments.n, points.n_dims
-    after = n.flip(0).cumsum(0).flip(0) - n  # weight in later components: sum_{j>k} n_j
+    after = n[::-1].cumsum()[::-1] - n  # weight in later components: sum_{j>k} n_j
     mean_precision = 1 + n
     means = moments.first / mean_precision[:, None]
     if points.covariance == "full":
-        above, below = _pairs(n_dims, n.device)
-        scatter = n[:, None, None] * points.noise + torch.eye(n_dims, dtype=_DOUBLE, device=n.device)
+        above, below = np.triu_indices(n_dims)
+        scatter = n[:, None, None] * points.noise + np.eye(n_dims)
         scatter -= mean_precision[:, None, None] * means[:, :, None] * means[:, None, :]
         scatter[:, below, above] += moments.second  # the lower triangle is all that the root reads
-        root = torch.linalg.cholesky(scatter)
-        log_diagonal = torch.diagonal(root, dim1=1, dim2=2).log()
+        root = np.asarray(np.linalg.cholesky(scatter), dtype=np.float64)
+        log_diagonal = np.log(np.diagonal(root, axis1=1, axis2=2))
     else:
         variances = 1 + moments.second + n[:, None] * points.noise - mean_precision[:, None] * means**2
         if points.covariance == "spherical":
-            variances = variances.mean(1, keepdim=True).expand(-1, n_dims)
-        root = variances.sqrt()
-        log_diagonal = root.log()
-    log_det = -log_diagonal.sum(1) - torch.diagonal(points.scale).log().sum()
+            variances = np.broadcast_to(variances.mean(axis=1, keepdims=True), means.shape)
+        root = np.sqrt(variances)
+        log_diagonal = np.log(root)
+    log_det = -log_diagonal.sum(axis=1) - np.log(np.diagonal(points.scale)).sum()
     return _State(1 + n, concentration + after, mean_precision, means, n_dims + n, root, log_det)
 
 
-def _assignment(state: _State) -> _Assignment:
-    """The E-step: responsibilities r_k = softmax_k(E[log pi_k] + E[log N(y; mu_k, Lambda_k)]).
+def _log_joint(state: _State) -> Floats:
+    """E[log pi_k] + E[log N(y; mu_k, Lambda_k)] as weights of the terms of a point, (K, n_products + D + 1).
 
     -1/2 (y - m)^T P (y - m) = products @ quadratic + y @ linear - 1/2 m^T P m, with P the expected precision.
     """
     if state.root.ndim == 3:
-        above, below = _pairs(state.means.shape[1], state.means.device)
-        precisions = state.freedom[:, None, None] * torch.cholesky_inverse(state.root)
+        above, below = np.triu_indices(state.means.shape[1])
+        unrooted = np.linalg.inv(state.root)
+        precisions = state.freedom[:, None, None] * (unrooted.transpose(0, 2, 1) @ unrooted)
         quadratic = -precisions[:, above, below]
         quadratic[:, above == below] /= 2  # every other product stands for two entries of P
         linear = (precisions @ state.means[:, :, None])[:, :, 0]
@@ -265,32 +289,28 @@ def _assignment(state: _State) -> _Assignment:
         precisions = state.freedom[:, None] / state.root**2
         quadratic = -precisions / 2
         linear = precisions * state.means
-    constants = (_log_constants(state) - (linear * state.means).sum(1) / 2)[:, None]
-
-    def responsibilities(_: slice, y: torch.Tensor, products: torch.Tensor) -> torch.Tensor:
-        return torch.softmax(torch.addmm(constants, quadratic, products).addmm_(linear, y), dim=0)
-
-    return responsibilities
+    constants = _log_constants(state) - (linear * state.means).sum(axis=1) / 2
+    return np.concatenate([quadratic, linear, constants[:, None]], axis=1)
 
 
-def _log_constants(state: _State) -> torch.Tensor:
+def _log_constants(state: _State) -> Floats:
     """What of E[log pi_k] + E[log N(x; mu_k, Lambda_k)] does not depend on x, (K,)."""
     n_dims = state.means.shape[1]
-    log_lambda = 2 * state.log_det + torch.digamma(_halves(state)).sum(1) + n_dims * math.log(2.0)
-    return _log_weights(state) + (log_lambda - n_dims / state.mean_precision - n_dims * math.log(2 * math.pi)) / 2
+    log_lambda = 2 * state.log_det + digamma(_halves(state)).sum(axis=1) + n_dims * math.log(2.0)
+    spread = (log_lambda - n_dims / state.mean_precision - n_dims * math.log(2 * math.pi)) / 2
+    return np.asarray(_log_weights(state) + spread)
 
 
-def _log_weights(state: _State) -> torch.Tensor:
+def _log_weights(state: _State) -> Floats:
     """E[log pi_k] of the stick-breaking construction."""
-    both = torch.digamma(state.stick_a + state.stick_b)
-    rest = (torch.digamma(state.stick_b) - both).cumsum(0)
-    return torch.digamma(state.stick_a) - both + torch.cat([rest.new_zeros(1), rest[:-1]])
+    both = digamma(state.stick_a + state.stick_b)
+    rest = np.cumsum(digamma(state.stick_b) - both)
+    return np.asarray(digamma(state.stick_a) - both + np.concatenate([[0.0], rest[:-1]]))
 
 
-def _halves(state: _State) -> torch.Tensor:
+def _halves(state: _State) -> Floats:
     """(freedom - j) / 2 for j = 0 .. D-1, (K, D)."""
-    n_dims = state.means.shape[1]
-    return (state.freedom[:, None] - torch.arange(n_dims, dtype=_DOUBLE, device=state.freedom.device)) / 2
+    return np.asarray((state.freedom[:, None] - np.arange(state.means.shape[1])) / 2)
 
 
 def _bound(moments: _Moments, state: _State) -> float:
@@ -298,28 +318,28 @@ def _bound(moments: _Moments, state: _State) -> float:
 
     It holds only for a state that is the M-step of the same responsibilities.
     """
-    n_dims, log_gamma = state.means.shape[1], torch.lgamma
-    log_wishart = state.freedom * (state.log_det + n_dims / 2 * math.log(2.0)) + log_gamma(_halves(state)).sum(1)
-    log_beta = log_gamma(state.stick_a) + log_gamma(state.stick_b) - log_gamma(state.stick_a + state.stick_b)
-    return moments.entropy + float((log_wishart + log_beta - n_dims / 2 * state.mean_precision.log()).sum())
+    n_dims = state.means.shape[1]
+    log_wishart = state.freedom * (state.log_det + n_dims / 2 * math.log(2.0)) + gammaln(_halves(state)).sum(axis=1)
+    log_beta = gammaln(state.stick_a) + gammaln(state.stick_b) - gammaln(state.stick_a + state.stick_b)
+    return moments.entropy + float((log_wishart + log_beta - n_dims / 2 * np.log(state.mean_precision)).sum())
 
 
 def _kept(state: _State, points: _Points, min_weight: float, bound: float, n_iterations: int) -> FittedMixture:
     """Back to x, without the components lighter than `min_weight`; the heaviest always stays."""
     share = state.stick_a / (state.stick_a + state.stick_b)
-    left = torch.cumprod(1 - share, 0)
-    weights = share * torch.cat([left.new_ones(1), left[:-1]])
+    left = np.cumprod(1 - share)
+    weights = share * np.concatenate([[1.0], left[:-1]])
     weights = weights / weights.sum()
     keep = weights >= min(min_weight, float(weights.max()))
-    root = state.root[keep] if state.root.ndim == 3 else torch.diag_embed(state.root[keep])
-    covariance_roots = points.scale @ root / state.freedom[keep].sqrt()[:, None, None]
-    identity = torch.eye(points.n_dims, dtype=_DOUBLE, device=root.device).expand_as(root)
-    precision_roots = torch.linalg.solve_triangular(covariance_roots, identity, upper=False).transpose(1, 2)
+    identity = np.eye(points.n_dims)
+    root = state.root[keep] if state.root.ndim == 3 else state.root[keep][:, :, None] * identity
+    covariance_roots = points.scale @ root / np.sqrt(state.freedom[keep])[:, None, None]
+    precision_roots = [solve_triangular(own, identity, lower=True).T for own in covariance_roots]
     return FittedMixture(
-        weights[keep].cpu().numpy(),
-        (points.origin + state.means[keep] @ points.scale.T).cpu().numpy(),
-        np.ascontiguousarray(precision_roots.cpu().numpy()),
-        _log_constants(state)[keep].cpu().numpy(),
+        weights[keep],
+        points.origin + state.means[keep] @ points.scale.T,
+        np.stack(precision_roots),
+        _log_constants(state)[keep],
         bound,
         n_iterations,
     )

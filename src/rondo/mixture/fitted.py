@@ -1,4 +1,4 @@
-"""A fitted mixture: what applying it needs, which is numpy only. Fitting, on torch, is `rondo.mixture.dp_gaussian`."""
+"""A fitted mixture: what applying it needs, whoever fitted it (`dp_gaussian`, `deep_dpm`)."""
 
 from __future__ import annotations
 

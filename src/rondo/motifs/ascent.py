@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import digamma, gammaln
 
-from rondo.motifs.grammar import Flags, Float, Grammar, Ints, PairTables, RunPairs, forward_backward
+from rondo.arrays import Flags, Floats, Ints
+from rondo.motifs.grammar import Grammar, PairTables, RunPairs, forward_backward
 
 _LEAST_LOG = -230.0  # three such factors in a row are still a number; only priors below 0.005 come near
 
@@ -25,9 +26,9 @@ _LEAST_LOG = -230.0  # three such factors in a row are still a number; only prio
 class Counts(NamedTuple):
     """How often each rule of a grammar was used; the axes of a batch of Grammars."""
 
-    go: Float  # (n_starts, n_motifs, n_units, n_units + 1)
-    start: Float  # (n_starts, n_motifs, n_units)
-    follow: Float  # (n_starts, n_motifs, n_motifs)
+    go: Floats  # (n_starts, n_motifs, n_units, n_units + 1)
+    start: Floats  # (n_starts, n_motifs, n_units)
+    follow: Floats  # (n_starts, n_motifs, n_motifs)
 
     @property
     def n_starts(self) -> int:
@@ -50,7 +51,7 @@ class Counts(NamedTuple):
         """E[log p] of every rule under the posterior Dirichlet rows."""
         return Grammar(*(np.maximum(_expected_log(prior + table), _LEAST_LOG) for table in self))
 
-    def divergence(self, prior: float) -> Float:
+    def divergence(self, prior: float) -> Floats:
         """KL(posterior || prior) over all rows, (n_starts,)."""
         return np.asarray(sum(_divergence(prior + table, prior) for table in self))
 
@@ -77,10 +78,10 @@ class Ascent:
     """Where each start arrived, and its bound after every iteration: (n_iterations, n_starts), never falling."""
 
     counts: Counts
-    history: Float
+    history: Floats
 
     @property
-    def bounds(self) -> Float:
+    def bounds(self) -> Floats:
         return np.asarray(self.history[-1])
 
     def chosen(self, index: Ints) -> Ascent:
@@ -92,7 +93,7 @@ def ascend(pairs: RunPairs, counts: Counts, prior: float, max_iterations: int = 
     """Iterate each start until its bound gains less than `tolerance` per run."""
     reached = Counts(*(table.copy() for table in counts))
     bounds, climbing, ahead = np.full(counts.n_starts, -np.inf), np.arange(counts.n_starts), counts
-    history: list[Float] = []
+    history: list[Floats] = []
     while climbing.size and len(history) < max_iterations:
         for table, new in zip(reached, ahead, strict=True):
             table[climbing] = new
@@ -112,7 +113,7 @@ def chain_bound(units: Ints, first: Flags, n_units: int, prior: float) -> float:
     return float(ascend(pairs, one_motif, prior).bounds[0])
 
 
-def expected_counts(pairs: RunPairs, batch: Grammar) -> tuple[Counts, Float]:
+def expected_counts(pairs: RunPairs, batch: Grammar) -> tuple[Counts, Floats]:
     """How often each rule was used, in expectation, and the log-likelihood under each grammar."""
     tables = PairTables.of(pairs, batch)
     passes = forward_backward(pairs, tables)
@@ -134,11 +135,11 @@ def expected_counts(pairs: RunPairs, batch: Grammar) -> tuple[Counts, Float]:
     return Counts(go, start, follow), np.log(passes.scale).sum(axis=0)
 
 
-def _expected_log(counts: Float) -> Float:
+def _expected_log(counts: Floats) -> Floats:
     return np.asarray(digamma(counts) - digamma(counts.sum(axis=-1, keepdims=True)))
 
 
-def _divergence(counts: Float, prior: float) -> Float:
+def _divergence(counts: Floats, prior: float) -> Floats:
     """KL(Dirichlet(counts) || Dirichlet(prior, ..., prior)) summed over rows, one number per start."""
     n = counts.shape[-1]
     rows = (

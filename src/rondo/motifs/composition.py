@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 Phrase = tuple[int, ...]
+"""The units of one occurrence, in their order."""
 Cycle = tuple[int, ...]
 """Units that come round again, or a single unit."""
 

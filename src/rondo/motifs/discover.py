@@ -16,7 +16,7 @@ from rondo.config.schema import GrammarMotifsConfig, MotifFormerConfig, MotifsCo
 from rondo.motifs.ascent import chain_bound
 from rondo.motifs.base import Motifs
 from rondo.motifs.grammar import decode_runs
-from rondo.motifs.model import MotifModel, UnitRuns, Usage
+from rondo.motifs.model import MotifModel, PhraseUse, UnitRuns
 from rondo.motifs.phrases import Phrase, content_of, recurrence, recurring
 from rondo.motifs.search import search_grammar
 from rondo.motifs.starts import starts
@@ -41,7 +41,7 @@ def fit_motifs(
 ) -> Motifs:
     """Motifs of one or more unit timelines of one unit vocabulary, in the way that the configuration names."""
     if isinstance(config, MotifFormerConfig):
-        from rondo.motifs.former.motifs import fit_former  # brings torch, which takes seconds to import
+        from rondo.motifs.former.motifs import fit_former  # brings torch, which need not be installed
 
         return fit_former(joined(timelines), units.ids, units.prototypes, config, rng, device, progress)
     if isinstance(config, NoMotifsConfig):
@@ -78,11 +78,11 @@ def _numbered(empty: MotifModel, phrases: Sequence[Phrase], headings: Sequence[i
     free = len(set(groups.values()))
     counts = Counter(zip(headings, phrases, strict=True))
     composed = [
-        Usage(groups[content_of(phrase, heading)], heading, phrase, n)
+        PhraseUse(groups[content_of(phrase, heading)], heading, phrase, n)
         for (heading, phrase), n in counts.items()
         if content_of(phrase, heading) in groups
     ]
-    alone = [Usage(free + i, 0, (unit,), 0) for i, unit in enumerate(empty.unit_ids)]
+    alone = [PhraseUse(free + i, 0, (unit,), 0) for i, unit in enumerate(empty.unit_ids)]
     draft = replace(empty, usages=(*composed, *alone))
     seen, begins = draft.named(phrases, headings)
     ids, first = np.unique(seen, return_index=True)
@@ -95,7 +95,7 @@ def _numbered(empty: MotifModel, phrases: Sequence[Phrase], headings: Sequence[i
 
 def flat_motifs(runs: UnitRuns, unit_ids: Sequence[int], distance: float = 0.0, evidence: float = 0.0) -> MotifModel:
     """Every unit is its own motif, under the unit's id."""
-    usages = tuple(Usage(int(unit), 0, (int(unit),), int((runs.units == unit).sum())) for unit in unit_ids)
+    usages = tuple(PhraseUse(int(unit), 0, (int(unit),), int((runs.units == unit).sum())) for unit in unit_ids)
     return MotifModel(tuple(unit_ids), None, usages, distance, evidence)
 
 

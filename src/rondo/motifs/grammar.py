@@ -15,11 +15,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Float = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from rondo.arrays import Flags, Floats, Ints
 
 
 class Grammar(NamedTuple):
@@ -28,9 +25,9 @@ class Grammar(NamedTuple):
     A batch of grammars has one axis more, in front.
     """
 
-    go: Float  # (n_motifs, n_units, n_units + 1); the last column is END
-    start: Float  # (n_motifs, n_units)
-    follow: Float  # (n_motifs, n_motifs)
+    go: Floats  # (n_motifs, n_units, n_units + 1); the last column is END
+    start: Floats  # (n_motifs, n_units)
+    follow: Floats  # (n_motifs, n_motifs)
 
     @property
     def n_motifs(self) -> int:
@@ -77,9 +74,9 @@ class RunPairs:
 class PairTables(NamedTuple):
     """The factors of one step, for each distinct pair of units and each grammar of a batch."""
 
-    stay: Float  # (n_pairs, n_grammars, n_motifs)
-    enter: Float  # (n_pairs, n_grammars, n_motifs, n_motifs): end, follow, begin
-    begin: Float  # (n_units, n_grammars, n_motifs), where a span begins
+    stay: Floats  # (n_pairs, n_grammars, n_motifs)
+    enter: Floats  # (n_pairs, n_grammars, n_motifs, n_motifs): end, follow, begin
+    begin: Floats  # (n_units, n_grammars, n_motifs), where a span begins
 
     @classmethod
     def of(cls, pairs: RunPairs, batch: Grammar) -> PairTables:
@@ -93,9 +90,9 @@ class PairTables(NamedTuple):
 class Passes(NamedTuple):
     """Forward and backward probabilities, (n_runs, n_grammars, n_motifs); their product is the posterior."""
 
-    forward: Float  # given the runs up to this one
-    backward: Float  # of the runs after this one, over what was expected of them
-    scale: Float  # (n_runs, n_grammars), probability of each run given the ones before
+    forward: Floats  # given the runs up to this one
+    backward: Floats  # of the runs after this one, over what was expected of them
+    scale: Floats  # (n_runs, n_grammars), probability of each run given the ones before
 
 
 def forward_backward(pairs: RunPairs, tables: PairTables) -> Passes:
@@ -119,7 +116,7 @@ def forward_backward(pairs: RunPairs, tables: PairTables) -> Passes:
     return Passes(forward, backward, scale[:, :, 0])
 
 
-def decode_runs(units: Ints, first: Flags, grammar: Grammar) -> tuple[Ints, Flags, Float]:
+def decode_runs(units: Ints, first: Flags, grammar: Grammar) -> tuple[Ints, Flags, Floats]:
     """Most likely motif of each run, whether an occurrence begins there, and the posterior of that motif."""
     pairs = RunPairs.of(units, first, grammar.start.shape[-1])
     motifs, begins = most_likely(pairs, grammar)

@@ -24,7 +24,7 @@ from rondo.units.timeline import Timeline
 
 
 @dataclass(frozen=True)
-class Usage:
+class PhraseUse:
     """A phrase of the fitted recordings: its motif, the grammar's motif it was filed under, how often it occurred."""
 
     motif: int
@@ -39,7 +39,7 @@ class MotifModel:
 
     unit_ids: tuple[int, ...]  # ascending
     grammar: Grammar | None
-    usages: tuple[Usage, ...]
+    usages: tuple[PhraseUse, ...]
     phrase_distance: float  # a new phrase takes the motif of the nearest known one up to this distance
     evidence: float  # log-evidence for composition over flat units
 
@@ -165,7 +165,7 @@ class MotifModel:
             grammar = Grammar(go, start, follow)
         distance, evidence = np.asarray(tensors["settings"], np.float64).tolist()
         unit_ids = tuple(np.asarray(tensors["unit_ids"], np.int64).tolist())
-        return cls(unit_ids, grammar, tuple(Usage(*row) for row in rows), distance, evidence)
+        return cls(unit_ids, grammar, tuple(PhraseUse(*row) for row in rows), distance, evidence)
 
 
 @dataclass(frozen=True, eq=False)

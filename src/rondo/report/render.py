@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from rondo.report.contents import EVERYTHING, Wish
 from rondo.report.glance import MOST_NAMED, glance, leaves_room
 from rondo.report.page import PAGE, asset, script, style
-from rondo.report.run import replacing
 from rondo.report.summarize import summarize
 from rondo.report.tables import composition_key
 from rondo.report.timeline import timeline
 from rondo.report.wall_clock import has_jumps
+from rondo.store.writing import write_text
 from rondo.units.fit_profile import RULE
 from rondo.wording import NO_LONGER_MOTIF
 
@@ -103,8 +103,7 @@ def write_page(result: Result, path: Path, wish: Wish = EVERYTHING, beside: Resu
     from rondo.report.compare import compare
 
     page = render(summarize(result, wish) if beside is None else compare(result, beside, wish))
-    with replacing(path) as draft:
-        draft.write_text(page, encoding="utf-8")
+    write_text(path, page, "make room, or give permission to write into the folder")
     return path
 
 

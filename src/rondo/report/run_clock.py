@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rondo.result import Result
-    from rondo.summary import RecordingSummary
+    from rondo.run.summary import RecordingSummary
 
 
 def clock_of(result: Result, recording_id: str) -> FrameClock | None:

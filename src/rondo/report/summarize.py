@@ -15,14 +15,15 @@ from rondo.report.overview import Overview
 from rondo.report.pyramid import packed
 from rondo.report.tables import entry_name, entry_table, fit_rows, percent, unit_names_of
 from rondo.report.timeline import written_extent
-from rondo.report.wall_clock import day_and_time, is_date, page_clock
+from rondo.report.wall_clock import page_clock
+from rondo.times import day_and_time, duration_in_words, is_date
 from rondo.wording import counted, found_in_words, noun
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rondo.result import Result
-    from rondo.summary import EntrySummary, RecordingSummary, RunSummary, Scores
+    from rondo.run.summary import EntrySummary, RecordingSummary, RunSummary, Scores
 
 
 def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
@@ -102,7 +103,7 @@ def _overview_sentence(run: RunSummary) -> str:
     finder = "Rondo" if run.method == "rondo" else f"The method '{run.method}'"
     n_frames = sum(r.n_frames for r in run.recordings)
     seconds = [r.duration_s for r in run.recordings if r.duration_s is not None]
-    length = _duration(sum(seconds)) if len(seconds) == len(run.recordings) else f"{n_frames:,} frames"
+    length = duration_in_words(sum(seconds)) if len(seconds) == len(run.recordings) else f"{n_frames:,} frames"
     n_channels = _extent((len(r.channels) for r in run.recordings), "d")
     rates = {r.rate for r in run.recordings}
     known_rates = [rate for rate in rates if rate is not None]
@@ -117,7 +118,7 @@ def _overview_sentence(run: RunSummary) -> str:
 def _stream_sentence(result: Result) -> str:
     run = result.summary
     (stream,) = run.recordings
-    length = f"{stream.n_frames:,} frames" if stream.rate is None else _duration(stream.n_frames / stream.rate)
+    length = f"{stream.n_frames:,} frames" if stream.rate is None else duration_in_words(stream.n_frames / stream.rate)
     found = found_in_words(len(run.units), len(run.motifs), motifs_are_units=run.motifs_are_units, where=" occur")
     other = percent(stream.share_other)
     return f"In {length} of the stream {found}; {growth_in_words(result.events)}. {other} of the time is OTHER."
@@ -175,7 +176,7 @@ def _signal(overview: Overview, contents: Contents, recording_id: str) -> dict[s
 
 def _recording(recording: RecordingSummary, signal: dict[str, Any]) -> dict[str, Any]:
     about = [
-        f"{recording.n_frames:,} frames" if recording.duration_s is None else _duration(recording.duration_s),
+        f"{recording.n_frames:,} frames" if recording.duration_s is None else duration_in_words(recording.duration_s),
         counted(len(recording.channels), "channel"),
         "no clock (give --rate HZ for seconds)" if recording.rate is None else f"{recording.rate:.4g} Hz",
         f"{percent(recording.share_other)} OTHER",
@@ -236,12 +237,6 @@ def lane_of(recording_id: str, level: str, kind: str, table: pl.DataFrame) -> di
         "scores": own["score"].fill_nan(None).to_list(),
         "units": own["units"].fill_null("").to_list(),
     }
-
-
-def _duration(seconds: float) -> str:
-    if seconds <= 120:
-        return f"{seconds:.4g} s"
-    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _extent(values: Iterable[float], form: str) -> str:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from rondo.data.labels import OTHER
 from rondo.report.colours import look_of
-from rondo.report.wall_clock import moment
+from rondo.times import duration_in_words, moment_in_words, spread_in_words
 
 if TYPE_CHECKING:
-    from rondo.summary import EntryEvidenceSummary, EntrySummary, Exemplar, Profile, RecordingSummary, RunSummary
+    from rondo.run.summary import EntryEvidenceSummary, EntrySummary, Exemplar, Profile, RecordingSummary, RunSummary
 
 MAX_ENTRIES_SHOWN = 200
 """Rows per level; a page with thousands would be slow to open and read by nobody."""
@@ -140,8 +140,8 @@ def _durations(entry: EntrySummary) -> dict[str, str]:
     if entry.mean_duration_s is None or entry.median_duration_s is None:
         middle = f"{entry.median_duration_frames:.0f} ({entry.p10_duration_frames:.0f}–{entry.p90_duration_frames:.0f})"
         return {"mean_duration": f"{entry.mean_duration_frames:.1f} frames", "median_duration": middle}
-    middle = f"{entry.median_duration_s:.2f} ({entry.p10_duration_s:.2f}–{entry.p90_duration_s:.2f})"
-    return {"mean_duration": f"{entry.mean_duration_s:.2f} s", "median_duration": middle}
+    middle = spread_in_words(entry.median_duration_s, entry.p10_duration_s or 0.0, entry.p90_duration_s or 0.0)
+    return {"mean_duration": duration_in_words(entry.mean_duration_s), "median_duration": middle}
 
 
 def evidence_words(evidence: EntryEvidenceSummary | None) -> str:
@@ -154,7 +154,9 @@ def evidence_words(evidence: EntryEvidenceSummary | None) -> str:
 
 def _exemplar(exemplar: Exemplar, places: dict[str, tuple[int, RecordingSummary]], named: bool) -> dict[str, Any]:
     """Where it lies in words and, if its recording is drawn, the frames of its timeline to move to."""
-    at = f"frame {exemplar.start_frame}" if exemplar.start_s is None else moment(exemplar.start_s)
+    lasts_s = places[exemplar.recording][1].duration_s if exemplar.recording in places else None
+    start_s = exemplar.start_s
+    at = f"frame {exemplar.start_frame}" if start_s is None else moment_in_words(start_s, lasts_s or 0.0)
     shown: dict[str, Any] = {
         "text": f"{exemplar.recording} {at}" if named else at,
         "score": f"{exemplar.score:.2f}",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from rondo.result import Result
-    from rondo.summary import RunSummary
+    from rondo.run.summary import RunSummary
 
 _DEALS = 9999  # random deals where not all can be tried
 _SEED = 0

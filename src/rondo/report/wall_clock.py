@@ -1,4 +1,4 @@
-"""What the clock of a recording shows: kept in summary.json as a few knots, and written as people read it.
+"""What the clock of a recording shows: kept in summary.json as a few knots, and drawn from them.
 
 Rows may come unevenly and with gaps, so that frames / rate is not the time that the file gives. The clock is kept as
 straight lines between knots, near enough for any picture; readings since 1970 are shown as times of day.
@@ -7,38 +7,18 @@ straight lines between knots, near enough for any picture; readings since 1970 a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.data.frame_clock import is_date as is_date
+from rondo.times import day_and_time, is_date
 
 if TYPE_CHECKING:
-    from rondo.summary import RecordingSummary
+    from rondo.run.summary import RecordingSummary
 
 _NEAR_FRAMES, _NEAR_S = 2.0, 0.05  # what straight lines may be off: more than clocks jitter, less than one sees
 _MOST_KNOTS = 1000
-
-
-def moment(seconds: float) -> str:
-    """A reading of a clock: a time of day where it counts from 1970, else seconds.
-
-    >>> moment(1794774665.25), moment(65.25)
-    ('20:31:05.2', '65.2 s')
-    """
-    if not is_date(seconds):
-        return f"{seconds:.1f} s"
-    return datetime.fromtimestamp(seconds, UTC).strftime("%H:%M:%S.%f")[:-5]
-
-
-def day_and_time(seconds: float) -> str:
-    """
-    >>> day_and_time(1794774665.25)
-    '2026-11-15 20:31:05'
-    """
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def clock_knots(times_s: NDArray[np.float64] | None, rate: float | None) -> dict[str, list[int] | list[float]] | None:

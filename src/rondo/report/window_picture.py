@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from rondo.data.suggest import Candidate
 from rondo.metrics.stability import WindowFit
+from rondo.times import duration_in_words
 
 _WIDTH, _PANEL, _GAP = 720, 140, 14
 _LEFT, _RIGHT, _TOP, _BOTTOM = 50, 50, 64, 58
@@ -66,7 +67,7 @@ def _marked(lengths: Sequence[int], chosen: int, rate: float | None, height: int
     """A line at the chosen window, also where it is none of the candidates."""
     x = _x(min(max(chosen, lengths[0]), lengths[-1]), lengths)
     bottom = height - _BOTTOM
-    words = f"chosen: {chosen} frames" + ("" if rate is None else f", {chosen / rate:.3g} s")
+    words = f"chosen: {chosen} frames" + ("" if rate is None else f", {duration_in_words(chosen / rate)}")
     line = f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP}" y2="{bottom}" stroke="#222" stroke-dasharray="4 3"/>'
     return [line, _text(x, _TOP - 6, words, anchor="middle")]
 

@@ -4,8 +4,7 @@ Where people have named or merged entries there is edits.json too (`rondo.vocabu
 later: it belongs to no checksum.
 
 Nothing is pickled and loading runs no code: JSON is parsed, numbers are read, both are checked against the checksums
-in the manifest. Saving writes a temporary folder beside the target and renames it, so that a half-written model never
-has the model's name.
+in the manifest. A half-written model never has the model's name (`rondo.store.writing`).
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import json
 import reprlib
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.errors import ModelError, OutputError
+from rondo.store.writing import is_draft, new_file, whole_folder
+from rondo.tensors import Tensors as Tensors
 
-EDITS = "edits.json"
+EDITS, EDITS_LOCK = "edits.json", ".edits.json.lock"
 _MANIFEST, _TENSORS = "manifest.json", "tensors.safetensors"
-
-Tensors = Mapping[str, NDArray[np.generic]]
 
 
 @dataclass(frozen=True)
@@ -59,10 +57,9 @@ def save(folder: Path, artifact: Artifact, format: Format = MODEL, edits: Mappin
     """Write a folder; an existing one of the same format is replaced, any other that is not empty is refused."""
     from safetensors.numpy import save as to_bytes
 
-    target = _resolved(folder)
-    if target.exists() and not _replaceable(target, format):
-        noun = format.noun
-        raise OutputError(f"{folder}: exists and is not a {noun} folder; choose another place to save the {noun}")
+    advice = f"choose another place to save the {format.noun}"
+    if folder.exists() and not _replaceable(folder, format):
+        raise OutputError(f"{folder}: exists and is not a {format.noun} folder; {advice}")
     blob = to_bytes({name: np.ascontiguousarray(tensor) for name, tensor in artifact.tensors.items()})
     manifest: dict[str, Any] = {
         "format": format.name,
@@ -72,40 +69,13 @@ def save(folder: Path, artifact: Artifact, format: Format = MODEL, edits: Mappin
         "tensors_sha256": hashlib.sha256(blob).hexdigest(),
     }
     manifest["manifest_sha256"] = _checksum(manifest)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        beside = tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent, ignore_cleanup_errors=True)
-        with beside as both:
-            draft = Path(both) / "new"  # inside, because the outer folder is closed to all but its owner
-            draft.mkdir()
-            (draft / _TENSORS).write_bytes(blob)
-            (draft / _MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True), encoding="utf-8")
-            if edits is not None:
-                (draft / EDITS).write_text(json.dumps(edits, indent=1, ensure_ascii=False), encoding="utf-8")
-            _put_in_place(draft, target, aside=Path(both) / "old")
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be written ({error.strerror or error}); choose another folder") from None
-
-
-def _resolved(folder: Path) -> Path:
-    """Where the folder really is: a link to a model stays a link."""
-    try:
-        return folder.resolve()
-    except (OSError, RuntimeError) as error:  # links in a circle
-        raise OutputError(f"{folder}: cannot be written ({error}); choose another folder") from None
-
-
-def _put_in_place(draft: Path, target: Path, aside: Path) -> None:
-    """Give the draft the target's name; the model that had it comes back if that fails."""
-    if not target.exists():
-        draft.rename(target)
-        return
-    target.rename(aside)
-    try:
-        draft.rename(target)
-    except BaseException:
-        aside.rename(target)
-        raise
+    files = {_TENSORS: blob, _MANIFEST: json.dumps(manifest, indent=1, sort_keys=True).encode()}
+    if edits is not None:
+        files[EDITS] = json.dumps(edits, indent=1, ensure_ascii=False).encode()
+    with whole_folder(folder, advice, replaces=True) as draft:
+        for name, content in files.items():
+            with new_file(draft / name) as file:
+                file.write(content)
 
 
 def load(folder: Path, format: Format = MODEL) -> Artifact:
@@ -190,10 +160,10 @@ def _replaceable(folder: Path, format: Format) -> bool:
     """Whether saving may do away with the folder: it is empty, or of this format and nothing else."""
     if not folder.is_dir():
         return False
-    names = {path.name for path in folder.iterdir()}
+    names = {path.name for path in folder.iterdir() if not is_draft(path.name)}
     if not names:
         return True
     try:
-        return names <= {_MANIFEST, _TENSORS, EDITS} and bool(_read_manifest(folder, format))
+        return names <= {_MANIFEST, _TENSORS, EDITS, EDITS_LOCK} and bool(_read_manifest(folder, format))
     except ModelError:
         return False

@@ -15,9 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.data.recording import Values
 from rondo.errors import SettingError
-
-Floats = NDArray[np.float32]
 
 N_PHASES = 256
 """Rows of a waveform table, less one; linear interpolation between them is off by less than 0.1 %."""
@@ -38,7 +37,7 @@ class Variation(NamedTuple):
     tempo: float = 1.0
     phase: float = 0.0
     warp: float = 0.0
-    level: Floats | float = 0.0
+    level: Values | float = 0.0
 
 
 NOMINAL = Variation()
@@ -53,8 +52,8 @@ class PlantedUnit:
 
     id: int
     kind: str
-    level: Floats
-    waveform: Floats
+    level: Values
+    waveform: Values
     cycle_hz: float
     duration_s: tuple[float, float]
 
@@ -62,7 +61,7 @@ class PlantedUnit:
         self.level.flags.writeable = False
         self.waveform.flags.writeable = False
 
-    def trace(self, position: Floats, seconds: float, variation: Variation = NOMINAL) -> Floats:
+    def trace(self, position: Values, seconds: float, variation: Variation = NOMINAL) -> Values:
         """An instance's values (n_frames, n_channels) at positions 0 (its start) to 1 (its stop).
 
         The position is warped to p + w sin(2 pi p) / (2 pi), |w| < 1, which keeps its order and its two ends.
@@ -93,7 +92,7 @@ def draw_instances(
     rate: float,
     amount: float,
     rng: np.random.Generator,
-) -> Floats:
+) -> Values:
     """Instances in a row, shapes[i] on the frames [edges[i], edges[i + 1]): values (n_frames, n_channels).
 
     Each instance departs from its unit at random, `amount` times the usual. Neighbours are cross-faded around
@@ -160,7 +159,7 @@ def draw_units(
     return units
 
 
-def signature(unit: PlantedUnit) -> Floats:
+def signature(unit: PlantedUnit) -> Values:
     """Mean, spread and mean absolute change over 0.1 s of the nominal instance; (n_channels, 3)."""
     seconds = sum(unit.duration_s) / 2
     n_frames = round(seconds * _SIGNATURE_RATE)
@@ -170,7 +169,7 @@ def signature(unit: PlantedUnit) -> Floats:
     return np.stack([values.mean(axis=0), values.std(axis=0), change], axis=1)
 
 
-def signature_distance(one: Floats, other: Floats) -> float:
+def signature_distance(one: Values, other: Values) -> float:
     """Euclidean over the three statistics, root mean square over the channels."""
     return float(np.sqrt(np.square(one - other).sum(axis=1).mean()))
 

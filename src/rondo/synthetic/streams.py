@@ -14,11 +14,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.signal import lfilter
 
+from rondo.arrays import Ints
 from rondo.data.labels import OTHER, Labels, from_runs
-from rondo.data.recording import Recording
+from rondo.data.recording import Recording, Values
 from rondo.synthetic.motifs import Item, PlantedMotif, Programme, draw_motifs, write_programme
 from rondo.synthetic.plan import STANDARD, Gaps, Novelty, StreamPlan, refuse
 from rondo.synthetic.shapes import PlantedUnit, draw_instances, draw_units, rest
@@ -27,8 +27,8 @@ __all__ = [
     "Gaps",
     "Item",
     "Novelty",
-    "Occurrence",
     "PlantedMotif",
+    "PlantedOccurrence",
     "PlantedStream",
     "PlantedUnit",
     "Silence",
@@ -38,13 +38,10 @@ __all__ = [
     "structureless",
 ]
 
-Floats = NDArray[np.float32]
-Frames = NDArray[np.int64]
-
 _NOISE_MEMORY_S = 0.5
 
 
-class Occurrence(NamedTuple):
+class PlantedOccurrence(NamedTuple):
     """A motif on the frames [start, stop), and the units that performed it; unit i begins at unit_starts[i].
 
     Missing rows may have swallowed frames of it: a unit wholly inside them has an empty span.
@@ -79,7 +76,7 @@ class PlantedStream:
     motif_truth: Labels
     units: tuple[PlantedUnit, ...]
     motifs: tuple[PlantedMotif, ...]
-    occurrences: tuple[Occurrence, ...]
+    occurrences: tuple[PlantedOccurrence, ...]
     one_offs: tuple[tuple[int, int], ...]
     silences: tuple[Silence, ...]
     jumps: tuple[int, ...]
@@ -174,7 +171,7 @@ def _stream(
     silences = _silence(values, plan, rng)
     edges = _without(holes, programme.edges)
     occurrences = tuple(
-        Occurrence(
+        PlantedOccurrence(
             motif=motif,
             start=int(edges[instances.start]),
             stop=int(edges[instances.stop]),
@@ -219,7 +216,7 @@ def _place_one_offs(plan: StreamPlan, programme: Programme, rng: np.random.Gener
     return [int(place) for place in rng.permutation(between)[: plan.n_one_offs]]
 
 
-def _dress(values: Floats, plan: StreamPlan, rng: np.random.Generator) -> None:
+def _dress(values: Values, plan: StreamPlan, rng: np.random.Generator) -> None:
     """Lay style, drift and noise over the clean values, in place, channel by channel to stay small in memory.
 
     x <- g exp(0.3 d c(t)) x + o + d c'(t) + noise, with gain g and offset o of the subject, drift d and slow
@@ -238,14 +235,14 @@ def _dress(values: Floats, plan: StreamPlan, rng: np.random.Generator) -> None:
         column += share * _autoregressive(n_frames, _NOISE_MEMORY_S * plan.rate, rng)
 
 
-def _slow_curve(n_frames: int, rng: np.random.Generator) -> Floats:
+def _slow_curve(n_frames: int, rng: np.random.Generator) -> Values:
     """A part of a sine, less than one turn over the whole stream, that begins at 0."""
     start, turns = rng.uniform(0, 1), rng.uniform(0.3, 1.0)
     curve = np.sin(2 * np.pi * np.linspace(start, start + turns, n_frames, dtype=np.float32))
     return np.asarray(curve - curve[0], dtype=np.float32)
 
 
-def _autoregressive(n_frames: int, memory_frames: float, rng: np.random.Generator) -> Floats:
+def _autoregressive(n_frames: int, memory_frames: float, rng: np.random.Generator) -> Values:
     """A stationary AR(1) process of unit variance, its autocorrelation down to 1/e after `memory_frames`."""
     kept = np.exp(-1.0 / memory_frames)
     fresh = rng.standard_normal(n_frames, dtype=np.float32)
@@ -253,7 +250,7 @@ def _autoregressive(n_frames: int, memory_frames: float, rng: np.random.Generato
     return np.asarray(lfilter([np.float32(1.0)], np.array([1.0, -kept], dtype=np.float32), fresh), dtype=np.float32)
 
 
-def _silence(values: Floats, plan: StreamPlan, rng: np.random.Generator) -> tuple[Silence, ...]:
+def _silence(values: Values, plan: StreamPlan, rng: np.random.Generator) -> tuple[Silence, ...]:
     """Write NaN into stretches of all channels, or of one, in place."""
     silences = []
     for start, stop in _place_gaps(plan.gaps.n_silent, plan, len(values), rng, inserted=False):
@@ -284,7 +281,7 @@ def _place_gaps(
     return spans
 
 
-def _without(holes: Sequence[tuple[int, int]], frames: Frames) -> Frames:
+def _without(holes: Sequence[tuple[int, int]], frames: Ints) -> Ints:
     """The frames as they are counted once the holes are cut out."""
     return frames - sum((np.clip(frames - start, 0, stop - start) for start, stop in holes), np.int64(0))
 

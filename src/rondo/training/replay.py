@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 
 Inputs = tuple[torch.Tensor, ...]
-Terms = Callable[..., torch.Tensor]
+LossTerms = Callable[..., torch.Tensor]
 """The loss terms (n_terms,) of a step from its inputs. It must not ask the GPU for a number."""
 
 _STEPS_BEFORE_RECORDING = 3  # of each shape: torch sets up what it needs in the first ones
@@ -22,7 +22,7 @@ _STEPS_BEFORE_RECORDING = 3  # of each shape: torch sets up what it needs in the
 class Descent:
     """Down the weighted sum of loss terms, by the steps of an optimiser that `small_steps` made."""
 
-    terms_of: Terms
+    terms_of: LossTerms
     weights: torch.Tensor  # (n_terms,)
     optimiser: torch.optim.Optimizer
 

@@ -187,13 +187,28 @@ def _aligned(runs: Runs, log_density: NDArray[np.float64], stretch: _Stretch) ->
     cuts = _first_cuts(runs, stretch)
     edges = np.concatenate([[0], cuts, [n_blocks]])
     middles = (edges[1:] + edges[:-1]) // 2
-    summed = np.concatenate([np.zeros((1, log_density.shape[1])), np.cumsum(log_density, axis=0)])
+    summed = summed_up(log_density)
     for i, (before, after) in enumerate(pairwise(runs.ids)):
         places = np.arange(middles[i], middles[i + 1] + 1)
-        gain = summed[places, before] - summed[places, after]
-        best = places[gain == gain.max()]
-        cuts[i] = best[np.abs(best - cuts[i]).argmin()]  # of equals the one nearest to where the windows had it
+        cuts[i] = likeliest_edge(summed, places, before, after, drawn=cuts[i])
     return cuts
+
+
+def summed_up(log_density: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log-density of all blocks before each edge, (n_blocks + 1, n_units), from that of each block."""
+    return np.concatenate([np.zeros((1, log_density.shape[1])), np.cumsum(log_density, axis=0)])
+
+
+def likeliest_edge(
+    summed: NDArray[np.float64], places: NDArray[np.int64], before: int, after: int, drawn: float
+) -> int:
+    """The boundary between two unit codes: of these block edges the one where the blocks of both are likeliest.
+
+    Of equals it is the one nearest to `drawn`, where the windows have it.
+    """
+    gain = summed[places, before] - summed[places, after]
+    best = places[gain == gain.max()]
+    return int(best[np.abs(best - drawn).argmin()])
 
 
 def _owners(runs: Runs, cuts: NDArray[np.int64], stretch: _Stretch) -> NDArray[np.int64]:

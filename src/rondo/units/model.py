@@ -20,11 +20,11 @@ from rondo.units.discover import UnitRules, discover_units
 from rondo.units.exemplars import Exemplars, fit_exemplars
 from rondo.units.slow import SlowProjection, fit_slow, fit_slow_enough
 from rondo.units.standardised import refuse_non_finite
-from rondo.units.timeline import Timeline, decode, typical_step
+from rondo.units.timeline import Timeline, centre_distances, decode, typical_step
 from rondo.vocabulary import MergeTree, Vocabulary, merge_tree
 
 
-class Projection(Protocol):
+class UnitProjection(Protocol):
     """Representations -> embeddings -> latents: the slow projection, UnitAlign, or neither."""
 
     @property
@@ -46,7 +46,7 @@ class UnitModel:
     """Encoder -> projection -> vocabulary, smoothed with `penalty` per change of unit."""
 
     encoder: FittedEncoder
-    projection: Projection
+    projection: UnitProjection
     vocabulary: Vocabulary
     penalty: float
     tree: MergeTree  # which units are confused with each other
@@ -80,6 +80,10 @@ class UnitModel:
         latents = self.projection.apply(self.encoder.encode(windows))
         fine = decode(latents, spans, self.vocabulary, self.penalty)
         return replace(fine, ids=self.tree.coarsened(fine.ids, self.n_merges))
+
+    def costs(self, representations: Representations) -> NDArray[np.float64]:
+        """What each window costs under each entry of the vocabulary, (n_windows, n_entries), as `timeline` has it."""
+        return centre_distances(self.projection.apply(representations), self.vocabulary.centres)
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""
@@ -151,7 +155,7 @@ def _rules(penalty: float, step_share: float, config: UnitsConfig) -> UnitRules:
     return UnitRules(penalty, config.persistence / step_share, weight)
 
 
-# Both trained ways bring torch, which takes seconds to import, so each is imported when it is asked for.
+# Both trained ways bring torch, which need not be installed, so each is imported when it is asked for.
 
 
 def _fit_projection(
@@ -162,7 +166,7 @@ def _fit_projection(
     seed: int,
     device: str,
     progress: Progress,
-) -> Projection:
+) -> UnitProjection:
     if isinstance(config, SlowUnitsConfig):
         if config.dimension == "auto":
             return fit_slow_enough(representations, spans, config.pca_dim, step_share, config.ridge)
@@ -176,7 +180,7 @@ def _fit_projection(
     return fit_direct(representations, config, seed, device)
 
 
-def _restored_projection(tensors: Mapping[str, NDArray[np.generic]], config: UnitsConfig) -> Projection:
+def _restored_projection(tensors: Mapping[str, NDArray[np.generic]], config: UnitsConfig) -> UnitProjection:
     if isinstance(config, SlowUnitsConfig):
         return SlowProjection.restore(tensors)
     if isinstance(config, UnitAlignConfig):

@@ -72,9 +72,3 @@ def decode(latents: NDArray[np.floating], spans: Sequence[Span], vocabulary: Voc
     chosen = smooth_spans(costs, spans, penalty)
     distances = costs[np.arange(chosen.size), chosen] / vocabulary.radii[chosen]
     return Timeline(ids[chosen], distances, tuple(spans))
-
-
-def centroid_timeline(timeline: Timeline, vocabulary: Vocabulary) -> NDArray[np.float64]:
-    """The prototype of each window's unit, (n_windows, n_embedding_dims): what motifs are learned from (paper, 3.3)."""
-    rows = np.searchsorted(np.array(vocabulary.ids), timeline.ids)
-    return np.asarray(vocabulary.prototypes[rows])

@@ -23,7 +23,7 @@ from rondo.errors import ModelError, SettingError
 from rondo.vocabulary.names import EntryId, checked_name
 from rondo.vocabulary.vocabulary import Level
 
-Kind = Literal["name", "merge", "split"]
+EditKind = Literal["name", "merge", "split"]
 FORMAT, SCHEMA = "rondo-edits", 1
 
 
@@ -31,7 +31,7 @@ FORMAT, SCHEMA = "rondo-edits", 1
 class Edit:
     """One thing that was done to entries of one level, all of them in `ids`; `name` of a "name" may be empty."""
 
-    kind: Kind
+    kind: EditKind
     level: Level
     ids: tuple[int, ...]
     name: str = ""
@@ -229,7 +229,7 @@ def _own_motif(entry: EntryId, own_motifs: Mapping[int, int] | None) -> list[Ent
 
 def _edit(fields: Mapping[str, Any]) -> Edit:
     edit = Edit(fields["kind"], fields["level"], tuple(fields["ids"]), fields["name"], fields["at"])
-    if edit.kind not in get_args(Kind) or edit.level not in get_args(Level):
+    if edit.kind not in get_args(EditKind) or edit.level not in get_args(Level):
         raise ValueError(f"edit '{edit.kind}' of '{edit.level}'")
     if not all(type(id) is int and id >= 0 for id in edit.ids) or not isinstance(edit.at, str):
         raise ValueError(f"ids {list(edit.ids)}")

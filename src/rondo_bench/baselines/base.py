@@ -15,30 +15,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import BaseModel, ConfigDict
 
 from rondo.config.overrides import changed
 from rondo.config.schema import PreprocessConfig
+from rondo.config.stage import StageSettings
 from rondo.data.labels import OTHER, Labels
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
 from rondo.errors import SettingError
 from rondo.methods import find_method, method_names
 from rondo.progress import Progress, silent
+from rondo.training.torch_extra import require_torch
+from rondo.wording import did_you_mean
 
 
-class Frozen(BaseModel):
-    """Settings that cannot change and take no unknown name; each default says where it comes from."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class BaselineSettings(Frozen):
+class BaselineSettings(StageSettings):
     """What all baselines have: how a recording is prepared."""
 
     preprocess: PreprocessConfig = PreprocessConfig()
@@ -109,13 +104,16 @@ def baseline_names() -> tuple[str, ...]:
     return tuple(name for name in method_names() if name not in ("rondo", "clock"))
 
 
+_NETWORKS = frozenset({"time2state", "e2usd", "compile"})
+
+
 def build_baseline(name: str, overrides: Mapping[str, Any] | None = None) -> Baseline:
     """The method of this name with its own defaults, changed by dotted overrides ({"windows.length": 256})."""
     known = baseline_names()
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
+        hint = did_you_mean(name, known, f"expected one of {', '.join(known)}")
         raise SettingError(f"unknown baseline {name!r}; {hint}")
+    require_torch(f"--method {name}" if name in _NETWORKS else None)
     method = find_method(name)
     if not isinstance(method, MakesBaseline):
         raise SettingError(f"the method {name!r} is no baseline: it does not label one signal at a time")

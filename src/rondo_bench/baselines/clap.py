@@ -36,7 +36,7 @@ from rondo.data.labels import OTHER, Labels
 from rondo.data.preprocess import Signal
 from rondo.errors import RecordingError, RondoWarning
 from rondo.progress import Progress, silent
-from rondo.wording import estimate_in_words
+from rondo.times import estimate_in_words
 from rondo_bench.baselines.base import BaselineSettings
 from rondo_bench.baselines.clasp import SHORTEST_WINDOW, Series, change_points, suss
 from rondo_bench.baselines.method import BaselineMethod

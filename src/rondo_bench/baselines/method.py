@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 from rondo.config.overrides import changed
 from rondo.data.recording import Recording
-from rondo.entries import Words
 from rondo.errors import SettingError
-from rondo.findings import OWN_VOCABULARIES, vocabulary_sentences
 from rondo.methods import Options, refuse_idle
 from rondo.progress import Progress
 from rondo.result import Result
-from rondo.summary import Kind
+from rondo.run.entries import Words
+from rondo.run.findings import OWN_VOCABULARIES, vocabulary_sentences
+from rondo.run.summary import Kind
 from rondo_bench.baselines.base import Baseline, JoiningBaseline, ReadingBaseline
 from rondo_bench.baselines.cost import warnings_before
 from rondo_bench.baselines.discovery import Discovery, discover, labelling_of, windows_of

@@ -21,10 +21,10 @@ from rondo.data.as_recordings import as_recordings, in_hertz, same_rate
 from rondo.data.labels import OTHER, Labels
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
-from rondo.entries import Words
-from rondo.errors import InputError, ModelError, RecordingError
+from rondo.errors import InputError, MissingExtraError, ModelError, RecordingError
 from rondo.progress import Progress, silent
 from rondo.result import Result
+from rondo.run.entries import Words
 from rondo.store import artifact
 from rondo.tensors import owned, owned_by
 from rondo.vocabulary.edit_file import read_edits
@@ -107,6 +107,8 @@ class KeptBaseline:
             raise ModelError(f"{folder}: a model of Rondo, not of a baseline; load it with Rondo.load")
         try:
             return replace(cls._restore(stored), edits=read_edits(Path(folder)))
+        except MissingExtraError:
+            raise
         except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, InputError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise ModelError(f"{folder}: its parts do not fit together ({reason}); fit the model again") from None

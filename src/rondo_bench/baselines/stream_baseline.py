@@ -19,15 +19,16 @@ from dataclasses import replace
 import numpy as np
 from pydantic import Field
 
-from rondo.config.schema import Duration, SummaryStatsConfig, WindowsConfig
+from rondo.config.schema import Duration, WindowsConfig
+from rondo.config.stage import StageSettings
 from rondo.data.labels import Labels
 from rondo.data.preprocess import Signal
 from rondo.data.suggest import window_and_step
 from rondo.data.windows import WindowGrid, Windows
-from rondo.encoders.summary_stats import SummaryStats
+from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
 from rondo.errors import RecordingError
 from rondo.progress import Progress, silent
-from rondo_bench.baselines.base import BaselineSettings, Frozen
+from rondo_bench.baselines.base import BaselineSettings
 from rondo_bench.baselines.stream_clusters import Floats, StreamClusters
 
 _PERCENTILE = 95
@@ -37,7 +38,7 @@ Begin = Callable[[int, float, int], StreamClusters]
 """Makes the clusters of an empty stream, from the number of dimensions, the radius and the half-life."""
 
 
-class StreamWindows(Frozen):
+class StreamWindows(StageSettings):
     """Which windows become points."""
 
     length: Duration = Field("auto", description="ours: as for Rondo itself; neither method is about windows")

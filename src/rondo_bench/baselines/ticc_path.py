@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.units.viterbi import smooth
+from rondo.units.viterbi import bytes_of, runs_back, smooth
 
 _FEWEST_WINDOWS = 1000  # with fewer, one step after another is as quick
 _MOST_STATES = 24  # with more, the arithmetic outweighs what fewer steps save
@@ -73,15 +73,9 @@ def _totals_within(steps: _Totals, before: _Totals, penalty: float) -> _Totals:
 
 
 def _traced_back(totals: _Totals, penalty: float) -> Path:
-    """The path, run by run from its end, where each run has the cheapest state; from totals (n_states, n_windows)."""
-    cheapest = totals.argmin(axis=0)
-    leaves = [np.flatnonzero(row) for row in totals > totals.min(axis=0) + penalty]  # changing after it is cheaper
+    """The path, run by run from its end, from totals (n_states, n_windows)."""
+    left = bytes_of(totals > totals.min(axis=0) + penalty)
     path = np.empty(totals.shape[1], dtype=np.int64)
-    stop = path.size
-    while stop > 0:
-        state = cheapest[stop - 1]
-        n_earlier = np.searchsorted(leaves[state], stop - 1)
-        start = leaves[state][n_earlier - 1] + 1 if n_earlier else 0
+    for start, stop, state in runs_back(left, totals.argmin(axis=0), path.size):
         path[start:stop] = state
-        stop = start
     return path

@@ -24,24 +24,25 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from rondo.config.schema import Duration, SummaryStatsConfig, WindowsConfig
+from rondo.config.schema import Duration, WindowsConfig
+from rondo.config.stage import StageSettings
 from rondo.data.labels import OTHER, Labels
 from rondo.data.preprocess import Signal
 from rondo.data.suggest import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders.base import Representations
-from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats
+from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats, SummaryStatsConfig
 from rondo.errors import ModelError, RecordingError
 from rondo.progress import Progress, silent
 from rondo.tensors import owned, owned_by
 from rondo.wording import counted
-from rondo_bench.baselines.base import BaselineSettings, Frozen
+from rondo_bench.baselines.base import BaselineSettings
 from rondo_bench.baselines.method import BaselineMethod
 
 _MOST_CORRELATED = 32  # channels of which the encoder correlates each pair
 
 
-class ClusterWindows(Frozen):
+class ClusterWindows(StageSettings):
     """Which windows are clustered."""
 
     length: Duration = Field("auto", description="ours: as for Rondo itself")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rondo.config.schema import Duration, WindowsConfig, to_frames
+from rondo.config.stage import StageSettings
 from rondo.data.labels import Labels
 from rondo.data.preprocess import Signal
 from rondo.data.recording import Values
@@ -25,11 +26,11 @@ from rondo.data.windows import WindowGrid, Windows
 from rondo.errors import ModelError, RecordingError, SettingError
 from rondo.progress import Progress, silent
 from rondo.tensors import owned, owned_by
-from rondo_bench.baselines.base import BaselineSettings, Frozen
+from rondo_bench.baselines.base import BaselineSettings
 from rondo_bench.baselines.state_mixture import Components, fitted_components
 
 
-class StateWindows(Frozen):
+class StateWindows(StageSettings):
     """Which windows are embedded, and which are trained on."""
 
     length: Duration = Field(256, description="original: both scripts for MoCap; 128 on ActRecTut, 512 on PAMAP2")

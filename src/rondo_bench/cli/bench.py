@@ -247,7 +247,7 @@ def _state(left: Pending, retry: bool) -> str:
 
 def _say_plan(planned: Plan, left: Pending, workers: int, retry: bool) -> None:
     """One line per method and data set, and the whole."""
-    from rondo.wording import estimate_in_words
+    from rondo.times import estimate_in_words
 
     by_method: dict[tuple[str, str], tuple[int, float]] = {}
     for task, seconds in zip(left.tasks, left.seconds, strict=True):
@@ -267,7 +267,7 @@ def _teller() -> Callable[[Told], None]:
 
     def tell(told: Told) -> None:
         nonlocal last
-        from rondo.wording import estimate_in_words
+        from rondo.times import duration_in_words, estimate_in_words
 
         now, key = time.monotonic(), told.row.key
         if told.row.is_ok and (is_quiet() or (now - last < _BETWEEN_LINES_S and told.n_done < told.n_total)):
@@ -275,7 +275,11 @@ def _teller() -> Callable[[Told], None]:
         last = now
         source = f"{key.source} -> " if key.source else ""
         what = f"{key.data_set} {source}{key.recording} {key.method} seed {key.seed}"
-        how = f"ARI {told.row.scores['ari']:.1f}, {told.row.seconds:.1f} s" if told.row.is_ok else told.row.error
+        how = (
+            f"ARI {told.row.scores['ari']:.1f}, {duration_in_words(told.row.seconds)}"
+            if told.row.is_ok
+            else told.row.error
+        )
         left = f"; about {estimate_in_words(told.left_s)} left" if told.n_done < told.n_total else ""
         print(f"[{told.n_done}/{told.n_total}] {what}: {how}{left}", file=sys.stderr, flush=True)
 

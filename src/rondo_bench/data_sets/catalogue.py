@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from pathlib import Path
 
 from rondo.errors import SettingError
+from rondo.wording import near_match
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ def find_data_set(name: str) -> Listing:
     known = {_plain(data_set.name): data_set for data_set in DATA_SETS}
     if wanted in known:
         return known[wanted]
-    near = difflib.get_close_matches(wanted, known, n=1)
+    near = near_match(wanted, known)
     names = ", ".join(data_set.name for data_set in DATA_SETS)
-    hint = f"did you mean '{known[near[0]].name}'?" if near else f"known are {names}"
+    hint = f"did you mean '{known[near].name}'?" if near else f"known are {names}"
     raise SettingError(f"unknown data set '{name}'; {hint}")
 
 

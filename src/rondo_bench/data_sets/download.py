@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from rondo.errors import OutputError, RecordingError, SettingError
+from rondo.errors import RecordingError, SettingError
 from rondo.progress import Progress, silent
+from rondo.store.writing import write_json
 from rondo_bench.data_sets.http import fetch
 from rondo_bench.data_sets.offers import Offer
 from rondo_bench.data_sets.unpack import unpack
@@ -59,11 +60,4 @@ def _note(folder: Path) -> dict[str, str]:
 
 
 def _write_note(folder: Path, done: dict[str, str]) -> None:
-    part = folder / f"{NOTE}.part"
-    try:
-        part.write_text(json.dumps(done, indent=1), encoding="utf-8")
-        part.replace(folder / NOTE)
-    except OSError as error:
-        raise OutputError(
-            f"{folder}: cannot be written ({error.strerror}); check the disk, then run it again"
-        ) from None
+    write_json(folder / NOTE, done, "check the disk, then run it again")

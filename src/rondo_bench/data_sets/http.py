@@ -2,6 +2,9 @@
 
 The server is asked for the rest (Range), and only if its file is still the same one (If-Range). A file gets its name
 when all of it has come and its checksum, where one is known, is right.
+
+Own code and not `pooch`, which begins every download anew (1.9): a broken line would cost hours with data sets of many
+gigabytes. The rest that pooch does, checksums and progress, is a dozen lines here.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import errno
 import hashlib
 import http.client
 import json
+import os
 import shutil
 import time
 import urllib.error
@@ -20,6 +24,7 @@ from typing import IO, Any, NamedTuple
 
 from rondo.errors import OutputError, RecordingError, SettingError
 from rondo.progress import Progress, silent
+from rondo.store.writing import finish_file, open_appending, write_text
 
 BLOCK_BYTES = 1 << 18
 N_TRIES = 5  # in a row without a single new byte
@@ -63,7 +68,7 @@ def fetch(remote: Remote, target: Path, progress: Progress = silent) -> None:
         time.sleep(FIRST_WAIT_S * 2 ** (tries - 1))
     _check(remote, part)
     _about(part).unlink(missing_ok=True)
-    part.replace(target)
+    finish_file(part, target, "give another folder with --data")
 
 
 def read_small(address: str, most: int = 1 << 22) -> bytes:
@@ -102,7 +107,7 @@ def _fetch_rest(remote: Remote, part: Path, progress: Progress) -> bool:
             return False
         total = _total(answer, have)
         _refuse_small_disk(part.parent, total, have)
-        with part.open("r+b" if have else "wb") as file:
+        with os.fdopen(open_appending(part), "r+b") as file:
             file.seek(have)
             file.truncate()
             _remember(part, answer, total, asked_for_rest="Range" in headers)  # now that no other file's byte is left
@@ -167,7 +172,7 @@ def _remember(part: Path, answer: Any, total: int | None, asked_for_rest: bool) 
     is_same = before.get("tag") == tag
     sends_rest = not (is_same and (before.get("sends_rest") is False or (asked_for_rest and answer.status != 206)))
     noted = {"tag": tag, "total": total, "sends_rest": sends_rest}
-    _about(part).write_text(json.dumps(noted), encoding="utf-8")
+    write_text(_about(part), json.dumps(noted))
 
 
 def _how_a_later_run_begins(part: Path) -> str:
@@ -202,7 +207,8 @@ def _refuse_small_disk(folder: Path, total: int | None, have: int) -> None:
 def _refuse_full_disk(error: BaseException, part: Path) -> None:
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         raise OutputError(f"{part}: the disk is full; make room, then run it again to go on") from None
-    if isinstance(error, PermissionError | FileNotFoundError | NotADirectoryError):
+    hopeless = (errno.EACCES, errno.EPERM, errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # ELOOP: a link is in its place
+    if isinstance(error, OSError) and error.errno in hopeless:
         raise OutputError(f"{part}: it cannot be written ({error.strerror}); give another folder with --data") from None
 
 

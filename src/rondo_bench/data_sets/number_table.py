@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.data.signal import shortened
-from rondo.errors import RecordingError
+from rondo.errors import AnnotationError, RecordingError
+from rondo.formats.annotations.annotation import Annotation
 
 Numbers = NDArray[np.float64]
 
@@ -34,6 +35,25 @@ def read_numbers(path: Path, n_columns: int, columns: Sequence[int], what: str) 
         raise RecordingError(f"{path}: cannot be read ({error.strerror}); give a file of {what}") from None
     except ValueError as error:
         raise RecordingError(f"{path}: {expected} ({_first_line(error)}); get the file anew") from None
+
+
+def files_in(folder: Path, places: Sequence[str], ids: Sequence[str]) -> list[Path]:
+    """The files ID.dat, in a folder or the first of the places below it where the published archive has any."""
+    for place in (folder, *(folder / below for below in places)):
+        found = [place / f"{id}.dat" for id in ids if (place / f"{id}.dat").is_file()]
+        if found:
+            return found
+    return []
+
+
+def named_annotation(path: Path, classes: Numbers, names: Mapping[int, str], noun: str, what: str) -> Annotation:
+    """The class of each row under its published number, with its name; `noun` says what kind of class it is."""
+    known = np.isin(classes, list(names))
+    if not known.all():
+        row = int(np.flatnonzero(~known)[0])
+        raise AnnotationError(f"{path}: row {row + 1} has {noun} {classes[row]:g}, which {what} does not know")
+    every = tuple(names.get(number, f"{noun} {number}") for number in range(max(names) + 1))
+    return Annotation(classes.astype(np.int64), every, id=path.stem)
 
 
 def refuse_unknown(channels: Sequence[str], known: Sequence[str], what: str) -> None:

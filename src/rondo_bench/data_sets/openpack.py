@@ -4,7 +4,6 @@ zenodo.org/records/8145223; a session for trying out lies in github.com/open-pac
 Per subject and session, under `openpack/v1.0.0/U0209/`, csv with a header:
 
     atr/atr01/S0500.csv to atr04          unixtime (ms), acc_x y z (g), gyro_x y z (degrees per second), quat_w x y z
-    kinect/3d-kpt/<how>/S0500.csv         unixtime, body_index, then per joint J00 to J31: P0 P1 P2 (mm), O0 to O3, CONF
     annotation/openpack-operations/…      id, operation, start, end (dates with a zone) ...
     annotation/openpack-actions/…         id, operation, action, start, end ...
 
@@ -33,7 +32,6 @@ RATE = 30.0
 DEVICES = ("atr01", "atr02", "atr03", "atr04")
 _READINGS = tuple(f"{kind}_{axis}" for kind in ("acc", "gyro") for axis in "xyz")
 CHANNELS = tuple(f"{device}_{reading}" for device in DEVICES for reading in _READINGS)
-JOINTS = tuple(f"J{joint:02d}_P{axis}" for joint in range(32) for axis in range(3))
 OPERATIONS = {
     0: "none", 100: "Picking", 200: "Relocate Item Label", 300: "Assemble Box", 400: "Insert Items", 500: "Close Box",
     600: "Attach Box Label", 700: "Scan Label", 800: "Attach Shipping Label", 900: "Put on Back Table",
@@ -74,12 +72,6 @@ def read_recording(path: Path) -> Recording:
         for j in range(len(_READINGS)):
             values[:, i * len(_READINGS) + j] = np.interp(clock, rows[:, 0], rows[:, 1 + j])
     return Recording(values, RATE, CHANNELS, recording_id(path))
-
-
-def read_kinect(path: Path) -> Recording:
-    """The positions of 32 joints in one file of the Kinect, whatever the body; not among the default channels."""
-    id = f"{path.parents[3].name}-{path.stem}"
-    return Recording(read_columns(path, JOINTS, _WHAT), RATE, JOINTS, id)
 
 
 def read_annotation(path: Path, track: str = "operations") -> Annotation:

@@ -17,12 +17,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError
 from rondo.formats.annotations.annotation import Annotation
-from rondo_bench.data_sets.number_table import read_numbers, refuse_unknown, timed_recording
+from rondo_bench.data_sets.number_table import files_in, named_annotation, read_numbers, refuse_unknown, timed_recording
 
 RATE = 30.0  # of the documentation; the times in the files are more exact (the paper prints 30.3)
 _WHAT, _N_COLUMNS, _TIME = "OPPORTUNITY", 250, 0
@@ -72,11 +70,7 @@ LOCOMOTION = {0: "other", 1: "stand", 2: "walk", 4: "sit", 5: "lie"}
 
 def find_files(folder: Path) -> list[Path]:
     """The 24 runs, in a folder or where the published archive has them in it."""
-    for place in (folder, folder / "dataset", folder / "OpportunityUCIDataset" / "dataset"):
-        found = [place / f"{id}.dat" for id in IDS if (place / f"{id}.dat").is_file()]
-        if found:
-            return found
-    return []
+    return files_in(folder, ("dataset", "OpportunityUCIDataset/dataset"), IDS)
 
 
 def read_recording(path: Path, channels: Sequence[str] = CHANNELS) -> Recording:
@@ -93,9 +87,4 @@ def read_annotation(path: Path, track: str = "Locomotion") -> Annotation:
     classes = read_numbers(path, _N_COLUMNS, [1 + len(CHANNELS) + TRACKS.index(track)], _WHAT)[:, 0]
     if track != "Locomotion":
         return Annotation(classes, id=path.stem)
-    known = np.isin(classes, list(LOCOMOTION))
-    if not known.all():
-        row = int(np.flatnonzero(~known)[0])
-        raise AnnotationError(f"{path}: row {row + 1} has locomotion {classes[row]:g}, which is none of its classes")
-    names = tuple(LOCOMOTION.get(number, f"locomotion {number}") for number in range(max(LOCOMOTION) + 1))
-    return Annotation(classes.astype(np.int64), names, id=path.stem)
+    return named_annotation(path, classes, LOCOMOTION, "locomotion", _WHAT)

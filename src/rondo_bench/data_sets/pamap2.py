@@ -15,12 +15,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from rondo.data.recording import Recording
-from rondo.errors import AnnotationError
 from rondo.formats.annotations.annotation import Annotation
-from rondo_bench.data_sets.number_table import read_numbers, refuse_unknown, timed_recording
+from rondo_bench.data_sets.number_table import files_in, named_annotation, read_numbers, refuse_unknown, timed_recording
 
 RATE = 100.0
 IDS = tuple(f"subject{number}" for number in range(101, 109))  # the paper leaves out 109, who did little
@@ -42,11 +39,7 @@ CLASSES = {
 
 def find_files(folder: Path) -> list[Path]:
     """The Protocol files of the subjects of the paper, in a folder or where the published archive has them in it."""
-    for place in (folder, folder / "Protocol", folder / "PAMAP2_Dataset" / "Protocol"):
-        found = [place / f"{id}.dat" for id in IDS if (place / f"{id}.dat").is_file()]
-        if found:
-            return found
-    return []
+    return files_in(folder, ("Protocol", "PAMAP2_Dataset/Protocol"), IDS)
 
 
 def read_recording(path: Path, channels: Sequence[str] = CHANNELS) -> Recording:
@@ -59,9 +52,4 @@ def read_recording(path: Path, channels: Sequence[str] = CHANNELS) -> Recording:
 def read_annotation(path: Path) -> Annotation:
     """The activity of each row of that subject, for evaluation."""
     classes = read_numbers(path, _N_COLUMNS, [_ACTIVITY], _WHAT)[:, 0]
-    known = np.isin(classes, list(CLASSES))
-    if not known.all():
-        row = int(np.flatnonzero(~known)[0])
-        raise AnnotationError(f"{path}: row {row + 1} has activity {classes[row]:g}, which PAMAP2 does not know")
-    names = tuple(CLASSES.get(number, f"activity {number}") for number in range(max(CLASSES) + 1))
-    return Annotation(classes.astype(np.int64), names, id=path.stem)
+    return named_annotation(path, classes, CLASSES, "activity", _WHAT)

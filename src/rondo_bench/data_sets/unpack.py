@@ -1,8 +1,11 @@
-"""Unpack an archive of which nothing is trusted: no file outside the folder, no link, nothing half written."""
+"""Unpack an archive of which nothing is trusted: no file outside the folder, no link, nothing half written.
+
+Own code and not `pooch.Unzip`: that unpacks a name that leads outside under another name instead of refusing the
+archive, chooses members by the beginning of their names only, and begins anew when it was stopped.
+"""
 
 from __future__ import annotations
 
-import errno
 import shutil
 import stat
 import zipfile
@@ -13,7 +16,9 @@ from pathlib import Path, PurePosixPath
 
 from rondo.errors import OutputError, RecordingError
 from rondo.progress import Progress, silent
+from rondo.store.writing import whole_file
 
+_AGAIN = "make room or check its permissions, then run it again"
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
 
 
@@ -40,10 +45,7 @@ def unpack(archive: Path, folder: Path, keep: Sequence[str] = ("*",), progress: 
         cause = (str(error) or type(error).__name__).splitlines()[0][:100]
         raise RecordingError(f"{archive}: it is truncated or damaged ({cause}); fetch it again") from None
     except OSError as error:
-        why = "the disk is full" if error.errno == errno.ENOSPC else error.strerror
-        raise OutputError(
-            f"{folder}: cannot unpack there ({why}); make room or check its permissions, run it again"
-        ) from None
+        raise OutputError(f"{folder}: cannot unpack there ({error.strerror}); {_AGAIN}") from None
     for _, target in targets:
         if target.suffix.lower() == ".zip":
             n_files += unpack(target, target.parent, keep, progress)
@@ -73,13 +75,8 @@ def _target(member: zipfile.ZipInfo, folder: Path, archive: Path) -> Path:
 
 def _write(archive: zipfile.ZipFile, member: zipfile.ZipInfo, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = target.with_name(target.name + ".part")
-    try:
-        with archive.open(member) as source, part.open("wb") as file:  # the checksum is compared at the end of the read
-            shutil.copyfileobj(source, file, 1 << 20)
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
+    with archive.open(member) as source, whole_file(target, _AGAIN) as file:
+        shutil.copyfileobj(source, file, 1 << 20)  # the checksum is compared at the end of the read
 
 
 def _refuse_small_disk(folder: Path, targets: Sequence[tuple[zipfile.ZipInfo, Path]]) -> None:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rondo.config.schema import RondoConfig, resolve
+from rondo.config.schema import RondoConfig, network_in, resolve
 from rondo_bench.baselines.base import Baseline, JoiningBaseline, build_baseline
 from rondo_bench.experiments.spec import Level, Method, Protocol, SetSpec
 
@@ -74,12 +74,10 @@ def trains_networks(config: Mapping[str, Any]) -> bool:
     >>> trains_networks({"encoder": {"name": "ts2vec"}}), trains_networks({"baseline": "time2state"})
     (True, False)
     """
-    ways = {str(config[stage].get(tag)) for stage, tag in _WAYS.items() if isinstance(config.get(stage), Mapping)}
-    return bool(ways & _NETWORKS)
-
-
-_WAYS = {"encoder": "name", "units": "method", "motifs": "method"}
-_NETWORKS = {"ts2vec", "time_mae", "mantis", "unit_align", "motif_former"}
+    if "baseline" in config:
+        return False
+    own = {name: config[name] for name in RondoConfig.model_fields if name in config}
+    return network_in(RondoConfig.model_validate(own)) is not None
 
 
 def fingerprint(config: Mapping[str, Any], protocol: str, learned_from: Sequence[str] = ()) -> str:

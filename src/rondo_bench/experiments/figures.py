@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from rondo.errors import InputError, MissingExtraError, OutputError, SettingError
 from rondo.metrics.mapping import class_of_cluster
 from rondo.metrics.overlap import Overlap
+from rondo.store.writing import whole_file
 from rondo_bench.experiments.plan import EVERYTHING, Choice, refuse_unknown
 from rondo_bench.experiments.rows import Row
 from rondo_bench.experiments.spec import Experiment, SetSpec
@@ -51,8 +52,9 @@ def draw(
         summary = summarise(rows, experiment, sets, choice.data_sets, choice.methods)
         figure = _BY_SUMMARY[kind](pyplot, summary)
     try:
-        figure.savefig(path, dpi=150, bbox_inches="tight")
-    except (OSError, ValueError) as error:
+        with whole_file(path, "give another place") as file:
+            figure.savefig(file, format=path.suffix.removeprefix("."), dpi=150, bbox_inches="tight")
+    except ValueError as error:
         raise OutputError(f"{path}: the figure cannot be written ({error}); give a .png, .pdf or .svg") from None
     finally:
         pyplot.close(figure)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, SettingError
 from rondo.formats.annotations.annotation import Annotation
+from rondo.store.writing import whole_file
 from rondo.synthetic import StreamPlan, plant
 from rondo.synthetic.plan import Novelty
 from rondo_bench.data_sets.read import DataSet, find_copy, read_data_set
@@ -94,15 +94,9 @@ def shared_preprocessor(
     whole = read_some(data_set, data, ids, of_set)
     fitted = Preprocessor.fit(whole.recordings, config)
     path.parent.mkdir(parents=True, exist_ok=True)
-    being_written = path.with_name(f".{os.getpid()}-{path.name}")  # whole or not there, whoever writes it first
-    np.savez(
-        being_written,
-        channels=np.array(fitted.channels),
-        mean=fitted.mean,
-        scale=fitted.scale,
-        components=fitted.components,
-    )
-    being_written.replace(path)
+    names, mean, scale = np.array(fitted.channels), fitted.mean, fitted.scale
+    with whole_file(path) as file:
+        np.savez(file, channels=names, mean=mean, scale=scale, components=fitted.components)
     return fitted
 
 

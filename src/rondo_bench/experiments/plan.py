@@ -9,12 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from rondo.errors import InputError, SettingError
-from rondo.wording import counted
+from rondo.wording import counted, did_you_mean
 from rondo_bench.data_sets.catalogue import DATA_SETS, find_data_set, is_known
 from rondo_bench.experiments.configured import config_of, fingerprint, joins, trains_networks
 from rondo_bench.experiments.inputs import recording_ids
@@ -228,6 +227,5 @@ def _other_counts(data_set: str, n_recordings: int) -> list[str]:
 def refuse_unknown(given: Sequence[str], known: Sequence[str], what: str) -> None:
     for name in given:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(known[:20])}"
+            hint = did_you_mean(name, known, f"there are {', '.join(known[:20])}")
             raise SettingError(f"unknown {what}: '{name}'; {hint}")

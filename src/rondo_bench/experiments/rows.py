@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rondo.errors import InputError, OutputError
-from rondo.store.file_lock import BINARY, open_lock, take
+from rondo.store.lock import locked
+from rondo.store.writing import open_appending
 
 FILE, LOCK = "rows.jsonl", "rows.lock"
 
@@ -130,15 +131,9 @@ _NOTHING = Row(Key("", "", "", "", "", 0, ""), "none")
 def open_rows(folder: Path) -> Iterator[RowStore]:
     """The rows of a folder, to read and append to, for one process at a time; made where there is none."""
     path = folder / FILE
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = open_lock(folder, LOCK)
-    except OSError as error:
-        raise _unwritable(folder, error) from None
-    try:
-        _take(lock, folder)
+    with locked(folder, LOCK, "another `rondo bench run` writes here; wait for it, stop it, or give another --out"):
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY, 0o666)
+            descriptor = open_appending(path)
         except OSError as error:
             raise _unwritable(path, error) from None
         try:
@@ -146,18 +141,10 @@ def open_rows(folder: Path) -> Iterator[RowStore]:
             whole = text.rfind(b"\n") + 1
             if whole < len(text):
                 os.ftruncate(descriptor, whole)
+            os.lseek(descriptor, whole, os.SEEK_SET)
             yield RowStore(path, descriptor, _last_of_each(path, text[:whole]))
         finally:
             os.close(descriptor)
-    finally:
-        os.close(lock)  # which gives the lock back; a process that is killed gives it back too
-
-
-def _take(lock: int, folder: Path) -> None:
-    if not take(lock):
-        raise OutputError(
-            f"{folder}: another `rondo bench run` writes here; wait for it, stop it, or give another --out"
-        )
 
 
 def _unwritable(path: Path, error: OSError) -> OutputError:

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from importlib import resources
 from pathlib import Path
@@ -25,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from rondo.data.signal import shortened
 from rondo.errors import SettingError
+from rondo.wording import did_you_mean
 from rondo_bench.baselines.base import baseline_names
 
 Protocol = Literal["static", "continual", "transfer", "qualitative"]
@@ -201,8 +201,7 @@ def _checked(kind: type[Spec], read: Mapping[str, Any], where: str) -> Spec:
 
 
 def _meant(name: str, known: Sequence[str], more: str = "") -> str:
-    near = get_close_matches(name, known, n=1)
-    return f"did you mean '{near[0]}'?" if near else f"there are {', '.join(known)}{more}"
+    return did_you_mean(name, known, f"there are {', '.join(known)}{more}")
 
 
 def _part(pattern: str, recording: str) -> str:

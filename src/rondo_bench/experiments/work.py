@@ -19,7 +19,7 @@ from rondo.metrics import evaluate, evaluate_continual
 from rondo.provenance import provenance_of
 from rondo.training.device import resolve_device
 from rondo_bench.data_sets.read import DataSet
-from rondo_bench.experiments.configured import config_of
+from rondo_bench.experiments.configured import config_of, trains_networks
 from rondo_bench.experiments.inputs import read_some
 from rondo_bench.experiments.labels import labels_of
 from rondo_bench.experiments.plan import Task
@@ -81,7 +81,7 @@ def work(task: Task) -> Outcomes:
         rows.append(row)
     config = settings_of(task)
     if task.method.preset:
-        config |= {"device": str(resolve_device(task.device))}
+        config |= {"device": resolve_device(task.device, for_network=trains_networks(config))}
     failures |= not_labelled
     return Outcomes(tuple(rows), config, versions_in_use(), seconds, cpu_seconds, tuple(notes), failures)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rondo.data.labels import OTHER, Labels, runs_of
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
-from rondo.data.signal import GAP_FRAMES
+from rondo.data.row_plan import GAP_FRAMES
 from rondo.errors import InputError
 from rondo_bench.baselines import Baseline, FittedBaseline, ReadingBaseline, label_recording
 from tests.contracts import planted

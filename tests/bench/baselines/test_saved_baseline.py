@@ -64,7 +64,7 @@ def test_a_model_of_another_method_is_refused(tmp_path: Path) -> None:
     kept_from("kmeans", Recording(waves(), id="x")).save(tmp_path)
     stored = artifact.load(tmp_path)
     for name in ("hdbscan", "ticc", "no method"):
-        config = stored.config | {"baseline": name}
+        config = stored.config | {"method": name}
         artifact.save(tmp_path, artifact.Artifact(config, stored.provenance, stored.tensors))
         with pytest.raises(ModelError, match="fit together"):
             KeptBaseline.load(tmp_path)
@@ -83,7 +83,7 @@ def test_no_segment_crosses_a_gap() -> None:
     recording = Recording(np.zeros((6, 1), np.float32), id="p", rate=10.0)
     signal = Signal("p", recording.values, 10.0, ("a",), ((0, 2), (2, 5)), 6, notes=("one jump",))
     labelling = labelling_of(recording, signal, np.int32([4, 4, 4, 1, 1, OTHER]))
-    units = labelling.segments.filter(labelling.segments["level"] == "unit")
+    units = labelling.table.filter(labelling.table["level"] == "unit")
     assert units.select("id", "start_frame", "end_frame").rows() == [(4, 0, 2), (4, 2, 3), (1, 3, 5)]
     assert (labelling.notes, labelling.share_other) == (("one jump",), pytest.approx(1 / 6))
     assert units["score"].to_list() == [1.0, 1.0, 1.0]

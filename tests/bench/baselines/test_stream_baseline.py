@@ -7,11 +7,10 @@ import numpy.testing as npt
 import pytest
 from numpy.typing import NDArray
 
-from rondo.config.schema import SummaryStatsConfig
 from rondo.data.labels import OTHER, Labels
 from rondo.data.signal import Signal
 from rondo.data.windows import Span
-from rondo.encoders.summary_stats import SummaryStats
+from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
 from rondo.errors import RecordingError
 from rondo.metrics import evaluate
 from rondo.synthetic import Novelty, StreamPlan, plant

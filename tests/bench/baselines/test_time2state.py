@@ -41,7 +41,7 @@ def test_loss_wants_groups_together_and_apart() -> None:
     apart = torch.tensor([5.0, 0.0]).expand(3, 2) * torch.tensor([1.0, -1.0])[:, None, None]
     together = torch.tensor([5.0, 0.0]).expand(2, 3, 2)
     assert float(lse_loss(apart)) < 1e-6
-    assert float(lse_loss(together)) == pytest.approx(25, abs=1e-6)
+    assert float(lse_loss(together)) == pytest.approx(25, rel=1e-6)
 
 
 # ---------------------------------------------------------------- network

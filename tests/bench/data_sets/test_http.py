@@ -198,6 +198,18 @@ def test_a_full_disk_is_said_and_what_came_is_kept(tmp_path: Path, monkeypatch: 
         assert server.asked[-1] == ("/set.zip", "bytes=1000-")
 
 
+def test_nothing_is_fetched_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "set.zip.part").symlink_to("precious")
+    with serving(set__zip=CONTENT) as server:
+        with pytest.raises(OutputError, match=r"set.zip.part: it cannot be written \(a link"):
+            get(server, tmp_path)
+        (tmp_path / "set.zip.part").unlink()
+        (tmp_path / "set.zip.part.json").symlink_to("precious")
+        assert get(server, tmp_path).read_bytes() == CONTENT
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with serving(set__zip=CONTENT) as server, pytest.raises(OutputError, match="the folder cannot be made"):

@@ -74,16 +74,6 @@ def test_the_ready_made_file(tmp_path: Path) -> None:
         openpack.read_annotation(path, "actions")
 
 
-def test_joints_of_the_kinect(tmp_path: Path) -> None:
-    parts = [
-        f"J{joint:02d}_{part}" for joint in range(32) for part in ("P0", "P1", "P2", "O0", "O1", "O2", "O3", "CONF")
-    ]
-    path = tmp_path / "U0209" / "kinect" / "3d-kpt" / "none" / "S0500.csv"
-    recording = openpack.read_kinect(csv_file(path, ("unixtime", "body_index", *parts), [[START_MS, 1, *range(256)]]))
-    assert recording.id == "U0209-S0500"
-    assert recording.values[0, :6].tolist() == [0, 1, 2, 8, 9, 10]
-
-
 @pytest.mark.parametrize("place", ["", "v1.0.0", "openpack/v1.0.0"])
 def test_sessions_are_found_where_the_archive_has_them(tmp_path: Path, place: str) -> None:
     assert openpack.find_files(tmp_path) == []

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from tests.cli import killing
+from tests.systems import needs_posix
+
+pytestmark = needs_posix
 
 TIMES = ("seconds", "cpu_seconds", "peak_mb", "finished")
 N_ROWS = 9

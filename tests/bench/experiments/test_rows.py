@@ -88,6 +88,16 @@ def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
             assert not store.rows
 
 
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.lock"])
+def test_nothing_is_written_through_a_link(tmp_path: Path, name: str) -> None:
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / name).symlink_to(tmp_path / "precious")
+    with pytest.raises(OutputError, match="a link"):
+        open_rows(tmp_path / "out").__enter__()
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
 def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(row("one", "ticc", 50.0).to_json() + "\nnonsense\n")
     with pytest.raises(InputError, match=r"line 2 is no row"):

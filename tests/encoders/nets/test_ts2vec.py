@@ -12,17 +12,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from rondo.config.schema import TS2VecConfig
 from rondo.data.windows import Windows
-from rondo.encoders.nets.ts2vec import FittedTS2Vec, Step, TS2Vec, training_steps
+from rondo.encoders.nets.ts2vec import FittedTS2Vec, TrainingStep, TS2Vec, training_steps
 from rondo.encoders.nets.ts2vec_losses import contrast, hierarchical_contrast
 from rondo.encoders.nets.ts2vec_net import TS2VecNet
+from rondo.encoders.ts2vec import TS2VecConfig
 from rondo.errors import ModelError, SettingError
 from rondo.store import artifact
 from tests import naive_ts2vec as naive
 from tests.contracts import ENCODER_CONTRACTS, Contract, planted, windows_of
+from tests.rounding import assert_equal_but_for_rounding
 
 TINY = TS2VecConfig(output_dim=8, iterations=2, hidden_dim=8, depth=4)
+
+
+def small_settings(*_: object) -> TS2VecConfig:
+    """For the contracts of encoders."""
+    return TS2VecConfig(output_dim=8, hidden_dim=8, depth=3, iterations=2)
 
 
 def generator(seed: int = 0) -> torch.Generator:
@@ -216,7 +222,7 @@ def test_training_is_the_published_one_step_by_step() -> None:
     source = generator(3)
     net = TS2VecNet(3, config.hidden_dim, config.depth, config.output_dim)
     net.fill(source)
-    steps: list[Step] = list(training_steps(len(windows), 16, config, source))
+    steps: list[TrainingStep] = list(training_steps(len(windows), 16, config, source))
     weights, losses = naive.train(net.state_dict(), contents(windows), steps, config.learning_rate)
     npt.assert_allclose(fitted.training_log, losses, rtol=1e-5)
     for name, weight in fitted.net.state_dict().items():
@@ -273,7 +279,6 @@ def test_training_on_a_share_does_not_see_the_rest() -> None:
     npt.assert_array_equal(half.encode(windows_of(values)), other.encode(windows_of(values)))
     whole = TS2Vec(TINY).fit([windows_of(values)])
     assert not np.allclose(whole.encode(windows_of(values)), half.encode(windows_of(values)))
-    assert (whole.saw_whole_stream, half.saw_whole_stream) == (True, False)
 
 
 def test_the_share_of_a_stream_is_the_stream_that_ends_there() -> None:
@@ -338,9 +343,10 @@ def test_a_window_has_one_representation_wherever_it_stands(length: int) -> None
     fitted = TS2Vec(config).fit([windows])
     whole = fitted.encode(windows)
     for first in range(0, 40, 3):
-        npt.assert_array_equal(fitted.encode(windows_of(values[first:], length=length, step=1)), whole[first:])
+        later = fitted.encode(windows_of(values[first:], length=length, step=1))
+        assert_equal_but_for_rounding(later, whole[first:])
         alone = windows_of(values[first : first + length], length=length, step=1)
-        npt.assert_array_equal(fitted.encode(alone), whole[first : first + 1])
+        assert_equal_but_for_rounding(fitted.encode(alone), whole[first : first + 1])
 
 
 def test_a_window_that_comes_alone_is_encoded_alone(monkeypatch: pytest.MonkeyPatch) -> None:

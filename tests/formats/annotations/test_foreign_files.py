@@ -14,7 +14,7 @@ from rondo.data.frame_clock import FrameClock
 from rondo.errors import AnnotationError, RondoWarning
 from rondo.formats.annotations import read_tracks
 from rondo.formats.annotations.annotation import read_label_pairs
-from rondo.formats.annotations.tracks import Span, Track, choose_track, on_frames
+from rondo.formats.annotations.tracks import NamedSpan, Track, choose_track, on_frames
 
 TEN = FrameClock.from_rate(10)
 
@@ -257,7 +257,7 @@ def test_one_track_is_chosen_by_recording_and_name() -> None:
 
 
 def laid(*spans: tuple[float, float, str], n_frames: int = 10, clock: FrameClock | None = TEN) -> list[str]:
-    return on_frames(Track(tuple(Span(*span) for span in spans)), n_frames, clock, Path("x.eaf")).tolist()
+    return on_frames(Track(tuple(NamedSpan(*span) for span in spans)), n_frames, clock, Path("x.eaf")).tolist()
 
 
 def test_spans_on_frames() -> None:

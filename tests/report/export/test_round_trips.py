@@ -15,11 +15,11 @@ from rondo.errors import OutputError, SettingError
 from rondo.formats.annotations import read_tracks
 from rondo.formats.annotations.annotation import read_label_pairs
 from rondo.formats.annotations.tracks import choose_track, on_frames
-from rondo.report.export import FORMATS
+from rondo.report.export import export_formats
 from tests.report.export.made_runs import Made, write_made_run
 from tests.report.on_folders import clock_in_run, export_run
 
-SUFFIX = {"csv": "csv", "parquet": "parquet", "eaf": "eaf", "audacity": "txt", "label-studio": "json", "boris": "boris"}
+SUFFIX = {name: one.suffixes[0] for name, one in export_formats().items()}
 PLAIN = Made([-1, 0, 0, 1, 1, 1, -1, 2, 2, 0], [-1, 3, 3, 3, 3, 3, -1, -1, 5, 5])
 
 
@@ -28,6 +28,17 @@ def with_gap(made: Made, at: int, gap_s: float, start_s: float) -> Made:
     rate = made.rate or 1.0
     times = start_s + np.arange(len(made.units)) / rate + np.where(np.arange(len(made.units)) >= at, gap_s, 0.0)
     return Made(made.units, made.motifs, rate, times, (at,))
+
+
+def folder_or_file(out: Path, format: str) -> Path:
+    """Where a format puts several recordings."""
+    return out if export_formats()[format].one_per_recording else out.with_suffix(SUFFIX[format])
+
+
+def file_of(paths: list[Path], id: str, level: str) -> Path:
+    """The one that holds a level of a recording, whether it holds others too or not."""
+    by_stem = {path.stem: path for path in paths}
+    return by_stem.get(f"{id}.{level}") or by_stem.get(id) or paths[0]
 
 
 def read_back(run: Path, path: Path, level: str, recording: str, n_frames: int) -> list[str]:
@@ -41,11 +52,11 @@ def assert_round_trip(folder: Path, format: str, made: Made) -> None:
     for level in ("unit", "motif"):
         if not any(name != "(none)" for name in made.names(level)):
             continue
-        (path, *_) = export_run(run, format, folder / f"{level}.{SUFFIX[format]}", level)
+        (path, *_) = export_run(run, format, folder / f"{level}{SUFFIX[format]}", level)
         assert read_back(run, path, level, "day1", len(made.units)) == made.names(level)
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", export_formats())
 @pytest.mark.parametrize(
     "made",
     [PLAIN, with_gap(PLAIN, 5, 30.0, 1.7e9), with_gap(PLAIN, 1, 2.0, -8.0), with_gap(PLAIN, 8, 0.1, 0.0)],
@@ -67,7 +78,7 @@ def test_seconds_count_from_the_first_frame(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("2.020000\t2.060000\tu0\n")
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", export_formats())
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_any_labels_at_any_rate_below_a_kilohertz(format: str, data: st.DataObject) -> None:
@@ -82,26 +93,22 @@ def test_any_labels_at_any_rate_below_a_kilohertz(format: str, data: st.DataObje
         assert_round_trip(Path(folder), format, made)
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", export_formats())
 def test_several_recordings_and_both_levels(tmp_path: Path, format: str) -> None:
     other = Made([0, 1, 2, 3, 4, 4], [7, 7, 7, -1, -1, -1], 10.0)
     run = write_made_run(tmp_path / "run", {"day1": PLAIN, "day2": other})
-    whole = export_run(run, format, tmp_path / "out")
+    whole = export_run(run, format, folder_or_file(tmp_path / "out", format))
     for id, made in (("day1", PLAIN), ("day2", other)):
         for level in ("unit", "motif"):
-            path = next(p for p in whole if format != "audacity" or p.name == f"{id}.{level}.txt")
-            path = path.with_name(f"{id}.eaf") if format == "eaf" else path
-            path = path if path.suffix else path.rename(tmp_path / f"out.{SUFFIX[format]}")
-            whole = [path if not p.exists() else p for p in whole]
-            assert read_back(run, path, level, id, len(made.units)) == made.names(level)
-    (one,) = export_run(run, format, tmp_path / f"one.{SUFFIX[format]}", "unit", "day2")[:1]
+            assert read_back(run, file_of(whole, id, level), level, id, len(made.units)) == made.names(level)
+    (one,) = export_run(run, format, tmp_path / f"one{SUFFIX[format]}", "unit", "day2")[:1]
     assert read_back(run, one, "unit", "day2", 6) == other.names("unit")
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", export_formats())
 def test_without_a_rate(tmp_path: Path, format: str) -> None:
     made = Made(PLAIN.units, PLAIN.motifs, None)
-    if format in ("csv", "parquet", "label-studio"):
+    if not export_formats()[format].needs_seconds:
         assert_round_trip(tmp_path, format, made)
         return
     run = write_made_run(tmp_path / "run", {"day1": made})
@@ -139,27 +146,24 @@ def test_vocabularies_of_single_recordings_are_told_apart(tmp_path: Path) -> Non
     assert read_back(run, path, "unit", "day2", 10) == PLAIN.names("unit")
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", export_formats())
 def test_names_that_people_gave(tmp_path: Path, format: str) -> None:
     """Two entries may have one name, and a name may hold what parts cells or tags: no two labels are the same."""
     given = {("unit", 0): 'reach\t<&> "é"', ("unit", 1): "put", ("unit", 2): "put", ("motif", 3): "put"}
     run = write_made_run(tmp_path / "run", {"day1": replace(PLAIN, given=given)})
     unit = {"u0": 'reach <&> "é"', "u1": "put (u1)", "u2": "put (u2)"}
-    paths = export_run(run, format, tmp_path / "out" if format == "audacity" else tmp_path / f"x.{SUFFIX[format]}")
-    assert read_back(run, paths[0], "unit", "day1", 10) == [unit.get(name, name) for name in PLAIN.names("unit")]
     motif = {"m3": "put (m3)"}
-    path = paths[1] if format == "audacity" else paths[0]
-    assert read_back(run, path, "motif", "day1", 10) == [motif.get(name, name) for name in PLAIN.names("motif")]
+    paths = export_run(run, format, folder_or_file(tmp_path / "out", format))
+    for level, names in (("unit", unit), ("motif", motif)):
+        back = read_back(run, file_of(paths, "day1", level), level, "day1", 10)
+        assert back == [names.get(name, name) for name in PLAIN.names(level)]
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", export_formats())
 def test_truth_of_a_whole_folder_of_labels(tmp_path: Path, format: str) -> None:
     run = write_made_run(tmp_path / "run", {"day1": PLAIN, "day2": with_gap(PLAIN, 4, 3.0, 100.0)})
-    if format in ("eaf", "audacity"):
-        truth = tmp_path / "truth"
-        export_run(run, format, truth, "motif")
-    else:
-        truth = export_run(run, format, tmp_path / f"truth.{SUFFIX[format]}", "motif")[0]
+    truth = folder_or_file(tmp_path / "truth", format)
+    export_run(run, format, truth, "motif")
     pairs = read_label_pairs(truth, run / "labels", None, lambda file: clock_in_run(run, file.stem))
     assert sorted(pairs) == ["day1", "day2"]
     for truth_classes, labels in pairs.values():

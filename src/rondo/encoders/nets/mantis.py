@@ -19,9 +19,9 @@ from pydantic import ValidationError
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
-from rondo.config.schema import MantisConfig
 from rondo.data.windows import Windows
 from rondo.encoders.base import Curves, Representations, Tensors
+from rondo.encoders.mantis import MantisConfig
 from rondo.encoders.nets.mantis_net import Architecture, MantisNet
 from rondo.errors import ModelError, SettingError
 from rondo.progress import Progress, silent
@@ -32,7 +32,8 @@ _SOURCE = "huggingface.co/paris-noah/MantisV2"
 _SIZES, _CHECKSUM = "architecture", "weights_sha256"
 
 # Series (one channel of one window each) encoded together, a short last batch being filled up: products of one shape
-# add in one order, so that a window's representation is the same to the last bit in whatever company it comes.
+# go to one kernel, so that a window's representation is the same in whatever company it comes, to the last bit on most
+# CPUs and up to rounding on those whose kernels treat the edge of a batch apart.
 _SERIES_AT_ONCE = {"cpu": 16, "cuda": 1024}
 
 
@@ -89,10 +90,6 @@ class FittedMantis:
     sizes: Architecture
     net: MantisNet
     weights_sha256: str
-
-    @property
-    def saw_whole_stream(self) -> bool:
-        return False
 
     @property
     def curves(self) -> Curves:

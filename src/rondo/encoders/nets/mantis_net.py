@@ -17,7 +17,7 @@ _SCALES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4)
 _LEAST_SPREAD = 1e-5  # added to the standard deviation of a series
 _ROTARY_BASE, _XPOS_BASE = 10_000.0, 512.0
 
-Count = Annotated[int, Field(ge=1, le=1 << 12)]  # a damaged file must not ask for all memory
+_Count = Annotated[int, Field(ge=1, le=1 << 12)]  # a damaged file must not ask for all memory
 
 
 class Architecture(BaseModel):
@@ -25,16 +25,16 @@ class Architecture(BaseModel):
 
     model_config = ConfigDict(frozen=True, strict=True, extra="ignore", allow_inf_nan=False)
 
-    hidden_dim: Count = 256
-    num_patches: Count = 32
-    kernel_size: Count = 41
+    hidden_dim: _Count = 256
+    num_patches: _Count = 32
+    kernel_size: _Count = 41
     scalar_scales: tuple[Annotated[float, Field(gt=0)], ...] | None = None
-    hidden_dim_scalar_enc: Count = 32
+    hidden_dim_scalar_enc: _Count = 32
     epsilon_scalar_enc: float = Field(default=1.1, gt=1)
-    transf_depth: Count = 6
-    transf_num_heads: Count = 8
-    transf_mlp_dim: Count = 512
-    transf_dim_head: Count = 32
+    transf_depth: _Count = 6
+    transf_num_heads: _Count = 8
+    transf_mlp_dim: _Count = 512
+    transf_dim_head: _Count = 32
 
     @model_validator(mode="after")
     def _fits_together(self) -> Architecture:
@@ -166,7 +166,7 @@ class Transformer(nn.Module):
     def __init__(self, sizes: Architecture, n_layers: int) -> None:
         super().__init__()
         self.cls_token = nn.Parameter(torch.empty(sizes.hidden_dim))
-        self.transformer = nn.ModuleDict({"layers": nn.ModuleList(Layer(sizes) for _ in range(n_layers))})
+        self.transformer = nn.ModuleDict({"layers": nn.ModuleList(MantisLayer(sizes) for _ in range(n_layers))})
         turns = positions(sizes.num_patches + 1, sizes.transf_dim_head)
         self.register_buffer("turns", turns, persistent=False)
 
@@ -177,14 +177,14 @@ class Transformer(nn.Module):
         return tokens
 
 
-class Layer(nn.Module):
+class MantisLayer(nn.Module):
     """Attention and a gated network, each after a normalisation and added to what came in."""
 
     def __init__(self, sizes: Architecture) -> None:
         super().__init__()
         dim, inner = sizes.hidden_dim, sizes.transf_mlp_dim
         self.norm1, self.norm2 = RootMeanSquareNorm(dim), RootMeanSquareNorm(dim)
-        self.attention = Attention(dim, sizes.transf_num_heads, sizes.transf_dim_head)
+        self.attention = RotaryAttention(dim, sizes.transf_num_heads, sizes.transf_dim_head)
         self.mlp = nn.Sequential(_unfilled(nn.Linear, dim, 2 * inner), Gate(), _unfilled(nn.Linear, inner, dim))
 
     def forward(self, tokens: Tensor, turns: Tensor) -> Tensor:
@@ -207,7 +207,7 @@ class Gate(nn.Module):
         return functional.silu(gate) * value
 
 
-class Attention(nn.Module):
+class RotaryAttention(nn.Module):
     """Softmax attention over all tokens, queries and keys turned by their positions."""
 
     def __init__(self, dim: int, n_heads: int, head_dim: int) -> None:

@@ -19,12 +19,12 @@ import torch
 from torch import Tensor
 from torch.optim.swa_utils import AveragedModel
 
-from rondo.config.schema import TS2VecConfig
 from rondo.data.windows import Span, Windows
 from rondo.encoders.base import Curves, Representations, Tensors
 from rondo.encoders.nets.training_windows import training_windows
 from rondo.encoders.nets.ts2vec_losses import hierarchical_contrast
 from rondo.encoders.nets.ts2vec_net import TS2VecNet
+from rondo.encoders.ts2vec import TS2VecConfig
 from rondo.errors import ModelError, SettingError
 from rondo.progress import Progress, silent
 from rondo.training.loop import batches, minimise
@@ -94,10 +94,6 @@ class FittedTS2Vec:
     training_log: tuple[float, ...]
 
     @property
-    def saw_whole_stream(self) -> bool:
-        return self.encoder.config.fit_share == 1.0
-
-    @property
     def curves(self) -> Curves:
         return {"loss": self.training_log}
 
@@ -108,7 +104,7 @@ class FittedTS2Vec:
         for first in range(0, len(windows), _WINDOWS_AT_ONCE):
             starts = windows.grid.starts[first : first + _WINDOWS_AT_ONCE]
             # A GPU chooses how to add by the number of products too: there a short batch is filled up, so that a
-            # window's representation is the same to the last bit in whatever company it comes.
+            # window's representation does not depend on how many others come with it.
             filled = starts if self.encoder.device == "cpu" else np.resize(starts, _WINDOWS_AT_ONCE)
             frames = torch.from_numpy(windows.values[filled[:, None] + within])  # (n_filled, length, n_channels)
             pooled = self.net.pooled(frames.to(self.encoder.device))
@@ -124,7 +120,7 @@ class FittedTS2Vec:
 
 
 @dataclass(frozen=True, eq=False)
-class View:
+class CroppedView:
     """One of the two crops of a step."""
 
     start: int  # first frame, within the window, before each window's own shift
@@ -134,15 +130,17 @@ class View:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class TrainingStep:
     """Everything random about one training step."""
 
     batch: Tensor  # (n_windows,) indices of windows
     shifts: Tensor  # (n_windows,) frames by which both crops of a window are moved
-    views: tuple[View, View]
+    views: tuple[CroppedView, CroppedView]
 
 
-def training_steps(n_windows: int, length: int, config: TS2VecConfig, generator: torch.Generator) -> Iterator[Step]:
+def training_steps(
+    n_windows: int, length: int, config: TS2VecConfig, generator: torch.Generator
+) -> Iterator[TrainingStep]:
     """Batches and crops as published: shuffled, an incomplete last batch left out, and in each step one geometry
 
         0 ≤ a' ≤ a < b ≤ b' ≤ length,   view one [a', b),   view two [a, b'),   kept [a, b)
@@ -159,13 +157,13 @@ def training_steps(n_windows: int, length: int, config: TS2VecConfig, generator:
         outputs = (n_kept, size, config.output_dim)
         one = _view((outer_a, b), slice(a - outer_a, None), outputs, generator)
         other = _view((a, outer_b), slice(n_kept), outputs, generator)
-        yield Step(batch, shifts, (one, other))
+        yield TrainingStep(batch, shifts, (one, other))
 
 
-def _view(span: Span, kept: slice, outputs: tuple[int, int, int], generator: torch.Generator) -> View:
+def _view(span: Span, kept: slice, outputs: tuple[int, int, int], generator: torch.Generator) -> CroppedView:
     masked = torch.rand((span[1] - span[0], outputs[1]), generator=generator) < _MASKED_SHARE
     dropped = torch.rand(outputs, generator=generator) < _DROPPED_SHARE
-    return View(span[0], kept, masked, torch.where(dropped, 0.0, 1 / (1 - _DROPPED_SHARE)))
+    return CroppedView(span[0], kept, masked, torch.where(dropped, 0.0, 1 / (1 - _DROPPED_SHARE)))
 
 
 def _full_batches(n_windows: int, size: int, n_steps: int, generator: torch.Generator) -> Iterator[Tensor]:
@@ -179,13 +177,13 @@ def _integer(least: int, most: int, generator: torch.Generator) -> int:
     return int(torch.randint(least, most + 1, (), generator=generator))
 
 
-def _loss_of_step(net: TS2VecNet, stream: Tensor, starts: Tensor, step: Step) -> Tensor:
+def _loss_of_step(net: TS2VecNet, stream: Tensor, starts: Tensor, step: TrainingStep) -> Tensor:
     firsts = starts[step.batch] + step.shifts
     one, other = (_outputs(net, stream, firsts, view) for view in step.views)
     return hierarchical_contrast(one, other)
 
 
-def _outputs(net: TS2VecNet, stream: Tensor, firsts: Tensor, view: View) -> Tensor:
+def _outputs(net: TS2VecNet, stream: Tensor, firsts: Tensor, view: CroppedView) -> Tensor:
     """Outputs of the kept frames, (n_kept, n_windows, output_dim)."""
     index = firsts + torch.arange(view.start, view.start + len(view.masked))[:, None]
     frames = stream[index.to(stream.device)]  # (n_frames, n_windows, n_channels)

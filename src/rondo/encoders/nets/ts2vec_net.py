@@ -25,7 +25,9 @@ class TS2VecNet(nn.Module):
         super().__init__()
         self.entry = Taps(1, n_channels, hidden_dim)
         widths = [hidden_dim] * depth + [output_dim]
-        self.blocks = nn.ModuleList(Block(hidden_dim, width, 2**i, last=i == depth) for i, width in enumerate(widths))
+        self.blocks = nn.ModuleList(
+            DilatedBlock(hidden_dim, width, 2**i, last=i == depth) for i, width in enumerate(widths)
+        )
 
     def forward(self, frames: Tensor, masked: Tensor | None = None, kept: slice = slice(None)) -> Tensor:
         """Outputs of the `kept` frames; `masked` (n_frames, n_windows) frames enter as zeros after the first layer."""
@@ -34,7 +36,7 @@ class TS2VecNet(nn.Module):
         if masked is not None:
             z = z.masked_fill(masked[:, :, None], 0.0)
         for block in self.blocks:
-            if cast(Block, block).dilation >= n_frames:  # from here on, no frame looks at another
+            if cast(DilatedBlock, block).dilation >= n_frames:  # from here on, no frame looks at another
                 z, kept = z[kept], slice(None)  # (n_kept, n_windows, hidden_dim)
             z = block(z)  # the last one: (…, n_windows, output_dim)
         return z[kept]
@@ -44,7 +46,7 @@ class TS2VecNet(nn.Module):
         """The largest outputs over the frames of each window (n_windows, n_frames, n_channels)."""
         z = _convolved_each(windows, self.entry)  # (n_windows, n_frames, hidden_dim)
         for block in self.blocks:
-            z = cast(Block, block).of_each(z)  # the last one: (n_windows, n_frames, output_dim)
+            z = cast(DilatedBlock, block).of_each(z)  # the last one: (n_windows, n_frames, output_dim)
         return z.amax(dim=1)
 
     @torch.no_grad()
@@ -58,7 +60,7 @@ class TS2VecNet(nn.Module):
                     weights.copy_(torch.empty(weights.shape).uniform_(-bound, bound, generator=generator))
 
 
-class Block(nn.Module):
+class DilatedBlock(nn.Module):
     """GELU, convolution, GELU, convolution, plus the input, which the last block projects to its own width."""
 
     def __init__(self, n_in: int, n_out: int, dilation: int, last: bool) -> None:

@@ -14,7 +14,7 @@ they are laid on the frames that the labels have, by a clock where their times a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from rondo.errors import AnnotationError
 from rondo.formats import annotations as annotation_files
 from rondo.formats.annotations.tracks import choose_track, on_frames
 from rondo.formats.columns import is_label_name
+from rondo.wording import quoted
 
 Classes = NDArray[np.int64]
 
@@ -82,7 +83,7 @@ def read_annotation(path: str | Path, key: str | None = None) -> Annotation:
     """Read one track from .npy, .npz or .csv, with the names of its classes if it has any."""
     path = Path(path)
     if not path.is_file():
-        raise AnnotationError(f"'{path}': no such file; expected a track of labels in {_listed(SUFFIXES)}")
+        raise AnnotationError(f"'{path}': no such file; expected a track of labels in {quoted(SUFFIXES)}")
     match path.suffix.lower():
         case ".npy":
             track = _read_npy(path, key)
@@ -91,7 +92,7 @@ def read_annotation(path: str | Path, key: str | None = None) -> Annotation:
         case ".csv":
             track = _read_csv(path, key)
         case suffix:
-            raise AnnotationError(f"'{path}': cannot read '{suffix}'; give {_listed(SUFFIXES)}")
+            raise AnnotationError(f"'{path}': cannot read '{suffix}'; give {quoted(SUFFIXES)}")
     numbers, names = _numbered(track, f"'{path}'")
     return Annotation(numbers, names, id=path.stem)
 
@@ -173,13 +174,14 @@ def track_files(path: Path, stems: Collection[str] = ()) -> dict[str, Path]:
     inside = [file for file in sorted(path.iterdir()) if not file.name.startswith(".")]
     tracks = [file for file in inside if file.suffix.lower() in SUFFIXES]
     wanted = set(stems) - {file.stem for file in tracks}
-    spans = [file for file in inside if file.suffix.lower() in annotation_files.SUFFIXES and file.stem in wanted]
+    of_spans = set(annotation_files.suffixes_of_spans()) - set(SUFFIXES)
+    spans = [file for file in inside if file.suffix.lower() in of_spans and file.stem in wanted]
     for file in tracks + spans:
         if file.stem in files:
             raise AnnotationError(f"'{files[file.stem]}' and '{file}' are both '{file.stem}'; keep one of them")
         files[file.stem] = file
     if not files:
-        raise AnnotationError(f"'{path}': no label tracks in this folder; expected files in {_listed(SUFFIXES)}")
+        raise AnnotationError(f"'{path}': no label tracks in this folder; expected files in {quoted(SUFFIXES)}")
     return files
 
 
@@ -197,7 +199,7 @@ def _refuse_unmatched(
         if missing:
             inside = Path(where) / "labels"
             advice = f"did you mean '{inside}'?" if inside.is_dir() else "files are matched by stem"
-            raise AnnotationError(f"'{where}': nothing there for {_listed(missing)}; {advice}")
+            raise AnnotationError(f"'{where}': nothing there for {quoted(missing)}; {advice}")
 
 
 def _read_npy(path: Path, key: str | None) -> NDArray[np.generic]:
@@ -226,7 +228,7 @@ def _read_npz(path: Path, key: str) -> NDArray[np.generic]:
         raise
     except Exception as error:  # foreign bytes make zipfile and numpy raise almost anything
         raise AnnotationError(f"'{path}': cannot read '{key}' from this .npz ({_first_line(error)})") from error
-    raise AnnotationError(f"'{path}': no array '{key}', it holds {_listed(found)}; name one as the key")
+    raise AnnotationError(f"'{path}': no array '{key}', it holds {quoted(found)}; name one as the key")
 
 
 def _read_csv(path: Path, key: str | None) -> NDArray[np.generic]:
@@ -253,13 +255,13 @@ def _column_of(columns: list[str], key: str | None, path: Path) -> str:
     usual = usual or [name for name in columns if is_label_name(name)]
     if key is not None:
         if key not in columns:
-            has = f"it has {_listed(columns)}"
+            has = f"it has {quoted(columns)}"
             raise AnnotationError(f"'{path}': no column '{key}', {has}; name one as the key (--key NAME)")
         return key
     if not usual and len(columns) != 1:
         raise AnnotationError(
-            f"'{path}': which column holds the labels? None is called {_listed(USUAL_COLUMNS)}; "
-            f"it has {_listed(columns)}; name one as the key (--key NAME)"
+            f"'{path}': which column holds the labels? None is called {quoted(USUAL_COLUMNS)}; "
+            f"it has {quoted(columns)}; name one as the key (--key NAME)"
         )
     column = usual[0] if usual else columns[0]
     if _is_number(column) or ";" in column or "\t" in column:
@@ -317,9 +319,3 @@ def _is_number(text: str) -> bool:
 
 def _first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0][:120]
-
-
-def _listed(names: Sequence[str], most: int = 8) -> str:
-    """'a', 'b' and 3 more."""
-    shown = ", ".join(f"'{name}'" for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

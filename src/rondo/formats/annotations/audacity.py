@@ -1,11 +1,13 @@
-"""Audacity label track: one line per label, `start<TAB>end<TAB>text`, in seconds."""
+"""Audacity label track: one line per label, `start<TAB>end<TAB>text`, in seconds since the first frame."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from rondo.errors import AnnotationError
-from rondo.formats.annotations.tracks import Span, Track, left_out
+from rondo.formats.annotations.annotation_format import AnnotationFormat
+from rondo.formats.annotations.exported import Export
+from rondo.formats.annotations.tracks import NamedSpan, Track, left_out
 
 
 def read_audacity(path: Path) -> list[Track]:
@@ -29,6 +31,29 @@ def read_audacity(path: Path) -> list[Track]:
         if start == stop:
             n_points += 1
         else:
-            spans.append(Span(start, stop, cells[2].strip() if len(cells) > 2 else ""))
+            spans.append(NamedSpan(start, stop, cells[2].strip() if len(cells) > 2 else ""))
     left_out(n_points, "point labels", path)
     return [Track(tuple(spans))] if spans else []
+
+
+def as_audacity(export: Export) -> dict[str, bytes]:
+    """One track for each recording and level, named so; six decimals, as Audacity writes them."""
+    tracks = {}
+    for recording in export.recordings:
+        for level in export.levels:
+            lines = [f"{s.start_s:.6f}\t{s.stop_s:.6f}\t{s.label}\n" for s in recording.of_level(level)]
+            name = recording.id if len(export.levels) == 1 else f"{recording.id}.{level}"
+            tracks[name] = "".join(lines).encode("utf-8")
+    return tracks
+
+
+FORMAT = AnnotationFormat(
+    name="audacity",
+    program="Audacity",
+    suffixes=(".txt",),
+    read=read_audacity,
+    write=as_audacity,
+    one_per_recording=True,
+    needs_seconds=True,
+    order=3,
+)

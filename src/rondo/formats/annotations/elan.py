@@ -3,11 +3,17 @@
 Annotations of a dependent tier often have no times of their own: inner slots of a time subdivision that nobody has
 aligned, and annotations that only refer to one of another tier. ELAN draws them in equal parts of what they divide;
 here they have the times that it draws.
+
+What is written is of format 3.0: the order of elements, the attributes and their types follow its schema (EAFv3.0.xsd):
+HEADER, TIME_ORDER, TIER …, LINGUISTIC_TYPE. Slots are in the order of time, ids are unique, and an annotation ends
+after it begins. Every annotation has two slots of its own, as in files of ELAN: who drags an edge there moves its slot,
+and with it everything that hangs on it. No media is named: link the video in ELAN, which keeps it with the file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,11 +21,19 @@ from xml.etree import ElementTree
 import numpy as np
 
 from rondo.errors import AnnotationError
-from rondo.formats.annotations.tracks import Span, Track, left_out
+from rondo.formats.annotations.annotation_format import AnnotationFormat
+from rondo.formats.annotations.exported import Export, ExportedRecording, millisecond_spans
+from rondo.formats.annotations.tracks import NamedSpan, Track, left_out
 
 Element = ElementTree.Element
-Times = dict[str, tuple[float, float]]
+AnnotationTimes = dict[str, tuple[float, float]]
 """Beginning and end of annotations in milliseconds, by their ids."""
+
+SCHEMA = "http://www.mpi.nl/tools/elan/EAFv3.0.xsd"
+_INSTANCE = "http://www.w3.org/2001/XMLSchema-instance"
+
+
+# ---------------------------------------------------------------- reading
 
 
 def read_eaf(path: Path) -> list[Track]:
@@ -27,7 +41,7 @@ def read_eaf(path: Path) -> list[Track]:
     root = _root(path)
     slots = {slot.get("TIME_SLOT_ID", ""): slot.get("TIME_VALUE") for slot in root.iterfind("TIME_ORDER/TIME_SLOT")}
     tiers = [*root.iterfind("TIER")]
-    times: Times = {}
+    times: AnnotationTimes = {}
     for tier in tiers:
         times |= _aligned(tier, slots, path)
     for tier in _parents_first(tiers):
@@ -50,7 +64,7 @@ def _root(path: Path) -> Element:
     return root
 
 
-def _aligned(tier: Element, slots: dict[str, str | None], path: Path) -> Times:
+def _aligned(tier: Element, slots: dict[str, str | None], path: Path) -> AnnotationTimes:
     """The annotations with slots; slots without a time lie in equal steps between those of the tier that have one."""
     ends = {
         annotation.get("ANNOTATION_ID", ""): [annotation.get(f"TIME_SLOT_REF{i}", "") for i in (1, 2)]
@@ -78,12 +92,12 @@ def _between(known: Sequence[tuple[int, int]], n: int) -> list[float]:
     return found
 
 
-def _referring(tier: Element, times: Times, path: Path) -> Times:
+def _referring(tier: Element, times: AnnotationTimes, path: Path) -> AnnotationTimes:
     """The annotations that refer to others: those of one parent share its time in equal parts, in their order."""
     children: dict[str, list[Element]] = {}
     for annotation in tier.iterfind("ANNOTATION/REF_ANNOTATION"):
         children.setdefault(annotation.get("ANNOTATION_REF", ""), []).append(annotation)
-    found: Times = {}
+    found: AnnotationTimes = {}
     for parent, own in children.items():
         if parent not in times:
             which = own[0].get("ANNOTATION_ID")
@@ -121,12 +135,67 @@ def _parents_first(tiers: Iterable[Element]) -> list[Element]:
     return ordered
 
 
-def _track(tier: Element, times: Times, path: Path) -> Track:
+def _track(tier: Element, times: AnnotationTimes, path: Path) -> Track:
     found = [
         (times[annotation.get("ANNOTATION_ID", "")], (annotation.findtext("ANNOTATION_VALUE") or "").strip())
         for annotation in tier.iterfind("ANNOTATION/*")
     ]
-    spans = [Span(start / 1000, stop / 1000, name) for (start, stop), name in found if start != stop]
+    spans = [NamedSpan(start / 1000, stop / 1000, name) for (start, stop), name in found if start != stop]
     left_out(len(found) - len(spans), f"annotations of tier '{tier.get('TIER_ID')}'", path)
     refers = tier.find("ANNOTATION/REF_ANNOTATION") is not None
     return Track(tuple(sorted(spans, key=lambda span: span.start)), tier.get("TIER_ID", ""), only_by_name=refers)
+
+
+# ---------------------------------------------------------------- writing
+
+
+def as_eaf(export: Export) -> dict[str, bytes]:
+    """One document per recording, by its id."""
+    return {
+        recording.id: document(recording, export.levels, export.made_at, export.made_by)
+        for recording in export.recordings
+    }
+
+
+def document(recording: ExportedRecording, levels: tuple[str, ...], made_at: datetime, made_by: str) -> bytes:
+    """The .eaf of one recording: tiers are called unit and motif."""
+    spans = {level: millisecond_spans(recording, level, "ELAN") for level in levels}
+    root = ElementTree.Element(
+        "ANNOTATION_DOCUMENT", AUTHOR=made_by, DATE=made_at.isoformat(), FORMAT="3.0", VERSION="3.0"
+    )
+    root.set("xmlns:xsi", _INSTANCE)
+    root.set("xsi:noNamespaceSchemaLocation", SCHEMA)
+    header = ElementTree.SubElement(root, "HEADER", MEDIA_FILE="", TIME_UNITS="milliseconds")
+    ElementTree.SubElement(header, "PROPERTY", NAME="lastUsedAnnotationId").text = str(sum(map(len, spans.values())))
+    order = ElementTree.SubElement(root, "TIME_ORDER")
+    every = [span for own in spans.values() for span in own]
+    ends = sorted((span[end], place, end) for place, span in enumerate(every, start=1) for end in (0, 1))
+    slots = {(place, end): f"ts{number}" for number, (_, place, end) in enumerate(ends, start=1)}
+    for time, place, end in ends:
+        ElementTree.SubElement(order, "TIME_SLOT", TIME_SLOT_ID=slots[place, end], TIME_VALUE=str(time))
+    number = 0
+    for level, own in spans.items():
+        tier = ElementTree.SubElement(root, "TIER", LINGUISTIC_TYPE_REF="segment", TIER_ID=level)
+        for *_, label in own:
+            number += 1
+            refs = {"TIME_SLOT_REF1": slots[number, 0], "TIME_SLOT_REF2": slots[number, 1]}
+            holder = ElementTree.SubElement(tier, "ANNOTATION")
+            annotation = ElementTree.SubElement(holder, "ALIGNABLE_ANNOTATION", {"ANNOTATION_ID": f"a{number}"} | refs)
+            ElementTree.SubElement(annotation, "ANNOTATION_VALUE").text = label
+    kind = {"GRAPHIC_REFERENCES": "false", "LINGUISTIC_TYPE_ID": "segment", "TIME_ALIGNABLE": "true"}
+    ElementTree.SubElement(root, "LINGUISTIC_TYPE", kind)
+    ElementTree.indent(root)
+    text = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode()
+
+
+FORMAT = AnnotationFormat(
+    name="eaf",
+    program="ELAN",
+    suffixes=(".eaf",),
+    read=read_eaf,
+    write=as_eaf,
+    one_per_recording=True,
+    needs_seconds=True,
+    order=2,
+)

@@ -1,12 +1,18 @@
-"""Segments of a run, as `rondo discover` and `rondo export --format csv|parquet` write them: spans in frames."""
+"""Tables of segments, as `rondo discover` and `rondo export --format csv|parquet` write them: spans in frames.
+
+Times in them are those of the recording's own clock, empty where it has neither a rate nor a clock.
+"""
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 
 from rondo.data.labels import OTHER
 from rondo.errors import AnnotationError, RecordingError
-from rondo.formats.annotations.tracks import Span, Track
+from rondo.formats.annotations.annotation_format import AnnotationFormat
+from rondo.formats.annotations.exported import Export
+from rondo.formats.annotations.tracks import NamedSpan, Track
 from rondo.formats.crash_guard import refuse_fatal_parquet
 
 COLUMNS = ("recording", "level", "id", "start_frame", "end_frame")
@@ -42,7 +48,36 @@ def read_segment_table(path: Path) -> list[Track]:
         raise AnnotationError(f"'{path}': not a readable table of segments ({str(error)[:120]!r})") from error
     if any(table.null_count().row(0)):
         raise AnnotationError(f"'{path}': a cell is empty; a segment has a recording, a level, an id and two frames")
-    spans: dict[tuple[str, str], list[Span]] = {}
+    spans: dict[tuple[str, str], list[NamedSpan]] = {}
     for recording, level, start, stop, name in table.iter_rows():
-        spans.setdefault((recording, level), []).append(Span(start, stop, name))
+        spans.setdefault((recording, level), []).append(NamedSpan(start, stop, name))
     return [Track(tuple(found), level, recording, "frames") for (recording, level), found in spans.items()]
+
+
+def as_csv(export: Export) -> dict[str, bytes]:
+    return {"": export.table.write_csv().encode("utf-8")}
+
+
+def as_parquet(export: Export) -> dict[str, bytes]:
+    buffer = BytesIO()
+    export.table.write_parquet(buffer)
+    return {"": buffer.getvalue()}
+
+
+CSV = AnnotationFormat(
+    name="csv",
+    program="table",
+    suffixes=(".csv",),
+    read=read_segment_table,
+    recognises=is_segment_table,
+    write=as_csv,
+    order=0,
+)
+PARQUET = AnnotationFormat(
+    name="parquet",
+    program="table",
+    suffixes=(".parquet",),
+    read=read_segment_table,
+    write=as_parquet,
+    order=1,
+)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rondo.data.frame_clock import FrameClock
 from rondo.errors import AnnotationError, RondoWarning
+from rondo.wording import quoted
 
 Axis = Literal["frames", "seconds", "clock"]
 """Frame numbers; seconds since the first frame; or readings of the recording's own clock."""
@@ -22,7 +23,7 @@ NO_CLASS = "(none)"
 
 
 @dataclass(frozen=True)
-class Span:
+class NamedSpan:
     """One annotation: [start, stop) on the axis of its track."""
 
     start: float
@@ -38,7 +39,7 @@ class Track:
     `only_by_name`: it comments on another track of its file, and is chosen only where it is asked for.
     """
 
-    spans: tuple[Span, ...]
+    spans: tuple[NamedSpan, ...]
     name: str = ""
     recording: str = ""
     axis: Axis = "seconds"
@@ -57,12 +58,12 @@ def choose_track(
     if not own and is_only and len({track.recording for track in tracks}) == 1:
         own = list(tracks)  # one recording under another name: there is no choice
     if not own:
-        known = _listed(sorted({track.recording or "(no name)" for track in tracks}))
+        known = quoted(sorted({track.recording or "(no name)" for track in tracks}))
         raise AnnotationError(f"'{path}': nothing there about recording '{recording}', only about {known}; rename one")
     named = [track for track in own if (not track.only_by_name if key is None else track.name == key)]
     if len(named) == 1:
         return named[0]
-    names = _listed([track.name or "(no name)" for track in own])
+    names = quoted([track.name or "(no name)" for track in own])
     if not named and key is not None:
         raise AnnotationError(f"'{path}': no track '{key}', it has {names}; name one with --key")
     raise AnnotationError(f"'{path}': which of its tracks is the truth? It has {names}; name one with --key")
@@ -134,8 +135,3 @@ def _refuse_outside(starts: NDArray[np.int64], stops: NDArray[np.int64], n_frame
     if stops.max() > n_frames + 1 or starts.min() < -1:
         said = f"annotations run from frame {starts.min()} to {stops.max()}, the recording has {n_frames}; cut there"
         warnings.warn(f"{path}: {said}", RondoWarning, stacklevel=4)
-
-
-def _listed(names: Sequence[str], most: int = 8) -> str:
-    shown = ", ".join(f"'{name}'" for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

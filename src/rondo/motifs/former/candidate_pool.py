@@ -13,16 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rondo.arrays import Floats, Ints
 from rondo.data.windows import Span
 from rondo.errors import RecordingError
 from rondo.motifs.former.subsequences import Subsequences, subsequences
 
 _BATCH_SIZE = 256
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

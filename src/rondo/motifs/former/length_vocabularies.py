@@ -108,7 +108,7 @@ def _fit_weighted(
     if config.kind == "deep_dpm":  # knows no weights; its rows are repeated instead
         times = copies(weights, rng)
         return fit_components(np.repeat(rows, times, axis=0) if times.any() else rows, config, rng, device=device)
-    return fit_mixture(rows, config, rng, weights, device=device)
+    return fit_mixture(rows, config, rng, weights)
 
 
 def _with_acceptance(

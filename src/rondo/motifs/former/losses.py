@@ -10,8 +10,6 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F  # noqa: N812 - what torch itself calls it
 
-_SPREAD_FLOOR = 1e-4  # inside the root, as in VICReg: the gradient of a collapsed dimension stays finite
-
 
 def reconstruction_loss(restored: torch.Tensor, centroids: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
     """How far restored tokens (M, n_dims) are from the centroids that were masked; weights (M,) are their items'.
@@ -45,17 +43,6 @@ def pseudo_label_loss(logits: torch.Tensor, labels: torch.Tensor, weights: torch
     """
     known = labels >= 0
     return _weighted_mean(F.cross_entropy(logits[known], labels[known], reduction="none"), weights[known])
-
-
-def variance_hinge(h: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-    """What the spread of each dimension of descriptors h (B, D) lacks to 1, averaged (VICReg, eq. 1).
-
-    L_var = 1/D sum_d max(0, 1 - sqrt(Var_w(h_d) + 1e-4)),    Var_w(x) = sum_i w_i (x_i - mean_w x)^2 / (sum_i w_i - 1)
-    """
-    total = weights.sum()
-    centred = h - weights @ h / total
-    variances = weights @ centred.square() / (total - 1).clamp_min(1)  # (D,)
-    return F.relu(1 - (variances + _SPREAD_FLOOR).sqrt()).mean()
 
 
 def _surprise(logits: torch.Tensor, alike: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:

@@ -23,20 +23,22 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from rondo.arrays import Floats, Ints
 from rondo.config.schema import MotifFormerConfig
 from rondo.data.labels import OTHER
 from rondo.data.windows import Span
 from rondo.errors import ModelError, RecordingError, RondoWarning, SettingError
 from rondo.mixture.autoencoder import fit_autoencoder
 from rondo.mixture.dp_gaussian import fit_mixture
-from rondo.motifs.former.candidate_pool import Batch, Floats, Ints, Pool, weighted_sample
-from rondo.motifs.former.losses import contrast, pseudo_label_loss, reconstruction_loss, variance_hinge
+from rondo.motifs.former.candidate_pool import Batch, Pool, weighted_sample
+from rondo.motifs.former.losses import contrast, pseudo_label_loss, reconstruction_loss
 from rondo.motifs.former.network import MotifFormerNet
 from rondo.motifs.former.views import View, corrupted
 from rondo.seeding import generators
 from rondo.tensors import owned
 from rondo.training.loop import minimise
 from rondo.training.networks import load_weights, settled, weights_of
+from rondo.training.vicreg import variance_hinge
 
 _LEARNING_RATE = 1e-3
 _ITEMS_PER_EPOCH = 4096  # 3,600 windows have about 12,800 items, which would take three times as long
@@ -48,7 +50,7 @@ _DESCRIBED_AT_ONCE = 4096
 _ROUNDING = 1e-6  # relative; centroids that differ by less are constant
 
 
-class Terms(NamedTuple):
+class FormerTerms(NamedTuple):
     """The loss terms of MotifFormer, before their weights."""
 
     reconstruction: float
@@ -165,7 +167,7 @@ def _descend(
     labels: Ints,
     config: MotifFormerConfig,
     views: torch.Generator,
-) -> Terms:
+) -> FormerTerms:
     """One step per batch down the weighted sum of the terms; gives their means over the epoch."""
     device = network.cls.device
     weight_of = torch.tensor(
@@ -188,7 +190,7 @@ def _descend(
         return float(shares[step]) * (weight_of @ terms)
 
     minimise(loss_of_step, optimiser, len(batches))
-    return Terms(*torch.stack(seen).mean(0).tolist())
+    return FormerTerms(*torch.stack(seen).mean(0).tolist())
 
 
 def _terms(
@@ -251,7 +253,7 @@ def pseudo_labels(
         latents = fit_autoencoder(descriptors[drawn], mixture_config, seed, device).encode(descriptors)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RondoWarning)  # that it has not settled
-        mixture = fit_mixture(latents[drawn], mixture_config, rng, weights, device=device)
+        mixture = fit_mixture(latents[drawn], mixture_config, rng, weights)
     posterior = mixture.posterior(latents)
     component = posterior.argmax(axis=1)
     light = mixture.weights < min(config.mixture.min_weight, mixture.weights.max())
@@ -266,7 +268,7 @@ def _forget(head: torch.nn.Linear, optimiser: torch.optim.Optimizer) -> None:
         optimiser.state.pop(parameter, None)
 
 
-def _logged(number: int, terms: Terms, labels: Ints, counts: Ints) -> Epoch:
+def _logged(number: int, terms: FormerTerms, labels: Ints, counts: Ints) -> Epoch:
     confident = labels != OTHER
     share = float(counts[confident].sum() / counts.sum())
     return Epoch(number, *terms, int(np.unique(labels[confident]).size), share)

@@ -1,4 +1,4 @@
-"""Segments of a run for other programs, one file per format: ELAN, Audacity, Label Studio, BORIS, and plain tables.
+"""Segments of a run for other programs: what is written is chosen here, how stands in `rondo.formats.annotations`.
 
 Other programs count from the beginning of a recording: seconds are those since its first frame. The tables keep the
 times of the run, which are readings of the recording's own clock.
@@ -6,27 +6,26 @@ times of the run, which are readings of the recording's own clock.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rondo.errors import OutputError, SettingError
-from rondo.report.export.audacity import as_audacity
-from rondo.report.export.boris import as_boris
-from rondo.report.export.chosen import Export, choose
-from rondo.report.export.csv_table import as_csv
-from rondo.report.export.elan import as_eaf
-from rondo.report.export.label_studio import as_label_studio, label_studio_config
-from rondo.report.export.parquet_table import as_parquet
-from rondo.report.export.writing import write_files
+from rondo.formats.annotations import ANNOTATION_FORMATS, AnnotationFormat
+from rondo.formats.annotations.exported import Export
+from rondo.report.export.chosen import choose
+from rondo.store.writing import whole_files
+from rondo.wording import did_you_mean
 
 if TYPE_CHECKING:
     from rondo.result import Result
 
-_WHOLE = {"csv": as_csv, "parquet": as_parquet, "label-studio": as_label_studio, "boris": as_boris}
-_PER_RECORDING = {"eaf": (as_eaf, ".eaf"), "audacity": (as_audacity, ".txt")}
-FORMATS = ("csv", "parquet", "eaf", "audacity", "label-studio", "boris")
+__all__ = ["choose", "export_formats", "export_result"]
 
-__all__ = ["FORMATS", "choose", "export_result"]
+
+def export_formats() -> Mapping[str, AnnotationFormat]:
+    """Those that can be written, by name."""
+    return {name: each for name, each in ANNOTATION_FORMATS.items() if each.write is not None}
 
 
 def export_result(
@@ -34,28 +33,40 @@ def export_result(
 ) -> list[Path]:
     """Write the segments of a result in one format and return the files, all of them or none.
 
-    eaf and audacity hold one recording (and audacity one level) to a file: `out` is the file where it has a suffix, and
-    a folder of files where it has none. The other formats are one file.
+    Formats with one recording to a file (eaf and audacity; audacity also one level): `out` is the file where it has a
+    suffix, and a folder of files where it has none. The other formats are one file.
     """
-    if format not in FORMATS:
-        raise SettingError(f"--format is one of {', '.join(FORMATS)}; got '{format}'")
+    formats = export_formats()
+    if format not in formats:
+        hint = did_you_mean(format, formats, "choose one of these")
+        raise SettingError(f"--format is one of {', '.join(formats)}; got '{format}'; {hint}")
     export = choose(result, level, recording)
-    return write_files(_files(export, format, out))
+    if formats[format].needs_seconds:
+        _refuse_without_seconds(export, formats[format])
+    return whole_files(_files(export, formats[format], out))
 
 
-def _files(export: Export, format: str, out: Path) -> dict[Path, bytes]:
-    if format in _WHOLE:
-        files = {out: _WHOLE[format](export)}
-        if format == "label-studio":
-            files[out.with_suffix(".config.xml")] = label_studio_config(export)
-        return files
-    write, suffix = _PER_RECORDING[format]
-    contents = write(export)
+def _refuse_without_seconds(export: Export, format: AnnotationFormat) -> None:
+    for recording in export.recordings:
+        if recording.rate is None:
+            others = [name for name, each in export_formats().items() if not each.needs_seconds]
+            raise OutputError(
+                f"recording '{recording.id}' has no rate and no clock, and {format.program} counts in seconds; "
+                f"run `rondo discover` with --rate HZ, or export {', '.join(others[:-1])} or {others[-1]}, "
+                "which hold frames"
+            )
+
+
+def _files(export: Export, format: AnnotationFormat, out: Path) -> dict[Path, bytes]:
+    assert format.write is not None  # of those that can be written
+    contents = format.write(export)
+    if not format.one_per_recording:
+        return {out.with_suffix(suffix) if suffix else out: content for suffix, content in contents.items()}
     if not out.suffix:
-        return {out / f"{name}{suffix}": content for name, content in contents.items()}
+        return {out / f"{name}{format.suffixes[0]}": content for name, content in contents.items()}
     if len(contents) > 1:
         raise OutputError(
-            f"{out}: {format} needs {len(contents)} files here ({', '.join(list(contents)[:4])}, …); name a folder, "
-            "or choose with --recording ID and --level"
+            f"{out}: {format.name} needs {len(contents)} files here ({', '.join(list(contents)[:4])}, …); name a "
+            "folder, or choose with --recording ID and --level"
         )
     return {out: next(iter(contents.values()))}

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from rondo.data.frame_clock import FrameClock
 from rondo.data.labels import OTHER
-from rondo.errors import OutputError, RondoWarning, SettingError
+from rondo.errors import SettingError
+from rondo.formats.annotations.exported import Export, ExportedLabel, ExportedRecording, ExportedSegment
+from rondo.report.colours import colour_of
 from rondo.report.run_clock import run_clock
 from rondo.report.tables import entry_name
-from rondo.summary import SUMMARY, RecordingSummary, RunSummary
-from rondo.wording import counted
+from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,55 +26,6 @@ if TYPE_CHECKING:
     from rondo.result import Result
 
 LEVELS = ("unit", "motif")
-
-
-class Segment(NamedTuple):
-    """One occurrence; `start` and `stop` are frames."""
-
-    level: str
-    id: int
-    label: str
-    start: int
-    stop: int
-    start_s: float | None  # since the first frame
-    stop_s: float | None
-    score: float | None
-
-
-@dataclass(frozen=True)
-class ExportedRecording:
-    """One recording with its segments in the order of level and time."""
-
-    about: RecordingSummary
-    segments: tuple[Segment, ...]
-
-    @property
-    def id(self) -> str:
-        return self.about.id
-
-    @property
-    def source_name(self) -> str:
-        """The name of the file it was read from, without folders: those of this machine mean nothing elsewhere."""
-        return Path(self.about.source).name or self.id
-
-    def of_level(self, level: str) -> list[Segment]:
-        return [segment for segment in self.segments if segment.level == level]
-
-
-@dataclass(frozen=True, eq=False)
-class Export:
-    """The chosen part of a run; `table` is its part of the segment table as it stands, with a column `label`."""
-
-    recordings: tuple[ExportedRecording, ...]
-    levels: tuple[str, ...]
-    table: pl.DataFrame
-    made_at: datetime
-    made_by: str
-
-    def labels_of(self, level: str) -> dict[str, int]:
-        """Every label once with its id, in the order of ids."""
-        found = {s.label: s.id for recording in self.recordings for s in recording.of_level(level)}
-        return dict(sorted(found.items(), key=lambda entry: (entry[1], entry[0])))
 
 
 def choose(result: Result, level: str = "both", recording: str | None = None) -> Export:
@@ -89,38 +40,28 @@ def choose(result: Result, level: str = "both", recording: str | None = None) ->
     per_recording = len(chosen) > 1 and summary.own_vocabularies
     wanted = pl.col("recording").is_in([one.id for one in chosen]) & pl.col("level").is_in(levels)
     table = _labelled(whole.filter(wanted & (pl.col("id") != OTHER)), per_recording)
+    recordings = tuple(_exported(one, _segments(table, one, run_clock(one, whole))) for one in chosen)
     return Export(
-        tuple(ExportedRecording(one, _segments(table, one, run_clock(one, whole))) for one in chosen),
+        recordings,
         levels,
+        _labels(recordings),
         table,
         _made_at(result),
         f"rondo {summary.rondo_version}",
     )
 
 
-def refuse_without_seconds(export: Export, what: str) -> None:
-    """For formats that know nothing but time."""
-    for recording in export.recordings:
-        if recording.about.rate is None:
-            raise OutputError(
-                f"recording '{recording.id}' has no rate and no clock, and {what} counts in seconds; "
-                "run `rondo discover` with --rate HZ, or export csv, parquet or label-studio, which hold frames"
-            )
+def _exported(recording: RecordingSummary, segments: tuple[ExportedSegment, ...]) -> ExportedRecording:
+    """The name of the file without its folders: those of this machine mean nothing elsewhere."""
+    source = Path(recording.source).name or recording.id
+    return ExportedRecording(recording.id, source, recording.rate, tuple(recording.channels), segments)
 
 
-def millisecond_spans(recording: ExportedRecording, level: str, what: str) -> list[tuple[int, int, str]]:
-    """Start, stop and label of each segment, in whole milliseconds since the first frame, for formats with no finer.
-
-    Up to 1000 Hz the nearest frame is found again; segments that are shorter than a millisecond are left out, and said.
-    """
-    found = [(s.start_s, s.stop_s, s.label) for s in recording.of_level(level)]
-    whole = [(round(1000 * a), round(1000 * b), label) for a, b, label in found if a is not None and b is not None]
-    spans = [span for span in whole if span[0] < span[1]]
-    if len(spans) < len(whole):
-        lost = counted(len(whole) - len(spans), f"{level} segment")
-        said = f"{lost} left out, shorter than a millisecond, the least in {what}"
-        warnings.warn(f"recording '{recording.id}': {said}", RondoWarning, stacklevel=2)
-    return spans
+def _labels(recordings: Sequence[ExportedRecording]) -> tuple[ExportedLabel, ...]:
+    """Every label of a level once, in the order of ids."""
+    found = {(s.level, s.label): s.id for recording in recordings for s in recording.segments}
+    ordered = sorted(found.items(), key=lambda entry: (LEVELS.index(entry[0][0]), entry[1], entry[0][1]))
+    return tuple(ExportedLabel(level, text, colour_of(level, id)) for (level, text), id in ordered)
 
 
 def _made_at(result: Result) -> datetime:
@@ -164,7 +105,9 @@ def _plain(name: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f\ufffe\uffff\ud800-\udfff]+", " ", name).strip()
 
 
-def _segments(table: pl.DataFrame, recording: RecordingSummary, clock: FrameClock | None) -> tuple[Segment, ...]:
+def _segments(
+    table: pl.DataFrame, recording: RecordingSummary, clock: FrameClock | None
+) -> tuple[ExportedSegment, ...]:
     import polars as pl
 
     own = table.filter(pl.col("recording") == recording.id)
@@ -182,4 +125,4 @@ def _segments(table: pl.DataFrame, recording: RecordingSummary, clock: FrameCloc
         )
     entries = (own["level"].to_list(), own["id"].to_list(), own["label"].to_list())
     cells = (*entries, starts, stops, *seconds, scores)
-    return tuple(Segment(*row) for row in zip(*cells, strict=True))
+    return tuple(ExportedSegment(*row) for row in zip(*cells, strict=True))

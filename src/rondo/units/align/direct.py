@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,11 @@ from numpy.typing import NDArray
 from rondo.config.schema import DirectUnitsConfig
 from rondo.encoders import Curves
 from rondo.errors import ModelError
-from rondo.mixture.autoencoder import FittedAutoencoder, fit_autoencoder
 from rondo.tensors import owned, owned_by
 from rondo.units.standardised import checked_representations, standardisation
+
+if TYPE_CHECKING:
+    from rondo.mixture.autoencoder import FittedAutoencoder  # brings torch
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +51,11 @@ class DirectProjection:
         centre, spread = (np.asarray(tensors[name], np.float64) for name in ("centre", "spread"))
         if centre.ndim != 1 or spread.shape != centre.shape:
             raise ModelError(f"a centre of {centre.shape} and a spread of {spread.shape}; fit the model again")
-        stored = owned_by("autoencoder", tensors)
-        return cls(centre, spread, FittedAutoencoder.restore(stored) if config.mixture.latent_dim else None)
+        if not config.mixture.latent_dim:
+            return cls(centre, spread, None)
+        from rondo.mixture.autoencoder import FittedAutoencoder
+
+        return cls(centre, spread, FittedAutoencoder.restore(owned_by("autoencoder", tensors)))
 
 
 def fit_direct(
@@ -59,5 +65,8 @@ def fit_direct(
     rows = checked_representations(representations)
     centre, spread = standardisation(rows)
     y = (rows - centre) / spread
-    autoencoder = fit_autoencoder(y, config.mixture, seed, device) if config.mixture.latent_dim else None
-    return DirectProjection(centre, spread, autoencoder)
+    if not config.mixture.latent_dim:
+        return DirectProjection(centre, spread, None)
+    from rondo.mixture.autoencoder import fit_autoencoder
+
+    return DirectProjection(centre, spread, fit_autoencoder(y, config.mixture, seed, device))

@@ -1,15 +1,13 @@
-"""The losses of UnitAlign: keep the encoder's geometry, do not collapse, pull windows of one component together.
+"""The losses of UnitAlign: keep the encoder's geometry, pull windows of one component together.
 
-Pure functions of one batch of B windows. Each is finite, with a finite gradient, for any batch: the spread of a single
-window is 0, and a batch without two windows of one component has nothing to contrast.
+Pure functions of one batch of B windows. Each is finite, with a finite gradient, for any batch: one without two windows
+of one component has nothing to contrast. Those that keep from collapsing stand in `rondo.training.vicreg`.
 """
 
 from __future__ import annotations
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - what torch itself calls it
-
-_SPREAD_FLOOR = 1e-4  # inside the root, as in VICReg: the gradient of a collapsed dimension stays finite
 
 
 def geometry_loss(y: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
@@ -22,25 +20,6 @@ def geometry_loss(y: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
     (0.0, 0.5)
     """
     return (_cosines(y) - _cosines(z)).square().mean()
-
-
-def variance_hinge(h: torch.Tensor) -> torch.Tensor:
-    """What the spread of each dimension of h (B, D) lacks to 1, averaged (VICReg, Bardes et al. 2022, eq. 1).
-
-    L_var = 1/D sum_d max(0, 1 - sqrt(Var(h_d) + 1e-4))
-    """
-    variances = _centred(h).square().sum(0) / _freedom(h)  # (D,)
-    return F.relu(1 - (variances + _SPREAD_FLOOR).sqrt()).mean()
-
-
-def covariance_penalty(h: torch.Tensor) -> torch.Tensor:
-    """How much the dimensions of h (B, D) say the same (VICReg, eq. 3-4).
-
-    L_cov = 1/D sum_{d != e} Cov(h)_de^2
-    """
-    centred = _centred(h)
-    covariance = centred.T @ centred / _freedom(h)  # (D, D)
-    return (covariance.square().sum() - covariance.diagonal().square().sum()) / h.shape[1]
 
 
 def supervised_contrast(z: torch.Tensor, labels: torch.Tensor, temperature: float) -> torch.Tensor:
@@ -66,11 +45,3 @@ def supervised_contrast(z: torch.Tensor, labels: torch.Tensor, temperature: floa
 def _cosines(x: torch.Tensor) -> torch.Tensor:
     units = F.normalize(x, dim=1)
     return units @ units.T
-
-
-def _centred(h: torch.Tensor) -> torch.Tensor:
-    return h - h.mean(0)
-
-
-def _freedom(h: torch.Tensor) -> int:
-    return max(h.shape[0] - 1, 1)

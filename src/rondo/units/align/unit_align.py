@@ -25,6 +25,7 @@ import torch
 from numpy.typing import NDArray
 
 from rondo.config.schema import MixtureConfig, UnitAlignConfig
+from rondo.data.agreement import label_agreement
 from rondo.data.labels import OTHER
 from rondo.data.windows import Span
 from rondo.encoders import Curves
@@ -37,8 +38,9 @@ from rondo.tensors import owned, owned_by
 from rondo.training.loop import batches
 from rondo.training.networks import load_weights, settled, weights_of
 from rondo.training.replay import Descent, small_steps
+from rondo.training.vicreg import covariance_penalty, variance_hinge
 from rondo.units.align.adaptor import Adaptor
-from rondo.units.align.losses import covariance_penalty, geometry_loss, supervised_contrast, variance_hinge
+from rondo.units.align.losses import geometry_loss, supervised_contrast
 from rondo.units.standardised import checked_representations, standardisation
 
 _BATCH_SIZE = 128  # 64 took 1.5 times the CPU time on 3,600 windows and reached the same geometry
@@ -46,7 +48,7 @@ _LEAST_BATCH = 8  # the covariance of fewer windows is mostly chance
 _LEARNING_RATE = 1e-3
 
 
-class Terms(NamedTuple):
+class AlignTerms(NamedTuple):
     """The loss terms of UnitAlign, before their weights."""
 
     contrast: float
@@ -179,21 +181,23 @@ def _begin(y: NDArray[np.float64], config: UnitAlignConfig, seed: int, device: s
     return _Training(torch.as_tensor(y, dtype=torch.float32, device=device), config, adaptor, optimiser, generator)
 
 
-def _initialise(training: _Training) -> Terms:
+def _initialise(training: _Training) -> AlignTerms:
     """Keep the geometry, do not collapse: no component is known yet."""
     config = training.config
     vic = config.init_vic_weight
-    weights = Terms(0.0, config.init_geometry_weight, vic * config.variance_weight, vic * config.covariance_weight)
+    weights = AlignTerms(0.0, config.init_geometry_weight, vic * config.variance_weight, vic * config.covariance_weight)
     n_windows = len(training.y)
     shuffled = batches(n_windows, _BATCH_SIZE, config.init_epochs, training.generator)
     noise = np.full(n_windows, OTHER)
     return _descend(training, _large_enough(shuffled, n_windows), config.init_epochs, weights, noise)
 
 
-def _refine(training: _Training, labels: NDArray[np.int64]) -> Terms:
+def _refine(training: _Training, labels: NDArray[np.int64]) -> AlignTerms:
     """Pull windows of one component together, the geometry still kept."""
     config = training.config
-    weights = Terms(config.contrast_weight, config.geometry_weight, config.variance_weight, config.covariance_weight)
+    weights = AlignTerms(
+        config.contrast_weight, config.geometry_weight, config.variance_weight, config.covariance_weight
+    )
     n_batches = config.refine_epochs * math.ceil(labels.size / _BATCH_SIZE)
     balanced = balanced_batches(labels, _BATCH_SIZE, n_batches, training.generator)
     return _descend(training, _large_enough(balanced, labels.size), config.refine_epochs, weights, labels)
@@ -206,8 +210,8 @@ def _large_enough(drawn: Iterable[torch.Tensor], n_windows: int) -> list[torch.T
 
 
 def _descend(
-    training: _Training, order: Sequence[torch.Tensor], n_epochs: int, weights: Terms, labels: NDArray[np.int64]
-) -> Terms:
+    training: _Training, order: Sequence[torch.Tensor], n_epochs: int, weights: AlignTerms, labels: NDArray[np.int64]
+) -> AlignTerms:
     """One step per batch down the weighted sum of the terms; gives their means over the last epoch."""
     y, adaptor, temperature = training.y, training.adaptor, training.config.temperature
     targets, weight_of = torch.as_tensor(labels, device=y.device), torch.tensor(weights, device=y.device)
@@ -221,8 +225,8 @@ def _descend(
     drawn = ((batch, adaptor.dropout_mask(batch.numel(), training.generator)) for batch in order)
     seen = Descent(terms_of, weight_of, training.optimiser).steps(drawn)
     if not len(seen):
-        return Terms(0.0, 0.0, 0.0, 0.0)
-    return Terms(*seen[-math.ceil(len(seen) / n_epochs) :].mean(0).tolist())
+        return AlignTerms(0.0, 0.0, 0.0, 0.0)
+    return AlignTerms(*seen[-math.ceil(len(seen) / n_epochs) :].mean(0).tolist())
 
 
 def balanced_batches(
@@ -267,7 +271,7 @@ def _clustered(
 
 def _logged(
     number: int,
-    terms: Terms,
+    terms: AlignTerms,
     labels: NDArray[np.int64],
     before: NDArray[np.int64] | None,
     start: NDArray[np.int64],
@@ -277,28 +281,11 @@ def _logged(
     return Round(
         number,
         *terms,
-        0.0 if before is None else adjusted_rand(before, labels),
-        adjusted_rand(start, labels),
+        0.0 if before is None else label_agreement(before, labels),
+        label_agreement(start, labels),
         int(np.unique(labels[labels != OTHER]).size),
         float(kept.mean()) if kept.size else 1.0,
     )
-
-
-def adjusted_rand(first: NDArray[np.int64], second: NDArray[np.int64]) -> float:
-    """Adjusted Rand index of two assignments of the same windows: 1 for the same partition, 0 for chance.
-
-    >>> adjusted_rand(np.array([0, 0, 1, 1]), np.array([5, 5, 7, -1]))
-    0.5714285714285714
-    """
-    cells = np.unique(np.stack([first, second]), axis=1, return_counts=True)[1]
-    both, left, right = (
-        sum(int(n) * (int(n) - 1) for n in sizes)  # Python integers: the products below outgrow 64 bits
-        for sizes in (cells, *(np.unique(labels, return_counts=True)[1] for labels in (first, second)))
-    )
-    if both == left == right:
-        return 1.0
-    n_pairs = first.size * (first.size - 1)
-    return 2 * (both * n_pairs - left * right) / ((left + right) * n_pairs - 2 * left * right)
 
 
 def _stable(log: Sequence[Round], config: UnitAlignConfig) -> bool:

@@ -1,0 +1,88 @@
+"""What both ways of reading a stream share: windows in, decisions and events out.
+
+`updater.py` learns as it goes; `frozen.py` reads with the model as it was fitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.continual.events import Event
+from rondo.data.windows import WindowGrid, Windows
+
+if TYPE_CHECKING:
+    from rondo.encoders import FittedEncoder, Representations
+
+Floats = NDArray[np.float64]
+
+
+class Decision(NamedTuple):
+    """The labels of one window, frozen when issued; [start_frame, stop_frame) are the frames it speaks for.
+
+    These are the frames nearest to its middle within the run of its unit: decisions of a stretch follow on each other,
+    from its first frame to its last. A window whose frames the signal gives to another unit is not issued.
+    """
+
+    window: int
+    start_frame: int
+    stop_frame: int
+    unit: int
+    motif: int
+    unit_score: float
+    motif_score: float
+    start_s: float | None = None  # by the clock of the data, where they have one
+
+
+Found = tuple[list[Decision], list[Event]]
+
+
+class Reader(Protocol):
+    """Windows of one stretch after another, and what becomes due with them."""
+
+    @property
+    def length_frames(self) -> int: ...
+    @property
+    def step_frames(self) -> int: ...
+    @property
+    def unit_ids(self) -> tuple[int, ...]:
+        """The units there are now."""
+
+    @property
+    def motif_ids(self) -> tuple[int, ...]:
+        """The motifs there are now."""
+
+    @property
+    def own_motifs(self) -> Mapping[int, int]:
+        """The motif of each unit that has come since it began."""
+
+    @property
+    def n_buffered(self) -> int:
+        """Windows that are held now as candidates for a new unit."""
+
+    def push(self, window: NDArray[np.float32], start_frame: int) -> Found:
+        """One window (n_channels, length)."""
+
+    def boundary(self, frame: int) -> Found:
+        """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
+
+    def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
+        """Everything that changed since it began, exactly."""
+
+    def restored(self, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> Reader:
+        """The reader that gave this state; this one has only begun, from the same model."""
+
+
+def encoded(encoder: FittedEncoder, window: NDArray[np.float32]) -> Representations:
+    """One window (n_channels, length) as (1, n_dims). One at a time, always: a batch would add up in another order."""
+    length = window.shape[1]
+    grid = WindowGrid(length, length, length, ((0, length),))
+    return encoder.encode(Windows(np.ascontiguousarray(window.T), grid))
+
+
+def straddling_windows(length_frames: int, step_frames: int) -> int:
+    """The most windows that hold one boundary inside."""
+    return -(-length_frames // step_frames) - 1

@@ -1,0 +1,291 @@
+"""Preparation: rows as they come -> frames, the same in any chunks. A recording is one chunk.
+
+What happens to rows, each time with an event:
+
+- skip: a row whose timestamp is missing, repeated or earlier than that of the row before is dropped. After more than
+  1,000 such rows on end the clock was set back: a boundary, and time counts anew;
+- gap, boundary: a jump in time that leaves out more than `max_gap` frames, or missing values (NaN, infinite) for
+  longer: nothing is carried across, the next frame begins a new stretch;
+- gap, bridged: missing values and missing rows up to `max_gap` frames are interpolated in time once they end
+  (`rondo.data.gaps`); between two values of a sensor that is slower than the others, up to twice its usual spacing.
+  Rows are held back until then;
+- gap, boundary, too, where the input began anew (`cut`): nobody knows how many rows are missing;
+- gap, gridded: rows that do not fit the rate are interpolated onto it (`rondo.data.frame_grid`);
+- refused (RecordingError): another number of channels, timestamps that come and go.
+
+What only a whole recording can tell is in the `RowPlan` (`rondo.data.row_plan`). With the same plan, any chunks give
+the same frames.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rondo.data.frame_grid import FrameGrid, Laid
+from rondo.data.gaps import Flags, Floats, Gaps, Ints, TimedRows
+from rondo.data.input_log import InputEvent, InputLog
+from rondo.data.recording import Values
+from rondo.data.row_plan import BLOCK, RowPlan, jumps
+from rondo.errors import RecordingError
+from rondo.tensors import Tensors, owned, owned_by
+
+_MOST_ROWS_BEHIND = 1_000  # ours: a source that sends a block again mostly sends less, and a clock set back stays back
+
+
+class Prepared(NamedTuple):
+    """Consecutive frames of one stretch, which windows may use."""
+
+    values: Values  # (n_frames, n_channels)
+    begins: bool  # a new contiguous stretch starts with the first of these frames
+    first_frame: int
+    time_s: float | None  # of the first frame; None where the stream has no clock
+
+
+class Preparation:
+    """The part of the input that is not yet frames; it is small and does not grow."""
+
+    def __init__(self, plan: RowPlan, *, tells: bool = True) -> None:
+        """`tells`: what happened to the input is kept as events until they are taken."""
+        self.plan = plan
+        n_channels = len(plan.spacing)
+        self.gaps = Gaps(np.maximum(plan.max_gap, 2 * np.array(plan.spacing, dtype=np.int64)))
+        self.grid = FrameGrid(n_channels, plan.rows_are_frames)
+        self.n_bridged, self.n_lost = np.zeros(n_channels, np.int64), np.zeros(n_channels, np.int64)  # missing values
+        self._log = InputLog(plan.rate, plan.max_gap) if tells else None
+        self._n_rows = 0  # as they came
+        self._n_admitted = 0
+        self._n_behind = 0  # rows skipped on end
+        self._has_times: bool | None = None
+        self._origin_s: float | None = None  # time of clock 0
+        self._latest_s = -math.inf
+        self._last_clock: float | None = None  # of the last row that was admitted; None where time begins
+        self._is_open = False  # whether the next row follows on the last one
+        self._in_stretch = False  # whether the next frame follows on the last one given out
+
+    @classmethod
+    def whole(cls, plan: RowPlan, values: Values, times_s: Floats | None) -> tuple[Laid, Ints, Ints]:
+        """A recording at once: all its frames, and the missing values of each channel that were bridged and lost."""
+        preparation = cls(plan, tells=False)
+        (laid,) = preparation._laid(values, times_s, ends=True)
+        return laid, preparation.n_bridged, preparation.n_lost
+
+    def push(self, values: ArrayLike, times_s: ArrayLike | None = None) -> list[Prepared]:
+        """Rows (n_rows, n_channels), NaN where missing; gives the frames that are settled."""
+        return [part for laid in self._laid(values, times_s) for part in self._prepared(laid)]
+
+    def finish(self) -> list[Prepared]:
+        """The stream ends: give out what is held back. Rows that come later begin a new stretch."""
+        prepared = [part for laid in self._closed() for part in self._prepared(laid)]
+        if self._log is not None:
+            self._log.finish(self.grid.next_frame, self._n_rows)
+        return prepared
+
+    def cut(self, cause: str) -> list[Prepared]:
+        """The rows to come do not follow on those so far, whatever their times: give out what is held back."""
+        prepared = self.finish()
+        if self._log is not None:
+            self._log.cut(self.grid.next_frame, cause)
+        return prepared
+
+    def take_events(self, before_frame: int | None = None) -> list[InputEvent]:
+        """What happened to the input since the last call, in the order of frames, which never falls.
+
+        When an event is told, all frames before its own have been given out. So whoever asks, before each window that
+        stops at frame f, for the events before f, finds events and windows in the same order in any chunks.
+        """
+        return [] if self._log is None else self._log.take(before_frame)
+
+    # ------------------------------------------------------------ rows
+
+    def _laid(self, values: ArrayLike, times_s: ArrayLike | None, ends: bool = False) -> Iterator[Laid]:
+        """Take each part before the next: where the clock was set back, time counts anew from there."""
+        rows, times, is_complete = self._checked(values, times_s)
+        first, self._n_rows = self._n_rows, self._n_rows + rows.shape[0]
+        for kept, set_back in self._admitted(times, rows.shape[0]):
+            if set_back:
+                yield from self._closed()
+                self._origin_s = self._last_clock = None
+            clock = self._clock(None if times is None else times[kept], rows[kept].shape[0])
+            if set_back and self._log is not None:
+                self._log.set_back(self.grid.next_frame, self._time_s(float(clock[0])))
+            numbers = np.arange(first, self._n_rows)[kept]
+            timed = TimedRows(rows[kept], clock, numbers, self._begins(clock))
+            yield from self._through(timed, is_complete, ends)
+
+    def _through(self, rows: TimedRows, is_complete: bool, ends: bool) -> Iterator[Laid]:
+        settled = self.gaps.push(rows, is_complete=is_complete, ends=ends)
+        if settled.n_bridged is not None and settled.n_lost is not None:
+            self.n_bridged += settled.n_bridged
+            self.n_lost += settled.n_lost
+        for laid in self.grid.push(settled.rows, ends=ends):
+            if self._log is not None:
+                self._log.rows(laid, self._origin_s or 0.0)
+            yield laid
+
+    def _closed(self) -> Iterator[Laid]:
+        """The open piece ends here."""
+        yield from self._through(TimedRows.none(len(self.plan.spacing)), True, ends=True)
+        if self._log is not None:
+            self._log.end_stretch(self.grid.next_frame)
+        self._is_open = self._in_stretch = False
+
+    def _checked(self, values: ArrayLike, times_s: ArrayLike | None) -> tuple[Values, Floats | None, bool]:
+        """Rows, their times, and whether no value is missing."""
+        rows = np.asarray(values, dtype=np.float32)
+        n_channels = len(self.plan.spacing)
+        if rows.ndim != 2 or rows.shape[1] != n_channels:
+            raise RecordingError(
+                f"stream: expected rows of {n_channels} channels, got an array of shape {rows.shape} at row "
+                f"{self._n_rows}; give the channels of the model in its order, or start a new stream"
+            )
+        if not rows.shape[0]:
+            return rows, None, True
+        if self._has_times is None:
+            self._has_times = times_s is not None
+            if not self._has_clock:  # then rows are frames, and nothing needs to be asked
+                self.grid.fit, self.grid.rows_are_frames = None, True
+                self.gaps.least_step = 1.0
+        if self._has_times != (times_s is not None):
+            raise RecordingError(
+                f"stream: timestamps {'end' if self._has_times else 'begin'} at row {self._n_rows}; "
+                "give them with every row or with none"
+            )
+        times = None if times_s is None else np.asarray(times_s, dtype=np.float64)
+        if times is not None and times.shape != (rows.shape[0],):
+            raise RecordingError(
+                f"stream: timestamps of shape {times.shape} for {rows.shape[0]} rows; give one per row"
+            )
+        if all(np.isfinite(rows[start : start + BLOCK]).all() for start in range(0, rows.shape[0], BLOCK)):
+            return rows, times, True
+        self._refuse_missing()
+        if any(np.isinf(rows[start : start + BLOCK]).any() for start in range(0, rows.shape[0], BLOCK)):
+            rows = np.where(np.isinf(rows), np.float32(np.nan), rows)
+        return rows, times, False
+
+    def _refuse_missing(self) -> None:
+        if self.plan.missing == "refuse":
+            raise RecordingError(
+                f"stream: missing values after row {self._n_rows} and preprocess.missing = 'refuse'; "
+                "repair the source or fit the model with preprocess.missing = 'interpolate'"
+            )
+
+    @property
+    def _has_clock(self) -> bool:
+        return bool(self._has_times) and self.plan.rate is not None
+
+    def _admitted(self, times: Floats | None, n_rows: int) -> Iterator[tuple[Ints | slice, bool]]:
+        """Places of the rows that are not skipped, and whether the clock was set back before them."""
+        if not n_rows:
+            return
+        if times is None or _increases(times, self._latest_s):
+            self._n_behind = 0
+            if times is not None:
+                self._latest_s = float(times[-1])
+            yield slice(None), False
+            return
+        kept: list[int] = []
+        set_back = False
+        for i, time_s in enumerate(times.tolist()):
+            if math.isfinite(time_s) and (time_s > self._latest_s or self._n_behind >= _MOST_ROWS_BEHIND):
+                if time_s <= self._latest_s:
+                    if kept:
+                        yield np.array(kept), set_back
+                    kept, set_back = [], True
+                kept.append(i)
+                self._n_behind, self._latest_s = 0, time_s
+            else:
+                self._n_behind += 1
+        if kept:
+            yield np.array(kept), set_back
+
+    def _clock(self, times: Floats | None, n_rows: int) -> Floats:
+        """Where rows lie on the frame axis: by time where it is known, else one frame each."""
+        first, self._n_admitted = self._n_admitted, self._n_admitted + n_rows
+        if times is None or self.plan.rate is None:
+            return np.arange(first, first + n_rows, dtype=np.float64)
+        if self._origin_s is None:
+            self._origin_s = float(times[0])
+        return (times - self._origin_s) * self.plan.rate
+
+    def _begins(self, clock: Floats) -> Flags:
+        """Whether each row begins a piece, within which time does not jump."""
+        begins = np.zeros(clock.size, np.bool_)
+        if self._has_clock:
+            if clock.size > 1:
+                begins[1:] = jumps(clock, self.plan.max_gap)
+            if self._last_clock is not None:
+                begins[0] = np.rint(clock[0] - self._last_clock) - 1 > self.plan.max_gap
+        begins[0] |= not self._is_open
+        self._last_clock, self._is_open = float(clock[-1]), True
+        return begins
+
+    # ------------------------------------------------------------ frames
+
+    def _prepared(self, laid: Laid) -> Iterator[Prepared]:
+        """The frames that are not lost, in runs."""
+        n_frames = laid.clock.size
+        if not n_frames:
+            return
+        if laid.lost is None and not laid.begins[1:].any():
+            edges = [0, n_frames]
+        else:
+            lost = np.zeros(n_frames, np.bool_) if laid.lost is None else laid.lost
+            edges = [0, *(np.flatnonzero((lost[1:] != lost[:-1]) | laid.begins[1:]) + 1).tolist(), n_frames]
+        for start, stop in pairwise(edges):
+            if laid.lost is not None and laid.lost[start]:
+                self._in_stretch = False
+                continue
+            begins, self._in_stretch = bool(laid.begins[start]) or not self._in_stretch, True
+            time_s = self._time_s(float(laid.clock[start]))
+            yield Prepared(laid.values[start:stop], begins, laid.first_frame + start, time_s)
+
+    def _time_s(self, clock: float) -> float | None:
+        return None if self.plan.rate is None else (self._origin_s or 0.0) + clock / self.plan.rate
+
+    # ------------------------------------------------------------ keeping
+
+    def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
+        """Everything, exactly: arrays and plain JSON."""
+        gaps, grid = self.gaps.state(), self.grid.state()
+        plain = {
+            "gaps": gaps[1],
+            "grid": grid[1],
+            "log": None if self._log is None else self._log.state(),
+            "rows": [self._n_rows, self._n_admitted, self._n_behind],
+            "missing_values": [self.n_bridged.tolist(), self.n_lost.tolist()],
+            "has_times": self._has_times,
+            "origin_s": self._origin_s,
+            "latest_s": self._latest_s if math.isfinite(self._latest_s) else None,
+            "last_clock": self._last_clock,
+            "is_open": self._is_open,
+            "in_stretch": self._in_stretch,
+        }
+        return owned("gaps", gaps[0]) | owned("grid", grid[0]), plain
+
+    @classmethod
+    def restore(cls, plan: RowPlan, tensors: Tensors, plain: Mapping[str, Any]) -> Preparation:
+        """The preparation that gave this state, under the same plan."""
+        own = cls(plan, tells=plain["log"] is not None)
+        own.gaps.load(owned_by("gaps", tensors), plain["gaps"])
+        own.grid.load(owned_by("grid", tensors), plain["grid"])
+        if own._log is not None:
+            own._log.load(plain["log"])
+        own._n_rows, own._n_admitted, own._n_behind = plain["rows"]
+        own.n_bridged, own.n_lost = (np.array(counts, np.int64) for counts in plain["missing_values"])
+        own._has_times, own._origin_s = plain["has_times"], plain["origin_s"]
+        own._latest_s = -math.inf if plain["latest_s"] is None else plain["latest_s"]
+        own._last_clock, own._is_open, own._in_stretch = plain["last_clock"], plain["is_open"], plain["in_stretch"]
+        return own
+
+
+def _increases(times: Floats, latest_s: float) -> bool:
+    """Whether all times are finite, in order and after the latest one."""
+    if not latest_s < float(times[0]) <= float(times[-1]) < math.inf:
+        return False
+    return times.size == 1 or bool((times[1:] > times[:-1]).all())

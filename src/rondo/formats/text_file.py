@@ -1,0 +1,179 @@
+"""A stored file of lines read in blocks, so that only the final float32 array is ever held whole.
+
+One pass counts the lines, the array is allocated, and a second pass parses blocks of bytes cut at line ends
+(`row_parser`). The frames are the same whatever the block size.
+"""
+
+from __future__ import annotations
+
+import codecs
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.data.recording import Recording
+from rondo.errors import RecordingError
+from rondo.formats.clock_column import Times, in_seconds, over_midnight, spread
+from rondo.formats.columns import Columns, Kind, choose_columns, listed, without_empty
+from rondo.formats.lines import HEAD_LINES, HeadLine, Lines, count
+from rondo.formats.row_parser import parser_of
+from rondo.formats.text_layout import Layout
+from rondo.wording import counted
+
+TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
+"""Of the files that are read line by line, and may still grow."""
+BLOCK_BYTES = 2 << 20
+
+LayoutFinder = Callable[[Sequence[HeadLine]], Layout]
+
+
+def read_text_file(
+    path: Path,
+    layout_of: LayoutFinder,
+    *,
+    rate: float | None,
+    label_columns: Sequence[str] = (),
+    block_bytes: int = BLOCK_BYTES,
+) -> Recording:
+    """The recording in a file of lines; `block_bytes` bounds the memory used beside the result."""
+    with _in_utf8(path) as file:
+        layout = _layout(file, layout_of, block_bytes)
+        kinds = layout.kinds()
+        columns = choose_columns(layout.names, rate=rate, label_columns=label_columns, kinds=kinds)
+        values, times, notes = _read(file, layout, columns, block_bytes)
+        if times is not None and kinds.get(columns.clock or 0) == "rising" and not (np.diff(times) > 0).all():
+            rest = {position: kind for position, kind in kinds.items() if position != columns.clock}
+            columns = choose_columns(layout.names, rate=rate, label_columns=label_columns, kinds=rest)
+            values, times, notes = _read(file, layout, columns, block_bytes)
+            kinds = rest
+    notes = layout.notes + columns.notes + notes
+    if columns.clock is not None and times is not None:
+        values, times, cut = _without_blank_end(values, times)
+        times, more = _told(times, columns, layout, kinds)
+        notes += cut + more
+    values, channels, empty = without_empty(values, columns.channels)
+    if rate is None and times is None and layout.rate is not None:
+        rate, times, said = _from_opening(layout, layout.rate, len(values))
+        notes += said
+    return Recording(values, rate, channels, path.stem, times, notes + empty)
+
+
+@contextmanager
+def _in_utf8(path: Path) -> Iterator[BinaryIO]:
+    """The file; one in UTF-16, as spreadsheets write "Unicode text", is rewritten in UTF-8 beside."""
+    with path.open("rb") as file:
+        if file.read(2) not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            yield file
+            return
+    with path.open(encoding="utf-16", newline="") as text, tempfile.TemporaryFile() as rewritten:
+        try:
+            while part := text.read(1 << 20):
+                rewritten.write(part.encode("utf-8", "replace"))
+        except UnicodeError as error:
+            raise RecordingError("it begins as UTF-16 text and goes on otherwise; save it as UTF-8") from error
+        yield rewritten
+
+
+def _layout(file: BinaryIO, layout_of: LayoutFinder, block_bytes: int) -> Layout:
+    file.seek(0)
+    head = Lines(file.read, block_bytes=block_bytes).head(at_end=True)
+    if not head:
+        raise RecordingError("it has no rows; expected a header line and one row per frame")
+    layout = layout_of(head)
+    if not layout.rows:
+        raise RecordingError(f"it has a header ({len(layout.names)} columns) but no rows; expected one row per frame")
+    return layout
+
+
+def _read(
+    file: BinaryIO, layout: Layout, columns: Columns, block_bytes: int
+) -> tuple[NDArray[np.float32], Times | None, tuple[str, ...]]:
+    """Values, clock readings as they are written (dates in seconds), and notes."""
+    parser, notes = parser_of(layout, columns, is_strict=True)
+    n_bytes, most_rows = _size(file, layout.start, block_bytes)
+    values = np.empty((most_rows, len(columns.positions)), dtype=np.float32)
+    times = None if columns.clock is None else np.empty(most_rows)
+    n_frames, n_headers, is_torn, is_open = 0, 0, False, False
+    unknown: set[str] = set()
+    lines = Lines(_bounded(file, layout.start, n_bytes), layout.start, layout.first_line - 1, block_bytes)
+    for block in lines.blocks():
+        frames = parser.parse(block)
+        rows = slice(n_frames, n_frames + len(frames.values))
+        values[rows] = frames.values
+        if times is not None:
+            times[rows] = frames.times
+        n_frames, n_headers, is_torn = rows.stop, n_headers + frames.n_headers, frames.is_torn
+        unknown |= frames.unknown
+        is_open = block.is_open
+    n_blank = lines.number - layout.first_line + 1 + is_open - n_frames - n_headers - is_torn
+    notes += (f"{counted(n_blank, 'blank line')} skipped",) if n_blank else ()
+    notes += (f"{counted(n_headers, 'line')} skipped: the header again",) if n_headers else ()
+    notes += ("its last line is torn: left out",) if is_torn else ()
+    notes += (f"{lines.n_zeros} bytes of zeros at its end left out",) if lines.n_zeros else ()
+    notes += (
+        (f"keys that the first {HEAD_LINES} lines do not have left out: {listed(sorted(unknown))}",) if unknown else ()
+    )
+    return values[:n_frames], None if times is None else times[:n_frames], notes
+
+
+def _size(file: BinaryIO, start: int, block_bytes: int) -> tuple[int, int]:
+    """Bytes from the first row on, and how many rows they can hold."""
+    file.seek(start)
+    n_bytes, n_lines = 0, 1
+    while block := file.read(block_bytes):
+        n_bytes += len(block)
+        n_lines += count(block, "\n")
+    return n_bytes, n_lines
+
+
+def _bounded(file: BinaryIO, start: int, n_bytes: int) -> Callable[[int], bytes]:
+    """Reads those bytes and no others: what is added while the file is read has no place in the array."""
+    left = n_bytes
+    file.seek(start)
+
+    def read(at_most: int) -> bytes:
+        nonlocal left
+        block = file.read(min(at_most, left))
+        if left and not block:
+            raise RecordingError("it became shorter while it was read; wait until it is written")
+        left -= len(block)
+        return block
+
+    return read
+
+
+def _from_opening(layout: Layout, rate: float, n_frames: int) -> tuple[float, Times | None, tuple[str, ...]]:
+    """Rate and times where no column tells them, but the lines above the table do."""
+    if layout.began_s is not None:
+        return rate, layout.began_s + np.arange(n_frames) / rate, ()
+    return rate, None, (f"rate of {rate:g} Hz taken from the lines above the table; give --rate if it is another",)
+
+
+def _without_blank_end(values: NDArray[np.float32], times: Times) -> tuple[NDArray[np.float32], Times, tuple[str, ...]]:
+    """Without rows at the end that have neither a time nor a value, as spreadsheets leave them."""
+    if not (times.size and np.isnan(times[-1])):
+        return values, times, ()
+    filled = np.flatnonzero(~np.isnan(times) | ~np.isnan(values).all(axis=1))
+    stop = int(filled[-1]) + 1 if filled.size else times.size
+    n_blank = times.size - stop
+    note = (f"{counted(n_blank, 'row')} without a value at its end left out",) if n_blank else ()
+    return values[:stop], times[:stop], note
+
+
+def _told(times: Times, columns: Columns, layout: Layout, kinds: Mapping[int, Kind]) -> tuple[Times, tuple[str, ...]]:
+    """The clock in seconds, rising through midnight and through readings that repeat, and what was done to it."""
+    clock = columns.clock or 0
+    name = layout.names[clock] or f"column {clock + 1}"
+    notes: tuple[str, ...] = ()
+    if kinds.get(clock) == "time of day" and columns.day is None:
+        times = over_midnight(times)
+        notes = (f"clock '{name}' holds times of day without a date",)
+    elif not layout.holds_dates(clock):
+        times, notes = in_seconds(times, name, layout.unit(clock))
+    times, more = spread(times, name)
+    return times, notes + more

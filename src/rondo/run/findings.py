@@ -1,0 +1,180 @@
+"""What a run found, in sentences: how much, whether it recurs, whether the model fits, what was merged by hand."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from rondo.evidence.verdicts import Entries, Evidence
+from rondo.run.summary import FitSummary, Profile, RunSummary
+from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.names import EntryId
+from rondo.vocabulary.vocabulary import Level
+from rondo.wording import counted, found_in_words
+
+OWN_VOCABULARIES = "Every recording has a vocabulary of its own: the same id in two recordings means nothing."
+_FLAT = "No composition of units into longer motifs recurs here"
+_NOT_ASKED = "Motifs were not looked for (motifs.method = 'none')"
+_OWN_MOTIF = ": every unit is its own motif"
+_MERGED = "Merged by hand, and not tested as one: "
+_NOT_TESTED = "Whether anything recurs more than chance would have it was not tested."
+
+
+def found_sentence(summary: RunSummary) -> str:
+    """How many entries of each level occur in how many recordings: '3 units and 1 motif in 1 recording'."""
+    own = " (recording by recording)" if summary.own_vocabularies else ""
+    where = f" in {counted(len(summary.recordings), 'recording')}{own}"
+    return found_in_words(
+        len(summary.units), len(summary.motifs), motifs_are_units=summary.motifs_are_units, where=where
+    )
+
+
+def fit_sentence(recording: str, fit: FitSummary, fitted: Profile) -> str:
+    """The verdict on one recording, with the figures it rests on beside those of the fitted recordings.
+
+    >>> fitted = Profile(share_accepted=0.95, distance_quantiles={"0.5": 0.5})
+    >>> own = FitSummary(verdict="fits", n_units=7, n_units_of_model=9, share_accepted=0.9,
+    ...                  distance_quantiles={"0.5": 0.6})
+    >>> fit_sentence("two", own, fitted)
+    'two: the model fits: 90 % of windows accepted (fitted: 95 %), median distance 0.60 (0.50), 7 of 9 units'
+    """
+    share, fitted_share = (f"{100 * each.share_accepted:.0f} %" for each in (fit, fitted))
+    median, fitted_median = (_median(each) for each in (fit, fitted))
+    # noise can lie well within the unit that stands for rest
+    one = ": nothing in it is told apart" if fit.n_units == 1 < fit.n_units_of_model else ""
+    return (
+        f"{recording}: the model {fit.verdict}: {share} of windows accepted (fitted: {fitted_share}), "
+        f"median distance {median} ({fitted_median}), {fit.n_units} of {fit.n_units_of_model} units{one}"
+    )
+
+
+def unfit_notes(summary: RunSummary) -> list[str]:
+    """What to say about recordings that the model does not fit."""
+    return [
+        f"{one.id}: only {100 * one.share_accepted:.0f} % of its windows lie near any unit of the model; it may not "
+        "fit this recording"
+        for one in summary.recordings
+        if one.fit is not None and one.fit.verdict == "does not fit"
+    ]
+
+
+def composition_sentence(was_asked: bool, motifs_are_units: bool) -> str:
+    """What there is to say where no composition of units was found."""
+    return f"{_FLAT if was_asked else _NOT_ASKED}{_OWN_MOTIF if motifs_are_units else ''}."
+
+
+def vocabulary_sentences(window_lengths_frames: Sequence[int]) -> list[str]:
+    """What there is to say where every recording has a vocabulary of its own, and perhaps a window of its own."""
+    if len(window_lengths_frames) < 2:
+        return []
+    lengths = sorted(set(window_lengths_frames))
+    several = f"Windows are {lengths[0]} to {lengths[-1]} frames long, as suits each recording."
+    return [OWN_VOCABULARIES, *([several] if len(lengths) > 1 else [])]
+
+
+def edited_findings(findings: Sequence[str], edits: Sequence[Edits], motifs_are_units: bool) -> tuple[str, ...]:
+    """The same sentences after people have merged or split entries: what they say of merges is said anew."""
+    kept: list[str] = []
+    for sentence in findings:
+        for head in (_FLAT, _NOT_ASKED):
+            if sentence.startswith(head):
+                sentence = composition_sentence(head == _FLAT, motifs_are_units)
+        if not sentence.startswith(_MERGED):
+            kept.append(sentence)
+    merged = (merged_sentence(own, motifs_are_units) for own in edits)
+    return (*kept, *(sentence for sentence in merged if sentence))
+
+
+def moved_sentence(provenance: dict[str, Any]) -> str:
+    """How far `adapt` has moved the units.
+
+    >>> moved_sentence({"units_moved_by_radii": {"0": 0.2, "1": 1.5, "2": 0.0}})
+    'The units were moved to these recordings: 2 of 3, u1 furthest, by 1.5 radii; 1 left what it was (look at it).'
+    """
+    moved: dict[str, float] = provenance["units_moved_by_radii"]
+    if not any(moved.values()):
+        return "The units were to be moved to these recordings, but none occurs in them."
+    furthest = max(moved, key=lambda id: moved[id])
+    n_moved, n_left = sum(radii > 0 for radii in moved.values()), sum(radii > 1 for radii in moved.values())
+    left = (
+        f"; {n_left} left what {'it was (look at it)' if n_left == 1 else 'they were (look at them)'}" if n_left else ""
+    )
+    return (
+        f"The units were moved to these recordings: {n_moved} of {len(moved)}, "
+        f"u{furthest} furthest, by {moved[furthest]:.1f} radii{left}."
+    )
+
+
+def grown_sentence(new_units: Sequence[int]) -> str:
+    """What a stream has added to the vocabulary that recordings were read with.
+
+    >>> grown_sentence([7, 8])
+    'Read anew with what the stream has learned, which has added u7, u8; what is new was not tested.'
+    """
+    added = f"added {', '.join(f'u{unit}' for unit in new_units)}" if new_units else "added no unit"
+    return f"Read anew with what the stream has learned, which has {added}; what is new was not tested."
+
+
+def recurrence_sentence(
+    each: Sequence[Evidence], n_surrogates: int, is_foreign: bool = False, is_flat: bool = False
+) -> str:
+    """Whether vocabularies recur more than chance would have it; `is_foreign`: in other recordings than these.
+
+    `is_flat`: motifs are the units under other ids, and not counted once more.
+    """
+    tested = [evidence for evidence in each if not math.isnan(evidence.p)]
+    if not tested:
+        return _NOT_TESTED
+    where = " where the model was fitted" if is_foreign else ""
+    if len(each) > 1:
+        n_recurring = sum(evidence.recurs for evidence in tested)
+        others = "; in the others the units describe slow change" if n_recurring < len(tested) else ""
+        return (
+            f"{n_recurring} of {len(tested)} recordings recur more than chance would have it "
+            f"(p <= 0.05 in each, {n_surrogates} surrogates){others}."
+        )
+    evidence = tested[0]
+    if not evidence.recurs:
+        return (
+            f"Nothing{where or ' here'} recurs more than chance would have it (p = {evidence.p:.2g}): "
+            "the units are a description of slow change, not a vocabulary."
+        )
+    return (
+        f"Together they recur more than chance would have it{where} (p = {evidence.p:.2g}, against {n_surrogates} "
+        f"artificial copies of the signal in which nothing recurs); one by one, {_recurring(evidence.units, 'units')}"
+        + (" do." if is_flat else f" and {_recurring(evidence.motifs, 'motifs')} do.")
+    )
+
+
+def merged_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
+    """Which entries count as others because people have said so; "" where none does."""
+    levels: tuple[Level, ...] = ("unit",) if motifs_are_units else ("unit", "motif")
+    parts = [
+        f"{', '.join(EntryId(level, other).short for other in edits.absorbed(level, id))} as {EntryId(level, id).short}"
+        for level in levels
+        for id in edits.groups(level)
+    ]
+    return f"{_MERGED}{'; '.join(parts)}." if parts else ""
+
+
+def in_kept_units(composition: str, edits: Edits) -> str:
+    """What a motif is made of, in the units that are kept.
+
+    >>> in_kept_units("u6 (u5 u4)×2-4 [u3]", Edits().merged(["u3", "u5"]))
+    'u6 (u3 u4)×2-4 [u3]'
+    """
+    return re.sub(r"\bu(\d+)\b", lambda found: f"u{edits.kept('unit', int(found[1]))}", composition)
+
+
+def _recurring(entries: Entries, noun: str) -> str:
+    """How many do, and of how many nobody asked: those too rare in the part that was tested have not failed."""
+    verdicts = [entry.verdict for entry in entries.values()]
+    untested = f" ({verdicts.count('not tested')} not tested)" if "not tested" in verdicts else ""
+    return f"{verdicts.count('recurs')} of {len(verdicts)} {noun}{untested}"
+
+
+def _median(profile: Profile) -> str:
+    median = profile.distance_quantiles.get("0.5")
+    return "unknown" if median is None else f"{median:.2f}"

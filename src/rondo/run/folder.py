@@ -1,0 +1,303 @@
+"""A run folder: the Result on disk, one layout for `discover`, `label` and `stream`, whatever the method.
+
+    labels/<id>.npy, units/<id>.npy   motif and unit of every frame, int32; OTHER is -1
+    scores/<id>.npz                   how well each frame fits them, where the method says so
+    overview/<id>.npz                 the signal, small enough to draw
+    segments.csv, segments.parquet    every occurrence (`rondo.run.segments`)
+    found.parquet                     the same before people merged entries; only where they have
+    truth.parquet, training.csv       ground truth, curves of training; where there are any
+    model/ or model/<id>/             the model of all recordings, or of each; edits.json beside it
+    summary.json                      what was found (`rondo.run.summary`)
+    report.html                       the page
+
+A folder is written whole or not at all. What people edit later is brought up to date file by file, `summary.json` last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from rondo.data.labels import OTHER, Labels
+from rondo.errors import OutputError
+from rondo.labelling import Labelling
+from rondo.lazy import Lazy
+from rondo.methods import find_method, load_model
+from rondo.report.contents import Overviews
+from rondo.report.frame_scores import FrameScores, read_scores, scores_path, write_scores
+from rondo.report.growing_overview import GrowingOverview, cut_to
+from rondo.report.overview import Overview, overview_path, read_overview, store_overview
+from rondo.report.run_clock import run_clock
+from rondo.result import Result
+from rondo.run.decisions import DECISIONS, decided_segments, read_decisions
+from rondo.run.entries import Words
+from rondo.run.segments import LEVELS, labels_in, whole_columns
+from rondo.run.stream_folder import events_of, stored_stream
+from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary, read_summary
+from rondo.store.reading import regular
+from rondo.store.writing import check_free, make_folder, whole_file, whole_folder, write_json
+from rondo.vocabulary.edit_file import read_edits, write_edits
+from rondo.vocabulary.edits import Edits
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SEGMENTS, FOUND, TRUTH, TRAINING = "segments.parquet", "found.parquet", "truth.parquet", "training.csv"
+_MODEL, _MANIFEST = "model", "manifest.json"
+_TRACKS = {"labels": "motif", "units": "unit"}
+
+
+# ---------------------------------------------------------------- writing
+
+
+def write_run(result: Result, out: Path) -> None:
+    """Write the whole folder."""
+    check_free(out)
+    with whole_folder(out) as draft:
+        for one in result.recordings:
+            write_labels(draft, result[one.id])
+            store_overview(overview_path(draft, one.id), result.overviews[one.id])
+            scores = result.frame_scores[one.id]
+            if scores is not None:
+                write_scores(scores_path(draft, one.id), scores)
+        for name, write in ((TRUTH, "write_parquet"), (TRAINING, "write_csv")):
+            table = result.tables.get(name.partition(".")[0])
+            if table is not None:
+                with whole_file(draft / name) as file:
+                    getattr(table, write)(file)
+        for key in result.summary.vocabularies():
+            _write_model(result, key, draft / _MODEL / key)
+        write_tables(draft, result)
+        write_summary(draft, result.summary)
+        result.report(draft / "report.html")
+
+
+def update_run(run_dir: Path, result: Result) -> None:
+    """Bring the folder of a run up to date with what people have named and merged since it was written."""
+    from rondo.report.wish_file import draw_again
+
+    for one in result.recordings:
+        write_labels(run_dir, result[one.id])
+    write_tables(run_dir, result)
+    write_summary(run_dir, result.summary)
+    draw_again(run_dir)
+
+
+def write_labels(folder: Path, labelling: Labelling) -> None:
+    """labels/<id>.npy and units/<id>.npy."""
+    for name, level in _TRACKS.items():
+        make_folder(folder / name)
+        with whole_file(folder / name / f"{labelling.recording_id}.npy") as file:
+            np.save(file, labelling.motifs if level == "motif" else labelling.units)
+
+
+def write_tables(folder: Path, result: Result) -> None:
+    """segments.csv and .parquet, and found.parquet where they differ from what was found."""
+    import polars as pl
+
+    write_segments(folder, result.table)
+    if result.kind != "stream" and any(labelling.edits.groups(level) for labelling in result for level in LEVELS):
+        with whole_file(folder / FOUND) as file:
+            pl.concat([labelling.as_found.table for labelling in result]).write_parquet(file)
+
+
+def write_segments(folder: Path, table: pl.DataFrame) -> None:
+    """segments.csv and .parquet."""
+    with whole_file(folder / SEGMENTS) as file:
+        table.write_parquet(file)
+    with whole_file(folder / "segments.csv") as file:
+        table.write_csv(file)
+
+
+def write_summary(folder: Path, summary: RunSummary) -> None:
+    """summary.json."""
+    write_json(folder / SUMMARY, summary.as_json())
+
+
+def _write_model(result: Result, key: str, folder: Path) -> None:
+    """The model of a vocabulary; of one without, what people have said about its entries."""
+    if key in result.models:
+        result.models[key].save(folder)
+        return
+    edits = result[key or 0].edits
+    if edits.history:
+        folder.mkdir(parents=True)
+        write_edits(folder, edits)
+
+
+# ---------------------------------------------------------------- reading
+
+
+def load_run(run_dir: Path) -> Result:
+    """The Result of a run folder; files are read and checked when they are asked for."""
+    summary = read_summary(run_dir)
+    if summary.stream is not None and not summary.stream.finished:
+        return _running_stream(run_dir, summary)
+    ids = [one.id for one in summary.recordings]
+    about = {one.id: one for one in summary.recordings}
+    tables = _tables(run_dir, summary)
+    return Result(
+        summary,
+        Lazy(ids, lambda id: _labelling(run_dir, about[id], tables)),
+        Overviews(ids, lambda id: _overview(run_dir, about[id])),
+        Lazy(ids, lambda id: read_scores(scores_path(run_dir, id), about[id].n_frames)),
+        _models(run_dir, summary),
+        tables=tables,
+        journal=lambda: events_of(run_dir),
+        folder=run_dir,
+    )
+
+
+def _running_stream(run_dir: Path, summary: RunSummary) -> Result:
+    """A stream that goes on, or was stopped, from the files that it appends to."""
+    folder = run_dir / _MODEL
+
+    def overview(about: RecordingSummary) -> Overview:
+        path = overview_path(run_dir, about.id)
+        if path.exists():
+            return cut_to(read_overview(path), about.n_frames)
+        return GrowingOverview(about.channels).overview(about.n_frames)
+
+    words = find_method(summary.method).words(folder) if (folder / _MANIFEST).is_file() else Words()
+    return replace(stored_stream(run_dir, summary, words, overview), models=_models(run_dir, summary))
+
+
+def _tables(run_dir: Path, summary: RunSummary) -> Lazy[pl.DataFrame]:
+    """Those that the folder has, by their names without suffix."""
+    import polars as pl
+
+    def read(name: str) -> pl.DataFrame:
+        if name == "training":
+            return pl.read_csv(regular(run_dir / TRAINING))
+        if name == "found" and summary.kind == "stream":  # what was issued stays issued
+            return decided_segments(read_decisions(run_dir / DECISIONS), summary.recordings[0].id)
+        return read_segments(run_dir / f"{name}.parquet", summary)
+
+    there = [name for name in (FOUND, TRUTH, TRAINING) if (run_dir / name).exists()]
+    there += [FOUND] if summary.kind == "stream" else []
+    return Lazy(["segments", *(name.partition(".")[0] for name in there)], read)
+
+
+def _models(run_dir: Path, summary: RunSummary) -> Mapping[str, Any]:
+    folder = run_dir / _MODEL
+    keys = [key for key in summary.vocabularies() if (folder / key / _MANIFEST).is_file()]
+    return Lazy(keys, lambda key: load_model(folder / key))
+
+
+def edits_folder(run_dir: Path, key: str) -> Path:
+    """Where the edits of a vocabulary lie: beside its model, whether there is one or not."""
+    return run_dir / _MODEL / key
+
+
+def _overview(run_dir: Path, about: RecordingSummary) -> Overview:
+    path = overview_path(run_dir, about.id)
+    overview = read_overview(path)
+    if overview.n_frames != about.n_frames or overview.channels != about.channels:
+        raise OutputError(
+            f"{path}: it covers {overview.n_frames} frames and {len(overview.channels)} channels, but "
+            f"summary.json says {about.n_frames} frames and {len(about.channels)} channels, or names "
+            "them otherwise; run `rondo discover` again"
+        )
+    return overview
+
+
+def _labelling(run_dir: Path, about: RecordingSummary, tables: Mapping[str, pl.DataFrame]) -> Labelling:
+    """The labels of one recording as they were written; between the ends of segments its times are interpolated."""
+    segments = tables["segments"]
+    own = segments.filter(segments["recording"] == about.id)
+    units, motifs = (_track(run_dir / name / f"{about.id}.npy", about.n_frames) for name in ("units", "labels"))
+    clock = run_clock(about, own)
+    times = None if clock is None else clock.seconds_at(np.arange(about.n_frames))
+    scores = read_scores(scores_path(run_dir, about.id), about.n_frames)
+    scores = scores or FrameScores(*((track != OTHER).astype(np.float32) for track in (units, motifs)))
+    rest = (*scores, times, about.rate, np.array(about.breaks, np.int64), about.share_accepted, about.notes)
+    profile = () if about.fit is None else tuple(r or np.nan for r in about.fit.distance_quantiles.values())
+    edits = read_edits(_edits_of(run_dir, about.id))
+    written = Labelling(about.id, units, motifs, *rest, distance_profile=profile)
+    if "found" not in tables:
+        return written.stored(own, edits)
+    found = tables["found"].filter(tables["found"]["recording"] == about.id)
+    as_found = Labelling(
+        about.id,
+        labels_in(found, "unit", about.n_frames),
+        labels_in(found, "motif", about.n_frames),
+        *rest,
+        distance_profile=profile,
+    )
+    before = as_found.stored(found, Edits())
+    return written.stored(own, edits, before)
+
+
+def _edits_of(run_dir: Path, recording_id: str) -> Path:
+    own = edits_folder(run_dir, recording_id)
+    return own if own.is_dir() else edits_folder(run_dir, "")
+
+
+def _track(path: Path, n_frames: int) -> Labels:
+    try:
+        track: Labels = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise OutputError(f"{path}: cannot be read as labels ({reason}); run `rondo discover` again") from None
+    if track.shape != (n_frames,) or track.dtype.kind != "i":
+        raise OutputError(
+            f"{path}: expected one whole number for each of {n_frames} frames, got {track.dtype} {track.shape}; "
+            "run `rondo discover` again"
+        )
+    return track
+
+
+def read_segments(path: Path, run: RunSummary) -> pl.DataFrame:
+    """A table of segments with all columns, null where there is none; checked against the summary."""
+    import polars as pl
+
+    wanted = {
+        "recording": pl.String, "level": pl.String, "id": pl.Int32, "start_frame": pl.Int64, "end_frame": pl.Int64,
+    }  # fmt: skip
+    try:
+        table = pl.read_parquet(regular(path))
+        missing = [name for name in wanted if name not in table.columns]
+        if missing:
+            raise OutputError(f"{path}: the column '{missing[0]}' is missing; run `rondo discover` again")
+        table = whole_columns(table.with_columns(pl.col(name).cast(kind) for name, kind in wanted.items()))
+    # a damaged file can also panic inside polars' native code, which is no Exception
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise OutputError(
+            f"{path}: cannot be read as a table of segments ({reason}); run `rondo discover` again"
+        ) from error
+    _check_spans(table, path, run)
+    places = {one.id: place for place, one in enumerate(run.recordings)}
+    order = [
+        pl.col("recording").replace_strict(places),
+        pl.col("level").replace_strict({"unit": 0, "motif": 1}),
+        pl.col("start_frame"),
+    ]
+    return table.sort(order, maintain_order=True)
+
+
+def _check_spans(table: pl.DataFrame, path: Path, run: RunSummary) -> None:
+    import polars as pl
+
+    lengths = pl.DataFrame(
+        {"recording": [r.id for r in run.recordings], "n_frames": [r.n_frames for r in run.recordings]}
+    )
+    known = table.join(lengths, on="recording", how="left").with_row_index("row")
+    spans_ok = (pl.col("start_frame") >= 0) & (pl.col("start_frame") < pl.col("end_frame"))
+    sound = (
+        (spans_ok & (pl.col("end_frame") <= pl.col("n_frames"))).fill_null(False)
+        & pl.col("level").is_in(["unit", "motif"]).fill_null(False)
+        & pl.col("id").is_not_null()
+    )
+    bad = known.filter(~sound)
+    if bad.height:
+        row = bad.row(0, named=True)
+        raise OutputError(
+            f"{path}: row {row['row']} (recording '{row['recording']}', level '{row['level']}', "
+            f"id {row['id']}, frames {row['start_frame']} to {row['end_frame']}) does not fit summary.json; "
+            "run `rondo discover` again"
+        )

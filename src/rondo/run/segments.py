@@ -1,0 +1,176 @@
+"""The table of segments: every occurrence of a unit or motif, in frames, seconds and dates; OTHER is left out.
+
+    recording, level     which recording, and "unit" or "motif"
+    id, name             of the entry; the name that people gave it, "" where they gave none
+    start_frame, end_frame   half-open
+    start_s, end_s       by the clock of the recording, or frames over its rate; null where it has neither
+    start_time, end_time     the same as dates, where the clock counts from 1970; null elsewhere
+    score                mean over the frames, in [0, 1]
+    units                of a motif: the units inside it, in order
+
+Inside Rondo it is a polars table; people get pandas (`to_pandas`), which needs no pyarrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.data.labels import OTHER, Labels, Runs, from_runs
+from rondo.times import EARLIEST_DATE_S, LATEST_DATE_S
+from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.vocabulary import Level
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+LEVELS: tuple[Level, ...] = ("unit", "motif")
+COLUMNS = (
+    "recording", "level", "id", "name", "start_frame", "end_frame", "start_s", "end_s", "start_time", "end_time",
+    "score", "units",
+)  # fmt: skip
+
+Floats = NDArray[np.float64]
+
+
+def segment_table(
+    recording_id: str, level: Level, runs: Runs, seconds: tuple[Floats, Floats], scores: Floats, units: list[str]
+) -> pl.DataFrame:
+    """The rows of one recording and level; `seconds` at both ends, NaN where nobody knows them."""
+    import polars as pl
+
+    table = pl.DataFrame(
+        {
+            "recording": [recording_id] * len(runs),
+            "level": [level] * len(runs),
+            "id": runs.ids.astype(np.int32),
+            "name": [""] * len(runs),
+            "start_frame": runs.starts,
+            "end_frame": runs.stops,
+            "start_s": seconds[0],
+            "end_s": seconds[1],
+            "score": scores,
+            "units": units,
+        },
+        schema_overrides=dict.fromkeys(("recording", "level", "name", "units"), pl.String),
+    )
+    return with_dates(table.with_columns(pl.col("start_s", "end_s").fill_nan(None)))
+
+
+def with_dates(table: pl.DataFrame) -> pl.DataFrame:
+    """With start_time and end_time from start_s and end_s, and all columns in their order."""
+    import polars as pl
+
+    def date(name: str) -> pl.Expr:
+        seconds = pl.col(name)
+        known = seconds.is_between(EARLIEST_DATE_S, LATEST_DATE_S)
+        return pl.when(known).then((seconds * 1e6).round().cast(pl.Int64)).cast(pl.Datetime("us"))
+
+    return table.with_columns(date("start_s").alias("start_time"), date("end_s").alias("end_time")).select(COLUMNS)
+
+
+def whole_columns(spans: pl.DataFrame) -> pl.DataFrame:
+    """Spans with all columns of a table of segments; null where nothing is known, as of a ground truth."""
+    import polars as pl
+
+    kinds = {"name": pl.String, "start_s": pl.Float64, "end_s": pl.Float64, "score": pl.Float64, "units": pl.String}
+    missing = [pl.lit(None, kind).alias(name) for name, kind in kinds.items() if name not in spans.columns]
+    return with_dates(spans.with_columns(missing))
+
+
+def edited(table: pl.DataFrame, edits: Edits, breaks: Collection[int]) -> pl.DataFrame:
+    """The segments of one recording under the ids that people have kept, with their names.
+
+    `table` holds them as they were found. Neighbours that were merged become one segment, unless one of the `breaks`
+    of the recording lies between them.
+    """
+    import polars as pl
+
+    tables = []
+    unit_runs = Runs(*(np.zeros(0, np.int64),) * 3)
+    for level in LEVELS:
+        own = table.filter(pl.col("level") == level)
+        ids = edits.apply(level, own["id"].to_numpy())
+        if edits.groups(level):
+            own = _joined(own, ids, breaks)
+        runs = Runs(*(own[name].to_numpy().astype(np.int64) for name in ("start_frame", "end_frame", "id")))
+        if level == "unit":
+            unit_runs = runs
+        elif edits.groups("unit") or edits.groups("motif"):
+            own = own.with_columns(pl.Series("units", unit_sequences(runs, unit_runs), dtype=pl.String))
+        names = edits.names(level)
+        called = [names.get(id, "") for id in runs.ids.tolist()]
+        tables.append(own.with_columns(pl.Series("name", called, dtype=pl.String)))
+    return pl.concat(tables)
+
+
+def _joined(own: pl.DataFrame, ids: NDArray[np.integer], breaks: Collection[int]) -> pl.DataFrame:
+    """Segments of one level under new ids; where ids were equal before, the cut between them was found and stays."""
+    import polars as pl
+
+    found, starts, stops = (own[name].to_numpy() for name in ("id", "start_frame", "end_frame"))
+    goes_on = np.zeros(own.height, dtype=np.bool_)
+    goes_on[1:] = (starts[1:] == stops[:-1]) & (ids[1:] == ids[:-1]) & (found[1:] != found[:-1])
+    goes_on &= ~np.isin(starts, np.array(sorted(breaks), dtype=np.int64))
+    frames = pl.col("end_frame") - pl.col("start_frame")
+    weighted = (pl.col("score") * frames).sum() / frames.sum()
+    firsts = [pl.col(name).first() for name in COLUMNS if name not in ("end_frame", "end_s", "end_time", "score")]
+    lasts = [pl.col(name).last() for name in ("end_frame", "end_s", "end_time")]
+    numbered = own.with_columns(
+        pl.Series("id", ids, dtype=pl.Int32), pl.Series("run", np.cumsum(~goes_on), dtype=pl.Int64)
+    )
+    joined = numbered.group_by("run", maintain_order=True).agg(*firsts, *lasts, weighted.alias("score"))
+    return joined.select(COLUMNS)
+
+
+def labels_in(table: pl.DataFrame, level: Level, n_frames: int) -> Labels:
+    """The label of every frame that the segments of one recording stand for."""
+    own = table.filter((table["level"] == level) & (table["id"] != OTHER))
+    return from_runs(own["start_frame"], own["end_frame"], own["id"], n_frames)
+
+
+def labels_between_ends(table: pl.DataFrame) -> tuple[Labels, Labels]:
+    """Unit and motif of every stretch of one recording in which neither changes, in order; OTHER where there is none.
+
+    As many as there are ends of segments, and not as there are frames.
+    """
+    ends = np.unique(np.concatenate([[0], table["start_frame"].to_numpy(), table["end_frame"].to_numpy()]))
+    tracks = []
+    for level in LEVELS:
+        own = table.filter(table["level"] == level).sort("start_frame")
+        place = np.searchsorted(own["start_frame"].to_numpy(), ends, side="right") - 1
+        inside = (place >= 0) & (ends < np.append(own["end_frame"].to_numpy(), -1)[place])
+        tracks.append(np.where(inside, np.append(own["id"].to_numpy(), OTHER)[place], OTHER).astype(np.int32))
+    return tracks[0], tracks[1]
+
+
+def unit_sequences(occurrences: Runs, units: Runs) -> list[str]:
+    """The units of the unit runs inside each occurrence, in order; both sets of runs are in order and apart.
+
+    >>> unit_sequences(Runs(*np.array([[0, 6], [6, 9], [0, 0]])), Runs(*np.array([[0, 2, 6], [2, 6, 9], [6, 4, 1]])))
+    ['u6 u4', 'u1']
+    """
+    names = [f"u{unit}" for unit in units.ids.tolist()]
+    first = np.searchsorted(units.stops, occurrences.starts, side="right").tolist()
+    past = np.searchsorted(units.starts, occurrences.stops, side="left").tolist()
+    return [" ".join(names[start:stop]) for start, stop in zip(first, past, strict=True)]
+
+
+def to_pandas(table: pl.DataFrame) -> pd.DataFrame:
+    """Any of our tables for people: dates become datetime64, numbers stay numbers, what is not known is NaN or NaT."""
+    import pandas as pd
+    import polars as pl
+
+    def column(own: pl.Series) -> NDArray[np.generic] | list[str]:
+        if own.dtype == pl.String:
+            return own.fill_null("").to_list()
+        if own.dtype == pl.Datetime("us"):
+            micros = own.cast(pl.Int64).fill_null(np.iinfo(np.int64).min).to_numpy()  # which is NaT
+            return micros.astype("datetime64[us]")
+        return own.fill_null(float("nan")).to_numpy() if own.dtype.is_float() else own.to_numpy()
+
+    return pd.DataFrame({own.name: column(own) for own in table})

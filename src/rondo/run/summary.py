@@ -1,0 +1,245 @@
+"""What a run found, typed: summary.json is written from these models and read back by them.
+
+RunSummary
+├── recordings  RecordingSummary   what each recording is, and how well the model fits it
+├── units       EntrySummary       how often, how much, how long, where best, what speaks for it
+├── motifs      EntrySummary
+├── unit_merges UnitMerge          which units are near each other, in the order in which they would be merged
+├── scores      RunScores          where there is a ground truth
+└── stream      StreamSummary      how far a stream is
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, computed_field
+
+from rondo.errors import OutputError
+from rondo.store.ids import checked_id
+from rondo.store.reading import read_regular
+
+SUMMARY = "summary.json"
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=0)]
+Kind = Literal["discover", "label", "stream"]
+
+
+RecordingId = Annotated[str, AfterValidator(checked_id)]
+
+
+class _Stored(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, populate_by_name=True)
+
+
+class VocabularyEvidence(_Stored):
+    """What speaks for a whole vocabulary."""
+
+    p: Share
+    recurs: bool
+
+
+class EntryEvidenceSummary(_Stored):
+    """What speaks for one entry; p is None where nothing could be compared."""
+
+    verdict: str
+    p: Share | None = None
+
+
+class Profile(_Stored):
+    """Share of windows accepted, and their normalised distance at each quantile."""
+
+    share_accepted: Share
+    distance_quantiles: dict[str, float | None]
+
+
+class FitSummary(Profile):
+    """How well the model fits a recording that it was not fitted on."""
+
+    verdict: str
+    n_units: Count
+    n_units_of_model: Count
+
+
+class ClockKnots(_Stored):
+    """Frames and what the clock of the recording shows there, in seconds; see `rondo.report.wall_clock`."""
+
+    frames: tuple[Count, ...]
+    seconds: tuple[float, ...]
+
+
+class RecordingSummary(_Stored):
+    """One recording of the run; `rate` in Hz, None where it is unknown."""
+
+    id: RecordingId
+    source: str
+    n_frames: Count
+    channels: tuple[str, ...]
+    rate: Annotated[float, Field(gt=0)] | None
+    duration_s: float | None
+    notes: tuple[str, ...]
+    share_other: Share
+    share_accepted: Share = 1.0
+    breaks: tuple[Count, ...] = ()  # frames at which a new contiguous stretch begins
+    fit: FitSummary | None = None
+    evidence: VocabularyEvidence | None = None  # where every recording has a vocabulary of its own
+    clock: ClockKnots | None = None
+
+    @computed_field  # type: ignore[prop-decorator]  # mypy: pydantic's own recipe for a property in the JSON
+    @property
+    def n_gaps(self) -> int:
+        """Gaps that no window crosses."""
+        return len(self.breaks)
+
+
+class Exemplar(_Stored):
+    """One of the best occurrences of an entry."""
+
+    recording: RecordingId
+    start_frame: Count
+    end_frame: Count
+    start_s: float | None
+    score: float
+
+
+class EntrySummary(_Stored):
+    """One unit (`taken_for`) or motif (`composition`); `recording` where each has its own vocabulary."""
+
+    id: Count
+    name: str = ""  # what people call it
+    recording: RecordingId | Literal[""] = ""
+    absorbed: tuple[Count, ...] = ()  # entries that people have merged into it
+    n_occurrences: Count
+    share: Share
+    mean_duration_frames: float
+    mean_duration_s: float | None
+    p10_duration_frames: float
+    p10_duration_s: float | None
+    median_duration_frames: float
+    median_duration_s: float | None
+    p90_duration_frames: float
+    p90_duration_s: float | None
+    exemplars: tuple[Exemplar, ...]
+    evidence: EntryEvidenceSummary | None = None  # None where no test is known for the method
+    composition: str = ""
+    taken_for: str = ""
+
+
+class UnitMerge(_Stored):
+    """A step of `rondo.vocabulary.confusion.MergeTree`; `advised` where merging would help."""
+
+    recording: RecordingId | Literal[""] = ""
+    kept: Count
+    absorbed: Count
+    confusion: float
+    before: float
+    after: float
+    advised: bool
+
+
+class Scores(_Stored):
+    """An evaluation, in percent (seg_ratio and the counts are none); see `rondo.metrics.scores`."""
+
+    mof: float | None = None
+    recall: float | None = None
+    f1_10: float | None = None
+    f1_25: float | None = None
+    f1_50: float | None = None
+    edit: float | None = None
+    seg_ratio: float | None = None
+    ari: float | None = None
+    ami: float | None = None
+    one_to_one: float | None = None
+    n_clusters: float | None = None
+    occurrences_per_cluster: float | None = None
+
+
+class LevelScores(Scores):
+    """An evaluation with its data-blind control."""
+
+    clock: Scores
+    n_recordings: Count | None = None
+
+
+class RunScores(_Stored):
+    """The evaluations of both levels; they exist where there is a ground truth."""
+
+    units: LevelScores
+    motifs: LevelScores
+
+
+class StreamSummary(_Stored):
+    """How far a stream is, counted from its very beginning."""
+
+    finished: bool
+    n_rows: Count = 0
+    n_windows: Count = 0
+    n_accepted: Count = 0  # windows that a unit accepted
+    n_buffered: Count = 0  # windows that micro-clusters hold now
+    n_promoted: Count = 0
+    n_events: Count = 0
+    n_skipped_lines: Count = 0
+    n_unreadable_cells: Count = 0
+
+
+class RunSummary(_Stored):
+    """summary.json."""
+
+    schema_version: Annotated[Literal[2], Field(alias="schema")] = 2
+    rondo_version: str
+    kind: Kind = "discover"
+    method: str
+    seed: int
+    window_length_frames: int
+    step_frames: int
+    findings: tuple[str, ...] = ()  # sentences about the whole run, for people
+    evidence: VocabularyEvidence | None = None
+    fitted: Profile | None = None  # of the recordings that the model was fitted on, where it reads others
+    recordings: Annotated[tuple[RecordingSummary, ...], Field(min_length=1)]
+    units: tuple[EntrySummary, ...]
+    unit_merges: tuple[UnitMerge, ...] = ()
+    motifs: tuple[EntrySummary, ...]
+    motifs_are_units: bool = False  # under other ids
+    own_vocabularies: bool = False  # every recording has one of its own: the same id in two recordings means nothing
+    scores: RunScores | None = None
+    stream: StreamSummary | None = None
+    config: dict[str, Any] = {}
+
+    def recording(self, id: str) -> RecordingSummary | None:
+        """The recording of this id, if there is one."""
+        return next((one for one in self.recordings if one.id == id), None)
+
+    def vocabularies(self) -> tuple[str, ...]:
+        """The recordings that have a vocabulary of their own; "" stands for one that all share."""
+        return tuple(one.id for one in self.recordings) if self.own_vocabularies else ("",)
+
+    def as_json(self) -> dict[str, Any]:
+        """What summary.json holds, and `--json` prints."""
+        return self.model_dump(mode="json", by_alias=True)
+
+
+def read_summary(run_dir: Path) -> RunSummary:
+    """summary.json of a run folder, checked key by key."""
+    path = run_dir / SUMMARY
+    if not run_dir.is_dir():
+        raise OutputError(f"{run_dir}: no such folder; give the --out of `rondo discover`, `label` or `stream`")
+    try:
+        return RunSummary.model_validate_json(read_regular(path))
+    except FileNotFoundError:
+        raise OutputError(
+            f"{path}: no such file, so the folder holds neither a run nor a stream, or not yet: `rondo discover` puts "
+            "a run there when it is whole, `rondo stream` begins at once"
+        ) from None
+    except OSError as error:
+        raise OutputError(
+            f"{path}: cannot be read ({error.strerror}); give a folder written by `rondo discover --out`"
+        ) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        again = "`rondo discover` again" if where != "schema" else "it again with this version of Rondo"
+        raise OutputError(
+            f"{path}: {where}: {' '.join(first['msg'].removeprefix('Value error, ').split())}; run {again}"
+        ) from None

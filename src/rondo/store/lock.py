@@ -1,0 +1,74 @@
+"""One process at a time in a folder: a lock that the system gives back when the process ends, in whatever way.
+
+The lock is a file in the folder, locked with `filelock`, and taken away when it is given back. `filelock` opens it with
+O_NOFOLLOW since version 3.20.3; before that it would empty whatever a link leads to.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import BaseFileLock, FileLock, Timeout
+
+from rondo.errors import OutputError
+from rondo.store.writing import open_appending
+
+
+@contextmanager
+def locked(folder: Path, name: str, busy: str, wait_s: float = 0.0) -> Iterator[None]:
+    """Keep others who lock `name` in the folder out while the block runs, the threads of this process too.
+
+    Whoever is there first is waited for; after `wait_s` seconds it is an OutputError that says `busy`. Folders that are
+    made for the lock go with it where nothing was put into them.
+    """
+    path = folder / name
+    new_folders = [above for above in (folder, *folder.parents) if not above.exists()]
+    try:
+        lock = _taken_in_time(path, busy, wait_s)
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # Windows lets nobody remove an open file; there `release` does
+                path.unlink()
+            lock.release()
+    finally:
+        for above in new_folders:
+            with suppress(OSError):  # there is something in it by now
+                above.rmdir()
+
+
+def _taken_in_time(path: Path, busy: str, wait_s: float) -> BaseFileLock:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return _taken(path, time.monotonic() + wait_s)
+    except Timeout:
+        raise OutputError(f"{path.parent}: {busy}") from None
+    except OSError as error:
+        why = f"{path.name} cannot be locked: {error.strerror or error}"
+        raise OutputError(f"{path.parent}: cannot be written ({why}); make room or give permission") from None
+
+
+def _taken(path: Path, until: float) -> BaseFileLock:
+    """The lock, once its file is the one in the folder: whoever had it before has removed the one that was."""
+    while True:
+        descriptor = open_appending(path)
+        try:
+            lock = FileLock(path, timeout=max(0.0, until - time.monotonic()))
+            lock.acquire()
+            if _is_at(path, descriptor):
+                return lock
+            lock.release()
+        finally:
+            os.close(descriptor)
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    """Whether the open file has this name: then no other can have had it since, and the lock is on this one."""
+    try:
+        return os.path.samestat(path.lstat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,36 @@
+"""Small files of folders that may be someone else's: regular ones, and no larger than they ever are."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+MOST_BYTES = 1 << 28
+"""What is read whole into memory: the summary of a run over 20,000 recordings has about 5 MB."""
+
+
+def regular(path: Path) -> Path:
+    """The path, for libraries that open it themselves, if a regular file is there; else OSError."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    return path
+
+
+def read_regular(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """The content of a regular file; OSError for pipes and devices, which never end, and for what is larger.
+
+    >>> read_regular(Path("/dev/zero"))
+    Traceback (most recent call last):
+    OSError: [Errno 22] not a regular file: '/dev/zero'
+    """
+    descriptor = os.open(path, _FLAGS)  # without waiting for the other end of a pipe
+    with open(descriptor, "rb") as file:  # noqa: PTH123  # a descriptor, not a path
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        content = file.read(most_bytes + 1) if os.fstat(descriptor).st_size <= most_bytes else None
+    if content is None or len(content) > most_bytes:  # some files of the system say 0 and go on for ever
+        raise OSError(errno.EFBIG, f"larger than {most_bytes / 1e6:,.0f} MB", str(path))
+    return content

@@ -1,0 +1,238 @@
+"""Folders that came from someone else: no command writes outside them, reads for ever, or takes an id for a path."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from rondo import Recording, Rondo
+from rondo.errors import OutputError
+from rondo.live import session
+from rondo.live.session import Place, Session
+from tests.cli.running import Command, Outcome, call, tree, waves, write_csv
+
+PRECIOUS = "the only copy"
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hostile")
+    write_csv(folder / "day.csv", waves(900))
+    quick = ("--set", "evidence.surrogates=0")
+    done = call(
+        "discover", folder / "day.csv", "--rate", 50, "--window", 40, "--step", 20, "--out", folder / "run", *quick
+    )
+    assert done.code == 0, done.err
+    return folder / "run"
+
+
+@pytest.fixture
+def run(fitted: Path, here: Path) -> Path:
+    return Path(shutil.copytree(fitted, here / "run"))
+
+
+@pytest.fixture
+def precious(here: Path) -> Path:
+    (here / "home").mkdir()
+    path = here / "home" / "precious"
+    path.write_text(PRECIOUS)
+    return path
+
+
+def refused(outcome: Outcome, message: str) -> None:
+    assert (outcome.code, outcome.out) == (2, ""), outcome
+    assert outcome.err.splitlines()[-1].startswith("error: ")
+    assert message in outcome.err
+
+
+# ------------------------------------------------------------ links
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        "model/.edits.json.draft",
+        ".segments.parquet.draft",
+        ".segments.csv.draft",
+        ".summary.json.draft",
+        ".report.html.12345",
+    ],
+)
+def test_naming_follows_no_link_under_the_name_of_a_draft(
+    rondo: Command, run: Path, precious: Path, draft: str
+) -> None:
+    (run / draft).symlink_to(precious)
+    assert rondo("name", "run", "unit:1", "zz").code == 0
+    assert precious.read_text() == PRECIOUS
+    assert rondo("name", "run", "unit:1").out == "unit:1  zz\n"
+
+
+@pytest.mark.parametrize(
+    "name", ["model/edits.json", "segments.parquet", "segments.csv", "summary.json", "report.html"]
+)
+def test_naming_replaces_a_link_and_not_what_it_leads_to(rondo: Command, run: Path, precious: Path, name: str) -> None:
+    if (run / name).exists():
+        (run / name).rename(precious)
+    else:
+        precious.unlink()
+        precious.write_text('{"format": "rondo-edits", "schema": 1, "edits": []}')
+    before = precious.read_bytes()
+    (run / name).symlink_to(precious)
+    assert rondo("name", "run", "unit:1", "zz").code == 0
+    assert precious.read_bytes() == before
+    assert not (run / name).is_symlink()
+
+
+def test_a_lock_that_is_a_link_is_refused(rondo: Command, run: Path, precious: Path) -> None:
+    (run / ".edits.json.lock").symlink_to(precious)
+    refused(rondo("name", "run", "unit:1", "zz"), "a link")
+    assert precious.read_text() == PRECIOUS
+
+
+def test_a_report_kept_for_later_follows_no_link(rondo: Command, run: Path, precious: Path) -> None:
+    (run / ".report_wish.json").symlink_to(precious)
+    assert rondo("report", "run", "--channels", "a").code == 0
+    assert precious.read_text() == PRECIOUS
+
+
+@pytest.fixture
+def halfway(here: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The --out of a stream that was stopped after half of its rows."""
+    monkeypatch.setattr(session, "CHUNK_ROWS", 100)
+    write_csv(here / "x.csv", waves(1800, seed=6))
+    folder = run / "model"
+    place = Place("x.csv", here / "live", here / "live" / "checkpoint")
+    with closing(Session(Rondo.load(folder), folder, place)) as stopped:
+        for _ in range(9):
+            stopped.step()
+        stopped.save()
+    return here / "live"
+
+
+@pytest.mark.parametrize("draft", ["labels/.x.npy.draft", "units/.x.npy.draft", ".summary.json.draft"])
+def test_a_stream_follows_no_link_under_the_name_of_a_draft(
+    rondo: Command, halfway: Path, precious: Path, draft: str
+) -> None:
+    (halfway / draft).parent.mkdir(exist_ok=True)
+    (halfway / draft).symlink_to(precious)
+    assert rondo("stream", "run", "--source", "x.csv", "--out", "live").code == 0
+    assert precious.read_text() == PRECIOUS
+
+
+@pytest.mark.parametrize("name", ["labels.csv", "events.jsonl"])
+def test_a_stream_appends_to_no_link(rondo: Command, halfway: Path, precious: Path, name: str) -> None:
+    precious.write_bytes((halfway / name).read_bytes())
+    (halfway / name).unlink()
+    (halfway / name).symlink_to(precious)
+    before = precious.read_bytes()
+    refused(rondo("stream", "run", "--source", "x.csv", "--out", "live"), f"{name}: cannot be written (a link")
+    assert precious.read_bytes() == before
+
+
+def test_a_stream_appends_to_no_pipe(rondo: Command, halfway: Path) -> None:
+    (halfway / "labels.csv").unlink()
+    os.mkfifo(halfway / "labels.csv")
+    refused(rondo("stream", "run", "--source", "x.csv", "--out", "live"), "not a regular file")
+
+
+@pytest.mark.parametrize("name", ["labels", "units"])
+def test_a_stream_writes_into_no_folder_behind_a_link(rondo: Command, halfway: Path, precious: Path, name: str) -> None:
+    precious.rename(precious.with_name("x.npy"))
+    (halfway / name).symlink_to(precious.parent)
+    refused(rondo("stream", "run", "--source", "x.csv", "--out", "live"), "a link")
+    assert tree(precious.parent) == {"x.npy": PRECIOUS.encode()}
+
+
+# ------------------------------------------------------------ ids
+
+
+def with_id(run: Path, id: str) -> None:
+    """The run as if its only recording were called so."""
+    summary = json.loads((run / "summary.json").read_text())
+    summary["recordings"][0]["id"] = id
+    for entry in (*summary["units"], *summary["motifs"]):
+        for exemplar in entry["exemplars"]:
+            exemplar["recording"] = id
+    (run / "summary.json").write_text(json.dumps(summary))
+    segments = pl.read_parquet(run / "segments.parquet").with_columns(pl.lit(id).alias("recording"))
+    segments.write_parquet(run / "segments.parquet")
+
+
+@pytest.mark.parametrize("id", ["../../x", "/ABSOLUTE", "..", "", "a/b", "."])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("export", "run", "--format", "eaf", "--out", "below/out"),
+        ("export", "run", "--format", "audacity", "--out", "below/out"),
+        ("export", "run", "--format", "csv", "--out", "below/out.csv"),
+        ("report", "run"),
+        ("name", "run", "unit:1", "zz"),
+        ("usage", "run"),
+    ],
+    ids=lambda command: "-".join(command[:4:3]),
+)
+def test_no_id_leads_outside(rondo: Command, here: Path, run: Path, command: tuple[str, ...], id: str) -> None:
+    with_id(run, id.replace("ABSOLUTE", str(here / "absolute").lstrip("/")))
+    before = tree(here)
+    refused(rondo(*command), "is no name for a file")
+    assert tree(here) == before
+
+
+def test_a_recording_whose_id_leads_outside_is_not_written(here: Path, tmp_path: Path) -> None:
+    recording = Recording(waves(900), rate=50, channels=("a", "b"), id="../../x")
+    model = Rondo(window=40, step=20, settings={"evidence": {"surrogates": 0}}, device="cpu").fit(recording)
+    with pytest.raises(OutputError, match="is no name for a file"):
+        model.predict(recording).save(here / "out")
+    assert tree(here) == {}
+
+
+# ------------------------------------------------------------ files that never end
+
+
+@pytest.fixture
+def little_memory() -> Iterator[None]:
+    """4 GB more than now: what reads for ever ends, and does not take the machine with it."""
+    now = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (now + (4 << 30), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.usefixtures("little_memory")
+@pytest.mark.parametrize("kind", ["pipe", "device", "vast"])
+@pytest.mark.parametrize("name", ["model/edits.json", "summary.json", ".report_wish.json"])
+def test_files_that_never_end_are_refused_at_once(rondo: Command, run: Path, kind: str, name: str) -> None:
+    (run / name).unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(run / name)
+    elif kind == "device":
+        (run / name).symlink_to("/dev/zero")
+    else:
+        with (run / name).open("wb") as file:
+            file.truncate(1 << 40)
+    outcome = rondo("report", "run") if name == "summary.json" else rondo("name", "run", "unit:1", "zz")
+    if name == ".report_wish.json":  # a report can be drawn without it
+        assert outcome.code == 0, outcome.err
+    else:
+        refused(outcome, "larger than" if kind == "vast" else "regular file")
+
+
+@pytest.mark.filterwarnings("default::rondo.errors.RondoWarning")
+def test_the_report_of_a_foreign_run_reads_no_file_of_mine(rondo: Command, here: Path, run: Path) -> None:
+    """A wish that someone else has written names a file here; it is drawn only where this machine wrote the wish."""
+    (here / "secret.csv").write_text("label\n" + "salary of 1000\n" * 900)
+    wish = {"recordings": [], "channels": [], "truth": {"path": str(here / "secret.csv"), "key": None, "rate": None}}
+    (run / ".report_wish.json").write_text(json.dumps(wish))
+    outcome = rondo("name", "run", "unit:1", "zz")
+    assert outcome.code == 0 and "rondo report" in outcome.err
+    assert "salary" not in (run / "report.html").read_text()

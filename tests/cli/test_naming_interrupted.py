@@ -1,0 +1,93 @@
+"""`rondo name` killed at any step, and several at the same time: the same command repairs, and no name is lost."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.killing import Killer
+from tests.cli.running import call, tree, waves, write_csv
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("interrupted")
+    write_csv(folder / "day.csv", waves(900))
+    quick = ("--set", "evidence.surrogates=0")
+    done = call(
+        "discover", folder / "day.csv", "--rate", 50, "--window", 40, "--step", 20, "--out", folder / "run", *quick
+    )
+    assert done.code == 0, done.err
+    return folder / "run"
+
+
+@pytest.fixture
+def killer(here: Path) -> Iterator[Killer]:
+    with Killer(here, "real") as killer:
+        yield killer
+
+
+def left_by(run: Path) -> dict[str, bytes | None]:
+    """All of a run folder but the time at which the name was given."""
+    found = tree(run)
+    edits = found["model/edits.json"]
+    assert edits is not None
+    return found | {"model/edits.json": re.sub(rb'"at": "[^"]*"', b"", edits)}
+
+
+def test_killed_at_every_step_the_same_command_repairs(killer: Killer, here: Path, fitted: Path) -> None:
+    whole = Path(shutil.copytree(fitted, here / "whole"))
+    assert killer.rondo("name", whole, "unit:1", "reach") == 0, killer.err.read_text()
+    expected, n_kills = left_by(whole), 0
+    for step in range(200):
+        run = Path(shutil.copytree(fitted, here / f"run{step}"))
+        code = killer.rondo("name", run, "unit:1", "reach", at_call=step)
+        n_kills += code == -signal.SIGKILL
+        assert code == 0 or killer.rondo("name", run, "unit:1", "reach") == 0, killer.err.read_text()
+        assert left_by(run) == expected, f"killed at step {step}"
+        if code == 0:
+            break
+        shutil.rmtree(run)
+    assert n_kills >= 14
+
+
+_AT_ONCE = """
+import os, sys
+from rondo.cli.main import run
+import rondo.model, rondo.cli.name, rondo.editing, rondo.report.wish_file, rondo.report.render, polars
+children = []
+for number in range(3):
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            run(["name", sys.argv[1], f"unit:{number}", f"name{number}"])
+        except SystemExit as ended:
+            code = ended.code
+        finally:
+            os._exit(code)
+    children.append(pid)
+print(*[os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children])
+"""
+
+
+def test_names_given_at_the_same_time_are_all_kept(here: Path, fitted: Path) -> None:
+    for number in range(2):
+        run = Path(shutil.copytree(fitted, here / f"run{number}"))
+        done = subprocess.run([sys.executable, "-c", _AT_ONCE, str(run)], capture_output=True, text=True, check=False)
+        assert done.stdout.splitlines()[-1] == "0 0 0", done.stderr
+        edits = json.loads((run / "model" / "edits.json").read_text())["edits"]
+        assert sorted(edit["name"] for edit in edits) == ["name0", "name1", "name2"]
+        units = json.loads((run / "summary.json").read_text())["units"]
+        assert [unit["name"] for unit in units] == ["name0", "name1", "name2"]
+        page = (run / "report.html").read_text()
+        assert all(f"u{number} name{number}" in page for number in range(3))
+        assert not [path for path in tree(run) if Path(path).name.startswith(".")]

@@ -1,0 +1,107 @@
+"""A stored recording is replayed as a stream: the rows of `Recording.from_file`, in the channels of the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.testing as npt
+import polars as pl
+import pytest
+
+from rondo.data.recording import Recording
+from rondo.errors import ModelError, RecordingError, RondoWarning
+from rondo.live.base import Request
+from rondo.live.registry import open_source, source_kind
+from tests.formats.reading import save_h5
+from tests.live.feeding import assert_same, read_to_end, read_with_restarts
+
+CHANNELS = ("a", "b")
+VALUES = np.random.default_rng(0).normal(size=(150, 2)).astype(np.float32)
+TIMES = np.arange(150) / 50
+
+
+def stored(folder: Path, suffix: str) -> Path:
+    path = folder / f"walk{suffix}"
+    table = pl.DataFrame({"time": TIMES, "a": VALUES[:, 0], "b": VALUES[:, 1]})
+    if suffix == ".parquet":
+        table.write_parquet(path)
+    elif suffix == ".npz":
+        np.savez(path, X=VALUES, time=TIMES, channels=np.array(CHANNELS))
+    elif suffix == ".npy":
+        np.save(path, VALUES)
+    elif suffix == ".h5":
+        save_h5(path, X=VALUES, time=TIMES, channels=np.array(CHANNELS, "S"))
+    else:  # text in UTF-16, as spreadsheets write it
+        path.write_bytes(table.write_csv(separator="\t").encode("utf-16"))
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".npz", ".h5", ".txt"])
+@pytest.mark.parametrize("at_most", [1, 7, 1000])
+def test_rows_are_those_of_the_recording_in_any_chunks(tmp_path: Path, suffix: str, at_most: int) -> None:
+    path = stored(tmp_path, suffix)
+    assert source_kind(str(path)) == ("recorded file", "walk")
+    recording = Recording.from_file(path)
+    found = read_to_end(open_source(str(path), Request(CHANNELS, rate=50.0)), at_most)
+    npt.assert_array_equal(found.values, recording.values)
+    npt.assert_array_equal(found.times_s, recording.timestamps_s)
+    if at_most == 7 and suffix in (".npz", ".txt"):  # the others are tried in a child of their own each time
+        again = read_with_restarts(lambda mark: open_source(str(path), Request(CHANNELS, bookmark=mark)), at_most)
+        assert_same(again, found)
+
+
+def test_channels_go_by_name_else_by_position(tmp_path: Path) -> None:
+    path = stored(tmp_path, ".npz")
+    with pytest.warns(RondoWarning, match=r"walk\.npz: 1 channel left out that the model does not know: 'a'"):
+        found = read_to_end(open_source(str(path), Request(("b",))))
+    npt.assert_array_equal(found.values, VALUES[:, 1:])
+    with pytest.warns(RondoWarning, match="taken by position as 'a', 'b'"):
+        found = read_to_end(open_source(str(stored(tmp_path, ".npy")), Request(CHANNELS)))
+    npt.assert_array_equal(found.values, VALUES)
+    with pytest.raises(
+        RecordingError, match=r"walk\.npz: it lacks the channel 'c'; expected 'a', 'c', it has 'a', 'b'"
+    ):
+        open_source(str(path), Request(("a", "c")))
+
+
+def test_channels_that_look_like_codes_are_kept_where_the_model_has_them(tmp_path: Path) -> None:
+    codes = np.repeat([0.0, 3.0, 1.0, 3.0, 0.0, 7.0], 100)
+    np.save(tmp_path / "a.npy", np.stack([np.sin(np.arange(600)), codes], axis=1))
+    assert Recording.from_file(tmp_path / "a.npy").channels == ("ch0",)
+    assert read_to_end(open_source(str(tmp_path / "a.npy"), Request(("ch0", "ch1")))).values.shape == (600, 2)
+    with pytest.warns(RondoWarning, match="as labels do|by position"):
+        assert read_to_end(open_source(str(tmp_path / "a.npy"), Request(("x",)))).values.shape == (600, 1)
+
+
+def test_a_file_that_changed_is_refused(tmp_path: Path) -> None:
+    path = stored(tmp_path, ".npz")
+    source = open_source(str(path), Request(CHANNELS))
+    source.read(10)
+    bookmark = source.bookmark()
+    np.savez(path, X=VALUES + 1, time=TIMES, channels=np.array(CHANNELS))
+    with pytest.raises(ModelError, match=r"walk\.npz: changed since it was read"):
+        open_source(str(path), Request(CHANNELS, bookmark=bookmark))
+
+
+def test_another_rate_without_times_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "slow.npz", X=VALUES, rate=30.0, channels=np.array(CHANNELS))
+    with pytest.raises(RecordingError, match=r"slow\.npz: it has 30 Hz, the model has 50 Hz, and there are no times"):
+        open_source(str(tmp_path / "slow.npz"), Request(CHANNELS, rate=50.0))
+    assert read_to_end(open_source(str(tmp_path / "slow.npz"), Request(CHANNELS, rate=30.0))).times_s is None
+
+
+def test_what_cannot_be_replayed_is_one_line(tmp_path: Path) -> None:
+    path = stored(tmp_path, ".npz")
+    with pytest.raises(RecordingError, match=r"walk\.npz: a source of the kind 'recorded file' cannot be followed"):
+        open_source(str(path), Request(CHANNELS, follow=True))
+    with pytest.raises(
+        RecordingError, match=r"wlk\.npz: there is no such file or folder; did you mean '.*walk\.npz'\?"
+    ):
+        open_source(str(tmp_path / "wlk.npz"), Request(CHANNELS))
+    (tmp_path / "walk.csv.gz").write_bytes(b"\x1f\x8b\x08\x00" + bytes(99))
+    with pytest.raises(RecordingError, match=r"walk\.csv\.gz: it is packed \(\.gz\); unpack it first"):
+        open_source(str(tmp_path / "walk.csv.gz"), Request(CHANNELS))
+    (tmp_path / "walk.bin").write_bytes(bytes(range(256)))
+    with pytest.raises(RecordingError, match=r"walk\.bin: unknown suffix '\.bin'; expected one of"):
+        open_source(str(tmp_path / "walk.bin"), Request(CHANNELS))

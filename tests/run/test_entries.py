@@ -1,0 +1,86 @@
+"""The entries of summary.json: durations, exemplars and evidence, counted by hand."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rondo.evidence.verdicts import EntryEvidence, Evidence
+from rondo.labelling import Labelling
+from rondo.run.entries import N_EXEMPLARS, Words, entry_rows, evidence_row
+from rondo.run.summary import VocabularyEvidence
+
+EVIDENCE = replace(
+    Evidence.not_tested({}, {}),
+    p=0.05,
+    units={0: EntryEvidence(0.05, 1.5, 4, "recurs"), 1: EntryEvidence(np.nan, np.nan, 1, "occurs once")},
+    motifs={0: EntryEvidence(0.35, np.nan, 4, "no more than chance")},
+)
+
+
+def segments_of(units: list[int], scores: list[float], rate: float | None = None) -> pl.DataFrame:
+    track, values = np.array(units, np.int32), np.array(scores, np.float32)
+    times = None if rate is None else np.arange(track.size) / rate
+    return Labelling("r", track, track, values, values, times, rate, np.zeros(0, np.int64), 1.0).table
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4)), min_size=1, max_size=40))
+def test_figures_are_those_counted_by_hand(frames: list[tuple[int, int]]) -> None:
+    segments = segments_of([id for id, _ in frames], [score / 4 for _, score in frames], rate=2.0)
+    own = segments.filter(pl.col("level") == "unit").to_dicts()
+    for row in entry_rows("unit", segments, len(frames), Words()):
+        occurrences = [one for one in own if one["id"] == row.id]
+        lengths = [one["end_frame"] - one["start_frame"] for one in occurrences]
+        assert row.n_occurrences == len(lengths)
+        assert row.share == pytest.approx(sum(lengths) / len(frames))
+        for name, expected in (
+            ("mean", np.mean(lengths)),
+            ("p10", np.quantile(lengths, 0.1)),
+            ("median", np.median(lengths)),
+            ("p90", np.quantile(lengths, 0.9)),
+        ):
+            assert getattr(row, f"{name}_duration_frames") == pytest.approx(expected)
+            assert getattr(row, f"{name}_duration_s") == pytest.approx(expected / 2)
+        ranked = sorted(
+            occurrences,
+            key=lambda one: (-round(one["score"], 3), one["start_frame"] - one["end_frame"], one["start_frame"]),
+        )
+        names = ("recording", "start_frame", "end_frame", "start_s", "score")
+        assert [one.model_dump() for one in row.exemplars] == [
+            {name: one[name] for name in names} for one in ranked[:N_EXEMPLARS]
+        ]
+
+
+def test_of_equal_scores_the_longest_comes_first() -> None:
+    segments = segments_of([0, 1, 0, 0, 1, 0, 0, 0, 1, 0], [1.0, 0, 1.0, 1.0, 0, 0.9999, 0.9999, 0.9999, 0, 0.5])
+    exemplars = entry_rows("motif", segments, 10, Words())[0].exemplars
+    assert [one.start_frame for one in exemplars] == [5, 2, 0]  # to three decimals all are 1
+    assert exemplars[0].start_s is None
+
+
+def test_evidence_stands_beside_every_entry_and_is_json() -> None:
+    segments = segments_of([0, 1, 0, 2], [1.0] * 4)
+    units = entry_rows("unit", segments, 4, Words(evidence=EVIDENCE))
+    assert [row.evidence and row.evidence.model_dump() for row in units] == [
+        {"verdict": "recurs", "p": 0.05},
+        {"verdict": "occurs once", "p": None},
+        {"verdict": "not tested", "p": None},  # unknown to the evidence
+    ]
+    motifs = entry_rows("motif", segments, 4, Words(evidence=EVIDENCE))
+    assert motifs[0].evidence is not None
+    assert motifs[0].evidence.model_dump() == {"verdict": "no more than chance", "p": 0.35}
+    json.dumps([row.model_dump(mode="json") for row in units + motifs], allow_nan=False)
+    assert entry_rows("unit", segments, 4, Words())[0].evidence is None
+
+
+def test_evidence_of_the_whole() -> None:
+    assert evidence_row(EVIDENCE) == VocabularyEvidence(p=0.05, recurs=True)
+    assert evidence_row(None) is None
+    assert evidence_row(Evidence.not_tested({0: 1}, {0: 1})) is None

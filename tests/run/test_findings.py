@@ -1,0 +1,101 @@
+"""What a run says about itself in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rondo.evidence.verdicts import EntryEvidence, Evidence, Verdict
+from rondo.run.findings import edited_findings, fit_sentence, found_sentence, recurrence_sentence
+from rondo.run.summary import FitSummary, Profile, RecordingSummary, RunSummary
+from rondo.vocabulary.edits import Edits
+
+
+def evidence(p: float, *verdicts: Verdict) -> Evidence:
+    entries = {id: EntryEvidence(p, 1.0, 2, verdict) for id, verdict in enumerate(verdicts)}
+    return replace(Evidence.not_tested({}, {}), p=p, units=entries, motifs={0: entries[0]})
+
+
+def test_what_recurs_is_counted() -> None:
+    told = recurrence_sentence([evidence(0.05, "recurs", "occurs once", "no more than chance")], 19)
+    assert told == (
+        "Together they recur more than chance would have it (p = 0.05, against 19 artificial copies of the signal in "
+        "which nothing recurs); one by one, 1 of 3 units and 1 of 1 motifs do."
+    )
+
+
+def test_motifs_that_are_units_are_not_counted_once_more() -> None:
+    told = recurrence_sentence([evidence(0.05, "recurs", "occurs once")], 19, is_flat=True)
+    assert told.endswith("; one by one, 1 of 2 units do.")
+
+
+def test_what_was_not_asked_about_has_not_failed() -> None:
+    told = recurrence_sentence([evidence(0.05, "recurs", "not tested", "not tested", "occurs once")], 19, is_flat=True)
+    assert told.endswith("; one by one, 1 of 4 units (2 not tested) do.")
+
+
+def test_where_all_recordings_recur_there_are_no_others() -> None:
+    assert recurrence_sentence([evidence(0.05, "recurs")] * 2, 19).endswith("(p <= 0.05 in each, 19 surrogates).")
+    assert "in the others" in recurrence_sentence([evidence(0.05, "recurs"), evidence(0.5, "recurs")], 19)
+
+
+def test_what_does_not_recur_is_called_no_vocabulary() -> None:
+    told = recurrence_sentence([evidence(0.35, "no more than chance")], 19)
+    assert told.startswith("Nothing here recurs more than chance would have it (p = 0.35): ")
+    assert told.endswith("not a vocabulary.")
+
+
+def test_evidence_from_elsewhere_is_said_to_be() -> None:
+    for p in (0.05, 0.35):
+        told = recurrence_sentence([evidence(p, "recurs")], 19, is_foreign=True)
+        assert "where the model was fitted" in told
+        assert "here" not in told.split()
+
+
+def test_vocabularies_of_their_own_are_counted() -> None:
+    each = [evidence(0.05, "recurs"), evidence(0.5, "recurs"), evidence(np.nan, "not tested")]
+    assert recurrence_sentence(each, 19).startswith("1 of 2 recordings recur")
+    assert recurrence_sentence(each[2:], 0).endswith("was not tested.")
+
+
+def summary(**changes: Any) -> RunSummary:
+    recording = RecordingSummary(
+        id="a", source="", n_frames=10, channels=("x",), rate=None, duration_s=None, notes=(), share_other=0.0
+    )
+    plain = RunSummary(
+        rondo_version="0", method="rondo", seed=0, window_length_frames=1, step_frames=1,
+        recordings=(recording, recording.model_copy(update={"id": "b"})), units=(), motifs=(),
+    )  # fmt: skip
+    return plain.model_copy(update=changes)
+
+
+def test_counts() -> None:
+    own = summary(units=("a unit",), own_vocabularies=True)
+    assert found_sentence(own) == "1 unit and 0 motifs in 2 recordings (recording by recording)"
+    flat = own.model_copy(update={"motifs_are_units": True, "own_vocabularies": False})
+    assert found_sentence(flat) == "1 unit in 2 recordings; no motif is longer than a unit"
+
+
+@pytest.mark.parametrize(("n_units", "n_units_of_model", "said"), [(1, 9, True), (1, 1, False), (2, 9, False)])
+def test_one_unit_of_many_tells_nothing_apart(n_units: int, n_units_of_model: int, said: bool) -> None:
+    fit = FitSummary(
+        verdict="does not fit", n_units=n_units, n_units_of_model=n_units_of_model, share_accepted=0.0,
+        distance_quantiles={},
+    )  # fmt: skip
+    told = fit_sentence("a", fit, Profile(share_accepted=0.95, distance_quantiles={}))
+    assert "median distance unknown (unknown)" in told
+    assert told.endswith("nothing in it is told apart") == said
+
+
+def test_what_is_said_of_merges_is_said_anew() -> None:
+    found = ["It recurs.", "No composition of units into longer motifs recurs here: every unit is its own motif."]
+    merged = edited_findings(found, [Edits().merged(["u0", "u2"])], motifs_are_units=False)
+    assert merged == (
+        "It recurs.",
+        "No composition of units into longer motifs recurs here.",
+        "Merged by hand, and not tested as one: u2 as u0.",
+    )
+    assert list(edited_findings(merged, [Edits()], motifs_are_units=True)) == found

@@ -1,0 +1,53 @@
+"""Small files of folders that may be someone else's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rondo.store.ids import checked_id
+from rondo.store.reading import read_regular
+
+
+def test_a_regular_file_is_read_behind_a_link_too(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"12345")
+    (tmp_path / "b").symlink_to("a")
+    assert read_regular(tmp_path / "a", 5) == read_regular(tmp_path / "b") == b"12345"
+    with pytest.raises(OSError, match="larger than"):
+        read_regular(tmp_path / "a", 4)
+
+
+def test_what_never_ends_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device").symlink_to("/dev/zero")
+    with (tmp_path / "vast").open("wb") as file:
+        file.truncate(1 << 40)
+    for name, says in (("pipe", "not a regular"), ("device", "not a regular"), ("vast", "larger than 268 MB")):
+        with pytest.raises(OSError, match=says):
+            read_regular(tmp_path / name)
+    with pytest.raises(FileNotFoundError):
+        read_regular(tmp_path / "gone")
+    with pytest.raises(IsADirectoryError):
+        read_regular(tmp_path)
+
+
+def test_a_file_of_the_system_that_says_it_is_empty_and_is_not() -> None:
+    path = Path("/proc/self/maps")
+    if not path.exists():
+        pytest.skip("no /proc here")
+    assert path.stat().st_size == 0
+    with pytest.raises(OSError, match="larger than"):
+        read_regular(path, 100)
+
+
+@pytest.mark.parametrize("id", ["day1", "day 1", "größe", "a.b", "...", "-x", " ", "a\nb"])
+def test_names_of_files_are_ids(id: str) -> None:
+    assert checked_id(id) == id
+
+
+@pytest.mark.parametrize("id", ["", ".", "..", "/", "/etc/x", "a/b", "../x", "x/", "./x", "a\0b"])
+def test_paths_are_no_ids(id: str) -> None:
+    with pytest.raises(ValueError, match="is no name for a file"):
+        checked_id(id)

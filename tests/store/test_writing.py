@@ -1,0 +1,418 @@
+"""Files and folders on the disk: whole or not there, through no link, and nothing left of those who were killed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rondo.errors import OutputError
+from rondo.store import writing
+from rondo.store.writing import (
+    clear_drafts,
+    is_draft,
+    make_folder,
+    new_file,
+    open_appending,
+    whole_file,
+    whole_files,
+    whole_folder,
+    write_bytes,
+    write_json,
+    write_text,
+)
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture
+def known_draft(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of every draft can be foretold."""
+    monkeypatch.setattr(writing.secrets, "token_hex", lambda n: "0" * 2 * n)
+
+
+def dead_pid() -> int:
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    return child.pid
+
+
+def draft_name(name: str, pid: int, here: str | None = None) -> str:
+    return f".{name}.{here or writing._here()}-{pid}-0123456789abcdef.draft"
+
+
+# ---------------------------------------------------------------- one file
+
+
+def test_a_file_is_written_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    write_json(path, {"name": "größe"})
+    assert path.read_text() == '{\n "name": "gr\\u00f6\\u00dfe"\n}'
+    write_json(path, {"name": "größe"}, ensure_ascii=False)
+    assert path.read_bytes() == '{\n "name": "größe"\n}'.encode()
+    write_text(path, "a\nb")
+    assert path.read_bytes() == b"a\nb"
+    write_bytes(path, b"\x00")
+    assert path.read_bytes() == b"\x00"
+    assert names_in(tmp_path) == ["a.json"]
+
+
+def test_nothing_is_seen_before_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("before")
+    with whole_file(path) as file:
+        file.write(b"after")
+        file.flush()
+        assert path.read_text() == "before"
+        assert [is_draft(name) for name in names_in(tmp_path)] == [True, False]
+    assert path.read_text() == "after"
+
+
+@pytest.mark.parametrize("kind", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt(), ValueError()])
+def test_what_fails_leaves_the_file_before_and_no_draft(tmp_path: Path, kind: BaseException) -> None:
+    path = tmp_path / "a"
+    path.write_text("before")
+    with pytest.raises(OutputError if isinstance(kind, OSError) else type(kind)) as failed, whole_file(path) as file:
+        file.write(b"half")
+        raise kind
+    if isinstance(kind, OSError):
+        assert str(failed.value) == f"{path}: cannot be written (No space left on device); make room or give permission"
+    assert (path.read_text(), names_in(tmp_path)) == ("before", ["a"])
+
+
+def test_a_folder_that_cannot_be_written_is_named_and_no_draft_is(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match=r"nowhere/a: cannot be written \(No such file or directory\); try later$"):
+        write_text(tmp_path / "nowhere" / "a", "x", "try later")
+
+
+def test_rights_are_those_of_a_new_file(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_text(tmp_path / "a", "x")
+        with whole_folder(tmp_path / "b") as draft:
+            new_file(draft / "c").close()
+    finally:
+        os.umask(before)
+    found = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("a", "b", "b/c")]
+    assert found == [0o640, 0o750, 0o640]
+
+
+def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "a").symlink_to("precious")
+    write_text(tmp_path / "a", "new")
+    assert not (tmp_path / "a").is_symlink()
+    assert [(tmp_path / name).read_text() for name in ("a", "precious")] == ["new", "mine"]
+
+
+@pytest.mark.usefixtures("known_draft")
+def test_no_draft_is_written_through_a_link_even_if_its_name_is_known(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("mine")
+    for name in ("a", "b"):
+        (tmp_path / draft_name(name, os.getpid()).replace("0123456789abcdef", "0" * 16)).symlink_to("precious")
+    with pytest.raises(OutputError, match="File exists"):
+        write_text(tmp_path / "a", "new")
+    with pytest.raises(OutputError, match="File exists"), whole_folder(tmp_path / "b"):
+        pass
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
+def test_a_new_file_is_new(tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("mine")
+    (tmp_path / "link").symlink_to("nowhere")
+    for name in ("there", "link"):
+        with pytest.raises(FileExistsError):
+            new_file(tmp_path / name)
+    assert names_in(tmp_path) == ["link", "there"]
+
+
+def test_all_is_on_the_disk_before_and_after_the_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps: list[str] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def noted_fsync(descriptor: int) -> None:
+        name = Path(f"/proc/self/fd/{descriptor}").readlink().name
+        steps.append("draft" if is_draft(name) else name)
+        fsync(descriptor)
+
+    def noted_replace(path: Path, target: Path) -> Path:
+        steps.append(f"-> {target.name}")
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(Path, "replace", noted_replace)
+    write_text(tmp_path / "a", "x")
+    assert steps == ["draft", "-> a", tmp_path.name]
+
+
+def test_long_names_have_drafts_too(tmp_path: Path) -> None:
+    name = "ü" * 127  # 254 bytes of 255
+    write_text(tmp_path / name, "x")
+    assert names_in(tmp_path) == [name]
+
+
+# ---------------------------------------------------------------- several files
+
+
+def files_in(folder: Path) -> dict[Path, bytes]:
+    return {folder / "x" / "a": b"1", folder / "x" / "b": b"2", folder / "y" / "c": b"3"}
+
+
+def test_several_files(tmp_path: Path) -> None:
+    files = files_in(tmp_path)
+    assert whole_files(files) == list(files)
+    assert {path: path.read_bytes() for path in files} == files
+    assert [names_in(tmp_path / name) for name in ("x", "y")] == [["a", "b"], ["c"]]
+
+
+def test_nothing_that_exists_is_written_over(tmp_path: Path) -> None:
+    files = files_in(tmp_path)
+    (tmp_path / "y").mkdir()
+    (tmp_path / "y" / "c").symlink_to("nowhere")
+    with pytest.raises(OutputError, match="c: it exists already"):
+        whole_files(files)
+    (tmp_path / "y" / "c").unlink()
+    (tmp_path / "y" / "c").write_text("4")
+    with pytest.raises(OutputError, match="c: it exists already"):
+        whole_files(files)
+    assert names_in(tmp_path) == ["y"]
+    (tmp_path / "y" / "c").unlink()
+    whole_files(files)
+    with pytest.raises(OutputError, match="a: it exists already"):
+        whole_files(files)
+
+
+@pytest.mark.parametrize("n_good", range(3))
+def test_one_that_fails_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_good: int) -> None:
+    rename, calls = Path.rename, iter(range(9))
+
+    def failing(self: Path, target: Path) -> Path:
+        if next(calls) == n_good:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(OutputError, match=r"No space left on device\); choose another --out"):
+        whole_files(files_in(tmp_path))
+    assert names_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("n_good", range(3))
+def test_killed_between_two_renames_the_same_is_written_by_the_next(tmp_path: Path, n_good: int) -> None:
+    script = f"""
+import os, signal
+from pathlib import Path
+from rondo.store.writing import whole_files
+rename, calls = Path.rename, iter(range(9))
+def killed(self, target):
+    if next(calls) == {n_good}:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rename(self, target)
+Path.rename = killed
+folder = Path({str(tmp_path)!r})
+whole_files({{folder / "x" / "a": b"1", folder / "x" / "b": b"2", folder / "y" / "c": b"3"}})
+"""
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
+    files = files_in(tmp_path)
+    assert sum(path.exists() for path in files) == n_good
+    assert whole_files(files) == list(files)
+    assert {path: path.read_bytes() for path in files} == files
+    assert [names_in(tmp_path / name) for name in ("x", "y")] == [["a", "b"], ["c"]]
+
+
+# ---------------------------------------------------------------- a folder
+
+
+def fill(folder: Path, text: str) -> None:
+    (folder / "inner").mkdir()
+    (folder / "inner" / "a").write_text(text)
+
+
+def test_a_folder_is_written_whole(tmp_path: Path) -> None:
+    out = tmp_path / "new" / "out"
+    with whole_folder(out) as draft:
+        assert draft.name == "out"
+        fill(draft, "1")
+        assert not out.exists()
+    assert (out / "inner" / "a").read_text() == "1"
+    assert names_in(tmp_path / "new") == ["out"]
+
+
+def test_a_folder_is_replaced_only_where_that_is_wanted(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for text in ("1", "2"):
+        with whole_folder(out, replaces=True) as draft:
+            fill(draft, text)
+    assert (out / "inner" / "a").read_text() == "2"
+    with pytest.raises(OutputError, match="Directory not empty"), whole_folder(out) as draft:
+        fill(draft, "3")
+    assert (out / "inner" / "a").read_text() == "2"
+    assert names_in(tmp_path) == ["out"]
+
+
+def test_what_comes_into_an_empty_folder_meanwhile_stays(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    with pytest.raises(OutputError, match="Directory not empty"), whole_folder(out):
+        (out / "theirs").write_text("the only copy")
+    assert (out / "theirs").read_text() == "the only copy"
+
+
+@pytest.mark.parametrize("kind", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+def test_a_folder_that_fails_leaves_nothing(tmp_path: Path, kind: BaseException) -> None:
+    with (
+        pytest.raises(OutputError if isinstance(kind, OSError) else KeyboardInterrupt),
+        whole_folder(tmp_path / "new" / "out") as draft,
+    ):
+        fill(draft, "1")
+        raise kind
+    assert names_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("n_entries", [3, 2_000])
+def test_a_folder_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_entries: int
+) -> None:
+    synced: list[str] = []
+
+    def noted_fsync(descriptor: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(os, "sync", lambda: synced.append("all"))
+    with whole_folder(tmp_path / "out") as draft:
+        for number in range(n_entries):
+            (draft / f"f{number}").touch()
+    everything = [*(f"f{number}" for number in range(n_entries)), "out"]
+    assert sorted(synced[:-1]) == sorted(everything if n_entries < 1000 else ["all"])
+    assert synced[-1] == tmp_path.name
+
+
+def test_a_folder_behind_a_link_is_no_folder_of_its_own(tmp_path: Path) -> None:
+    make_folder(tmp_path / "a")
+    make_folder(tmp_path / "a")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(OSError, match="b is a link"):
+        make_folder(tmp_path / "b")
+
+
+# ---------------------------------------------------------------- a file that grows
+
+
+def test_a_file_that_grows(tmp_path: Path) -> None:
+    for text in (b"1\n", b"2\n"):
+        descriptor = open_appending(tmp_path / "a")
+        os.lseek(descriptor, 0, os.SEEK_END)
+        os.write(descriptor, text)
+        os.close(descriptor)
+    assert (tmp_path / "a").read_bytes() == b"1\n2\n"
+
+
+def test_links_pipes_and_devices_do_not_grow(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "link").symlink_to("precious")
+    (tmp_path / "device").symlink_to("/dev/null")
+    os.mkfifo(tmp_path / "pipe")
+    for name, says in (("link", "a link"), ("device", "a link"), ("pipe", "not a regular file")):
+        with pytest.raises(OSError, match=says):
+            open_appending(tmp_path / name)
+    with pytest.raises(OSError, match="not a regular file"):
+        open_appending(Path("/dev/null"))
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
+# ---------------------------------------------------------------- what the killed have left
+
+
+def test_drafts_of_the_dead_are_cleared_by_the_next_writer(tmp_path: Path) -> None:
+    dead = dead_pid()
+    (tmp_path / draft_name("a", dead)).write_text("half")
+    (tmp_path / draft_name("b", dead)).mkdir()
+    (tmp_path / draft_name("b", dead) / "b").mkdir()
+    write_text(tmp_path / "a", "x")
+    assert len(names_in(tmp_path)) == 2
+    with whole_folder(tmp_path / "b"):
+        pass
+    assert names_in(tmp_path) == ["a", "b"]
+
+
+def test_drafts_of_the_living_and_of_other_places_stay(tmp_path: Path) -> None:
+    dead = dead_pid()
+    kept = [
+        draft_name("a", os.getpid()),
+        draft_name("a", 1),
+        draft_name("a", dead, here="0" * 8),  # of another machine, on a disk that both use
+        draft_name("other", dead),
+        ".a.draft",
+        f"{draft_name('a', dead)}.txt",
+        draft_name("a", dead).removeprefix("."),
+    ]
+    for name in kept:
+        (tmp_path / name).write_text("")
+    write_text(tmp_path / "a", "x")
+    assert names_in(tmp_path) == sorted([*kept, "a"])
+
+
+def test_drafts_that_nobody_has_touched_for_a_day_are_cleared(tmp_path: Path) -> None:
+    old = tmp_path / draft_name("a", os.getpid(), here="0" * 8)
+    old.write_text("")
+    os.utime(old, (time.time() - 90_000,) * 2)
+    clear_drafts(tmp_path / "a")
+    assert names_in(tmp_path) == []
+
+
+def test_a_link_called_like_a_draft_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "precious").write_text("mine")
+    (tmp_path / draft_name("a", dead_pid())).symlink_to("mine")
+    clear_drafts(tmp_path / "a")
+    assert names_in(tmp_path) == ["mine"]
+    inside = tmp_path / draft_name("a", dead_pid())
+    inside.mkdir()
+    (inside / "link").symlink_to(tmp_path / "mine")
+    clear_drafts(tmp_path / "a")
+    assert (tmp_path / "mine" / "precious").read_text() == "mine"
+
+
+def test_killed_while_replacing_the_folder_before_comes_back(tmp_path: Path) -> None:
+    """Between the two renames nothing has the name; the next writer finds the old one, should it fail itself."""
+    script = f"""
+import os, signal
+from pathlib import Path
+from rondo.store.writing import whole_folder
+rename, calls = Path.rename, iter(range(9))
+def killed(self, target):
+    if next(calls) == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rename(self, target)
+Path.rename = killed
+with whole_folder(Path({str(tmp_path / "out")!r}), replaces=True) as draft:
+    (draft / "a").write_text("2")
+"""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "a").write_text("1")
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(KeyboardInterrupt), whole_folder(tmp_path / "out", replaces=True):
+        raise KeyboardInterrupt
+    assert (tmp_path / "out" / "a").read_text() == "1"
+    assert names_in(tmp_path) == ["out"]
+
+
+def test_what_cannot_be_cleared_is_in_nobodys_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    (tmp_path / draft_name("a", dead_pid())).mkdir()
+    monkeypatch.setattr(writing.shutil, "rmtree", refuse)
+    write_text(tmp_path / "a", "x")
+    assert (tmp_path / "a").read_text() == "x"

@@ -1,0 +1,147 @@
+"""Without torch the default chain runs from file to report, and every network says in one line what it needs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rondo import Rondo
+from rondo.config.schema import PRESETS
+from rondo.engine.local import visible_gpus
+from rondo.errors import MissingExtraError
+from rondo.formats.files import read_recording
+from rondo.synthetic import plant
+from rondo.training.threads import one_thread
+from rondo_bench.baselines import build_baseline
+from rondo_bench.baselines.discovery import discover
+from tests.cli.running import command, waves, write_csv
+
+_BLOCK = """
+import sys
+
+class NoTorch:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, NoTorch())
+"""
+_COMMANDS = """
+from rondo.cli.main import run
+
+for line in (
+    "--quiet discover walk.csv --window 60 --out run",
+    "--quiet label run walk.csv --out again",
+    "--quiet stream run --source walk.csv --out live",
+    "--quiet report run",
+    "--quiet discover walk.csv --method kmeans --window 60 --out clusters",
+):
+    try:
+        run(line.split())
+    except SystemExit as stopped:
+        assert stopped.code == 0, line
+assert "torch" not in sys.modules
+"""
+_FROM_PYTHON = """
+import sys
+from rondo import Rondo
+from rondo.synthetic import plant
+
+recording = plant(n_frames=1500, seed=1).recording
+model = Rondo(window=60).fit(recording)
+model.save("model")
+assert (Rondo.load("model").predict(recording).units == model.predict(recording).units).all()
+model.partial_fit(recording)
+assert "torch" not in sys.modules
+"""
+
+
+def python(code: str, folder: Path) -> None:
+    """Run this in a process of its own, in this folder."""
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_default_chain_runs_without_torch(tmp_path: Path) -> None:
+    write_csv(tmp_path / "walk.csv", plant(n_frames=2000, seed=1).recording.values)
+    python(_BLOCK + _COMMANDS, tmp_path)
+    assert (tmp_path / "run" / "report.html").is_file() and (tmp_path / "live" / "events.jsonl").is_file()
+
+
+def test_the_default_chain_leaves_torch_alone_where_it_is_installed(tmp_path: Path) -> None:
+    python(_FROM_PYTHON, tmp_path)
+
+
+@pytest.fixture
+def no_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)  # what makes `import torch` fail
+
+
+@pytest.mark.usefixtures("no_torch")
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ("--encoder ts2vec", "encoder.name = 'ts2vec'"),
+        ("--encoder time_mae", "encoder.name = 'time_mae'"),
+        ("--encoder mantis", "encoder.name = 'mantis'"),
+        ("--set units.method=unit_align", "units.method = 'unit_align'"),
+        ("--set units.method=direct", "units.mixture.latent_dim = 32"),
+        ("--set units.mixture.kind=deep_dpm", "units.mixture.kind = 'deep_dpm'"),
+        ("--set motifs.method=motif_former", "motifs.method = 'motif_former'"),
+        ("--preset paper", "encoder.name = 'ts2vec'"),
+        ("--method time2state", "--method time2state"),
+        ("--method e2usd", "--method e2usd"),
+        ("--method compile", "--method compile"),
+        ("--device cuda", "device = 'cuda'"),
+    ],
+)
+def test_a_network_without_torch_is_one_line(
+    options: str, what: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    walk = write_csv(tmp_path / "walk.csv", waves(400))
+    done = command(capfd)("--quiet", "discover", walk, "--out", tmp_path / "run", "--window", "40", *options.split())
+    assert (done.code, done.err) == (2, f"error: {what} needs the package 'torch': pip install 'rondo-ts[nets]'\n")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.usefixtures("no_torch")
+@pytest.mark.parametrize("options", ["--preset paper", "--method compile"])
+def test_it_is_said_before_any_file_is_read(options: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "walk.csv").write_text("no recording\n")
+    done = command(capfd)("discover", tmp_path / "walk.csv", "--out", tmp_path / "run", *options.split())
+    assert done.code == 2 and "pip install 'rondo-ts[nets]'" in done.err and done.err.count("\n") == 1
+
+
+def test_a_model_with_a_network_is_not_called_damaged_without_torch(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walk = write_csv(tmp_path / "walk.csv", waves(400))
+    tiny = {"encoder.output_dim": 4, "encoder.hidden_dim": 4, "encoder.depth": 1, "encoder.iterations": 1}
+    Rondo(window=40, encoder="ts2vec", settings=tiny).fit(read_recording(walk)).save(tmp_path / "network")
+    small = {"windows.length": 40, "windows.step": 20, "n_steps": 1, "depth": 1}
+    (found,) = discover([read_recording(walk)], "time2state", build_baseline("time2state", small), 0)
+    assert found.kept is not None
+    found.kept.save(tmp_path / "states")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for model in ("network", "states"):
+        done = command(capfd)("--quiet", "label", tmp_path / model, walk, "--out", tmp_path / "again")
+        assert done.code == 2 and done.err.endswith("needs the package 'torch': pip install 'rondo-ts[nets]'\n")
+        assert "do not fit together" not in done.err
+
+
+@pytest.mark.usefixtures("no_torch")
+def test_from_python_too() -> None:
+    with pytest.raises(MissingExtraError, match="nets"):
+        Rondo.from_config(PRESETS["paper"]).fit(waves(400))
+    assert visible_gpus() == []
+    with one_thread():
+        pass
+
+
+@pytest.mark.usefixtures("no_torch")
+def test_units_without_an_autoencoder_need_none() -> None:
+    settings = {"units": {"method": "direct", "mixture": {"latent_dim": 0}}, "evidence.surrogates": 0}
+    assert Rondo(window=40, settings=settings).fit(waves(600)).unit_model_.ids
