@@ -30,6 +30,7 @@ FILES = (
     "USC-HAD/subject01",
     "MoCap/amc_86_01",
 )
+ANOTHER = ("OpenPack/U0102-S0500", "OpenPack/U0209-S0500")  # fitted on, read: two people
 CHUNK = 50
 
 
@@ -79,19 +80,21 @@ def part(recording: Recording, rows: slice) -> Recording:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--lags", type=int, nargs="+", default=[16])
-    parser.add_argument("--files", nargs="+", default=FILES)
+    parser.add_argument("--files", nargs="*", default=FILES)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     data = Path(os.environ.get("RONDO_DATA", "shared/data"))
     print(f"{'recording':<24} {'fitted on':<11} {'read':<12} {'stream':<15}  agree  alike  behind")
+    quick = {"evidence.surrogates": 0}
     for name in given.files:
         whole = Recording.from_file(data / f"{name}.npz")
         first, second = part(whole, slice(whole.n_frames // 2)), part(whole, slice(whole.n_frames // 2, None))
-        quick = {"evidence.surrogates": 0}
         report(name, "all of it", Rondo(settings=quick).fit(whole), "all of it", whole, given.lags)
         model = Rondo(settings=quick).fit(first)
         report(name, "first half", model, "all of it", whole, given.lags)
         report(name, "first half", model, "second half", second, given.lags)
+    fitted, other = (Recording.from_file(data / f"{name}.npz") for name in ANOTHER)
+    report(ANOTHER[1], "another", Rondo(settings=quick).fit(fitted), "all of it", other, given.lags)
 
 
 if __name__ == "__main__":
