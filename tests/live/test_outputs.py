@@ -16,13 +16,14 @@ from rondo.data.labels import OTHER
 from rondo.errors import OutputError
 from rondo.live import outputs
 from rondo.live.outputs import COLUMNS, Outputs
+from rondo.vocabulary.edits import Edits
 
 
 def written(folder: Path, spans: Sequence[tuple[int, int, int]], n_frames: int) -> dict[str, bytes]:
     """The arrays of a stream that took these decisions: start, stop and unit; its motifs are 10 more."""
     with closing(Outputs(folder)) as made:
         made.add([dict(zip(COLUMNS, (a, b, None, None, k, k + 10, 1.0, 1.0), strict=True)) for a, b, k in spans], [])
-        made.write_arrays("day", n_frames)
+        made.write_arrays("day", n_frames, Edits())
     return {name: (folder / name / "day.npy").read_bytes() for name in ("units", "labels")}
 
 
@@ -62,7 +63,7 @@ def test_a_full_disk_leaves_the_arrays_before(tmp_path: Path) -> None:
             with pytest.raises(
                 OutputError, match=r"day.npy: cannot be written \(File too large\).*goes on from its last"
             ):
-                made.write_arrays("day", 1 << 20)
+                made.write_arrays("day", 1 << 20, Edits())
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert {name: (tmp_path / name / "day.npy").read_bytes() for name in before} == before
