@@ -20,7 +20,7 @@ from rondo.run.findings import (
     recurrence_sentence,
     vocabulary_sentences,
 )
-from rondo.run.summary import Kind, RecordingSummary, RunSummary, StreamSummary, UnitMerge
+from rondo.run.summary import RecordingSummary, RunKind, RunSummary, StreamSummary, UnitMerge
 from rondo.units.fit_profile import FitProfile
 from rondo.version import __version__
 
@@ -33,7 +33,7 @@ def result_of(
     recordings: Sequence[Recording],
     labellings: Sequence[Labelling],
     *,
-    kind: Kind = "discover",
+    kind: RunKind = "discover",
     fitted: FitProfile | None = None,
     is_foreign: bool = False,
     more: Sequence[str] = (),

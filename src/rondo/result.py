@@ -30,8 +30,8 @@ from rondo.run.segments import to_pandas, whole_columns
 from rondo.run.summary import (
     EntrySummary,
     FitSummary,
-    Kind,
     RecordingSummary,
+    RunKind,
     RunScores,
     RunSummary,
     VocabularyEvidence,
@@ -84,7 +84,7 @@ class Result:
         recordings: Sequence[Recording],
         labellings: Sequence[Labelling],
         *,
-        kind: Kind = "discover",
+        kind: RunKind = "discover",
         seed: int = 0,
         config: Mapping[str, Any] | None = None,
         windows: tuple[int, int] = (1, 1),
@@ -164,7 +164,7 @@ class Result:
     # ------------------------------------------------------------ what was found
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> RunKind:
         """discover, label or stream."""
         return self.summary.kind
 

@@ -62,7 +62,7 @@ def test_every_baseline_stands_with_its_own_settings() -> None:
 
 def test_every_public_name_and_method_has_a_section_and_a_sentence() -> None:
     page = PAGES["api.md"]()
-    for name in rondo.__all__:
+    for name in sorted(set(rondo.__all__) - {"__version__", "errors"}):  # a text, and a module of its own
         thing = getattr(rondo, name)
         assert f"\n### {name}\n" in page
         methods = [own for own, member in vars(thing).items() if not own.startswith("_") and callable(member)]

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A run folder, or a model folder.")]
-Stream = Annotated[
+EditedModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A run folder, or a model folder.")]
+EditedStream = Annotated[
     Path | None,
     typer.Option("--stream", metavar="DIR", help="The --out of a stream: what it has learned since can be named too."),
 ]
-Recording = Annotated[
+EditedRecording = Annotated[
     str | None,
     typer.Option("--recording", metavar="ID", help="Where every recording of a run has a vocabulary of its own."),
 ]

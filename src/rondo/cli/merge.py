@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.editing import Model, Recording, Stream
+from rondo.cli.editing import EditedModel, EditedRecording, EditedStream
 
 if TYPE_CHECKING:
     from rondo.editing import EditedVocabulary
@@ -21,10 +21,10 @@ _ISSUED = "labels that a stream has issued stay issued in its labels.csv"
 
 
 def merge(
-    model: Model,
+    model: EditedModel,
     entries: Annotated[list[str], typer.Argument(metavar="ENTRY", help="Two or more of one level: unit:3 unit:7.")],
-    stream: Stream = None,
-    recording: Recording = None,
+    stream: EditedStream = None,
+    recording: EditedRecording = None,
     json: options.Json = False,
 ) -> None:
     """Let units, or motifs, count as one from now on, under the lowest of their ids.
@@ -46,10 +46,10 @@ def merge(
 
 
 def split(
-    model: Model,
+    model: EditedModel,
     entry: Annotated[str, typer.Argument(metavar="ENTRY", help="An entry that was merged: unit:7.")],
-    stream: Stream = None,
-    recording: Recording = None,
+    stream: EditedStream = None,
+    recording: EditedRecording = None,
     json: options.Json = False,
 ) -> None:
     """Take an entry out of those it was merged with: it has its own id, and its own name, again.

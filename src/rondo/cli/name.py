@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.editing import Model, Recording, Stream
+from rondo.cli.editing import EditedModel, EditedRecording, EditedStream
 from rondo.errors import SettingError
 from rondo.times import moment_in_words
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 def name(
-    model: Model,
+    model: EditedModel,
     entry: Annotated[str | None, typer.Argument(metavar="ENTRY", help="unit:3 or motif:5; all if not given.")] = None,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="What it is called from now on.")] = None,
     remove: Annotated[bool, typer.Option("--remove", metavar="", help="Take the name of ENTRY away.")] = False,
     history: Annotated[
         bool, typer.Option("--history", metavar="", help="Print what was done so far, to ENTRY or to all.")
     ] = False,
-    stream: Stream = None,
-    recording: Recording = None,
+    stream: EditedStream = None,
+    recording: EditedRecording = None,
     json: options.Json = False,
 ) -> None:
     """Name a unit or motif, or list those there are. Ids stay as they are, and nothing is learned from a name.

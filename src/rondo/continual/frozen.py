@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rondo.config.schema import ContinualConfig
 from rondo.continual.motif_reader import Motif, MotifReader
-from rondo.continual.reading import Decision, Floats, Found, encoded, straddling_windows
+from rondo.continual.reading import Decision, Due, Floats, encoded, straddling_windows
 from rondo.continual.run_frames import RunFrames
 from rondo.data.windows import Span
 from rondo.tensors import owned, owned_by
@@ -59,7 +59,7 @@ class FrozenReader:
     def motif_ids(self) -> tuple[int, ...]:
         return self.motifs.ids
 
-    def push(self, window: NDArray[np.float32], start_frame: int) -> Found:
+    def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
         """One window (n_channels, length); gives the decisions that have become due."""
         self.frames.see(window, start_frame)
         costs = self.units.costs(encoded(self.units.encoder, window))
@@ -67,7 +67,7 @@ class FrozenReader:
         self._decide(self.viterbi.push(costs).tolist())
         return self._due(), []
 
-    def boundary(self, frame: int) -> Found:
+    def boundary(self, frame: int) -> Due:
         """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
         self._decide(self.viterbi.flush().tolist())
         self._spans.extend(self.frames.end(frame))

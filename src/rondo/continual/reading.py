@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Floats as Floats
 from rondo.continual.events import Event
 from rondo.data.windows import WindowGrid, Windows
 
 if TYPE_CHECKING:
     from rondo.encoders import FittedEncoder, Representations
-
-Floats = NDArray[np.float64]
 
 
 class Decision(NamedTuple):
@@ -37,7 +36,7 @@ class Decision(NamedTuple):
     start_s: float | None = None  # by the clock of the data, where they have one
 
 
-Found = tuple[list[Decision], list[Event]]
+Due = tuple[list[Decision], list[Event]]
 
 
 class Reader(Protocol):
@@ -63,10 +62,10 @@ class Reader(Protocol):
     def n_buffered(self) -> int:
         """Windows that are held now as candidates for a new unit."""
 
-    def push(self, window: NDArray[np.float32], start_frame: int) -> Found:
+    def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
         """One window (n_channels, length)."""
 
-    def boundary(self, frame: int) -> Found:
+    def boundary(self, frame: int) -> Due:
         """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:

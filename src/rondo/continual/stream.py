@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.continual.events import Event
-from rondo.continual.reading import Decision, Found, Reader
+from rondo.continual.reading import Decision, Due, Reader
 from rondo.continual.relabelling import read_anew
 from rondo.continual.updater import Updater
 from rondo.data.preparation import Preparation, Prepared
@@ -122,7 +122,7 @@ class Stream:
         for kind, frame, time_s, evidence in self.preparation.take_events(before_frame):
             report.events.append(Event(kind, "input", frame, time_s, (), evidence))
 
-    def _add(self, report: StreamReport, found: Found) -> None:
+    def _add(self, report: StreamReport, found: Due) -> None:
         """Windows whose frames the signal has given to others say nothing."""
         spoken = [own for own in found[0] if own.stop_frame > own.start_frame]
         report.decisions.extend(own._replace(start_s=self.time_of(own.start_frame)) for own in spoken)

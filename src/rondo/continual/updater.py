@@ -32,7 +32,7 @@ from rondo.continual.motif_reader import Motif, MotifReader
 from rondo.continual.novelty_buffer import NoveltyBuffer, Scales
 from rondo.continual.point_sets import Floats, PointSets
 from rondo.continual.promotion import compatible_entry, is_eligible
-from rondo.continual.reading import Decision, Found, encoded, straddling_windows
+from rondo.continual.reading import Decision, Due, encoded, straddling_windows
 from rondo.continual.stream_boundaries import Cuts
 from rondo.data.labels import OTHER
 from rondo.tensors import owned, owned_by
@@ -180,12 +180,12 @@ class Updater:
 
     # ------------------------------------------------------------ one window
 
-    def push(self, window: NDArray[np.float32], start_frame: int) -> Found:
+    def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
         """One window (n_channels, length); gives the decisions that have become due, and what happened."""
         point = np.asarray(encoded(self.encoder, window)[0], np.float64)
         return self.push_point(point, start_frame, self.cuts.blocks(window))
 
-    def push_point(self, point: Floats, start_frame: int, blocks: Floats) -> Found:
+    def push_point(self, point: Floats, start_frame: int, blocks: Floats) -> Due:
         """The same for a window that is encoded already; without `blocks` (0, 0) boundaries lie between windows."""
         number = self.counters.windows
         q = self.units.distances(point) / self.reaches()
@@ -197,7 +197,7 @@ class Updater:
         decisions, events = self._decide(int(due[0]), start_frame) if due.size else ([], [])
         return decisions, events + self._novelty(number, point, accepted, start_frame)
 
-    def boundary(self, frame: int) -> Found:
+    def boundary(self, frame: int) -> Due:
         """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
         decisions: list[Decision] = []
         events: list[Event] = []
@@ -240,7 +240,7 @@ class Updater:
 
     # ------------------------------------------------------------ labels
 
-    def _decide(self, column: int, frame: int) -> Found:
+    def _decide(self, column: int, frame: int) -> Due:
         """The unit of the oldest open window; gives the windows that thereby have a motif too."""
         opened = self.open.popleft()
         index = column - 1

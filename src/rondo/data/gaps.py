@@ -13,14 +13,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Flags as Flags
+from rondo.arrays import Floats as Floats
+from rondo.arrays import Ints as Ints
 from rondo.data.recording import Values
 from rondo.tensors import Tensors
 
 SOUND, BRIDGED, LOST = 0, 1, 2  # what became of a row
 
-Flags = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Flaws = NDArray[np.uint8]
 
 
@@ -68,7 +68,7 @@ class Settled(NamedTuple):
     n_lost: Ints | None = None
 
 
-class Gaps:
+class GapBridge:
     """Rows with NaN -> finite rows in the same order; between calls only those that wait are kept."""
 
     def __init__(self, longest: Ints) -> None:

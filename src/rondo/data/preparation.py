@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.data.frame_grid import FrameGrid, Laid
-from rondo.data.gaps import Flags, Floats, Gaps, Ints, TimedRows
+from rondo.data.gaps import Flags, Floats, GapBridge, Ints, TimedRows
 from rondo.data.input_log import InputEvent, InputLog
 from rondo.data.recording import Values
 from rondo.data.row_plan import BLOCK, RowPlan, jumps
@@ -54,7 +54,7 @@ class Preparation:
         """`tells`: what happened to the input is kept as events until they are taken."""
         self.plan = plan
         n_channels = len(plan.spacing)
-        self.gaps = Gaps(np.maximum(plan.max_gap, 2 * np.array(plan.spacing, dtype=np.int64)))
+        self.gaps = GapBridge(np.maximum(plan.max_gap, 2 * np.array(plan.spacing, dtype=np.int64)))
         self.grid = FrameGrid(n_channels, plan.rows_are_frames)
         self.n_bridged, self.n_lost = np.zeros(n_channels, np.int64), np.zeros(n_channels, np.int64)  # missing values
         self._log = InputLog(plan.rate, plan.max_gap) if tells else None

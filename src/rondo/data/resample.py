@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Ints as Ints
 from rondo.config.schema import PreprocessConfig
 from rondo.data.recording import Recording, Values, checked_rate
 from rondo.data.signal import Signal, regularise
@@ -21,8 +22,6 @@ from rondo.errors import RecordingError
 _MOST_TIMES_FASTER = 20  # beyond it nearly every frame would be interpolated
 _MOST_TIMES_SLOWER = 1000
 _LARGEST_TERM = 1000  # of the ratio of rates; the filter has 20 taps for each
-
-Ints = NDArray[np.int64]
 
 
 def resample_recording(recording: Recording, rate: float) -> Recording:

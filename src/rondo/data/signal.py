@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rondo.arrays import Ints as Ints
 from rondo.config.schema import PreprocessConfig
 from rondo.data.frame_grid import Laid
 from rondo.data.gaps import LOST
@@ -31,8 +32,6 @@ from rondo.data.row_plan import BLOCK, RowPlan
 from rondo.data.windows import Span
 from rondo.errors import RecordingError
 from rondo.wording import counted, noun
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

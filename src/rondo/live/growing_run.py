@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _SECONDS_BETWEEN, _TIMES_AS_LONG = 30.0, 20.0  # between updates: at least so many, and so much longer than one takes
 _MOST_BYTES = 1 << 25  # of labels.csv that are read again for an update while the stream goes on
 
-Progress = tuple[int, StreamSummary]
+Reached = tuple[int, StreamSummary]
 """Frames so far, and the counters."""
 
 
@@ -44,13 +44,13 @@ class GrowingRun:
         self._not_before = 0.0
         self.summary: RunSummary
 
-    def begin(self, model_folder: Path, edits: Edits, progress: Progress) -> None:
+    def begin(self, model_folder: Path, edits: Edits, progress: Reached) -> None:
         """The model that the stream began with, and what there is to say before anything has come."""
         _copy_model(model_folder, self._out / "model", self._model.edits_.among(self._model.fitted_ids()))
         self._write(self._result(edits, progress))
         self._not_before = time.monotonic() + _SECONDS_BETWEEN
 
-    def update(self, edits: Edits, progress: Progress) -> None:
+    def update(self, edits: Edits, progress: Reached) -> None:
         """Segments and summary, if it is time: the longer the stream, the less often."""
         began = time.monotonic()
         if began < self._not_before or (self._out / DECISIONS).stat().st_size > _MOST_BYTES:
@@ -59,7 +59,7 @@ class GrowingRun:
         took = time.monotonic() - began
         self._not_before = time.monotonic() + max(_SECONDS_BETWEEN, _TIMES_AS_LONG * took)
 
-    def write(self, outputs: Outputs, edits: Edits, progress: Progress) -> None:
+    def write(self, outputs: Outputs, edits: Edits, progress: Reached) -> None:
         """Everything: labels of every frame, scores, segments, summary and report."""
         result = self._result(edits, progress)
         outputs.write_arrays(self._id, result.recordings[0].n_frames, edits)
@@ -75,7 +75,7 @@ class GrowingRun:
         self.summary = result.summary
         write_summary(self._out, result.summary)
 
-    def _result(self, edits: Edits, progress: Progress) -> Result:
+    def _result(self, edits: Edits, progress: Reached) -> Result:
         model = copy.copy(self._model)
         model.edits_ = edits
         base = stream_summary(model, self._id, self._source, *progress)

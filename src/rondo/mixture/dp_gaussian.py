@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import digamma, gammaln
 
+from rondo.arrays import Floats as Floats
 from rondo.config.schema import MixtureConfig
 from rondo.errors import RecordingError, RondoWarning, SettingError
 from rondo.mixture.fitted import FittedMixture as FittedMixture
@@ -31,8 +32,6 @@ _REGULARISER = 1e-6  # added to every covariance, as in scikit-learn
 _RELATIVE_REGULARISER = 1e-12  # keeps collinear latents of any scale solvable; far below what a result shows
 _LARGEST_LATENT = 1e100  # its square, summed, is still a number
 _BLOCK_NUMBERS = 1 << 17  # terms held at once, 1 MB: they stay in the cache, and memory does not grow
-
-Floats = NDArray[np.float64]
 
 
 def fit_mixture(

@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.data.recording import Values
 from rondo.report.overview import MISSING, TOP_CODE, Overview
 
 _MOST_NUMBERS = 1 << 18  # of lowest values, and as many of highest: 2 MB
 _FEWEST_BUCKETS = 1024
-
-Values = NDArray[np.float32]
 
 
 class GrowingOverview:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Floats as Floats
 from rondo.data.labels import OTHER, Labels, Runs, from_runs
 from rondo.times import EARLIEST_DATE_S, LATEST_DATE_S
 from rondo.vocabulary.edits import Edits
@@ -33,8 +34,6 @@ COLUMNS = (
     "recording", "level", "id", "name", "start_frame", "end_frame", "start_s", "end_s", "start_time", "end_time",
     "score", "units",
 )  # fmt: skip
-
-Floats = NDArray[np.float64]
 
 
 def segment_table(

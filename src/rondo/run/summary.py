@@ -24,7 +24,7 @@ SUMMARY = "summary.json"
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
-Kind = Literal["discover", "label", "stream"]
+RunKind = Literal["discover", "label", "stream"]
 
 
 RecordingId = Annotated[str, AfterValidator(checked_id)]
@@ -189,7 +189,7 @@ class RunSummary(_Stored):
 
     schema_version: Annotated[Literal[2], Field(alias="schema")] = 2
     rondo_version: str
-    kind: Kind = "discover"
+    kind: RunKind = "discover"
     method: str
     seed: int
     window_length_frames: int

@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Flags as Flags
+
 _BLOCK = 1 << 14  # windows whose running totals are held at once: 4 MB at 30 entries, whatever the recording
 
 Path = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 def smooth(costs: NDArray[np.floating], penalty: float) -> Path:

@@ -29,7 +29,6 @@ from rondo.data.recording import Recording
 from rondo.errors import SettingError
 from rondo.methods import find_method, method_names
 from rondo.progress import Progress, silent
-from rondo.training.torch_extra import require_torch
 from rondo.wording import did_you_mean
 
 
@@ -104,16 +103,12 @@ def baseline_names() -> tuple[str, ...]:
     return tuple(name for name in method_names() if name not in ("rondo", "clock"))
 
 
-_NETWORKS = frozenset({"time2state", "e2usd", "compile"})
-
-
 def build_baseline(name: str, overrides: Mapping[str, Any] | None = None) -> Baseline:
     """The method of this name with its own defaults, changed by dotted overrides ({"windows.length": 256})."""
     known = baseline_names()
     if name not in known:
         hint = did_you_mean(name, known, f"expected one of {', '.join(known)}")
         raise SettingError(f"unknown baseline {name!r}; {hint}")
-    require_torch(f"--method {name}" if name in _NETWORKS else None)
     method = find_method(name)
     if not isinstance(method, MakesBaseline):
         raise SettingError(f"the method {name!r} is no baseline: it does not label one signal at a time")

@@ -205,4 +205,6 @@ def _refuse_short(signal: Signal, n_segments: int) -> None:
         )
 
 
-METHOD = BaselineMethod("compile", Compile, "CompILE: segments and their types by a variational network")
+METHOD = BaselineMethod(
+    "compile", Compile, "CompILE: segments and their types by a variational network", is_network=True
+)

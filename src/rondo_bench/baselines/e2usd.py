@@ -141,4 +141,6 @@ def estimated_seconds(n_frames: int, n_channels: int, config: E2USDConfig) -> fl
     return 5e-11 * products * (trained_on + embedded) + 3e-3 * config.n_steps + mixture_s
 
 
-METHOD = BaselineMethod("e2usd", E2USD, "E2USD: a frequency-based encoder and a Dirichlet process mixture")
+METHOD = BaselineMethod(
+    "e2usd", E2USD, "E2USD: a frequency-based encoder and a Dirichlet process mixture", is_network=True
+)

@@ -20,7 +20,8 @@ from rondo.progress import Progress
 from rondo.result import Result
 from rondo.run.entries import Words
 from rondo.run.findings import OWN_VOCABULARIES, vocabulary_sentences
-from rondo.run.summary import Kind
+from rondo.run.summary import RunKind
+from rondo.training.torch_extra import require_torch
 from rondo_bench.baselines.base import Baseline, JoiningBaseline, ReadingBaseline
 from rondo_bench.baselines.cost import warnings_before
 from rondo_bench.baselines.discovery import Discovery, discover, labelling_of, windows_of
@@ -41,9 +42,11 @@ class BaselineMethod:
     name: str
     make: Callable[[], Any]
     help: str
+    is_network: bool = False  # it needs torch, the extra `nets`
 
     def baseline(self) -> Baseline:
         """With its own defaults."""
+        require_torch(f"--method {self.name}" if self.is_network else None)
         made: Baseline = self.make()
         return made
 
@@ -148,7 +151,7 @@ def _result(
     findings: Sequence[str],
     joins: bool,
     models: Sequence[KeptBaseline],
-    kind: Kind = "discover",
+    kind: RunKind = "discover",
 ) -> Result:
     """`joins`: ids mean the same in all recordings."""
     words = [model.words() for model in models] or [Words()] * (1 if joins else len(recordings))

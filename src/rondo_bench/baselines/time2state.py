@@ -94,4 +94,6 @@ def estimated_seconds(n_frames: int, n_channels: int, config: Time2StateConfig) 
     return products * (1.7e-10 * trained_on + 6.5e-11 * embedded) + mixture_s
 
 
-METHOD = BaselineMethod("time2state", Time2State, "Time2State: a contrastive encoder and a Dirichlet process mixture")
+METHOD = BaselineMethod(
+    "time2state", Time2State, "Time2State: a contrastive encoder and a Dirichlet process mixture", is_network=True
+)
