@@ -8,7 +8,7 @@ from typing import Any
 
 from rondo.continual.events import Event
 from rondo.report.tables import entry_name
-from rondo.report.wall_clock import moment
+from rondo.times import moment_in_words
 from rondo.wording import counted
 
 MAX_EVENTS_LISTED = 300
@@ -76,7 +76,7 @@ def _time(event: Event, rate: float | None) -> str:
     """By the clock of the data, as on the axis; else counted from the beginning of the stream."""
     if rate is None:
         return f"frame {event.frame}"
-    return moment(event.frame / rate if event.time_s is None else event.time_s)
+    return moment_in_words(event.frame / rate if event.time_s is None else event.time_s)
 
 
 def _evidence(event: Event) -> str:
