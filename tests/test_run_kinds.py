@@ -15,7 +15,7 @@ import pytest
 from rondo import Result, Rondo
 from rondo.live import session
 from rondo.live.session import Place, Session
-from rondo.report.export import FORMATS
+from rondo.report.export import export_formats
 from tests.cli.running import Command, Outcome, call, command, tree, waves, write_csv
 
 KINDS = ("discover", "label", "stream", "stopped")
@@ -100,7 +100,7 @@ def test_the_signal_is_that_of_the_recording(run: Path) -> None:
     npt.assert_allclose(overview.values()[..., 0], waves(N_ROWS, seed=6)[: overview.n_frames], atol=2e-3)
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", export_formats())
 def test_export(rondo: Command, run: Path, here: Path, format: str) -> None:
     out = here / ("folder" if format in ("eaf", "audacity") else f"x.{format}")
     printed = json.loads(rondo("export", run, "--format", format, "--out", out, "--json").out)
