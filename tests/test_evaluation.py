@@ -64,6 +64,25 @@ def test_files_that_do_not_fit_are_told(result: Result, tmp_path: Path) -> None:
         rondo.evaluate(tmp_path, result)
 
 
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("time;a;b;label\n{}", "utf-8"),
+        ("# made by a logger\n# on a bus\ntime;a;b;label\n{}", "utf-8"),
+        ("time;a;b;label\ns;mV;°C;\n{}", "cp1252"),
+        ("time;a;b;label\n{}", "utf-16"),
+    ],
+)
+def test_a_csv_is_read_as_discover_reads_it(result: Result, tmp_path: Path, text: str, encoding: str) -> None:
+    """Classes in the recording itself, in a table that only the reader of recordings understands."""
+    rows = "".join(f"{i / 50:.2f};{i % 7},5;1,0;kind {kind}\n".replace(".", ",") for i, kind in enumerate(KINDS))
+    (tmp_path / "q.csv").write_bytes(text.format(rows).encode(encoding))
+    found = rondo.read(tmp_path / "q.csv")
+    assert isinstance(found, Recording) and found.n_frames == 900
+    expected = score({"q": (KINDS, result["q"].motifs)}).as_dict()
+    assert rondo.evaluate(tmp_path / "q.csv", result.only("q")).as_dict() == expected
+
+
 def test_annotations_in_seconds_lie_on_frames(result: Result, tmp_path: Path) -> None:
     spans = "".join(f"{i * 3}\t{i * 3 + 3}\tkind{i % 3}\n" for i in range(6))
     (tmp_path / "q.txt").write_text(spans)

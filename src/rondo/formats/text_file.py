@@ -63,6 +63,14 @@ def read_text_file(
     return Recording(values, rate, channels, path.stem, times, notes + empty)
 
 
+def read_cells(path: Path, layout_of: LayoutFinder) -> tuple[Layout, bytes]:
+    """How a file of lines is written, and its rows as cells between the delimiter: what a recording is read from."""
+    with _in_utf8(path) as file:
+        layout = _layout(file, layout_of, BLOCK_BYTES)
+        file.seek(layout.start)
+        return layout, layout.delimited(file.read()).text
+
+
 @contextmanager
 def _in_utf8(path: Path) -> Iterator[BinaryIO]:
     """The file; one in UTF-16, as spreadsheets write "Unicode text", is rewritten in UTF-8 beside."""

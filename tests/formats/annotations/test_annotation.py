@@ -118,7 +118,6 @@ def test_odd_file_names_are_no_patterns(tmp_path: Path) -> None:
         ("a,b\n1,2\n", None, "'a', 'b'; name one as the key"),
         ("a,b\n1,2\n", "c", "no column 'c', it has 'a', 'b'"),
         ("3\n3\n4\n", None, "first line is '3'; expected a header"),
-        ("t;y\n0;1\n", None, "split by commas"),
         ("y\n1\n2.5\n", None, "whole numbers, got 2.5 in frame 1"),
         ("y\n1\nnan\n", None, "whole numbers, got nan in frame 1"),
         ("y\n1\n99999999999999999999\n", None, "whole numbers"),

@@ -17,16 +17,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.data.frame_clock import FrameClock
-from rondo.errors import AnnotationError
+from rondo.errors import AnnotationError, RecordingError
 from rondo.formats import annotations as annotation_files
 from rondo.formats.annotations.tracks import choose_track, on_frames
 from rondo.formats.columns import is_label_name
 from rondo.wording import quoted
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Classes = NDArray[np.int64]
 
@@ -236,9 +240,9 @@ def _read_csv(path: Path, key: str | None) -> NDArray[np.generic]:
 
     try:
         table = pl.read_csv(path, infer_schema=False, glob=False)
-    except (pl.exceptions.PolarsError, OSError, UnicodeError) as error:
-        raise AnnotationError(f"'{path}': not a readable csv ({_first_line(error)})") from error
-    column = table[_column_of(table.columns, key, path)].str.strip_chars()
+        column = table[_column_of(table.columns, key, path)].str.strip_chars()
+    except (AnnotationError, pl.exceptions.PolarsError, OSError, UnicodeError) as error:
+        column = _column_as_recordings_have_it(path, key, error)
     missing = column.is_null() | (column == "")
     if missing.any():
         row = missing.arg_true()[0] + 2  # the header is line 1
@@ -248,6 +252,32 @@ def _read_csv(path: Path, key: str | None) -> NDArray[np.generic]:
         if not numbers.has_nulls():
             return numbers.to_numpy()
     return column.to_numpy().astype(np.str_)
+
+
+def _column_as_recordings_have_it(path: Path, key: str | None, first: Exception) -> pl.Series:
+    """From a table as `rondo discover` reads it: remarks above it, other separators, units, other encodings."""
+    import polars as pl
+
+    from rondo.formats.csv_file import layout_of_lines
+    from rondo.formats.text_file import read_cells
+
+    try:
+        layout, cells = read_cells(path, layout_of_lines)
+        if not layout.has_header:
+            raise AnnotationError(f"'{path}': expected a header")
+        table = pl.read_csv(
+            cells,
+            separator=layout.delimiter,
+            has_header=False,
+            new_columns=list(layout.names),
+            infer_schema=False,
+            encoding="utf8-lossy",
+        )
+        return table[_column_of(table.columns, key, path)].str.strip_chars()
+    except (AnnotationError, RecordingError, pl.exceptions.PolarsError, OSError, UnicodeError):
+        if isinstance(first, AnnotationError):
+            raise first from None
+        raise AnnotationError(f"'{path}': not a readable csv ({_first_line(first)})") from first
 
 
 def _column_of(columns: list[str], key: str | None, path: Path) -> str:
