@@ -82,7 +82,7 @@ def test_with_an_endless_look_ahead_it_is_predict(
 ) -> None:
     monkeypatch.setattr(run_frames, "_REACH_LENGTHS", 1_000)
     decisions = fed(waiting(model, 10_000).stream(frozen=True), planted.recording.values, [])
-    expected = model.predict(planted.recording)
+    expected = model.predict(planted.recording)[0]
     units, _ = tracks(decisions, N_FRAMES)
     npt.assert_array_equal(units, expected.units)
     scores = np.repeat([own.unit_score for own in decisions], [own.stop_frame - own.start_frame for own in decisions])
