@@ -26,11 +26,9 @@ import json
 import os
 import sys
 import time
-import tomllib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -149,14 +147,6 @@ def source_digest() -> str:
     return hashlib.sha256(text).hexdigest()[:12]
 
 
-def rondo_version() -> str:
-    """Of the source that is imported; what is installed may be another checkout."""
-    project = Path(rondo.__file__).parents[2] / "pyproject.toml"
-    if project.exists():
-        return str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])
-    return version("rondo-ts")
-
-
 def cached_rows(cache: Path | None, source: str) -> dict[Fit, Row]:
     """The fits that this source has already done; a line that a killed run left unfinished is ignored."""
     found: dict[Fit, Row] = {}
@@ -211,7 +201,7 @@ def summarise(rows: Iterable[Row]) -> Summary:
         "n_recordings": len(every) // len(by_seed),
         "cpu_s": round(sum(row["cpu_s"] for row in every) / len(by_seed), 1),  # of one pass over the set
         "composed": round(float(np.mean([row["composed"] for row in every])), 3),  # share of the fits
-        "rondo": rondo_version(),
+        "rondo": rondo.__version__,
         "source": source_digest(),
         "digests": [joint_digest(own) for own in by_seed.values()],
         "pairs": {pair: pair_summary(pair, list(by_seed.values())) for pair in every[0]["pairs"]},
