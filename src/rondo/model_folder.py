@@ -23,11 +23,10 @@ from rondo.motifs.former.subsequences import lengths_in_windows
 from rondo.motifs.model import MotifModel
 from rondo.store import artifact
 from rondo.tensors import Tensors, as_bits, from_bits, owned
-from rondo.training.torch_extra import require_torch
+from rondo.training.device import require_torch
 from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel
-from rondo.vocabulary.edit_file import read_edits
-from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.edits import Edits, read_edits
 
 if TYPE_CHECKING:
     from rondo.model import Rondo

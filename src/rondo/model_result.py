@@ -11,7 +11,7 @@ from rondo.data.suggest import FEWEST_TELLING_FRAMES
 from rondo.labelling import Labelling
 from rondo.progress import Progress, silent
 from rondo.result import Result
-from rondo.run.entries import Words
+from rondo.run.counting import Words
 from rondo.run.findings import (
     composition_sentence,
     in_kept_units,

@@ -44,7 +44,7 @@ def name(
     if name is None and not remove:
         edited = open_vocabulary(model, stream, recording)
         return _show(edited, None if entry is None else edited.entry(entry), history, json)
-    from rondo.vocabulary.edit_file import now
+    from rondo.vocabulary.edits import now
 
     with editing(model, stream, recording) as edited:
         this = edited.entry(entry or "")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rondo.continual.events import Event
+from rondo.continual.journal import Event
 from rondo.continual.reading import Decision, Due, Reader
 from rondo.continual.relabelling import read_anew
 from rondo.continual.updater import Updater

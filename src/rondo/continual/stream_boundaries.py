@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.continual.point_sets import Floats
+from rondo.continual.novelty import Floats
 from rondo.units.boundaries import Boundaries, likeliest_edge, summed_up
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rondo.errors import SettingError
-from rondo.report.overview import Overview
-from rondo.report.pyramid import least_bytes
+from rondo.report.overview import Overview, least_bytes
 from rondo.wording import did_you_mean
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from rondo.continual.events import Event
+from rondo.continual.journal import Event
 from rondo.report.tables import entry_name
 from rondo.times import moment_in_words
 from rondo.wording import counted

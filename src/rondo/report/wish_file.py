@@ -12,7 +12,7 @@ from rondo.errors import InputError, RondoWarning
 from rondo.report.contents import EVERYTHING, TruthFile, Wish
 from rondo.store.reading import read_regular
 from rondo.store.writing import write_json
-from rondo.vocabulary.edit_file import changing
+from rondo.vocabulary.edits import changing
 
 _NAME = ".report_wish.json"
 _MOST_BYTES = 1 << 24

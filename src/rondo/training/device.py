@@ -1,9 +1,21 @@
-"""The device that torch computes on."""
+"""The device that torch computes on. torch is the extra `nets`: only networks need it."""
 
 from __future__ import annotations
 
-from rondo.errors import SettingError
-from rondo.training.torch_extra import require_torch
+from importlib.util import find_spec
+
+from rondo.errors import MissingExtraError, SettingError
+
+
+def require_torch(what: str | None) -> None:
+    """Refuse `what`, which asks for a network, where torch is not installed; None asks for none.
+
+    It is looked for and not imported: that takes seconds, and whoever asks may only be building a method.
+
+    >>> require_torch(None)
+    """
+    if what is not None and find_spec("torch") is None:
+        raise MissingExtraError(what, "torch", "nets")
 
 
 def resolve_device(device: str, *, for_network: bool = True) -> str:

@@ -41,7 +41,7 @@ from rondo.training.replay import Descent, small_steps
 from rondo.training.vicreg import covariance_penalty, variance_hinge
 from rondo.units.align.adaptor import Adaptor
 from rondo.units.align.losses import geometry_loss, supervised_contrast
-from rondo.units.standardised import checked_representations, standardisation
+from rondo.units.model import checked_representations, standardisation
 
 _BATCH_SIZE = 128  # 64 took 1.5 times the CPU time on 3,600 windows and reached the same geometry
 _LEAST_BATCH = 8  # the covariance of fewer windows is mostly chance
