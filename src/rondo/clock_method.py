@@ -13,7 +13,7 @@ from rondo.data.recording import Recording
 from rondo.errors import ModelError, SettingError
 from rondo.labelling import Labelling
 from rondo.methods import Options, refuse_idle
-from rondo.metrics.controls import clock_labels
+from rondo.metrics.scores import clock_labels
 from rondo.progress import Progress
 from rondo.result import Result
 from rondo.run.counting import Words

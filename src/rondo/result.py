@@ -18,7 +18,7 @@ from rondo.continual.journal import Event
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
 from rondo.errors import OutputError, RecordingError
-from rondo.labelling import Labelling
+from rondo.labelling import FitProfile, Labelling
 from rondo.lazy import Lazy
 from rondo.report.contents import Overviews, TruthFile, Wish
 from rondo.report.frame_scores import FrameScores, told_scores
@@ -35,7 +35,6 @@ from rondo.run.summary import (
     RunSummary,
     VocabularyEvidence,
 )
-from rondo.units.fit_profile import FitProfile
 from rondo.version import __version__
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.vocabulary import Level

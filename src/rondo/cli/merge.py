@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.editing import EditedModel, EditedRecording, EditedStream
+from rondo.cli.options import EditedModel, EditedRecording, EditedStream
 
 if TYPE_CHECKING:
     from rondo.editing import EditedVocabulary

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.editing import EditedModel, EditedRecording, EditedStream
+from rondo.cli.options import EditedModel, EditedRecording, EditedStream
 from rondo.errors import SettingError
 from rondo.times import moment_in_words
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import owned, owned_by
 from rondo.config.schema import ContinualConfig
 from rondo.continual.motif_reader import Motif, MotifReader
 from rondo.continual.reading import Decision, Due, Floats, encoded, straddling_windows
 from rondo.continual.run_frames import RunFrames
 from rondo.data.windows import Span
-from rondo.tensors import owned, owned_by
 from rondo.units.timeline import Viterbi
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ A window is compared with the exemplars of every unit in the encoder's space (`u
     q_k = distance to the nearest exemplar of unit k / (1.25 radius)
 
 - *Label.* Viterbi over q, with OTHER at a constant 1, decided one window length later (`units/timeline.py`); the frame
-  at which units change is found in the signal (`stream_boundaries.py`); the motif when the phrase has ended
+  at which units change is found in the signal (`units/boundaries.py`); the motif when the phrase has ended
   (`motif_reader.py`); frozen then.
 - *Refine.* A window labelled k with q_k <= 1 is shown to unit k, which keeps a fair sample of all it has seen.
 - *Buffer.* Windows that straddle two known units may be rejected too, but never more in a row than share a frame with
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import owned, owned_by
 from rondo.config.schema import ContinualConfig
 from rondo.continual.journal import Event
 from rondo.continual.motif_reader import Motif, MotifReader
@@ -38,9 +39,8 @@ from rondo.continual.novelty import (
     is_eligible,
 )
 from rondo.continual.reading import Decision, Due, encoded, straddling_windows
-from rondo.continual.stream_boundaries import Cuts
 from rondo.data.labels import OTHER
-from rondo.tensors import owned, owned_by
+from rondo.units.boundaries import Cuts
 from rondo.units.timeline import Viterbi
 
 if TYPE_CHECKING:

@@ -21,10 +21,10 @@ from rondo.continual.journal import AppendOnly, Event, append_events
 from rondo.data.labels import OTHER
 from rondo.errors import OutputError
 from rondo.model_result import stream_summary
+from rondo.report.contents import kept_wish
 from rondo.report.frame_scores import scores_path, write_scores
 from rondo.report.overview import GrowingOverview, overview_path, store_overview
 from rondo.report.render import write_page
-from rondo.report.wish_file import kept_wish
 from rondo.result import Result
 from rondo.run.folder import write_segments, write_summary
 from rondo.run.stream_folder import COLUMNS, DECISIONS, EVENTS, Label, stored_stream

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rondo.labelling import RULE
 from rondo.report.contents import EVERYTHING, Wish
 from rondo.report.page import PAGE, asset, script, style
 from rondo.report.summarize import summarize
@@ -14,7 +15,6 @@ from rondo.report.tables import composition_key
 from rondo.report.timeline import timeline
 from rondo.report.wall_clock import has_jumps
 from rondo.store.writing import write_text
-from rondo.units.fit_profile import RULE
 from rondo.wording import NO_LONGER_MOTIF
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from rondo.data.labels import OTHER, are_one_to_one
 from rondo.data.recording import Recording
 from rondo.errors import OutputError
 from rondo.evidence.verdicts import EntryEvidence, Evidence
-from rondo.labelling import Labelling
+from rondo.labelling import QUANTILES, FitProfile, Labelling, fit_of
 from rondo.report.wall_clock import clock_knots
 from rondo.run.segments import LEVELS, labels_between_ends
 from rondo.run.summary import (
@@ -28,7 +28,6 @@ from rondo.run.summary import (
     VocabularyEvidence,
 )
 from rondo.store.reading import checked_id
-from rondo.units.fit_profile import QUANTILES, FitProfile, fit_of
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.vocabulary import Level
 

@@ -30,7 +30,7 @@ from rondo.methods import find_method, load_model
 from rondo.report.contents import Overviews
 from rondo.report.frame_scores import FrameScores, read_scores, scores_path, write_scores
 from rondo.report.overview import GrowingOverview, Overview, cut_to, overview_path, read_overview, store_overview
-from rondo.report.run_clock import run_clock
+from rondo.report.wall_clock import run_clock
 from rondo.result import Result
 from rondo.run.counting import Words
 from rondo.run.segments import LEVELS, labels_in, whole_columns
@@ -75,7 +75,7 @@ def write_run(result: Result, out: Path) -> None:
 
 def update_run(run_dir: Path, result: Result) -> None:
     """Bring the folder of a run up to date with what people have named and merged since it was written."""
-    from rondo.report.wish_file import draw_again
+    from rondo.report.contents import draw_again
 
     for one in result.recordings:
         write_labels(run_dir, result[one.id])

@@ -19,13 +19,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import owned, owned_by
 from rondo.config.schema import EncoderConfig, SlowUnitsConfig, UnitAlignConfig, UnitsConfig
 from rondo.data.labels import Labels
 from rondo.data.windows import Span, Windows
 from rondo.encoders import Curves, FittedEncoder, Representations, build_encoder
 from rondo.errors import ModelError, RecordingError
 from rondo.progress import Progress, silent
-from rondo.tensors import owned, owned_by
 from rondo.units.boundaries import Boundaries, fit_boundaries
 from rondo.units.discover import UnitRules, discover_units
 from rondo.units.slow import SlowProjection, fit_slow, fit_slow_enough

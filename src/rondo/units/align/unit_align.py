@@ -24,9 +24,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from rondo.arrays import owned, owned_by
 from rondo.config.schema import MixtureConfig, UnitAlignConfig
-from rondo.data.agreement import label_agreement
-from rondo.data.labels import OTHER
+from rondo.data.labels import OTHER, label_agreement
 from rondo.data.windows import Span
 from rondo.encoders import Curves
 from rondo.errors import ModelError, RondoWarning
@@ -34,7 +34,6 @@ from rondo.mixture import fit_components
 from rondo.mixture.autoencoder import FittedAutoencoder, fit_autoencoder
 from rondo.progress import Progress, silent
 from rondo.seeding import generators
-from rondo.tensors import owned, owned_by
 from rondo.training.loop import batches
 from rondo.training.networks import load_weights, settled, weights_of
 from rondo.training.replay import Descent, small_steps
