@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rondo.data.recording import Recording
     from rondo.discovery import discover
     from rondo.evaluation import evaluate
-    from rondo.formats.files import read
+    from rondo.formats.reading import read
     from rondo.labelling import Labelling
     from rondo.model import Rondo
     from rondo.result import Result
@@ -29,7 +29,7 @@ _HOME = {
     "Rondo": "rondo.model",
     "discover": "rondo.discovery",
     "evaluate": "rondo.evaluation",
-    "read": "rondo.formats.files",
+    "read": "rondo.formats.reading",
 }
 
 

@@ -85,7 +85,7 @@ def read_all(
     paths: list[Path], rate: float | None, key: str | None, label_columns: list[str] | None
 ) -> list[Recording]:
     """The recordings of files and folders."""
-    from rondo.formats.files import read_files
+    from rondo.formats.reading import read_files
 
     recordings = read_files(paths, rate=rate, key=key, label_columns=label_columns or ())
     for recording in recordings:

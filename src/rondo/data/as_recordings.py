@@ -27,7 +27,7 @@ def as_recordings(
     several: list[Recording] = []
     for item in given:
         if isinstance(item, str | Path):
-            from rondo.formats.files import read_files  # brings the readers of all formats
+            from rondo.formats.reading import read_files  # brings the readers of all formats
 
             several += read_files([Path(item)], rate=rate, key=key, label_columns=label_columns)
         else:

@@ -1,14 +1,11 @@
-"""Files and folders -> Recordings: which reader a suffix gets, which files a folder holds, one line for all that fails.
+"""Recordings in files: which reader a suffix gets, which files a folder holds, one line for all that fails.
 
 Formats are found, one file each (`rondo.formats.recording_format`). The id of a recording is its file name without the
 suffix.
-
-`rondo.read`, `rondo.discover` and every command read their input with it.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +14,7 @@ from typing import Any
 from polars.exceptions import PanicException
 
 from rondo.data.recording import Recording, checked_rate
-from rondo.errors import InputError, RecordingError, RondoWarning
+from rondo.errors import InputError, RecordingError
 from rondo.formats.class_codes import without_codes
 from rondo.formats.recording_format import RECORDING_FORMATS
 from rondo.formats.tables import table_recording
@@ -180,48 +177,3 @@ def _cause(error: BaseException) -> str:
 
 def _in_one_line(text: str) -> str:
     return " ".join(text.split())  # names that a file gives to its columns or arrays may hold line ends
-
-
-def read(
-    path: str | Path | Sequence[str | Path],
-    *,
-    rate: float | None = None,
-    key: str | None = None,
-    label_columns: Sequence[str] = (),
-) -> Recording | list[Recording]:
-    """Read a file as one Recording; a folder, or a list of files and folders, as a list of them.
-
-    Parameters
-    ----------
-    path : a file (csv, tsv, txt, parquet, npz, npy, h5, edf, c3d, xdf), a folder of files, or a list of both.
-    rate : frames per second, for files without a clock.
-    key : the array in .npz and .h5 files, or the stream in .xdf files.
-    label_columns : columns that are not channels.
-
-    Raises
-    ------
-    RecordingError : in one line, naming the file.
-    """
-    if isinstance(path, str | Path) and not Path(path).is_dir():
-        find_recordings([Path(path)])  # says what was probably meant
-        return Recording.from_file(path, rate=rate, key=key, label_columns=label_columns)
-    paths = [path] if isinstance(path, str | Path) else path
-    return read_files([Path(each) for each in paths], rate=rate, key=key, label_columns=label_columns)
-
-
-def read_files(
-    paths: Sequence[Path], *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
-) -> list[Recording]:
-    """The recordings of these files, and of the files directly in these folders."""
-    files = find_recordings(paths)
-    for labels in (file for path in paths if path.is_dir() for file in label_files_in(path)):
-        warnings.warn(f"{labels}: labels of the recording beside it; not read", RondoWarning, stacklevel=3)
-    found = []
-    for file in files:
-        try:
-            found.append(read_recording(file, rate=rate, key=key, label_columns=label_columns).read_from(file))
-        except RecordingError as error:
-            if file in paths:
-                raise
-            raise RecordingError(f"{error}; if it is no recording, name the files to read and not the folder") from None
-    return found
