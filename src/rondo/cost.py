@@ -18,7 +18,7 @@ import numpy as np
 from rondo.config.schema import RondoConfig, WindowsConfig, network_in
 from rondo.data.recording import Recording
 from rondo.data.signal import Signal
-from rondo.data.suggest import window_and_step
+from rondo.data.scales import choose_scales
 from rondo.encoders import declared_encoder
 from rondo.times import estimate_in_words
 
@@ -83,7 +83,7 @@ def cost_of_fit(
     return Cost(total, memory)
 
 
-def expected_window_and_step(config: WindowsConfig, recordings: Sequence[Recording]) -> tuple[int, int]:
+def expected_window_and_step(config: RondoConfig, recordings: Sequence[Recording]) -> tuple[int, int]:
     """Window and step as a fit will choose them, about: gaps are not looked for, and only the longest is looked at."""
     longest = max(recordings, key=lambda recording: recording.n_frames)
     seen = longest.values[:_GLIMPSE].astype(np.float64)
@@ -94,7 +94,8 @@ def expected_window_and_step(config: WindowsConfig, recordings: Sequence[Recordi
     scaled = (centred / np.where(spread > 0, spread, 1.0)).astype(np.float32)
     spans = ((0, longest.n_frames),)
     signal = Signal(longest.id, scaled, longest.rate, longest.channels, spans, longest.n_frames)
-    return window_and_step([signal], config)
+    scales = choose_scales([signal], config)
+    return scales.unit_frames, scales.step_frames
 
 
 def _seconds_of_windows(config: RondoConfig, n_windows: int) -> float:

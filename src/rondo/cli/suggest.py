@@ -60,7 +60,8 @@ def suggest(
     from rondo.cost import cost_of_fit
     from rondo.data.as_recordings import common_rate
     from rondo.data.preprocess import Preprocessor
-    from rondo.data.suggest import typical_period, window_and_step, window_curve
+    from rondo.data.scales import choose_scales
+    from rondo.data.suggest import typical_period, window_curve
 
     settings = options.resolve_settings(preset, config, set_)
     if picture is not None and picture.suffix.lower() != ".svg":
@@ -69,7 +70,7 @@ def suggest(
     common_rate(recordings)
     preprocessor = Preprocessor.fit(recordings, settings.preprocess)
     signals = [preprocessor.apply(recording) for recording in recordings]
-    length, step = window_and_step(signals, settings.windows)
+    length, step, motif_length = choose_scales(signals, settings)
     curve = window_curve(signals)
     fits = _fits(recordings, settings, curve) if fit else []
     sizes = [signal.n_frames for signal in signals]
@@ -77,6 +78,7 @@ def suggest(
     facts: dict[str, Any] = {
         "window_length_frames": length,
         "step_frames": step,
+        "motif_window_frames": motif_length,
         "rate": signals[0].rate,
         "typical_period_frames": typical_period(signals),
         "n_frames": sum(sizes),

@@ -221,6 +221,9 @@ class GrammarMotifsConfig(StageSettings):
     """Motifs as small grammars over unit runs, found by their evidence: our training-free motif stage."""
 
     method: Literal["grammar"] = "grammar"
+    window: Duration = setting(
+        "auto", "ours: of contexts; a fortieth of the recording, from 1.5 to 6 s (docs/contexts.md)"
+    )
     motif_cap: int = setting(16, "ours: planted streams have 6; unused motifs cost nothing", ge=1)
     prior: float = setting(0.02, "ours: planted streams, motif AMI 81.4 at 0.02 and 73.6 at 0.1 (docs/motifs.md)", gt=0)
     phrase_distance: float = setting(

@@ -26,17 +26,22 @@ _FEWEST_WINDOW_LENGTHS = 20  # a suggested window fits at least this often into 
 
 
 def window_and_step(signals: Sequence[Signal], config: WindowsConfig) -> tuple[int, int]:
-    """Window length and step in frames; refused when no span of any signal holds a window."""
+    """Window length and step in frames, of methods with one scale; refused when no span of any signal holds a window."""
     rate = signals[0].rate
-    longest = max(stop - start for signal in signals for start, stop in signal.spans)
     length = suggest_window(signals) if config.length == "auto" else to_frames(config.length, rate, "windows.length")
+    refuse_too_long(length, signals)
+    step = max(1, length // 4) if config.step == "auto" else to_frames(config.step, rate, "windows.step")
+    return length, step
+
+
+def refuse_too_long(length: int, signals: Sequence[Signal]) -> None:
+    """Refuse a window that no span of any signal holds."""
+    longest = max(stop - start for signal in signals for start, stop in signal.spans)
     if length > longest:
         raise SettingError(
             f"windows.length is {length} frames, but the longest unbroken stretch of "
             f"{_named(signals)} has {longest}; choose a shorter window (--window)"
         )
-    step = max(1, length // 4) if config.step == "auto" else to_frames(config.step, rate, "windows.step")
-    return length, step
 
 
 def suggest_window(signals: Sequence[Signal]) -> int:

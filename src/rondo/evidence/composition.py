@@ -27,6 +27,7 @@ from scipy.special import gammainc
 from rondo.arrays import Flags, Floats, Ints
 from rondo.evidence.verdicts import Entries, EntryEvidence, rank_p, verdict_of
 from rondo.motifs.base import Motifs
+from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.model import MotifModel, UnitRuns
 from rondo.motifs.phrases import Phrase
 
@@ -42,6 +43,8 @@ _LEAST_PROBABILITY = 1e-300
 
 def phrase_book(motifs: Motifs) -> PhraseBook:
     """The phrases in which each motif occurs in the fitted recordings; a motif that occurs nowhere has none."""
+    if isinstance(motifs, ComposedMotifs):
+        motifs = motifs.by_units or motifs.flat
     if isinstance(motifs, MotifModel):
         rows = [(usage.motif, usage.phrase, usage.count) for usage in motifs.usages]
     else:

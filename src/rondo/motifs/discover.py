@@ -13,20 +13,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Ints
-from rondo.config.schema import GrammarMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig
-from rondo.motifs.base import Motifs
+from rondo.config.schema import GrammarMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig, SlowUnitsConfig
+from rondo.motifs.base import Motifs, MotifTimeline, UnitMotifs
+from rondo.motifs.composed import ComposedMotifs, Kind
+from rondo.motifs.contexts import LongWindows, fit_contexts
 from rondo.motifs.grammar import decode_runs
 from rondo.motifs.model import MotifModel, PhraseUse, UnitRuns
 from rondo.motifs.phrases import MOST_PHRASES, Phrase, content_of, group_phrases, recurrence, recurring
 from rondo.motifs.search import chain_bound, search_grammar
 from rondo.progress import Progress, silent
 from rondo.units.model import UnitModel
-from rondo.units.timeline import Timeline, joined
+from rondo.units.timeline import ReadUnits, Timeline, joined
 
 # The evidence is for memory beyond one unit, which slow noise has too. Only where phrases recur is it composition:
 # recurrence is 0.64 to 1.0 in planted streams, up to 0.05 in noise, up to 0.06 in recordings of single gestures.
@@ -39,21 +42,39 @@ _BLOCKS = (2, 3, 4, 6)  # runs per block
 
 
 def fit_motifs(
-    timelines: Sequence[Timeline],
+    read: Sequence[ReadUnits],
     units: UnitModel,
     config: MotifsConfig,
+    long_frames: int,
     rng: np.random.Generator,
     device: str,
     progress: Progress = silent,
 ) -> Motifs:
-    """Motifs of one or more unit timelines of one unit vocabulary, in the way that the configuration names."""
+    """Motifs of one or more recordings of one unit vocabulary, in the way that the configuration names.
+
+    `long_frames` is the length of the windows in which contexts are looked for.
+    """
+    timelines = [own.timeline for own in read]
     if isinstance(config, MotifFormerConfig):
         from rondo.motifs.former.motifs import fit_former  # brings torch, which need not be installed
 
         return fit_former(joined(timelines), units.ids, units.prototypes, config, rng, device, progress)
     if isinstance(config, NoMotifsConfig):
         return flat_motifs(UnitRuns.of(timelines), units.ids)
-    return fit_grammar(timelines, units.ids, config, rng)
+    flat, phrases = flat_motifs(UnitRuns.of(timelines), units.ids), fit_grammar(timelines, units.ids, config, rng)
+    grid = read[0].windows.grid
+    long = LongWindows.of(long_frames, (grid.length_frames, grid.step_frames))
+    windows, n_frames = [own.windows for own in read], [own.n_frames for own in read]
+    contexts = fit_contexts(windows, timelines, n_frames, units.ids, long, SlowUnitsConfig(), rng)
+    shown: Kind = "phrase" if phrases.composed else "unit" if contexts is None else "context"
+    return ComposedMotifs(flat, phrases if phrases.composed else None, contexts, shown)
+
+
+def read_motifs(motifs: Motifs, read: ReadUnits) -> MotifTimeline:
+    """The motif of every window of a recording."""
+    if isinstance(motifs, ComposedMotifs):
+        return motifs.timeline(read.timeline, read.windows, read.n_frames)
+    return cast(UnitMotifs, motifs).timeline(read.timeline)
 
 
 def fit_grammar(

@@ -14,6 +14,7 @@ from rondo.data.windows import Span
 from rondo.mixture import FittedMixture, acceptance_of, fit_components
 from rondo.units.timeline import centre_distances, smooth_spans
 from rondo.vocabulary import Vocabulary
+from rondo.vocabulary.vocabulary import Level
 
 
 class UnitRules(NamedTuple):
@@ -32,6 +33,7 @@ def discover_units(
     config: MixtureConfig,
     rng: np.random.Generator,
     device: str,
+    level: Level = "unit",
 ) -> Vocabulary:
     """Fit the mixture on latents (n_windows, n_dims), smooth its assignments, make entries of what persists.
 
@@ -45,7 +47,7 @@ def discover_units(
     distances = centre_distances(latents, centres)
     kept = _persisting(distances, spans, rules.penalty, rules.shortest_run)
     path = kept[smooth_spans(distances[:, kept], spans, rules.penalty)]
-    vocabulary = Vocabulary("unit")
+    vocabulary = Vocabulary(level)
     for k in _by_first_appearance(path):
         members = path == k
         radius, floor = acceptance_of(distances[members, k], posterior[members, k], AcceptanceConfig())

@@ -58,6 +58,7 @@ class BaselineMethod:
             "--encoder": options.encoder,
             "--preset": options.preset not in ("", "default"),
             "--device": options.device,
+            "--motif-window": options.motif_window,
         }
         idle |= {} if "windows" in names else {"--window": options.window, "--step": options.step}
         refuse_idle(idle | ({} if "n_states" in names else {"--states": options.states}), f"--method {self.name}")

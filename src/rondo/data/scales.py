@@ -1,0 +1,67 @@
+"""Two scales: a short window for units and a long one for the contexts that they make up.
+
+Levels live at different scales, and the best window is about half the mean length of what it should show. The long
+window follows the recording, T / 40, between 1.5 and 6 s: of eight rules that need no labels it was the best
+(docs/contexts.md). The window of units is a quarter of it, and at least 0.3 s. Where the rate is unknown or below 10 Hz,
+seconds mean little: the bounds are then the typical period of the signal and four times that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rondo.config.schema import GrammarMotifsConfig, RondoConfig, to_frames
+from rondo.data.preprocess import Signal
+from rondo.data.suggest import FEWEST_TELLING_FRAMES, refuse_too_long, typical_period, window_and_step
+
+_SHARE = 40  # a long window in recordings
+_SECONDS = (1.5, 6.0)  # of a long window
+_UNITS_IN_MOTIF = 4
+_UNIT_SECONDS = 0.3
+_LOWEST_RATE = 10.0  # Hz
+_FEWEST_FRAMES = 16  # of a typical period
+_FEWEST_UNIT_WINDOWS = 20  # a window of units fits at least this often into the longest span
+
+
+class Scales(NamedTuple):
+    """Frames of a window of units, of the step between two, and of a long window."""
+
+    unit_frames: int
+    step_frames: int
+    motif_frames: int
+
+
+def choose_scales(signals: Sequence[Signal], config: RondoConfig) -> Scales:
+    """What the settings say, and what they leave to the data."""
+    if not isinstance(config.motifs, GrammarMotifsConfig):  # one scale
+        unit, step = window_and_step(signals, config.windows)
+        return Scales(unit, step, unit)
+    rate, wanted = signals[0].rate, config.motifs.window
+    longest = max(stop - start for signal in signals for start, stop in signal.spans)
+    given_motif = None if wanted == "auto" else to_frames(wanted, rate, "motifs.window")
+    given_unit = None if config.windows.length == "auto" else to_frames(config.windows.length, rate, "windows.length")
+    motif = given_motif or suggest_motif_window(signals)
+    unit = given_unit or min(_unit_window(motif, rate), max(1, longest // _FEWEST_UNIT_WINDOWS))
+    refuse_too_long(unit, signals)
+    step = max(1, unit // 4) if config.windows.step == "auto" else to_frames(config.windows.step, rate, "windows.step")
+    return Scales(unit, step, motif if given_motif else max(motif, 2 * unit))
+
+
+def suggest_motif_window(signals: Sequence[Signal]) -> int:
+    """Frames of the long window that suits recordings of this length."""
+    rate = signals[0].rate
+    if rate is not None and rate >= _LOWEST_RATE:
+        shortest, longest = (seconds * rate for seconds in _SECONDS)
+    else:
+        shortest = max(_FEWEST_FRAMES, typical_period(signals))
+        longest = shortest * _SECONDS[1] / _SECONDS[0]
+    typical = float(np.median([signal.n_frames for signal in signals]))
+    return round(min(max(typical / _SHARE, shortest), longest))
+
+
+def _unit_window(motif_frames: int, rate: float | None) -> int:
+    fewest = FEWEST_TELLING_FRAMES if rate is None else max(FEWEST_TELLING_FRAMES, round(_UNIT_SECONDS * rate))
+    return max(fewest, round(motif_frames / _UNITS_IN_MOTIF))
