@@ -22,7 +22,7 @@ from rondo.data.labels import OTHER
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
 from rondo.data.signal import select
-from rondo.data.scales import choose_scales
+from rondo.data.suggest import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
 from rondo.errors import NotFittedError, RecordingError, SettingError, not_fitted
@@ -33,7 +33,7 @@ from rondo.labelling import FitProfile, Labelling, repeat_starts
 from rondo.model_folder import model_card, provenance_of
 from rondo.model_result import result_of, words_of
 from rondo.motifs.base import Motifs, MotifTimeline
-from rondo.motifs.discover import fit_motifs, read_motifs
+from rondo.motifs.discover import fit_motifs
 from rondo.motifs.former.subsequences import lengths_in_windows
 from rondo.progress import Progress, silent
 from rondo.result import Result
@@ -43,7 +43,7 @@ from rondo.seeding import generators
 from rondo.training.device import require_torch, resolve_device
 from rondo.units.adapt import distances_moved, moved_to
 from rondo.units.model import UnitModel, fit_units
-from rondo.units.timeline import ReadUnits, Timeline
+from rondo.units.timeline import Timeline
 from rondo.vocabulary.edits import Edits, now
 from rondo.vocabulary.names import EntryId, known_entry
 from rondo.vocabulary.vocabulary import Level
@@ -56,11 +56,12 @@ _STAGES = ("encoder", "units", "motifs", "evidence")  # each draws from a genera
 
 
 class _Prepared(NamedTuple):
-    """A recording, its signal, and its units."""
+    """A recording, as its windows see it, and the unit of each window."""
 
     recording: Recording
     signal: Signal
-    read: ReadUnits
+    windows: Windows
+    units: Timeline
 
 
 class Rondo:
@@ -74,8 +75,7 @@ class Rondo:
     True
 
     Recordings are paths, folders, arrays (n_frames, n_channels), pandas or polars tables, Recordings, or a list of
-    them. `window` (of units), `step` and `motif_window` (of
-    contexts, the longer motifs) are frames (256), seconds ("2s") or "auto"; None leaves a setting as the preset has it.
+    them. `window` and `step` are frames (256), seconds ("2s") or "auto"; None leaves a setting as the preset has it.
     `settings` holds any other setting by its dotted name, {"units.dimension": 3}. What is learned ends in `_`.
     """
 
@@ -85,7 +85,6 @@ class Rondo:
     motif_model_: Motifs  # the motifs: `motif_model_.ids`, what each is made of: `motif_model_.composition(id)`
     evidence_: Evidence  # whether anything recurs more than chance would have it: `evidence_.p`, and each entry
     window_length_frames_: int  # of a window, chosen from the data where `window` was "auto"
-    motif_window_frames_: int  # of the long window in which contexts are read
     step_frames_: int  # from the start of a window to that of the next
     rate_: float | None  # frames per second of the recordings; None where they had no clock
     provenance_: dict[str, Any]  # versions that computed; id, size and rate of every recording; how near units they lay
@@ -98,7 +97,6 @@ class Rondo:
         step: int | str | None = None,
         encoder: str | None = None,
         *,
-        motif_window: int | str | None = None,
         preset: str = "default",
         settings: Mapping[str, Any] | None = None,
         seed: int = 0,
@@ -107,7 +105,6 @@ class Rondo:
         self.window = window
         self.step = step
         self.encoder = encoder
-        self.motif_window = motif_window
         self.preset = preset
         self.settings = settings
         self.seed = seed
@@ -148,8 +145,7 @@ class Rondo:
         rate = common_rate(recordings)
         preprocessor = Preprocessor.fit(recordings, config.preprocess)
         signals = [preprocessor.apply(recording) for recording in recordings]
-        scales = choose_scales(signals, config)
-        length, step = scales.unit_frames, scales.step_frames
+        length, step = window_and_step(signals, config.windows)
         motif_settings = lengths_in_windows(config.motifs, step, rate)
         every = [_windows(signal, length, step) for signal in signals]
         windows = [w for w in every if len(w)]
@@ -160,26 +156,22 @@ class Rondo:
         tell("units", 2, 5)
         units = fit_units(windows, encoder, config.units, rngs["units"], device, tell)
         tell("motifs", 3, 5)
-        read = [_read_units(units, w, config) for w in windows]
-        timelines = [own.timeline for own in read]
-        motifs = fit_motifs(read, units, motif_settings, scales.motif_frames, rngs["motifs"], device, tell)
+        timelines = [units.timeline(w) for w in windows]
+        motifs = fit_motifs(timelines, units, motif_settings, rngs["motifs"], device, tell)
         tell("evidence", 4, 5)
-        evidence = find_evidence(read, units.ids, motifs, config, rngs["evidence"])
+        evidence = find_evidence(windows, timelines, units.ids, motifs, config, rngs["evidence"])
         tell("done", 5, 5)
 
         self.config_, self.preprocessor_ = config, preprocessor
         self.unit_model_, self.motif_model_, self.evidence_ = units, motifs, evidence
         self.window_length_frames_, self.step_frames_, self.rate_ = length, step, rate
-        self.motif_window_frames_ = scales.motif_frames
         fit_profile = FitProfile.of(np.concatenate([timeline.distances for timeline in timelines]))
         self.provenance_ = provenance_of(recordings) | {"fit_profile": fit_profile.as_json()}
         self.edits_ = Edits()  # the old ones were about other entries
         self._forget_stream()
-        known = iter(read)
-        return [
-            _Prepared(recording, signal, next(known) if len(w) else _read_units(units, w, config))
-            for recording, signal, w in zip(recordings, signals, every, strict=True)
-        ]
+        known = iter(timelines)
+        read = [next(known) if len(w) else units.timeline(w) for w in every]
+        return list(map(_Prepared, recordings, signals, every, read))
 
     def adapt(self, recordings: Any, *, resample: bool = False, progress: Progress | None = None) -> Rondo:
         """Transfer: move the units to where these recordings have them; ids, names and motifs stay."""
@@ -188,7 +180,7 @@ class Rondo:
         recordings, windows = self._to_learn_from(recordings, resample)
         units = moved_to(self.unit_model_, windows)
         tell("evidence", 1, 2)
-        evidence = self._evidence([_read_units(units, w, self.config_) for w in windows], self.motif_model_)
+        evidence = self._evidence(windows, [units.timeline(w) for w in windows], self.motif_model_)
         tell("done", 2, 2)
         moved = {str(id): radii for id, radii in distances_moved(self.unit_model_, units).items()}
         adapted = {"units_adapted_to": provenance_of(recordings)["recordings"], "units_moved_by_radii": moved}
@@ -201,15 +193,14 @@ class Rondo:
         tell = progress or silent
         tell("units", 0, 3)
         recordings, windows = self._to_learn_from(recordings, resample)
-        read = [_read_units(self.unit_model_, w, self.config_) for w in windows]
+        timelines = [self.unit_model_.timeline(w) for w in windows]
         tell("motifs", 1, 3)
         chosen = self.resolved_config()  # of which seed and device may differ from those of the fit
         rngs, device = generators(chosen.seed, _STAGES), _device(chosen)
         settings = lengths_in_windows(self.config_.motifs, self.step_frames_, self.rate_)
-        long = self.motif_window_frames_
-        motifs = fit_motifs(read, self.unit_model_, settings, long, rngs["motifs"], device, tell)
+        motifs = fit_motifs(timelines, self.unit_model_, settings, rngs["motifs"], device, tell)
         tell("evidence", 2, 3)
-        evidence = self._evidence(read, motifs)
+        evidence = self._evidence(windows, timelines, motifs)
         tell("done", 3, 3)
         self.motif_model_, self.evidence_ = motifs, evidence
         refitted = {"motifs_refitted_on": provenance_of(recordings)["recordings"], "motifs_refit_seed": chosen.seed}
@@ -229,10 +220,10 @@ class Rondo:
             raise RecordingError("no recording is long enough for one window; nothing can be learned from it")
         return recordings, windows
 
-    def _evidence(self, read: list[ReadUnits], motifs: Motifs) -> Evidence:
+    def _evidence(self, windows: list[Windows], timelines: list[Timeline], motifs: Motifs) -> Evidence:
         """Whether vocabularies that were changed for these windows recur in them."""
         rng = generators(self.resolved_config().seed, _STAGES)["evidence"]
-        return find_evidence(read, self.unit_model_.ids, motifs, self.config_, rng)
+        return find_evidence(windows, timelines, self.unit_model_.ids, motifs, self.config_, rng)
 
     # ------------------------------------------------------------ a stream that keeps coming
 
@@ -386,11 +377,11 @@ class Rondo:
 
     def _read(self, recording: Recording, resample: bool = False) -> _Prepared:
         signal, windows = self._windows_of(recording, resample)
-        return _Prepared(recording, signal, _read_units(self.unit_model_, windows, self.config_))
+        return _Prepared(recording, signal, windows, self.unit_model_.timeline(windows))
 
-    def _label(self, recording: Recording, signal: Signal, read: ReadUnits) -> Labelling:
-        motifs = read_motifs(self.motif_model_, read)
-        return self._labelling(recording, signal, read.windows, read.timeline, motifs, read.window_of_frame)
+    def _label(self, recording: Recording, signal: Signal, windows: Windows, units: Timeline) -> Labelling:
+        motifs = self.motif_model_.timeline(units)
+        return self._labelling(recording, signal, windows, units, motifs, self._windows_of_frames(windows, units))
 
     def _label_anew(self, recording: Recording, resample: bool) -> Labelling:
         signal, windows = self._windows_of(recording, resample, by_model=True)
@@ -433,6 +424,14 @@ class Rondo:
             FitProfile.of(units.distances).distances,
         ).edited(self.edits_)
 
+    def _windows_of_frames(self, windows: Windows, units: Timeline) -> NDArray[np.int64]:
+        """The window that speaks for each frame; OTHER where none does."""
+        rule = self.config_.windows.projection
+        if rule == "aligned":
+            return self.unit_model_.boundaries.windows_of_frames(windows, units.ids)
+        numbers = np.arange(len(windows))
+        return windows.grid.project(numbers, "centre" if rule == "vote" else rule).astype(np.int64)
+
     def _windows_of(
         self, recording: Recording, resample: bool = False, *, by_model: bool = False
     ) -> tuple[Signal, Windows]:
@@ -474,7 +473,6 @@ class Rondo:
         """Every setting: the preset, changed by what was given."""
         overrides: dict[str, Any] = dict(self.settings or {})
         given = {"encoder.name": self.encoder, "windows.length": self.window, "windows.step": self.step}
-        given["motifs.window"] = self.motif_window
         overrides |= {name: value for name, value in given.items() if value is not None}
         return resolve(self.preset, overrides=overrides | {"seed": self.seed, "device": self.device})
 
@@ -553,15 +551,6 @@ class Rondo:
 
 def _windows(signal: Signal, length: int, step: int) -> Windows:
     return Windows(signal.values, WindowGrid(length, step, signal.n_frames, signal.spans))
-
-
-def _read_units(units: UnitModel, windows: Windows, config: RondoConfig) -> ReadUnits:
-    """The units of a signal, and the window that speaks for each of its frames."""
-    timeline, rule = units.timeline(windows), config.windows.projection
-    if rule == "aligned":
-        return ReadUnits(windows, timeline, units.boundaries.windows_of_frames(windows, timeline.ids))
-    nearest = windows.grid.project(np.arange(len(windows)), "centre" if rule == "vote" else rule)
-    return ReadUnits(windows, timeline, nearest.astype(np.int64))
 
 
 def _short_span_notes(signal: Signal, grid: WindowGrid) -> tuple[str, ...]:

@@ -17,27 +17,28 @@ import numpy as np
 
 from rondo.arrays import Ints
 from rondo.data.labels import runs_of
-from rondo.data.windows import Span
+from rondo.data.windows import Span, Windows
 from rondo.evidence.verdicts import Entries, EntryEvidence, rank_p, verdict_of
 from rondo.motifs.contexts import ContextModel, unit_shares
 from rondo.units.model import joined_spans
-from rondo.units.timeline import ReadUnits
+from rondo.units.timeline import Timeline
 
 _MOST_WINDOWS = 400  # long windows that are compared with each other, evenly spread
 
 
 def context_evidence(
-    read: Sequence[ReadUnits],
+    windows: Sequence[Windows],
+    timelines: Sequence[Timeline],
     contexts: ContextModel,
     p_whole: float,
     n_surrogates: int,
     rng: np.random.Generator,
 ) -> Entries:
     """Evidence for each context in these recordings."""
-    p = max(p_whole, level_p(read, contexts, n_surrogates, rng))
+    p = max(p_whole, level_p(timelines, contexts, n_surrogates, rng))
     counts = dict.fromkeys(contexts.ids, 0)
-    for own in read:
-        timeline = contexts.timeline(own.timeline, own.windows, own.n_frames)
+    for own, units in zip(windows, timelines, strict=True):
+        timeline = contexts.timeline(units, own)
         for id in timeline.ids[timeline.begins].tolist():
             counts[id] += 1
     entries = {}
@@ -50,11 +51,11 @@ def context_evidence(
 
 
 def level_p(
-    read: Sequence[ReadUnits], contexts: ContextModel, n_surrogates: int, rng: np.random.Generator
+    timelines: Sequence[Timeline], contexts: ContextModel, n_surrogates: int, rng: np.random.Generator
 ) -> float:
     """The p of the level: whether mixes of units come back."""
-    spans = joined_spans([own.timeline.spans for own in read])
-    codes = np.searchsorted(np.array(contexts.unit_ids), np.concatenate([own.timeline.ids for own in read]))
+    spans = joined_spans([own.spans for own in timelines])
+    codes = np.searchsorted(np.array(contexts.unit_ids), np.concatenate([own.ids for own in timelines]))
     figure = _figure(codes, spans, contexts)
     by_chance = np.array([_figure(_shuffled(codes, spans, rng), spans, contexts) for _ in range(n_surrogates)])
     return rank_p(figure, by_chance)
@@ -64,7 +65,7 @@ def _figure(codes: Ints, spans: Sequence[Span], contexts: ContextModel) -> float
     long = contexts.windows
     first = long.first_covered(spans)
     first = first[np.unique(np.linspace(0, first.size - 1, _MOST_WINDOWS).astype(np.int64))]
-    mixes = unit_shares(codes, np.ones(codes.size, np.int64), first, long.n_covered, len(contexts.unit_ids))
+    mixes = unit_shares(codes, first, long.n_covered, len(contexts.unit_ids))
     cosines = mixes @ mixes.T
     cosines[np.abs(first[:, None] - first) < long.n_covered] = -1.0
     nearest = cosines.max(axis=1)

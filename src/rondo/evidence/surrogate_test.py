@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from rondo.config.schema import RondoConfig
-from rondo.evidence.contexts import context_evidence
+from rondo.data.windows import Windows
 from rondo.evidence.composition import composition_evidence, phrase_book
 from rondo.evidence.signal import occurrences, signal_evidence, unit_labels
 from rondo.evidence.verdicts import Evidence
 from rondo.motifs.base import Motifs
-from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.model import UnitRuns
-from rondo.motifs.phrases import Phrase
 from rondo.training.device import one_thread
-from rondo.units.timeline import ReadUnits
-
-_SHUFFLES = 39  # of the order of unit runs; they cost next to nothing
+from rondo.units.timeline import Timeline
 
 
 def find_evidence(
-    read: Sequence[ReadUnits],
+    windows: Sequence[Windows],
+    timelines: Sequence[Timeline],
     unit_ids: Sequence[int],
     motifs: Motifs,
     config: RondoConfig,
@@ -34,10 +30,8 @@ def find_evidence(
 
     It draws from `rng` only and changes nothing. Units that occur nowhere in the windows are 'not tested'.
     """
-    windows, timelines = [own.windows for own in read], [own.timeline for own in read]
     labels = [timeline.ids for timeline in timelines]
-    contexts = motifs.contexts if isinstance(motifs, ComposedMotifs) and motifs.shown == "context" else None
-    book = phrase_book(motifs) if contexts is None else {id: Counter[Phrase]() for id in contexts.ids}
+    book = phrase_book(motifs)
     n_of_units = dict.fromkeys(unit_ids, 0) | dict(occurrences(windows, labels))
     untested = Evidence.not_tested(n_of_units, {id: counts.total() for id, counts in book.items()})
     n_surrogates = config.evidence.surrogates
@@ -46,8 +40,5 @@ def find_evidence(
     with one_thread():  # many small matrices
         found = signal_evidence(windows, labels, unit_labels(config), n_surrogates, rng)
     units = {id: found.units.get(id, entry) for id, entry in untested.units.items()}
-    if contexts is not None:
-        motif_evidence = context_evidence(read, contexts, found.p, _SHUFFLES, rng)
-    else:
-        motif_evidence = composition_evidence(UnitRuns.of(timelines), book, units, found.p, n_surrogates, rng)
-    return replace(found, units=units, motifs=motif_evidence)
+    composed = composition_evidence(UnitRuns.of(timelines), book, units, found.p, n_surrogates, rng)
+    return replace(found, units=units, motifs=composed)

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Ints, owned, owned_by
+from rondo.arrays import owned, owned_by
 from rondo.data.windows import Windows
 from rondo.encoders import Curves
 from rondo.motifs.base import MotifTimeline
@@ -73,10 +73,10 @@ class ComposedMotifs:
     def curves(self) -> Curves:
         return {}  # nothing is trained
 
-    def timeline(self, units: Timeline, windows: Windows, n_frames: Ints) -> MotifTimeline:
-        """The motif of every window, of the kind that is shown; `n_frames` is how many frames each speaks for."""
+    def timeline(self, units: Timeline, windows: Windows) -> MotifTimeline:
+        """The motif of every window, of the kind that is shown."""
         shown = self._shown
-        return shown.timeline(units, windows, n_frames) if isinstance(shown, ContextModel) else shown.timeline(units)
+        return shown.timeline(units, windows) if isinstance(shown, ContextModel) else shown.timeline(units)
 
     def composition(self, motif: int) -> str:
         """What a motif is made of, for people."""

@@ -105,13 +105,13 @@ class ContextModel:
         """(n_contexts, n_units)"""
         return _log_shares(self.counts)
 
-    def timeline(self, units: Timeline, windows: Windows, n_frames: Ints) -> MotifTimeline:
-        """The context of every window of units; `n_frames` is how many frames each of these speaks for."""
+    def timeline(self, units: Timeline, windows: Windows) -> MotifTimeline:
+        """The context of every window of units."""
         if not units.ids.size:
             return MotifTimeline(units.ids, units.scores, np.zeros(0, np.bool_))
         codes = np.searchsorted(np.array(self.unit_ids), units.ids)
         long = Windows(windows.values, self.windows.grid(windows.grid))
-        costs = self.costs(windows, codes, n_frames)
+        costs = self.costs(windows, codes)
         path = smooth_spans(costs, long.grid.window_spans, self.penalty)
         ids = np.array(self.ids, np.int32)[path]
         scores = np.exp(-costs[np.arange(path.size), path] / self.vocabulary.radii[path])
@@ -128,11 +128,11 @@ class ContextModel:
         begins[[start for start, _ in units.spans]] = True
         return MotifTimeline(drawn, np.where(long_of == OTHER, units.scores, np.append(scores, 0.0)[long_of]), begins)
 
-    def costs(self, windows: Windows, codes: Ints, n_frames: Ints) -> Floats:
+    def costs(self, windows: Windows, codes: Ints) -> Floats:
         """What each long window costs in each context, (n_long_windows, n_contexts)."""
         long = Windows(windows.values, self.windows.grid(windows.grid))
         covered = self.windows.first_covered(windows.grid.window_spans)
-        shares = unit_shares(codes, n_frames, covered, self.windows.n_covered, len(self.unit_ids))
+        shares = unit_shares(codes, covered, self.windows.n_covered, len(self.unit_ids))
         return self.costs_of(self.encoder.encode(long), shares)
 
     def costs_of(self, statistics: NDArray[np.floating], shares: Floats) -> Floats:
@@ -183,7 +183,6 @@ class ContextModel:
 def fit_contexts(
     windows: Sequence[Windows],
     timelines: Sequence[Timeline],
-    n_frames: Sequence[Ints],
     unit_ids: Sequence[int],
     long: LongWindows,
     config: SlowUnitsConfig,
@@ -198,7 +197,7 @@ def fit_contexts(
     long_windows = [w for own in windows if len(w := Windows(own.values, long.grid(own.grid)))]
     encoder = build_encoder(_STATISTICS()).fit(long_windows)
     statistics = np.concatenate([encoder.encode(w) for w in long_windows])
-    shares = unit_shares(codes, np.concatenate(n_frames), covered, long.n_covered, len(unit_ids))
+    shares = unit_shares(codes, covered, long.n_covered, len(unit_ids))
     long_spans = long.spans(spans)
     centre, scales = _balance(statistics, shares, long_spans, lag=2 * -(-long.n_covered // long.n_apart))
     described = balanced(statistics, shares, centre, scales)
@@ -236,13 +235,13 @@ def _medoid(paths: Sequence[NDArray[np.int32]]) -> int:
     return int(np.sum(alike, axis=1).round(9).argmax())
 
 
-def unit_shares(codes: Ints, n_frames: Ints, first: Ints, n_covered: int, n_units: int) -> Floats:
-    """Square roots of the share of each unit in the frames of each long window, (n_long_windows, n_units)."""
+def unit_shares(codes: Ints, first: Ints, n_covered: int, n_units: int) -> Floats:
+    """Square roots of the share of each unit in the windows that each long window covers, (n_long_windows, n_units)."""
     shares = np.empty((first.size, n_units))
     for unit in range(n_units):
-        summed = np.append(0, np.cumsum(np.where(codes == unit, n_frames, 0)))
+        summed = np.append(0, np.cumsum(codes == unit))
         shares[:, unit] = summed[first + n_covered] - summed[first]
-    return np.sqrt(shares / np.maximum(1, shares.sum(axis=1, keepdims=True)))
+    return np.sqrt(shares / n_covered)
 
 
 def balanced(statistics: NDArray[np.floating], shares: Floats, centre: Floats, scales: Floats) -> Floats:

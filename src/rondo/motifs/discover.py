@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from rondo.arrays import Ints
 from rondo.config.schema import GrammarMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig, SlowUnitsConfig
+from rondo.data.windows import Windows
 from rondo.motifs.base import Motifs, MotifTimeline, UnitMotifs
 from rondo.motifs.composed import ComposedMotifs, Kind
 from rondo.motifs.contexts import LongWindows, fit_contexts
@@ -29,7 +30,7 @@ from rondo.motifs.phrases import MOST_PHRASES, Phrase, content_of, group_phrases
 from rondo.motifs.search import chain_bound, search_grammar
 from rondo.progress import Progress, silent
 from rondo.units.model import UnitModel
-from rondo.units.timeline import ReadUnits, Timeline, joined
+from rondo.units.timeline import Timeline, joined
 
 # The evidence is for memory beyond one unit, which slow noise has too. Only where phrases recur is it composition:
 # recurrence is 0.64 to 1.0 in planted streams, up to 0.05 in noise, up to 0.06 in recordings of single gestures.
@@ -42,7 +43,8 @@ _BLOCKS = (2, 3, 4, 6)  # runs per block
 
 
 def fit_motifs(
-    read: Sequence[ReadUnits],
+    windows: Sequence[Windows],
+    timelines: Sequence[Timeline],
     units: UnitModel,
     config: MotifsConfig,
     long_frames: int,
@@ -54,7 +56,6 @@ def fit_motifs(
 
     `long_frames` is the length of the windows in which contexts are looked for.
     """
-    timelines = [own.timeline for own in read]
     if isinstance(config, MotifFormerConfig):
         from rondo.motifs.former.motifs import fit_former  # brings torch, which need not be installed
 
@@ -62,19 +63,18 @@ def fit_motifs(
     if isinstance(config, NoMotifsConfig):
         return flat_motifs(UnitRuns.of(timelines), units.ids)
     flat, phrases = flat_motifs(UnitRuns.of(timelines), units.ids), fit_grammar(timelines, units.ids, config, rng)
-    grid = read[0].windows.grid
+    grid = windows[0].grid
     long = LongWindows.of(long_frames, (grid.length_frames, grid.step_frames))
-    windows, n_frames = [own.windows for own in read], [own.n_frames for own in read]
-    contexts = fit_contexts(windows, timelines, n_frames, units.ids, long, SlowUnitsConfig(), rng)
+    contexts = fit_contexts(windows, timelines, units.ids, long, SlowUnitsConfig(), rng)
     shown: Kind = "phrase" if phrases.composed else "unit" if contexts is None else "context"
     return ComposedMotifs(flat, phrases if phrases.composed else None, contexts, shown)
 
 
-def read_motifs(motifs: Motifs, read: ReadUnits) -> MotifTimeline:
+def read_motifs(motifs: Motifs, units: Timeline, windows: Windows) -> MotifTimeline:
     """The motif of every window of a recording."""
     if isinstance(motifs, ComposedMotifs):
-        return motifs.timeline(read.timeline, read.windows, read.n_frames)
-    return cast(UnitMotifs, motifs).timeline(read.timeline)
+        return motifs.timeline(units, windows)
+    return cast(UnitMotifs, motifs).timeline(units)
 
 
 def fit_grammar(

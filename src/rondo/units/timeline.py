@@ -19,14 +19,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Flags as Flags
-from rondo.data.labels import OTHER, Labels
-from rondo.data.windows import Span, Windows
+from rondo.data.labels import Labels
+from rondo.data.windows import Span
 from rondo.vocabulary import Vocabulary
 
 _BLOCK = 1 << 14  # windows whose running totals are held at once: 4 MB at 30 entries, whatever the recording
@@ -183,20 +183,6 @@ class Timeline:
     @property
     def share_accepted(self) -> float:
         return float((self.distances <= 1).mean()) if self.distances.size else 0.0
-
-
-class ReadUnits(NamedTuple):
-    """A recording as its units have it: its windows, the unit of each, and which window speaks for each frame."""
-
-    windows: Windows
-    timeline: Timeline
-    window_of_frame: NDArray[np.int64]  # (n_frames,); OTHER where none does
-
-    @property
-    def n_frames(self) -> NDArray[np.int64]:
-        """How many frames each window speaks for, (n_windows,)."""
-        spoken = self.window_of_frame[self.window_of_frame != OTHER]
-        return np.bincount(spoken, minlength=len(self.windows))
 
 
 def joined(timelines: Sequence[Timeline]) -> Timeline:
