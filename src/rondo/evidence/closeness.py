@@ -20,6 +20,7 @@ from rondo.units.model import joined_spans
 
 _SAME = 1e-3  # windows closer than this share of the median distance are the same (dead sensors, silence)
 _ROWS = 128  # of the distances, evenly spread, from which the median is taken
+_CENTRES = 16  # of balls in a surrogate; about as many as there are units
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,51 +28,79 @@ class WindowAxis:
     """The windows of all signals one after the other. Windows whose `places` differ by `apart` share no frame."""
 
     spans: tuple[Span, ...]
-    places: NDArray[np.int64]  # (n_windows,)
+    places: NDArray[np.int64]  # (n_windows,); those of two spans are farther apart than any two of one span
     apart: int
-    step_share: float  # a step in window lengths
 
     @classmethod
     def of(cls, windows: Sequence[Windows]) -> WindowAxis:
         grid = windows[0].grid
         apart = -(-grid.length_frames // grid.step_frames)
         spans = joined_spans([w.grid.window_spans for w in windows])
-        places = np.concatenate([np.arange(a, b) + i * apart for i, (a, b) in enumerate(spans)])
-        return cls(spans, places, apart, grid.step_frames / grid.length_frames)
+        beyond = apart + sum(map(len, windows))
+        places = np.concatenate([np.arange(a, b) + i * beyond for i, (a, b) in enumerate(spans)])
+        return cls(spans, places, apart)
 
     @cached_property
     def _overlap(self) -> NDArray[np.float32]:
         """Infinite where two windows share a frame, else 0; (n_windows, n_windows)."""
-        shared = np.abs(self.places[:, None] - self.places) < self.apart
-        return np.where(shared, np.float32(np.inf), np.float32(0))
+        return self._nearer_than(self.apart)
+
+    def _nearer_than(self, apart: int) -> NDArray[np.float32]:
+        return np.where(np.abs(self.places[:, None] - self.places) < apart, np.float32(np.inf), np.float32(0))
 
     def closeness(self, statistics: NDArray[np.float32]) -> float:
         """Mean over the windows (n_windows, n_dims) that share no frame with some other; 0 where nothing varies."""
-        points = statistics - statistics.mean(axis=0)
-        squares = _squared_distances(points, points)
-        typical = _typical(squares)
-        squares += self._overlap
-        return _mean_closeness(_nearest(points, points, squares), typical)
+        own = self._each(statistics, self._overlap)
+        known = own[~np.isnan(own)]
+        return float(known.mean()) if known.size else 0.0
 
     def entry_closeness(self, statistics: NDArray[np.float32], labels: Labels) -> dict[int, float]:
         """The same for the windows of each entry, to windows of the same entry in another run."""
         points = statistics - statistics.mean(axis=0)
         typical = _typical(_squared_distances(points[:: -(-len(points) // _ROWS)], points))
-        runs = self._runs(labels)
+        runs = self.runs(labels)
         found: dict[int, float] = {}
         for id in np.unique(labels[labels != OTHER]).tolist():
             own = np.flatnonzero(labels == id)
             squares = _squared_distances(points[own], points[own]) + self._overlap[np.ix_(own, own)]
             squares[runs[own][:, None] == runs[own]] = np.inf
             if np.isfinite(squares).any() and typical > 0:
-                found[id] = _mean_closeness(_nearest(points[own], points[own], squares), typical)
+                found[id] = float(np.nanmean(_closeness(points[own], squares, typical)))
         return found
 
-    def _runs(self, labels: Labels) -> NDArray[np.int64]:
+    def best_balls(self, statistics: NDArray[np.float32], apart: int) -> NDArray[np.float64]:
+        """The highest mean closeness of the 1, 2, .. n_windows windows nearest to one of 16 windows, (n_windows,).
+
+        A unit is about such a ball. Closeness is that to windows at least `apart` away in time, as in another run.
+        """
+        own = np.nan_to_num(self._each(statistics, self._kept_apart(apart)), nan=np.log(_SAME))
+        centres = np.linspace(0, len(statistics) - 1, min(len(statistics), _CENTRES)).astype(np.int64)
+        order = np.argsort(_squared_distances(statistics[centres], statistics), axis=1)
+        means = np.cumsum(own[order], axis=1) / np.arange(1, len(statistics) + 1)
+        return np.asarray(means.max(axis=0))
+
+    def runs(self, labels: Labels) -> NDArray[np.int64]:
         """The number of the run of each window; a run ends with its span."""
         begins = np.diff(labels, prepend=labels[:1]) != 0
         begins[[start for start, _ in self.spans]] = True
         return np.cumsum(begins)
+
+    def _each(self, statistics: NDArray[np.float32], forbidden: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Closeness of every window, (n_windows,); NaN where all others are forbidden or nothing varies."""
+        points = statistics - statistics.mean(axis=0)
+        squares = _squared_distances(points, points)
+        typical = _typical(squares)
+        return _closeness(points, squares + forbidden, typical)
+
+    @cached_property
+    def _masks(self) -> dict[int, NDArray[np.float32]]:
+        return {self.apart: self._overlap}
+
+    def _kept_apart(self, apart: int) -> NDArray[np.float32]:
+        apart = max(apart, self.apart)
+        if apart not in self._masks:
+            self._masks[apart] = self._nearer_than(apart)
+        return self._masks[apart]
 
 
 def _squared_distances(some: NDArray[np.float32], points: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -87,17 +116,16 @@ def _typical(squares: NDArray[np.float32]) -> float:
     return float(np.median(np.sqrt(squares[:: -(-len(squares) // _ROWS)])))
 
 
-def _nearest(
-    some: NDArray[np.float32], points: NDArray[np.float32], squares: NDArray[np.float32]
+def _closeness(
+    points: NDArray[np.float32], squares: NDArray[np.float32], typical: float
 ) -> NDArray[np.float64]:
-    """The least finite distance of each row, computed anew from the points; rows that have none are left out."""
+    """Of each row, from its least finite distance, computed again from the points; NaN for rows that have none."""
+    found = np.full(len(points), np.nan)
+    if typical == 0:
+        return found
     nearest = squares.argmin(axis=1)
     compared = np.flatnonzero(np.isfinite(squares[np.arange(len(squares)), nearest]))
-    gaps = some[compared].astype(np.float64) - points[nearest[compared]]
-    return np.asarray(np.sqrt(np.square(gaps).sum(axis=1)))
-
-
-def _mean_closeness(distances: NDArray[np.float64], typical: float) -> float:
-    if not distances.size or typical == 0:
-        return 0.0
-    return float(-np.log(np.maximum(distances / typical, _SAME)).mean())
+    gaps = points[compared].astype(np.float64) - points[nearest[compared]]
+    distances = np.sqrt(np.square(gaps).sum(axis=1))
+    found[compared] = -np.log(np.maximum(distances / typical, _SAME))
+    return found

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.data.labels import Labels
+from rondo.data.labels import OTHER, Labels
 from rondo.data.windows import Span
 from rondo.units.viterbi import smooth
 from rondo.vocabulary import Vocabulary
+
+FARTHEST = 3.0
+"""Radii from the centre of its unit beyond which a window is OTHER."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +29,11 @@ class Timeline:
     def scores(self) -> NDArray[np.float64]:
         """exp(-r): 1 at the centre of the entry, 0.37 at its radius."""
         return np.exp(-self.distances)
+
+    @property
+    def labels(self) -> Labels:
+        """The ids, OTHER where the window lies farther than FARTHEST radii from its unit."""
+        return np.where(self.distances > FARTHEST, np.int32(OTHER), self.ids)
 
     @property
     def share_accepted(self) -> float:
