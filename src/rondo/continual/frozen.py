@@ -3,7 +3,7 @@
 Every window gets the latents, the costs and the penalty of the unit model (`units/model.py`). Its unit is decided
 `continual.lag` windows later by the cheapest path then (`units/viterbi.py`), where `label` knows all windows to come;
 boundaries are found as in a whole recording (`run_frames.py`); motifs are read by the motif model, where units compose
-once two more units have begun (`motif_reader.py`). What is new gets the nearest unit, as in `label`.
+once two more units have begun (`motif_reader.py`). Windows too far from their unit are OTHER, as in `label`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from rondo.config.schema import ContinualConfig
 from rondo.continual.motif_reader import Motif, MotifReader
 from rondo.continual.reading import Decision, Due, Floats, encoded, straddling_windows
 from rondo.continual.run_frames import RunFrames
+from rondo.data.labels import OTHER
 from rondo.data.windows import Span
 from rondo.tensors import owned, owned_by
+from rondo.units.timeline import FARTHEST
 from rondo.units.viterbi import Viterbi
 
 if TYPE_CHECKING:
@@ -78,7 +80,8 @@ class FrozenReader:
         for column in columns:
             distance = float(self._open.popleft()[column] / self.units.vocabulary.radii[column])
             unit = self._shown[column]
-            self._decided.append(Decision(self._n_windows, 0, 0, unit, 0, float(np.exp(-distance)), 0.0))
+            label, score = (OTHER, 0.0) if distance > FARTHEST else (unit, float(np.exp(-distance)))
+            self._decided.append(Decision(self._n_windows, 0, 0, label, 0, score, 0.0))
             self._n_windows += 1
             self._spans.extend(self.frames.push(unit))
             self._read.extend(self.motifs.push(unit))
@@ -88,6 +91,8 @@ class FrozenReader:
         while self._spans and self._read:
             (start, stop), (motif, score) = self._spans.popleft(), self._read.popleft()
             own = self._decided.popleft()
+            if own.unit == OTHER:
+                motif, score = OTHER, 0.0
             due.append(own._replace(start_frame=start, stop_frame=stop, motif=motif, motif_score=score))
         return due
 

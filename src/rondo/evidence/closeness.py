@@ -116,9 +116,7 @@ def _typical(squares: NDArray[np.float32]) -> float:
     return float(np.median(np.sqrt(squares[:: -(-len(squares) // _ROWS)])))
 
 
-def _closeness(
-    points: NDArray[np.float32], squares: NDArray[np.float32], typical: float
-) -> NDArray[np.float64]:
+def _closeness(points: NDArray[np.float32], squares: NDArray[np.float32], typical: float) -> NDArray[np.float64]:
     """Of each row, from its least finite distance, computed again from the points; NaN for rows that have none."""
     found = np.full(len(points), np.nan)
     if typical == 0:

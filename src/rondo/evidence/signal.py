@@ -23,11 +23,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from rondo.arrays import Floats
-from rondo.data.labels import OTHER, Labels
+from rondo.data.labels import Labels
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import Representations
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
@@ -84,7 +83,9 @@ def alike_test(
             figures.append(axis.closeness(surrogate))
             if kind == "signal" and own:
                 balls.append(axis.best_balls(surrogate, apart))
-            if len(figures) >= n_surrogates or (len(figures) >= _AT_LEAST and _is_clear(whole, own, sizes, figures, balls)):
+            if len(figures) >= n_surrogates or (
+                len(figures) >= _AT_LEAST and _is_clear(whole, own, sizes, figures, balls)
+            ):
                 break
         by_chance[kind] = np.array(figures)
         p = max(p, surrogate_p(whole, by_chance[kind]))

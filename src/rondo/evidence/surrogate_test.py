@@ -52,7 +52,9 @@ def find_evidence(
         return Evidence.not_tested(counts, {id: phrases.total() for id, phrases in book.items()})
     with one_thread():  # many small matrices
         found, p_order = unit_evidence(windows, timelines, n_surrogates, rng)
-    units = {id: found.units.get(id, EntryEvidence(np.nan, np.nan, n, verdict_of(np.nan, n))) for id, n in counts.items()}
+    units = {
+        id: found.units.get(id, EntryEvidence(np.nan, np.nan, n, verdict_of(np.nan, n))) for id, n in counts.items()
+    }
     composed = composition_evidence(UnitRuns.of(timelines), book, units, p_order, _SEQUENCES, rng)
     return replace(found, units=units, motifs=composed)
 
