@@ -50,9 +50,29 @@ class WindowAxis:
 
     def closeness(self, statistics: NDArray[np.float32]) -> float:
         """Mean over the windows (n_windows, n_dims) that share no frame with some other; 0 where nothing varies."""
-        own = self._each(statistics, self._overlap)
-        known = own[~np.isnan(own)]
-        return float(known.mean()) if known.size else 0.0
+        return self.closeness_by_chance(statistics)[0]
+
+    def closeness_by_chance(
+        self, statistics: NDArray[np.float32], apart: int | None = None
+    ) -> tuple[float, NDArray[np.float64] | None]:
+        """The same mean, and unless `apart` is None, that of the best balls of 1, 2, .. n_windows windows.
+
+        A ball is the windows nearest to one of 16 centres, spread evenly in time: about what a unit is. There closeness
+        is that to windows at least `apart` windows away, as another run of a unit would be.
+        """
+        points = statistics - statistics.mean(axis=0)
+        squares = _squared_distances(points, points)
+        typical = _typical(squares)
+        each = _closeness(points, squares + self._overlap, typical)
+        mean = float(np.nanmean(each)) if np.isfinite(each).any() else 0.0
+        if apart is None:
+            return mean, None
+        elsewhere = _closeness(points, squares + self._kept_apart(apart), typical)
+        elsewhere = np.nan_to_num(elsewhere, nan=np.log(_SAME))
+        centres = np.linspace(0, len(points) - 1, min(len(points), _CENTRES)).astype(np.int64)
+        order = np.argsort(squares[centres], axis=1, kind="stable")
+        means = np.cumsum(elsewhere[order], axis=1) / np.arange(1, len(points) + 1)
+        return mean, np.asarray(means.max(axis=0))
 
     def entry_closeness(self, statistics: NDArray[np.float32], labels: Labels) -> dict[int, float]:
         """The same for the windows of each entry, to windows of the same entry in another run."""
@@ -68,29 +88,11 @@ class WindowAxis:
                 found[id] = float(np.nanmean(_closeness(points[own], squares, typical)))
         return found
 
-    def best_balls(self, statistics: NDArray[np.float32], apart: int) -> NDArray[np.float64]:
-        """The highest mean closeness of the 1, 2, .. n_windows windows nearest to one of 16 windows, (n_windows,).
-
-        A unit is about such a ball. Closeness is that to windows at least `apart` away in time, as in another run.
-        """
-        own = np.nan_to_num(self._each(statistics, self._kept_apart(apart)), nan=np.log(_SAME))
-        centres = np.linspace(0, len(statistics) - 1, min(len(statistics), _CENTRES)).astype(np.int64)
-        order = np.argsort(_squared_distances(statistics[centres], statistics), axis=1)
-        means = np.cumsum(own[order], axis=1) / np.arange(1, len(statistics) + 1)
-        return np.asarray(means.max(axis=0))
-
     def runs(self, labels: Labels) -> NDArray[np.int64]:
         """The number of the run of each window; a run ends with its span."""
         begins = np.diff(labels, prepend=labels[:1]) != 0
         begins[[start for start, _ in self.spans]] = True
         return np.cumsum(begins)
-
-    def _each(self, statistics: NDArray[np.float32], forbidden: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Closeness of every window, (n_windows,); NaN where all others are forbidden or nothing varies."""
-        points = statistics - statistics.mean(axis=0)
-        squares = _squared_distances(points, points)
-        typical = _typical(squares)
-        return _closeness(points, squares + forbidden, typical)
 
     @cached_property
     def _masks(self) -> dict[int, NDArray[np.float32]]:

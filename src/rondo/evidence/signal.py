@@ -80,9 +80,9 @@ def alike_test(
     for kind, surrogates in kinds.items():
         figures: list[float] = []
         for surrogate in surrogates:
-            figures.append(axis.closeness(surrogate))
-            if kind == "signal" and own:
-                balls.append(axis.best_balls(surrogate, apart))
+            mean, best = axis.closeness_by_chance(surrogate, apart if kind == "signal" and own else None)
+            figures.append(mean)
+            balls += [] if best is None else [best]
             if len(figures) >= n_surrogates or (
                 len(figures) >= _AT_LEAST and _is_clear(whole, own, sizes, figures, balls)
             ):
@@ -185,7 +185,9 @@ def _part(windows: Windows, labels: Labels, share: float) -> tuple[Windows, Labe
     n_stretches = min(_MOST_STRETCHES, max(1, n_asked // _SHORTEST_STRETCH))
     n_each = max(1, n_asked // n_stretches)
     values, kept, edges = [], [], [0]
-    for first in np.linspace(0, len(windows) - n_each, n_stretches + 2)[1:-1].astype(int).tolist():
+    room = len(windows) - n_each
+    firsts = np.linspace(0, room, n_stretches) if n_stretches > 1 else np.array([room / 2])  # apart: each window once
+    for first in firsts.astype(int).tolist():
         for start, stop in grid.window_spans:
             a, b = max(start, first), min(stop, first + n_each)
             if a < b:
