@@ -44,7 +44,7 @@ from rondo.motifs.model import UnitRuns
 from rondo.synthetic import StreamPlan, plant
 from rondo.training.threads import one_thread
 
-N_SURROGATES, N_SEQUENCES, N_CHANNELS, RATE = 9, 19, 6, 50.0
+N_SURROGATES, N_SEQUENCES, N_CHANNELS, RATE = 7, 19, 6, 50.0
 N_FILES = 20
 WARM_UP = 3000  # frames that a filter needs to forget that it began at zero
 

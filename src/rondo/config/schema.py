@@ -280,7 +280,7 @@ class EvidenceConfig(StageSettings):
     """Whether what was found recurs."""
 
     surrogates: Annotated[int, AfterValidator(_enough_surrogates)] = setting(
-        9, "ours: the most of each kind; twice as many change few verdicts. 0 = not tested", ge=0
+        7, "ours: the most of each kind; twice as many change few verdicts. 0 = not tested", ge=0
     )
 
 

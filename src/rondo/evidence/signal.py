@@ -23,15 +23,16 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import stdtr
 
 from rondo.arrays import Floats
 from rondo.data.labels import Labels
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import Representations
-from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
 from rondo.evidence.closeness import WindowAxis
 from rondo.evidence.surrogates import LoudnessRandomiser, PhaseRandomiser
+from rondo.evidence.window_sums import window_statistics
 
 # More windows are asked about in evenly spread stretches, so that the cost does not grow with the recording.
 _MOST_WINDOWS, _FEWEST_WINDOWS = 800, 300
@@ -65,8 +66,8 @@ def alike_test(
     reduced = _few_channels([w for w in windows if len(w)])
     share = _share_asked(reduced)
     parts = [_part(w, own, share) for w, own in zip(reduced, (x for x in labels if x.size), strict=True)]
-    asked, own_labels = [w for w, _ in parts], np.concatenate([own for _, own in parts])
-    axis, statistics = WindowAxis.of(asked), _statistics(asked)
+    asked, own_labels = _joined([w for w, _ in parts]), np.concatenate([own for _, own in parts])
+    axis, statistics = WindowAxis.of([asked]), _statistics(asked, asked.values)
     whole, own = axis.closeness(statistics), axis.entry_closeness(statistics, own_labels)
     p, by_chance = 0.0, {}
     balls: list[Floats] = []
@@ -126,19 +127,19 @@ def _is_clear(
     return all(figure <= by_chance.max() or surrogate_p(figure, by_chance) <= _CLEAR for figure, by_chance in every)
 
 
-def _signal_surrogates(windows: Sequence[Windows], rng: np.random.Generator) -> Iterator[Representations]:
-    """The statistics of surrogates of the signals."""
-    randomisers = [PhaseRandomiser.of(w.values, w.grid.spans) for w in windows]
+def _signal_surrogates(windows: Windows, rng: np.random.Generator) -> Iterator[Representations]:
+    """The statistics of surrogates of the signal."""
+    randomiser = PhaseRandomiser.of(windows.values, windows.grid.spans)
     while True:
-        yield _statistics([Windows(r.draw(rng), w.grid) for r, w in zip(randomisers, windows, strict=True)])
+        yield _statistics(windows, randomiser.draw(rng))
 
 
-def _loudness_surrogates(windows: Sequence[Windows], rng: np.random.Generator) -> Iterator[Representations]:
-    """The statistics of surrogates of the signals that are as loud here and there as the signals are."""
-    width = _LOUDNESS_WINDOWS * windows[0].grid.length_frames
-    randomisers = [LoudnessRandomiser.of(w.values, w.grid.spans, width) for w in windows]
+def _loudness_surrogates(windows: Windows, rng: np.random.Generator) -> Iterator[Representations]:
+    """The statistics of surrogates of the signal that are as loud here and there as the signal is."""
+    width = _LOUDNESS_WINDOWS * windows.grid.length_frames
+    randomiser = LoudnessRandomiser.of(windows.values, windows.grid.spans, width)
     while True:
-        yield _statistics([Windows(r.draw(rng), w.grid) for r, w in zip(randomisers, windows, strict=True)])
+        yield _statistics(windows, randomiser.draw(rng))
 
 
 def _statistics_surrogates(
@@ -149,9 +150,9 @@ def _statistics_surrogates(
         yield randomiser.draw(rng)
 
 
-def _statistics(windows: Sequence[Windows]) -> Representations:
-    """Window statistics of all signals, standardised over them; trained encoders would have to be trained again."""
-    return SummaryStats(SummaryStatsConfig()).fit_encode(windows)
+def _statistics(windows: Windows, values: NDArray[np.float32]) -> Representations:
+    """Statistics of these windows of other values; trained encoders would have to be trained again."""
+    return window_statistics(values, windows.grid.starts, windows.grid.length_frames)
 
 
 # ---------------------------------------------------------------- which channels, which windows
@@ -167,6 +168,18 @@ def _few_channels(windows: Sequence[Windows]) -> list[Windows]:
     scatter = sum(own.T @ own for own in centred)
     axes = np.linalg.eigh(np.asarray(scatter, np.float64))[1][:, ::-1][:, :_MOST_CHANNELS].astype(np.float32)
     return [Windows(own @ axes, w.grid) for own, w in zip(centred, windows, strict=True)]
+
+
+def _joined(windows: Sequence[Windows]) -> Windows:
+    """Signals laid one after the other; their spans stay apart."""
+    if len(windows) == 1:
+        return windows[0]
+    grid, offsets = windows[0].grid, np.cumsum([0, *(len(w.values) for w in windows)]).tolist()
+    spans = tuple(
+        (a + offset, b + offset) for w, offset in zip(windows, offsets, strict=False) for a, b in w.grid.spans
+    )
+    values = np.concatenate([w.values for w in windows])
+    return Windows(values, WindowGrid(grid.length_frames, grid.step_frames, offsets[-1], spans))
 
 
 def _share_asked(windows: Sequence[Windows]) -> float:

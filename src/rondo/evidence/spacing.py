@@ -1,8 +1,8 @@
 """Does a unit come back at regular intervals?
 
 The intervals d_1 .. d_m from one onset of a unit to the next, inside a span, are regular where many of them lie within
-15 % of their median. The null hypothesis is that they vary by half their mean: a gamma distribution of shape 4, of which
-a share q lies so near to the median. One interval is near because it is the median; of the others n are, and
+15 % of their median. The null hypothesis is that they vary by half their mean: a gamma distribution of shape 4, of
+which a share q lies so near to the median. One interval is near because it is the median; of the others n are, and
 
     p = P(Binomial(m - 1, q) >= n).
 
