@@ -49,6 +49,7 @@ class FrozenReader:
         self._shown = units.tree.coarsened(np.array(units.vocabulary.ids), units.n_merges).tolist()  # of each column
         self._n_windows = 0
         self._open: deque[Floats] = deque()  # costs of the windows without a unit
+        self._strange: deque[float] = deque()  # their distances to the nearest exemplar
         self._decided: deque[Decision] = deque()  # without their frames and motif
         self._spans: deque[Span] = deque()  # of the first of those decided, as in the next line
         self._read: deque[Motif] = deque()
@@ -64,8 +65,10 @@ class FrozenReader:
     def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
         """One window (n_channels, length); gives the decisions that have become due."""
         self.frames.see(window, start_frame)
-        costs = self.units.costs(encoded(self.units.encoder, window))
+        representation = encoded(self.units.encoder, window)
+        costs = self.units.costs(representation)
         self._open.append(costs[0])
+        self._strange.append(float(self.units.exemplars.strangeness(representation)[0]))
         self._decide(self.viterbi.push(costs).tolist())
         return self._due(), []
 
@@ -80,7 +83,8 @@ class FrozenReader:
         for column in columns:
             distance = float(self._open.popleft()[column] / self.units.vocabulary.radii[column])
             unit = self._shown[column]
-            label, score = (OTHER, 0.0) if distance > FARTHEST else (unit, float(np.exp(-distance)))
+            is_foreign = max(distance, self._strange.popleft()) > FARTHEST
+            label, score = (OTHER, 0.0) if is_foreign else (unit, float(np.exp(-distance)))
             self._decided.append(Decision(self._n_windows, 0, 0, label, 0, score, 0.0))
             self._n_windows += 1
             self._spans.extend(self.frames.push(unit))
@@ -102,6 +106,7 @@ class FrozenReader:
         frames, frames_plain = self.frames.state()
         costs = np.array(self._open, np.float64).reshape(-1, len(self._shown))
         return owned("viterbi", viterbi) | owned("frames", frames) | {"costs": costs}, {
+            "strange": list(self._strange),
             "viterbi": viterbi_plain,
             "frames": frames_plain,
             "motifs": self.motifs.state(),
@@ -117,6 +122,7 @@ class FrozenReader:
         self.frames.load(owned_by("frames", tensors), plain["frames"])
         self.motifs = self.motifs.restored(plain["motifs"])
         self._open = deque(np.array(tensors["costs"], np.float64))
+        self._strange = deque(plain["strange"])
         self._n_windows = plain["n_windows"]
         self._decided = deque(Decision(*own) for own in plain["decided"])
         self._spans = deque((start, stop) for start, stop in plain["spans"])

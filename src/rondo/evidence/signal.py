@@ -12,8 +12,9 @@ measure is closeness (`rondo.evidence.closeness`) of the windows' statistics, of
   is never smaller than that of the whole.
 
 With n surrogates of mean m and deviation s, p = P(t_{n-1} >= (figure - m) / (s sqrt(1 + 1/n))): closeness is a mean
-over many windows. A rank among as many surrogates would need 19 of them for p = 0.05, and could not be corrected for
-the other tests. Surrogates are drawn until the answer is clear, at least five of a kind.
+over many windows. A rank among surrogates would need 19 of them for p = 0.05, and could not be corrected for the other
+tests. Surrogates are drawn until the answer is clear, at least five of a kind. Where most windows lie in spans of less
+than 60 windows nothing is judged: surrogates of short spans are rougher than the signal.
 """
 
 from __future__ import annotations
@@ -36,9 +37,10 @@ from rondo.evidence.window_sums import window_statistics
 
 # More windows are asked about in evenly spread stretches, so that the cost does not grow with the recording.
 _MOST_WINDOWS, _FEWEST_WINDOWS = 800, 300
-_MOST_STRETCHES, _SHORTEST_STRETCH = 4, 50  # of each signal; in a short one there is little to be put in another order
+_MOST_STRETCHES, _SHORTEST_STRETCH = 4, 100  # of each signal; in a short one there is little to be put in another order
 _MOST_VALUES = 1_000_000  # in all windows asked about, unless these were too few
 _MOST_CHANNELS = 10  # more are mixed to their principal axes: 6 lose half the units of COMPASS, 30 add nothing
+_SHORTEST_SPAN = 60  # windows; surrogates of shorter spans are rougher than they, and low-passed noise would pass
 _LOUDNESS_WINDOWS = 6  # window lengths over which loudness is taken; fewer claim less in noise, and find less
 _AT_LEAST = 5  # surrogates of a kind
 _CLEAR = 0.005  # p from which on no more surrogates are drawn
@@ -63,12 +65,15 @@ def alike_test(
     """
     if n_surrogates < 1:
         raise ValueError(f"expected at least 1 surrogate, got {n_surrogates}")
-    reduced = _few_channels([w for w in windows if len(w)])
+    chosen = _chosen([len(w) for w in windows])
+    reduced = _few_channels([windows[i] for i in chosen])
     share = _share_asked(reduced)
-    parts = [_part(w, own, share) for w, own in zip(reduced, (x for x in labels if x.size), strict=True)]
+    parts = [_part(w, labels[i], share) for w, i in zip(reduced, chosen, strict=True)]
     asked, own_labels = _joined([w for w, _ in parts]), np.concatenate([own for _, own in parts])
     axis, statistics = WindowAxis.of([asked]), _statistics(asked, asked.values)
     whole, own = axis.closeness(statistics), axis.entry_closeness(statistics, own_labels)
+    if 2 * sum(b - a for a, b in axis.spans if b - a >= _SHORTEST_SPAN) < len(own_labels):
+        return Alike(1.0, whole, {}, {id: (1.0, figure) for id, figure in own.items()})
     p, by_chance = 0.0, {}
     balls: list[Floats] = []
     apart = int(np.median(np.unique(axis.runs(own_labels), return_counts=True)[1]))
@@ -168,6 +173,16 @@ def _few_channels(windows: Sequence[Windows]) -> list[Windows]:
     scatter = sum(own.T @ own for own in centred)
     axes = np.linalg.eigh(np.asarray(scatter, np.float64))[1][:, ::-1][:, :_MOST_CHANNELS].astype(np.float32)
     return [Windows(own @ axes, w.grid) for own, w in zip(centred, windows, strict=True)]
+
+
+def _chosen(n_windows: Sequence[int]) -> list[int]:
+    """The signals that are asked about: all that have windows, or some, so that each can be asked in a long stretch."""
+    filled = [i for i, n in enumerate(n_windows) if n]
+    if sum(n_windows) <= _MOST_WINDOWS:
+        return filled
+    long = [i for i in filled if n_windows[i] >= _SHORTEST_SPAN] or filled
+    n_chosen = min(len(long), max(1, _FEWEST_WINDOWS // _SHORTEST_SPAN))
+    return [long[int(place)] for place in np.linspace(0, len(long) - 1, n_chosen)]
 
 
 def _joined(windows: Sequence[Windows]) -> Windows:

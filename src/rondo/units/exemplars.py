@@ -1,4 +1,4 @@
-"""Exemplars: a few windows of every unit as they are, before any projection; what a stream is compared with.
+"""Exemplars: a few windows of every unit as they are, before any projection; what new windows are compared with.
 
 The slow projection keeps what tells the known units apart. What is new may differ from them in everything else, and
 then lies inside a known unit's radius: of planted new windows half do (benchmarks/novelty_gates.py). In the encoder's
@@ -23,6 +23,7 @@ from rondo.errors import ModelError
 
 _PER_UNIT = 64
 _MOST_COMPARED = 2000  # windows, in one stretch per span, from which the reach is taken: their distances are a table
+_ROWS = 2048  # windows compared at a time
 _RADIUS_QUANTILE = 0.95  # paper: Table Continual update
 
 
@@ -35,6 +36,18 @@ class Exemplars:
     supports: NDArray[np.int64]  # (n_units,), windows that each unit had, in the order of their ids
     radius: float
     step: float  # median distance between consecutive windows
+
+    def strangeness(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Distance of each window (n_windows, n_dims) to the nearest exemplar, in radii."""
+        if self.radius <= 0:
+            return np.zeros(len(representations))
+        norms = np.square(self.points).sum(axis=1)
+        nearest = np.empty(len(representations), np.int64)
+        for first in range(0, len(representations), _ROWS):
+            rows = slice(first, first + _ROWS)
+            nearest[rows] = (norms - 2 * representations[rows].astype(np.float32) @ self.points.T).argmin(axis=1)
+        gaps = representations - self.points[nearest]
+        return np.asarray(np.sqrt(np.square(gaps, dtype=np.float64).sum(axis=1)) / self.radius)
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything, as arrays, for the model folder."""

@@ -77,9 +77,10 @@ class UnitModel:
         spans = windows.grid.window_spans
         if not spans:
             return Timeline(np.zeros(0, np.int32), np.zeros(0), ())
-        latents = self.projection.apply(self.encoder.encode(windows))
-        fine = decode(latents, spans, self.vocabulary, self.penalty)
-        return replace(fine, ids=self.tree.coarsened(fine.ids, self.n_merges))
+        representations = self.encoder.encode(windows)
+        fine = decode(self.projection.apply(representations), spans, self.vocabulary, self.penalty)
+        strangeness = self.exemplars.strangeness(representations)
+        return replace(fine, ids=self.tree.coarsened(fine.ids, self.n_merges), strangeness=strangeness)
 
     def costs(self, representations: Representations) -> NDArray[np.float64]:
         """What each window costs under each entry of the vocabulary, (n_windows, n_entries), as `timeline` has it."""
