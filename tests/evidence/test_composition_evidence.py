@@ -172,7 +172,7 @@ def test_long_phrases_are_judged_by_their_beginning_and_long_recordings_in_part(
     book = {0: Counter({(0, 1, 2, 3, 4, 5): 30}), 1: Counter({(5, 0, 5): 2})}
     found = evidence_of(runs_of_spans(sequence), book)
     assert found[0].verdict == "recurs"
-    assert found[1].verdict == "not tested"
+    assert found[1].verdict == "not shown"
 
 
 def test_seeds_repeat() -> None:

@@ -69,9 +69,9 @@ def test_evidence_stands_beside_every_entry_and_is_json() -> None:
     segments = segments_of([0, 1, 0, 2], [1.0] * 4)
     units = entry_rows("unit", segments, 4, Words(evidence=EVIDENCE))
     assert [row.evidence and row.evidence.model_dump() for row in units] == [
-        {"verdict": "recurs", "p": 0.05},
-        {"verdict": "occurs once", "p": None},
-        {"verdict": "not tested", "p": None},  # unknown to the evidence
+        {"verdict": "recurs", "p": 0.05, "reason": ""},
+        {"verdict": "occurs once", "p": None, "reason": ""},
+        {"verdict": "not tested", "p": None, "reason": ""},  # unknown to the evidence
     ]
     motifs = entry_rows("motif", segments, 4, Words(evidence=EVIDENCE))
     assert motifs[0].evidence is not None

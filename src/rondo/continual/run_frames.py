@@ -30,6 +30,7 @@ class _UnitRun(NamedTuple):
     window: int
     cut: int | None  # its first frame; None: not found yet
     is_settled: bool = False  # whether its first frame stays what it is
+    is_absorbed: bool = False  # it ends where the next run begins that is not
 
 
 class RunFrames:
@@ -97,26 +98,33 @@ class RunFrames:
     def _absorb(self, stop_frame: int | None) -> None:
         """Settle the runs whose end is known: what is shorter than half a window goes to its neighbours."""
         for i, run in enumerate(self._runs):
-            if run.is_settled:
+            if run.is_settled or run.is_absorbed:
                 continue
             is_last = i + 1 == len(self._runs)
             end = stop_frame if is_last else self._runs[i + 1].cut
-            if run.cut is None:
-                break
-            if end is None:
-                if self._lasts(run, is_last):
-                    self._kept, self._runs[i] = run.unit, run._replace(is_settled=True)
-                break
+            if run.cut is None or (end is None and not self._lasts(run, is_last)):
+                return
             is_only = self._kept is None and is_last
-            if self._boundaries is None or run.unit == self._kept or 2 * (end - run.cut) >= self._length or is_only:
+            if end is None or run.unit == self._kept or is_only or not self._is_sliver(run.cut, end):
+                self._settle(run.cut, i)
                 self._kept, self._runs[i] = run.unit, run._replace(is_settled=True)
-            elif is_last:
-                self._runs[i] = run._replace(cut=end, is_settled=True)
-            else:
+                continue
+            self._runs[i] = run._replace(is_absorbed=True)
+            if not is_last:
                 following = self._runs[i + 1]
                 cut = run.cut if self._kept is None else self._cut_within(run.cut, end, self._kept, following.unit)
-                self._runs[i] = run._replace(cut=cut, is_settled=True)
                 self._runs[i + 1] = following._replace(cut=cut)
+        if stop_frame is not None:
+            self._settle(stop_frame, len(self._runs))
+
+    def _settle(self, cut: int, n: int) -> None:
+        """The absorbed ones of the first n runs end here."""
+        for i in range(n):
+            if self._runs[i].is_absorbed and not self._runs[i].is_settled:
+                self._runs[i] = self._runs[i]._replace(cut=cut, is_settled=True)
+
+    def _is_sliver(self, first: int, stop: int) -> bool:
+        return self._boundaries is not None and 2 * (stop - first) < self._length
 
     def _lasts(self, run: _UnitRun, is_last: bool) -> bool:
         """Whether a run whose end is not known is sure to be longer than half a window."""

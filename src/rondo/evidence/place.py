@@ -18,7 +18,7 @@ from rondo.evidence.reasons import Kind
 FEWEST_RECORDINGS = 5
 _MOST_RECORDINGS, _MOST_PLACES = 100, 24
 _DRAWS = 199
-_EDGE = 0.1  # of the shortest recording: what is called its start or end
+_EDGE = 0.9  # of the recordings that have it at its place: these have it in their first or last window, too
 
 
 def place_test(occurrences: Occurrences, rng: np.random.Generator) -> tuple[Tested, dict[int, Kind]]:
@@ -44,8 +44,8 @@ def place_test(occurrences: Occurrences, rng: np.random.Generator) -> tuple[Test
     peak = counts[side, 0, np.arange(ids.size)]  # (n_units, n_places)
     seen = {int(id): float(n) * n_recordings / len(asked) for id, n in zip(ids, peak.max(axis=1), strict=True)}
     where: dict[int, Kind] = {}
-    for id, at_end, at in zip(ids.tolist(), side, places[peak.argmax(axis=1)] / max(1, shortest - 1), strict=True):
-        is_edge = at >= 1 - _EDGE if at_end else at <= _EDGE
+    for id, at_end, own in zip(ids.tolist(), side, peak, strict=True):
+        is_edge = own[-1 if at_end else 0] >= _EDGE * own.max()
         where[id] = ("end" if at_end else "start") if is_edge else "place"
     return Tested(dict(zip(ids.tolist(), p.tolist(), strict=True)), seen), where
 

@@ -207,18 +207,21 @@ def _first_frames(
     edges = [0, *cuts.tolist()]
     frames = np.append(start, stretch.frame_of_block[cuts])
     summed, last = summed_up(log_density), len(runs) - 1
-    kept: int | None = None  # the unit before
+    kept: int | None = None  # the unit of the last run that stays
+    absorbed: list[int] = []  # runs since then, which end where the next begins that stays
     for i, unit in enumerate(runs.ids.tolist()):
         end = stop if i == last else frames[i + 1]
         if unit == kept or end - frames[i] >= stretch.length_frames / 2 or (kept is None and i == last):
-            kept = unit
-        elif i == last:
-            frames[i] = stop
-        else:
-            edges[i + 1] = (
-                edges[i] if kept is None else edge_within(summed, edges[i], edges[i + 1], kept, int(runs.ids[i + 1]))
-            )
-            frames[i] = frames[i + 1] = start if kept is None else stretch.frame_of_block[edges[i + 1]]
+            frames[absorbed] = frames[i]
+            kept, absorbed = unit, []
+            continue
+        absorbed.append(i)
+        if i < last and kept is not None:
+            edges[i + 1] = edge_within(summed, edges[i], edges[i + 1], kept, int(runs.ids[i + 1]))
+            frames[i + 1] = stretch.frame_of_block[edges[i + 1]]
+        elif i < last:
+            edges[i + 1], frames[i + 1] = edges[i], frames[i]
+    frames[absorbed] = stop
     return frames
 
 
