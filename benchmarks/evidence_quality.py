@@ -33,6 +33,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before numpy and torch are 
 
 import numpy as np
 from numpy.typing import NDArray
+from rondo.training.threads import one_thread
 from scipy.signal import butter, lfilter, sosfilt
 
 from rondo import Rondo
@@ -42,7 +43,6 @@ from rondo.evidence.surrogate_test import unit_evidence
 from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.motifs.model import UnitRuns
 from rondo.synthetic import StreamPlan, plant
-from rondo.training.threads import one_thread
 
 N_SURROGATES, N_SEQUENCES, N_CHANNELS, RATE = 7, 19, 6, 50.0
 N_FILES = 20

@@ -38,7 +38,9 @@ class Occurrences:
 
     @classmethod
     def of(cls, labels: Sequence[Labels], spans: Sequence[Sequence[Span]]) -> Occurrences:
-        units, starts, numbers = [], [], []
+        units: list[Ints] = []
+        starts: list[Ints] = []
+        numbers: list[Ints] = []
         for own, own_spans in zip(labels, spans, strict=True):
             for start, stop in own_spans:
                 runs = runs_of(own[start:stop])

@@ -26,7 +26,7 @@ from rondo.evidence.spacing import spacing_test
 from rondo.evidence.verdicts import EntryEvidence, Evidence, verdict_of
 from rondo.motifs.base import Motifs
 from rondo.motifs.model import UnitRuns
-from rondo.training.threads import one_thread
+from rondo.training.device import one_thread
 from rondo.units.timeline import Timeline
 
 _SHARE_OF_LIKENESS = 0.6

@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import owned, owned_by
 from rondo.evidence.reasons import KINDS, Reason
-from rondo.tensors import owned, owned_by
 
 Verdict = Literal["recurs", "occurs once", "not shown", "not tested"]
 

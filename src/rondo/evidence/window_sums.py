@@ -48,4 +48,4 @@ def _balanced(block: Floats) -> Representations:
     spread[spread <= _LEAST_VARIATION * np.maximum(np.abs(centre), 1.0)] = 0.0
     factor = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
     scaled = np.clip((block - centre) * factor, -_CONFIG.clip, _CONFIG.clip)
-    return np.asarray(scaled / np.sqrt(max(1, np.count_nonzero(factor))), np.float32)
+    return np.asarray(scaled / np.sqrt(max(1, int(np.count_nonzero(factor)))), np.float32)
