@@ -23,7 +23,7 @@ from rondo.continual.reading import Decision, Due, Floats, encoded, straddling_w
 from rondo.continual.run_frames import RunFrames
 from rondo.data.labels import OTHER
 from rondo.data.windows import Span
-from rondo.units.timeline import FARTHEST, Viterbi
+from rondo.units.timeline import Viterbi, is_foreign
 
 if TYPE_CHECKING:
     from rondo.motifs.base import Motifs
@@ -82,8 +82,8 @@ class FrozenReader:
         for column in columns:
             distance = float(self._open.popleft()[column] / self.units.vocabulary.radii[column])
             unit = self._shown[column]
-            is_foreign = max(distance, self._strange.popleft()) > FARTHEST
-            label, score = (OTHER, 0.0) if is_foreign else (unit, float(np.exp(-distance)))
+            foreign = is_foreign(np.array([distance]), np.array([self._strange.popleft()]))[0]
+            label, score = (OTHER, 0.0) if foreign else (unit, float(np.exp(-distance)))
             self._decided.append(Decision(self._n_windows, 0, 0, label, 0, score, 0.0))
             self._n_windows += 1
             self._spans.extend(self.frames.push(unit))
