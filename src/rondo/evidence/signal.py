@@ -108,7 +108,7 @@ def surrogate_p(figure: float, by_chance: Floats) -> float:
     """The chance that one more surrogate reaches the figure, if they vary as these do (Student).
 
     >>> round(surrogate_p(3.0, np.array([-1.0, 0.0, 1.0, 0.5, -0.5])), 3)
-    0.012
+    0.013
     """
     n = by_chance.size
     if n < 2:
