@@ -83,7 +83,7 @@ class Rondo:
     preprocessor_: Preprocessor  # which channels there are, and how their values are repaired and scaled
     unit_model_: UnitModel  # the units: `unit_model_.ids`; reads the unit of every window
     motif_model_: Motifs  # the motifs: `motif_model_.ids`, what each is made of: `motif_model_.composition(id)`
-    evidence_: Evidence  # whether anything recurs more than chance would have it: `evidence_.p`, and each entry
+    evidence_: Evidence  # whether anything recurs: `evidence_.p`, and each entry
     window_length_frames_: int  # of a window, chosen from the data where `window` was "auto"
     step_frames_: int  # from the start of a window to that of the next
     rate_: float | None  # frames per second of the recordings; None where they had no clock
@@ -380,8 +380,13 @@ class Rondo:
         return _Prepared(recording, signal, windows, self.unit_model_.timeline(windows))
 
     def _label(self, recording: Recording, signal: Signal, windows: Windows, units: Timeline) -> Labelling:
-        motifs = self.motif_model_.timeline(units)
-        return self._labelling(recording, signal, windows, units, motifs, self._windows_of_frames(windows, units))
+        motifs, window_of_frame = self.motif_model_.timeline(units), self._windows_of_frames(windows, units)
+        labels = units.labels
+        foreign = labels == OTHER
+        motifs = replace(
+            motifs, ids=np.where(foreign, np.int32(OTHER), motifs.ids), scores=np.where(foreign, 0.0, motifs.scores)
+        )
+        return self._labelling(recording, signal, windows, replace(units, ids=labels), motifs, window_of_frame)
 
     def _label_anew(self, recording: Recording, resample: bool) -> Labelling:
         signal, windows = self._windows_of(recording, resample, by_model=True)

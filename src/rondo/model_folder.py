@@ -181,7 +181,7 @@ def model_card(model: Rondo) -> str:
         "channels": shortened(model.preprocessor_.channels),
         "window, step": f"{model.window_length_frames_}, {model.step_frames_} frames at {in_hertz(model.rate_)}",
         "found": found,
-        "recurs more than chance": _in_words(evidence),
+        "recurs": _in_words(evidence),
     }
     if not motifs.composed:
         listed = [(_shown(model, "unit", id), _verdict(evidence.units, id)) for id in units.ids]
@@ -201,4 +201,4 @@ def _verdict(entries: Entries, id: int) -> str:
 def _in_words(evidence: Evidence) -> str:
     if math.isnan(evidence.p):
         return "not tested"
-    return f"{'yes' if evidence.recurs else 'no'} (p = {evidence.p:.2g})"
+    return f"{'yes' if evidence.recurs else 'not shown'} (p = {evidence.p:.2g})"

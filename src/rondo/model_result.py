@@ -138,14 +138,14 @@ def words_of(model: Rondo) -> Words:
         [UnitMerge(**asdict(step), advised=number < tree.best) for number, step in enumerate(tree.steps)],
         model.evidence_,
         model.edits_,
+        model.rate_,
     )
 
 
 def findings_of(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
     """What the whole run says about recurrence, composition and comparability."""
-    n_surrogates = models[0].config_.evidence.surrogates
     is_flat = not any(model.motif_model_.composed for model in models)
-    found = [recurrence_sentence([model.evidence_ for model in models], n_surrogates, is_foreign, is_flat)]
+    found = [recurrence_sentence([model.evidence_ for model in models], is_foreign, is_flat)]
     if is_flat:
         was_asked = models[0].config_.motifs.method != "none"
         found.append(composition_sentence(was_asked, all(_motifs_are_units(model) for model in models)))

@@ -110,7 +110,7 @@ def test_planted_order_recurs_and_what_is_in_any_order_does_not() -> None:
     sequence = in_order(60, seed=0)
     book = {10: Counter({(0, 1, 2): 30}), 11: Counter({(2, 1, 0): 28, (2, 1): 2}), 12: Counter({(3, 5): 5})}
     found = evidence_of(runs_of_spans(sequence), book)
-    assert [found[id].verdict for id in (10, 11, 12)] == ["recurs", "recurs", "no more than chance"]
+    assert [found[id].verdict for id in (10, 11, 12)] == ["recurs", "recurs", "not shown"]
     assert [found[id].n_occurrences for id in (10, 11, 12)] == [30, 30, 5]
     assert np.isnan(found[10].closeness)
 
@@ -131,7 +131,7 @@ def test_phrases_do_not_cross_spans() -> None:
     book = {0: Counter({(1, 2): 20})}
     apart = runs_of_spans(*[[3, 1], [2, 3]] * 20)
     together = runs_of_spans(*[[3, 1, 2, 3]] * 20)
-    assert evidence_of(apart, book)[0].verdict == "not tested"  # no such phrase is there
+    assert evidence_of(apart, book)[0].verdict == "not shown"  # no such phrase is there
     assert evidence_of(together, book)[0].verdict == "recurs"
 
 
@@ -141,19 +141,19 @@ def test_a_motif_that_is_a_unit_has_the_evidence_of_the_unit() -> None:
     assert found[0] == RECURS._replace(n_occurrences=7)
     assert found[1] == RECURS._replace(n_occurrences=9)
     assert np.isnan(found[2].closeness)
-    assert (found[3].verdict, found[3].n_occurrences) == ("not tested", 0)
+    assert (found[3].verdict, found[3].n_occurrences) == ("not shown", 0)
 
 
 def test_what_occurs_once_and_what_never_does_is_said() -> None:
     found = evidence_of(runs_of_spans(in_order(20, seed=1)), {0: Counter({(4,): 1}), 1: Counter({(4,): 0})})
-    assert [entry.verdict for entry in found.values()] == ["occurs once", "not tested"]
+    assert [entry.verdict for entry in found.values()] == ["occurs once", "not shown"]
 
 
 def test_a_motif_is_never_surer_than_the_whole_and_one_occurrence_is_no_recurrence() -> None:
     runs = runs_of_spans(in_order(60, seed=0))
     book = {0: Counter({(0, 1, 2): 30}), 1: Counter({(3, 4, 5): 1})}
     found = evidence_of(runs, book, p_whole=0.4)
-    assert (found[0].p, found[0].verdict) == (0.4, "no more than chance")
+    assert (found[0].p, found[0].verdict) == (0.4, "not shown")
     assert found[1].verdict == "occurs once"
     assert np.isnan(found[1].p)
 
@@ -172,7 +172,7 @@ def test_long_phrases_are_judged_by_their_beginning_and_long_recordings_in_part(
     book = {0: Counter({(0, 1, 2, 3, 4, 5): 30}), 1: Counter({(5, 0, 5): 2})}
     found = evidence_of(runs_of_spans(sequence), book)
     assert found[0].verdict == "recurs"
-    assert found[1].verdict == "not tested"
+    assert found[1].verdict == "not shown"
 
 
 def test_seeds_repeat() -> None:

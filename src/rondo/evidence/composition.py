@@ -1,4 +1,4 @@
-"""Do the units of a motif come in this order more often than the units alone would have it?
+"""Do the units of a motif come in this order more often than units in any order would?
 
 The surrogates are sequences of unit runs in which every unit comes as often as in the recording, in any order, but
 never twice in a row (two runs of one unit would be one):
@@ -25,6 +25,7 @@ import numpy as np
 from scipy.special import gammainc
 
 from rondo.arrays import Flags, Floats, Ints
+from rondo.evidence.reasons import Reason
 from rondo.evidence.verdicts import Entries, EntryEvidence, rank_p, verdict_of
 from rondo.motifs.base import Motifs
 from rondo.motifs.composed import ComposedMotifs
@@ -84,7 +85,7 @@ def composition_evidence(
     for motif, counts in book.items():
         n = counts.total()
         if n < 2:
-            entries[motif] = EntryEvidence(np.nan, np.nan, n, "occurs once" if n else "not tested")
+            entries[motif] = EntryEvidence(np.nan, np.nan, n, verdict_of(np.nan, n))
         elif composed[motif]:
             seen = [own[phrase[:longest]] for phrase in composed[motif] if phrase[:longest] in own]
             entries[motif] = _entry(max(seen, default=None), n, best, p_whole)
@@ -114,9 +115,10 @@ def _asked(runs: UnitRuns) -> tuple[Ints, Flags]:
 
 def _entry(surprise: float | None, n_occurrences: int, best: Floats, p_whole: float) -> EntryEvidence:
     if surprise is None:  # none of its phrases lies in the stretches
-        return EntryEvidence(np.nan, np.nan, n_occurrences, "not tested")
+        return EntryEvidence(np.nan, np.nan, n_occurrences, "not shown")
     p = max(p_whole, rank_p(surprise, best))
-    return EntryEvidence(p, np.nan, n_occurrences, verdict_of(p))
+    verdict = verdict_of(p)
+    return EntryEvidence(p, np.nan, n_occurrences, verdict, Reason("sequence") if verdict == "recurs" else Reason())
 
 
 class _Found(NamedTuple):

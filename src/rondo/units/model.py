@@ -34,6 +34,7 @@ from rondo.vocabulary import MergeTree, Vocabulary, merge_tree
 
 _PER_UNIT = 64
 _MOST_COMPARED = 2000  # windows, in one stretch per span, from which the reach is taken: their distances are a table
+_ROWS = 2048  # windows compared with exemplars at a time
 _RADIUS_QUANTILE = 0.95  # paper: Table Continual update
 _ROUNDING = 1e-6  # relative; a dimension that varies by less, as float32 does, is constant
 
@@ -47,6 +48,18 @@ class Exemplars:
     supports: NDArray[np.int64]  # (n_units,), windows that each unit had, in the order of their ids
     radius: float
     step: float  # median distance between consecutive windows
+
+    def strangeness(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Distance of each window (n_windows, n_dims) to the nearest exemplar, in radii."""
+        if self.radius <= 0:
+            return np.zeros(len(representations))
+        norms = np.square(self.points).sum(axis=1)
+        nearest = np.empty(len(representations), np.int64)
+        for first in range(0, len(representations), _ROWS):
+            rows = slice(first, first + _ROWS)
+            nearest[rows] = (norms - 2 * representations[rows].astype(np.float32) @ self.points.T).argmin(axis=1)
+        gaps = representations - self.points[nearest]
+        return np.asarray(np.sqrt(np.square(gaps, dtype=np.float64).sum(axis=1)) / self.radius)
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything, as arrays, for the model folder."""
@@ -159,9 +172,10 @@ class UnitModel:
         spans = windows.grid.window_spans
         if not spans:
             return Timeline(np.zeros(0, np.int32), np.zeros(0), ())
-        latents = self.projection.apply(self.encoder.encode(windows))
-        fine = decode(latents, spans, self.vocabulary, self.penalty)
-        return replace(fine, ids=self.tree.coarsened(fine.ids, self.n_merges))
+        representations = self.encoder.encode(windows)
+        fine = decode(self.projection.apply(representations), spans, self.vocabulary, self.penalty)
+        strangeness = self.exemplars.strangeness(representations)
+        return replace(fine, ids=self.tree.coarsened(fine.ids, self.n_merges), strangeness=strangeness)
 
     def costs(self, representations: Representations) -> NDArray[np.float64]:
         """What each window costs under each entry of the vocabulary, (n_windows, n_entries), as `timeline` has it."""

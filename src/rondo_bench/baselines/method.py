@@ -183,7 +183,7 @@ def _findings(method: BaselineMethod, baseline: Baseline, found: Sequence[Discov
 
 def _one_level(name: str) -> list[str]:
     return [
-        f"Whether anything recurs more than chance would have it was not tested: {name} has no such test.",
+        f"Recurrence was not tested: {name} has no such test.",
         f"{name} knows one level: every unit is its own motif.",
     ]
 
