@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rondo.config.schema import RondoConfig, WindowsConfig, network_in
+from rondo.config.schema import RondoConfig, network_in
 from rondo.data.recording import Recording
-from rondo.data.signal import Signal
 from rondo.data.scales import choose_scales
+from rondo.data.signal import Signal
 from rondo.encoders import declared_encoder
 from rondo.times import estimate_in_words
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Tensors, as_bits, from_bits, owned
-from rondo.config.schema import MotifFormerConfig, NoMotifsConfig, MotifsConfig, RondoConfig, network_in, resolve
+from rondo.config.schema import MotifFormerConfig, MotifsConfig, NoMotifsConfig, RondoConfig, network_in, resolve
 from rondo.continual.stream import Stream
 from rondo.data.as_recordings import in_hertz
 from rondo.data.preprocess import Preprocessor
@@ -29,8 +29,8 @@ from rondo.evidence.verdicts import Entries, Evidence
 from rondo.html_card import card
 from rondo.labelling import FitProfile
 from rondo.motifs.base import Motifs
-from rondo.motifs.former.subsequences import lengths_in_windows
 from rondo.motifs.composed import ComposedMotifs
+from rondo.motifs.former.subsequences import lengths_in_windows
 from rondo.motifs.model import MotifModel
 from rondo.store import artifact
 from rondo.training.device import require_torch

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from rondo.arrays import owned, owned_by
 from rondo.config.schema import ContinualConfig
-from rondo.continual.motif_reader import Motif, MotifReader
-from rondo.continual.reading import Decision, Due, Floats, encoded, straddling_windows
+from rondo.continual.context_reader import reader_of
+from rondo.continual.motif_reader import Motif
+from rondo.continual.reading import Decision, Due, Floats, encoded
 from rondo.continual.run_frames import RunFrames
 from rondo.data.labels import OTHER
 from rondo.data.windows import Span
@@ -44,7 +45,7 @@ class FrozenReader:
         self.length_frames, self.step_frames = grid
         self.viterbi = Viterbi(len(units.vocabulary.ids), units.penalty, config.lag)
         self.frames = RunFrames(units.boundaries if aligned else None, *grid)
-        self.motifs = MotifReader(motifs, config, 1.0, straddling_windows(*grid), learns=False)
+        self.motifs = reader_of(motifs, config, 1.0, grid, learns=False)
         self._shown = units.tree.coarsened(np.array(units.vocabulary.ids), units.n_merges).tolist()  # of each column
         self._n_windows = 0
         self._open: deque[Floats] = deque()  # costs of the windows without a unit
@@ -64,6 +65,7 @@ class FrozenReader:
     def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
         """One window (n_channels, length); gives the decisions that have become due."""
         self.frames.see(window, start_frame)
+        self.motifs.see(window, start_frame)
         representation = encoded(self.units.encoder, window)
         costs = self.units.costs(representation)
         self._open.append(costs[0])
@@ -75,7 +77,7 @@ class FrozenReader:
         """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
         self._decide(self.viterbi.flush().tolist())
         self._spans.extend(self.frames.end(frame))
-        self._read.extend(self.motifs.boundary())
+        self._read.extend(self.motifs.boundary(frame))
         return self._due(), []
 
     def _decide(self, columns: Iterable[int]) -> None:
@@ -103,12 +105,14 @@ class FrozenReader:
         """Everything that changed since it began, exactly."""
         viterbi, viterbi_plain = self.viterbi.state()
         frames, frames_plain = self.frames.state()
+        motifs, motifs_plain = self.motifs.state()
         costs = np.array(self._open, np.float64).reshape(-1, len(self._shown))
-        return owned("viterbi", viterbi) | owned("frames", frames) | {"costs": costs}, {
+        tensors = owned("viterbi", viterbi) | owned("frames", frames) | owned("motifs", motifs)
+        return tensors | {"costs": costs}, {
             "strange": list(self._strange),
             "viterbi": viterbi_plain,
             "frames": frames_plain,
-            "motifs": self.motifs.state(),
+            "motifs": motifs_plain,
             "n_windows": self._n_windows,
             "decided": [list(own) for own in self._decided],
             "spans": [list(span) for span in self._spans],
@@ -119,7 +123,7 @@ class FrozenReader:
         """This reader, which has only begun, as it was when it gave that state."""
         self.viterbi = Viterbi.restore(owned_by("viterbi", tensors), plain["viterbi"])
         self.frames.load(owned_by("frames", tensors), plain["frames"])
-        self.motifs = self.motifs.restored(plain["motifs"])
+        self.motifs = self.motifs.restored(owned_by("motifs", tensors), plain["motifs"])
         self._open = deque(np.array(tensors["costs"], np.float64))
         self._strange = deque(plain["strange"])
         self._n_windows = plain["n_windows"]

@@ -22,12 +22,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Tensors
 from rondo.config.schema import ContinualConfig
 from rondo.continual.journal import Evidence
 from rondo.continual.novelty import MicroCluster, is_eligible
 from rondo.continual.phrase_buffer import Occurrence, PhraseBuffer, Wordings, unit_distance
 from rondo.data.labels import OTHER, runs_of
-from rondo.motifs.base import Motifs
+from rondo.motifs.base import UnitMotifs
 from rondo.motifs.phrases import Phrase, composition
 from rondo.units.timeline import Timeline
 
@@ -61,7 +62,7 @@ class MotifReader:
     """The units of the last windows, the motifs there are, and those that have grown."""
 
     def __init__(
-        self, motifs: Motifs, config: ContinualConfig, half_life: float, passage: int, *, learns: bool = True
+        self, motifs: UnitMotifs, config: ContinualConfig, half_life: float, passage: int, *, learns: bool = True
     ) -> None:
         """Without `learns` nothing grows, so that nothing has to be read by the phrase."""
         self.model, self.config, self.passage = motifs, config, passage
@@ -92,6 +93,9 @@ class MotifReader:
 
     # ------------------------------------------------------------ window by window
 
+    def see(self, window: NDArray[np.float32], start_frame: int) -> None:
+        """A window whose unit is told later: motifs of this kind are read from units alone."""
+
     def push(self, unit: int) -> list[Motif]:
         """One more window; gives the motifs that have become final, of the windows that have waited longest."""
         if self.reads_at_once:
@@ -99,15 +103,19 @@ class MotifReader:
         before = self.past[-1] if self.past else None
         final: list[Motif] = []
         if self.standing and before is not None and before != unit and {before, unit} & self.standing:
-            final = self.boundary()
+            final = self._phrase_end()
         self.past.append(unit)
         self.n_waiting += 1
         self.n_windows += 1
         n_final = self._n_final() if not self.standing and unit != before else 0
         return final + self._final(max(n_final, self.n_waiting - _MOST_WAITING))
 
-    def boundary(self) -> list[Motif]:
-        """A phrase or a stretch has ended: all that wait are read, and nothing is carried over."""
+    def boundary(self, frame: int) -> list[Motif]:
+        """The stretch ends before this frame: all that wait are read, and nothing is carried over."""
+        return self._phrase_end()
+
+    def _phrase_end(self) -> list[Motif]:
+        """A phrase or a stretch has ended."""
         if not self.n_waiting:
             self.past.clear()
             return []
@@ -255,9 +263,9 @@ class MotifReader:
 
     # ------------------------------------------------------------ keeping
 
-    def state(self) -> dict[str, Any]:
-        """Everything that changed since it began, exactly, as plain values."""
-        return {
+    def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
+        """Everything that changed since it began, exactly: no tensors, and plain values."""
+        return {}, {
             "past": list(self.past),
             "n_waiting": self.n_waiting,
             "n_windows": self.n_windows,
@@ -267,7 +275,7 @@ class MotifReader:
             "next_id": self.next_id,
         }
 
-    def restored(self, plain: Mapping[str, Any]) -> MotifReader:
+    def restored(self, tensors: Tensors, plain: Mapping[str, Any]) -> MotifReader:
         """This reader, which has only begun, as it was when it gave that state."""
         self.past.extend(plain["past"])
         self.own = {int(unit): int(motif) for unit, motif in plain["own"]}

@@ -17,6 +17,7 @@ import numpy as np
 from rondo.config.schema import RondoConfig
 from rondo.data.windows import Windows
 from rondo.evidence.composition import composition_evidence, phrase_book
+from rondo.evidence.contexts import context_evidence
 from rondo.evidence.occurrences import Occurrences
 from rondo.evidence.order import order_test
 from rondo.evidence.place import FEWEST_RECORDINGS, place_test
@@ -25,6 +26,7 @@ from rondo.evidence.signal import alike_test
 from rondo.evidence.spacing import spacing_test
 from rondo.evidence.verdicts import EntryEvidence, Evidence, verdict_of
 from rondo.motifs.base import Motifs
+from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.model import UnitRuns
 from rondo.training.device import one_thread
 from rondo.units.timeline import Timeline
@@ -45,16 +47,23 @@ def find_evidence(
 
     It draws from `rng` only and changes nothing. With no surrogates nothing is tested.
     """
-    book = phrase_book(motifs)
+    contexts = motifs.contexts if isinstance(motifs, ComposedMotifs) and motifs.shown == "context" else None
+    book = {} if contexts else phrase_book(motifs)
     counts = dict.fromkeys(unit_ids, 0) | Occurrences.of_timelines(timelines).counts()
     n_surrogates = config.evidence.surrogates
     if n_surrogates == 0:
-        return Evidence.not_tested(counts, {id: phrases.total() for id, phrases in book.items()})
+        n_of_motifs = (
+            contexts.occurrences(windows, timelines) if contexts else {id: n.total() for id, n in book.items()}
+        )
+        return Evidence.not_tested(counts, n_of_motifs)
     with one_thread():  # many small matrices
         found, p_order = unit_evidence(windows, timelines, n_surrogates, rng)
     units = {
         id: found.units.get(id, EntryEvidence(np.nan, np.nan, n, verdict_of(np.nan, n))) for id, n in counts.items()
     }
+    if contexts:
+        occurrences = contexts.occurrences(windows, timelines)
+        return replace(found, units=units, motifs=context_evidence(timelines, occurrences, contexts, found.p, rng))
     composed = composition_evidence(UnitRuns.of(timelines), book, units, p_order, _SEQUENCES, rng)
     return replace(found, units=units, motifs=composed)
 

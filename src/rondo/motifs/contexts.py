@@ -109,7 +109,7 @@ class ContextModel:
         """The context of every window of units."""
         if not units.ids.size:
             return MotifTimeline(units.ids, units.scores, np.zeros(0, np.bool_))
-        codes = np.searchsorted(np.array(self.unit_ids), units.ids)
+        codes = self.codes(units.ids)
         long = Windows(windows.values, self.windows.grid(windows.grid))
         costs = self.costs(windows, codes)
         path = smooth_spans(costs, long.grid.window_spans, self.penalty)
@@ -122,11 +122,30 @@ class ContextModel:
         for start, stop in units.spans:
             own = slice(start, stop)
             if (drawn[own] == OTHER).any():  # too short for a long window: the context in which its units are likeliest
-                drawn[own] = self.ids[int(self.log_shares[:, codes[own]].sum(axis=1).argmax())]
+                drawn[own] = self.likeliest(codes[own])
             drawn[own] = at_unit_boundaries(drawn[own], codes[own], reach)
         begins = np.append(True, np.diff(drawn) != 0)
         begins[[start for start, _ in units.spans]] = True
         return MotifTimeline(drawn, np.where(long_of == OTHER, units.scores, np.append(scores, 0.0)[long_of]), begins)
+
+    def codes(self, units: NDArray[np.integer]) -> Ints:
+        """The column of each unit; -1 for units that came after the fit, which belong to no context."""
+        known = np.array(self.unit_ids)
+        places = np.minimum(np.searchsorted(known, units), known.size - 1)
+        return np.where(known[places] == units, places, -1)
+
+    def likeliest(self, codes: Ints) -> int:
+        """The context in which these units are likeliest."""
+        return self.ids[int(self.log_shares[:, codes[codes >= 0]].sum(axis=1).argmax())]
+
+    def occurrences(self, windows: Sequence[Windows], timelines: Sequence[Timeline]) -> dict[int, int]:
+        """How often each context occurs."""
+        counts = dict.fromkeys(self.ids, 0)
+        for own, units in zip(windows, timelines, strict=True):
+            timeline = self.timeline(units, own)
+            for id in timeline.ids[timeline.begins].tolist():
+                counts[id] += 1
+        return counts
 
     def costs(self, windows: Windows, codes: Ints) -> Floats:
         """What each long window costs in each context, (n_long_windows, n_contexts)."""
