@@ -26,7 +26,7 @@ WORTH_SAYING_S = 60.0
 
 _ONCE_S = 2.0  # imports
 _FIT_S = 0.6  # of each vocabulary, whatever its size
-_EVIDENCE_PER_CHANNEL_S = 0.07
+_EVIDENCE_PER_CHANNEL_S, _MOST_CHANNELS_TESTED = 0.03, 10
 _PER_WINDOW_S = 4.4e-4  # statistics, slow units, grammar, reading
 _UNIT_ALIGN_PER_WINDOW_S = 0.011
 _MOTIF_FORMER_S, _MOTIF_FORMER_PER_WINDOW_S, _MOTIF_FORMER_FIRST_S = 32.0, 0.0045, 0.044  # grows slower when long
@@ -77,7 +77,9 @@ def cost_of_fit(
     known = [cost.seconds for cost in encoding if cost.seconds is not None]
     if len(known) < len(encoding):
         return Cost(None, memory, f"the encoder {encoder.name}")
-    each = _FIT_S + (_EVIDENCE_PER_CHANNEL_S * inputs if config.evidence.surrogates else 0.0)
+    each = _FIT_S + (
+        _EVIDENCE_PER_CHANNEL_S * min(inputs, _MOST_CHANNELS_TESTED) if config.evidence.surrogates else 0.0
+    )
     total = _ONCE_S + each * len(groups)
     total += sum(known) + sum(_seconds_of_windows(config, n_windows) for n_windows in groups)
     return Cost(total, memory)
