@@ -11,8 +11,8 @@ import time
 
 import numpy as np
 
-from rondo.config.schema import GrammarMotifsConfig
-from rondo.motifs.discover import fit_grammar
+from rondo.config.schema import PhraseMotifsConfig
+from rondo.motifs.discover import fit_phrases
 from rondo.units.timeline import Timeline
 
 N_RUNS = (300, 1_000, 3_000, 20_000)
@@ -32,12 +32,12 @@ def planted(n_runs: int, seed: int = 0) -> Timeline:
 
 
 def main() -> None:
-    fit_grammar([planted(50)], range(N_UNITS), GrammarMotifsConfig(), np.random.default_rng(0))  # imports
+    fit_phrases([planted(50)], range(N_UNITS), PhraseMotifsConfig(), np.random.default_rng(0))  # imports
     print("    runs       fit   reading   motifs   evidence per run")
     for n_runs in N_RUNS:
         timeline = planted(n_runs)
         start = time.perf_counter()
-        model = fit_grammar([timeline], range(N_UNITS), GrammarMotifsConfig(), np.random.default_rng(0))
+        model = fit_phrases([timeline], range(N_UNITS), PhraseMotifsConfig(), np.random.default_rng(0))
         fitted = time.perf_counter()
         model.timeline(timeline)
         read = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Phrases, the phrase book, and what fit_grammar claims."""
+"""Phrases, the phrase book, and what fit_phrases claims."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.config.schema import GrammarMotifsConfig
+from rondo.config.schema import PhraseMotifsConfig
 from rondo.data.labels import OTHER
-from rondo.motifs.discover import _sample, fit_grammar, flat_motifs
+from rondo.motifs.discover import _sample, fit_phrases, flat_motifs
 from rondo.motifs.model import MotifModel, UnitRuns
 from rondo.motifs.phrases import content_distances, content_of, group_phrases, recurring
 from rondo.units.timeline import Timeline
@@ -32,7 +32,7 @@ def planted(seed: int = 0, n_phrases: int = 150) -> tuple[Timeline, np.ndarray]:
 
 def fitted(seed: int = 0) -> tuple[MotifModel, Timeline, np.ndarray]:
     line, truth = planted(seed)
-    model = fit_grammar([line], tuple(range(7)), GrammarMotifsConfig(), np.random.default_rng(0))
+    model = fit_phrases([line], tuple(range(7)), PhraseMotifsConfig(), np.random.default_rng(0))
     return model, line, truth
 
 
@@ -71,7 +71,7 @@ def test_no_composition_is_claimed_where_there_is_none(seed: int) -> None:
     for _ in range(250):
         random.append(int(rng.choice([unit for unit in range(6) if unit != random[-1]])))
     for runs in (chain, random):
-        model = fit_grammar([timeline(runs)], tuple(range(6)), GrammarMotifsConfig(), rng)
+        model = fit_phrases([timeline(runs)], tuple(range(6)), PhraseMotifsConfig(), rng)
         assert model.grammar is None
         npt.assert_array_equal(model.timeline(timeline(runs)).ids, timeline(runs).ids)
 
@@ -86,7 +86,7 @@ def test_without_motifs_every_unit_is_its_own() -> None:
 @pytest.mark.parametrize("runs", [[0], [0, 1], [0, 1, 0], [2, 1, 0, 2, 1, 0, 2, 1, 0]])
 def test_few_runs_are_no_trouble(runs: list[int]) -> None:
     line = timeline(runs)
-    model = fit_grammar([line], tuple(range(3)), GrammarMotifsConfig(), np.random.default_rng(0))
+    model = fit_phrases([line], tuple(range(3)), PhraseMotifsConfig(), np.random.default_rng(0))
     assert model.timeline(line).ids.size == line.ids.size
     assert (model.timeline(line).ids != OTHER).all()
 

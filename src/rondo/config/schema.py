@@ -218,22 +218,17 @@ class AcceptanceConfig(StageSettings):
     posterior_quantile: float = setting(0.05, "paper: Table Motif discovery, posterior threshold P5", ge=0, lt=1)
 
 
-class GrammarMotifsConfig(StageSettings):
-    """Motifs as small grammars over unit runs, found by their evidence: our training-free motif stage."""
+class PhraseMotifsConfig(StageSettings):
+    """Motifs as phrases of units that recur more often than in shuffled order: our training-free motif stage."""
 
-    method: Literal["grammar"] = "grammar"
-    motif_cap: int = setting(16, "ours: planted streams have 6; unused motifs cost nothing", ge=1)
-    prior: float = setting(0.02, "ours: planted streams, motif AMI 81.4 at 0.02 and 73.6 at 0.1 (docs/motifs.md)", gt=0)
+    method: Literal["phrases"] = "phrases"
+    shuffles: int = setting(99, "ours: p of a motif is at least 1 / (1 + shuffles)", ge=19)
+    significance: float = setting(0.05, "common practice; family-wise, over all phrases of a recording", gt=0, lt=1)
     phrase_distance: float = setting(
-        0.5,
-        "ours: occurrences whose sets of units are further apart (Jaccard) are different motifs",
+        0.25,
+        "ours: phrases further apart (1 - 2 common units in order / all units) are different motifs",
         ge=0,
         le=1,
-    )
-    min_evidence: float = setting(
-        5.0,
-        "ours: log-evidence for composition over flat units; 5 is 'very strong' (Kass & Raftery 1995)",
-        ge=0,
     )
 
 
@@ -308,7 +303,7 @@ class ContinualConfig(StageSettings):
 
 EncoderConfig = Annotated[EncoderSettings, SerializeAsAny(), Found(ENCODERS)]
 UnitsConfig = Annotated[SlowUnitsConfig | UnitAlignConfig | DirectUnitsConfig, Field(discriminator="method")]
-MotifsConfig = Annotated[GrammarMotifsConfig | MotifFormerConfig | NoMotifsConfig, Field(discriminator="method")]
+MotifsConfig = Annotated[PhraseMotifsConfig | MotifFormerConfig | NoMotifsConfig, Field(discriminator="method")]
 
 
 class RondoConfig(StageSettings):
@@ -320,7 +315,7 @@ class RondoConfig(StageSettings):
     preprocess: PreprocessConfig = PreprocessConfig()
     encoder: EncoderConfig = Field(default_factory=lambda: ENCODERS["summary_stats"].settings())
     units: UnitsConfig = SlowUnitsConfig()
-    motifs: MotifsConfig = GrammarMotifsConfig()
+    motifs: MotifsConfig = PhraseMotifsConfig()
     evidence: EvidenceConfig = EvidenceConfig()
     continual: ContinualConfig = ContinualConfig()
 
