@@ -1,8 +1,8 @@
-"""Speed of the motif stage: the search for a grammar, and the reading of all runs with it.
+"""Speed of the motif stage: the search for phrases, and the reading of all runs with them.
 
     OMP_NUM_THREADS=1 python benchmarks/bench_motifs.py
 
-Wanted: the search reads at most 2,000 runs, so that its time stops growing there; reading grows linearly.
+Wanted: the search reads at most 1,000 runs, so that its time stops growing there; reading grows linearly.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main() -> None:
         fitted = time.perf_counter()
         model.timeline(timeline)
         read = time.perf_counter()
-        per_run = model.evidence / min(n_runs, 2_000)
+        per_run = model.evidence / min(n_runs, 1_000)
         print(
             f"{n_runs:>8,} {fitted - start:>8.2f} s {read - fitted:>7.2f} s {len(model.ids):>8} {per_run:>14.2f} nats"
         )

@@ -4,11 +4,13 @@
     python benchmarks/evidence_quality.py planted [n_seeds] [n_frames]
     python benchmarks/evidence_quality.py recordings DATA SET...
     python benchmarks/evidence_quality.py motifs [n_seeds] [n_frames]
+    python benchmarks/evidence_quality.py phrases [n_seeds] [n_frames]
 
 `claimed` is the share of streams with p <= 0.05, `units claimed` the share of streams with at least one unit that
 'recurs'. Gaussian noises are what the surrogates stand for; the noises after them are not, and show what happens then.
 DATA holds a folder of .npz recordings (`X`) per set; annotations are not read. `motifs` asks about motifs of several
-units: those found in planted streams, and every phrase that recurs in the same unit runs without their order.
+units: those found in planted streams, and every phrase that recurs in the same unit runs without their order. `phrases`
+counts the streams of noise in which a fit claims any phrase.
 """
 
 from __future__ import annotations
@@ -30,10 +32,11 @@ from scipy.signal import butter, lfilter, sosfilt
 
 from rondo import Rondo
 from rondo.data.recording import Recording
-from rondo.evidence.composition import _Sequences, composition_evidence, phrase_book
+from rondo.evidence.composition import composition_evidence, phrase_book
 from rondo.evidence.signal import signal_evidence, unit_labels
 from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.motifs.model import UnitRuns
+from rondo.motifs.shuffling import Sequences
 from rondo.synthetic import StreamPlan, plant
 
 N_SURROGATES, N_CHANNELS, RATE = 19, 6, 50.0
@@ -160,7 +163,7 @@ def motif_claims(n_seeds: int, n_frames: int) -> None:
         own = composition_evidence(runs, book, units, 0.05, N_SURROGATES, rng)
         seconds = time.process_time() - start
         composed = [entry.verdict == "recurs" for entry in own.values() if np.isnan(entry.closeness)]
-        plain = _Sequences(np.searchsorted(ids, runs.units)[None], runs.first, ids.size).shuffled(1, rng).units[0]
+        plain = Sequences(np.searchsorted(ids, runs.units)[None], runs.first, ids.size).shuffled(1, rng).units[0]
         phrases = Counter(tuple(ids[plain[i : i + n]].tolist()) for n in (2, 3, 4) for i in range(plain.size - n + 1))
         recurring = {i: Counter({phrase: n}) for i, (phrase, n) in enumerate(phrases.items()) if n > 1}
         chance = composition_evidence(replace(runs, units=ids[plain]), recurring, units, 0.05, N_SURROGATES, rng)
@@ -169,13 +172,27 @@ def motif_claims(n_seeds: int, n_frames: int) -> None:
         print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
+def phrase_claims(n_seeds: int, n_frames: int) -> None:
+    """In how many streams of noise phrases are claimed; all such claims are false."""
+    print("| stream | streams | claimed | runs, median |\n|---|---|---|---|")
+    for name, noise in NOISES.items():
+        claimed, runs = 0, []
+        for seed in range(n_seeds):
+            recording = Recording(noise(n_frames, np.random.default_rng(seed)).astype(np.float32), rate=RATE)
+            model = Rondo(seed=seed, settings={"evidence.surrogates": 0}).fit(recording)
+            claimed += model.motif_model_.composed
+            runs.append(UnitRuns.of([model.unit_model_.timeline(model._windows_of(recording)[1])]).units.size)
+        print(f"| {name} | {n_seeds} | {claimed} | {np.median(runs):.0f} |", flush=True)
+
+
 def main(what: str, *rest: str) -> None:
     import torch
 
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    if what == "motifs":
-        motif_claims(*(*map(int, rest), *(10, 30_000)[len(rest) :]))
+    if what in ("motifs", "phrases"):
+        claims = motif_claims if what == "motifs" else phrase_claims
+        claims(*(*map(int, rest), *(10, 30_000)[len(rest) :]))
         return
     print(
         "| stream | claimed | mean p | units claimed | recurs | chance | once | not tested | CPU-s |\n"

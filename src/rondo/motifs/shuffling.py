@@ -70,7 +70,6 @@ class Sequences(NamedTuple):
             whole = start + length <= n_runs
             whole[whole] = ~first[row[whole] // n, start[whole] + length - 1]
             row, start, phrase, expected = row[whole], start[whole], phrase[whole], expected[whole]
-            begun = np.bincount((row % n) * self.n_units + both[row, start], row < n, minlength=n * self.n_units)
             before, last = both[row, start + length - 2], both[row, start + length - 1]
             expected = expected + coming[row % n, last] - leaving[row % n, before]
             _, phrase = np.unique(phrase * self.n_units + last, return_inverse=True)
@@ -80,11 +79,18 @@ class Sequences(NamedTuple):
             if not row.size:
                 return
             own = row < n
-            starts = begun[row[own] * self.n_units + both[row[own], start[own]]]
-            mean = np.maximum(starts * np.exp(expected[own]), backwards[phrase[own]])
+            mean = np.maximum(self._starts(length, row[own], start[own]) * np.exp(expected[own]), backwards[phrase[own]])
             tail = np.maximum(gammainc(counts[phrase[own]], mean), _LEAST_PROBABILITY)
             surprise = np.where(counts[phrase[own]] > 1, -np.log(tail), 0.0)
             yield Found(length, row[own], start[own], phrase[own], surprise)
+
+    def _starts(self, length: int, row: Ints, start: Ints) -> Ints:
+        """How often the unit of each run begins so many runs of one span, in its sequence."""
+        span = np.cumsum(self.first)
+        begin = np.flatnonzero(span[: span.size - length + 1] == span[length - 1 :])
+        codes = self.units + self.n_units * np.arange(len(self.units))[:, None]
+        counts = np.bincount(codes[:, begin].ravel(), minlength=self.units.shape[0] * self.n_units)
+        return np.asarray(counts[codes[row, start]])
 
     def most_surprising(self, longest: int, least: int = 2) -> Floats:
         """The surprise of the most surprising phrase of each sequence; 0 where none recurs."""

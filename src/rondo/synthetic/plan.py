@@ -71,7 +71,8 @@ class StreamPlan:
         _refuse_range("gaps.seconds", self.gaps.seconds, least=1 / self.rate)
         structures = get_args(Structure)
         refuse(self.motifs not in structures, "motifs", "one of " + ", ".join(structures), repr(self.motifs))
-        _refuse_range("context_s", self.context_s, least=self.unit_s[1])
+        if self.motifs == "contexts":
+            _refuse_range("context_s", self.context_s, least=self.unit_s[1])
         self._check_stages()
 
     def _check_stages(self) -> None:
