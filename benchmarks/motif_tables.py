@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from unit_tables import COLUMNS, RULES, STAGES, WINDOWS, Remembered, Task, result_name, row_of, settings_of, windows_of
 
-from rondo.config.schema import PhraseMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig
+from rondo.config.schema import MotifFormerConfig, MotifsConfig, NoMotifsConfig, PhraseMotifsConfig
 from rondo.data.labels import OTHER, Labels
 from rondo.encoders import build_encoder
 from rondo.motifs.discover import fit_motifs

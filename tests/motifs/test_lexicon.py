@@ -23,7 +23,9 @@ def test_places_equal_their_definition(phrase: tuple[int, ...], units: list[int]
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(PHRASES, max_size=2, unique=True), st.lists(st.integers(0, 3), min_size=1, max_size=7), st.integers(0, 99))
+@given(
+    st.lists(PHRASES, max_size=2, unique=True), st.lists(st.integers(0, 3), min_size=1, max_size=7), st.integers(0, 99)
+)
 def test_the_reading_is_the_cheapest_of_all(phrases: list[tuple[int, ...]], units: list[int], seed: int) -> None:
     first = np.isin(np.arange(len(units)), [0, 4])
     costs = np.random.default_rng(seed).uniform(0.5, 6.0, (2, 4 + len(phrases)))

@@ -103,7 +103,7 @@ def _numbered(
     usages = [PhraseUse(number[alone, group], phrase, n) for (alone, group, phrase), n in counts.items()]
     ids = np.array(unit_ids)
     own = [number[False, group] for group in groups]
-    missing = {motif: phrase for motif, phrase in zip(own, lexicon.phrases, strict=True)}
+    missing = dict(zip(own, lexicon.phrases, strict=True))
     for usage in usages:
         missing.pop(usage.motif, None)
     usages += [PhraseUse(motif, tuple(ids[list(phrase)].tolist()), 0) for motif, phrase in missing.items()]

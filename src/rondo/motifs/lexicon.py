@@ -52,7 +52,7 @@ class Lexicon(NamedTuple):
 
     @property
     def n_units(self) -> int:
-        return self.costs.shape[1] - len(self.phrases)
+        return int(self.costs.shape[1]) - len(self.phrases)
 
     def read(self, units: Ints, first: Flags) -> list[Token]:
         """The cheapest reading of runs; `first` marks those that begin a span."""
@@ -84,7 +84,10 @@ def near_places(phrase: Phrase, units: Ints, first: Flags) -> list[Place]:
         matched = np.where((ahead[length - 1 : length - 1 + n] == wanted) & inside, distance[:-1], _FAR)
         total = (matched + left).min(axis=0)
         starts = np.flatnonzero(total <= most)
-        found += [Place(start, start + length, edits) for start, edits in zip(starts.tolist(), total[starts].tolist(), strict=True)]
+        found += [
+            Place(start, start + length, edits)
+            for start, edits in zip(starts.tolist(), total[starts].tolist(), strict=True)
+        ]
         nearer = matched if length == 1 else np.minimum(matched, np.minimum(distance[:-1], distance[1:]) + 1)
         for j in range(1, len(phrase)):
             np.minimum(nearer[j], nearer[j - 1] + 1, out=nearer[j])

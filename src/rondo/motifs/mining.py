@@ -155,7 +155,7 @@ class Miner:
     def _prices(self, phrases: Sequence[Phrase]) -> Floats:
         """Of phrases in the lexicon: their units, an end, and one more frequency to know."""
         lengths = np.array([len(phrase) for phrase in phrases], dtype=np.float64)
-        return (lengths + 1) * np.log(self.n_units) + 0.5 * np.log(self.units.size)
+        return np.asarray((lengths + 1) * np.log(self.n_units) + 0.5 * np.log(self.units.size))
 
 
 def _candidates(units: Ints, first: Flags, n_units: int) -> tuple[list[Phrase], Ints, Ints, Ints]:

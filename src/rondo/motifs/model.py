@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,8 @@ from rondo.motifs.phrases import Phrase, composition
 from rondo.units.timeline import Timeline
 
 
-class PhraseUse(NamedTuple):
+@dataclass(frozen=True)
+class PhraseUse:
     """The units of some occurrences in the fitted recordings, the motif, and how many there were."""
 
     motif: int

@@ -79,7 +79,9 @@ class Sequences(NamedTuple):
             if not row.size:
                 return
             own = row < n
-            mean = np.maximum(self._starts(length, row[own], start[own]) * np.exp(expected[own]), backwards[phrase[own]])
+            mean = np.maximum(
+                self._starts(length, row[own], start[own]) * np.exp(expected[own]), backwards[phrase[own]]
+            )
             tail = np.maximum(gammainc(counts[phrase[own]], mean), _LEAST_PROBABILITY)
             surprise = np.where(counts[phrase[own]] > 1, -np.log(tail), 0.0)
             yield Found(length, row[own], start[own], phrase[own], surprise)

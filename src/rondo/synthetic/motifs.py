@@ -99,8 +99,8 @@ class Stage(NamedTuple):
 class Form(NamedTuple):
     """How all motifs of a stream are made: their structure, and how many instances an occurrence of a context has."""
 
-    structure: Structure = "sharing"
-    instances: tuple[int, int] = (8, 14)
+    structure: Structure
+    instances: tuple[int, int]
 
     @property
     def owns_units(self) -> bool:
@@ -112,7 +112,7 @@ def draw_motifs(
     first_id: int,
     taken: frozenset[tuple[int, ...]],
     rng: np.random.Generator,
-    form: Form = Form(),
+    form: Form,
 ) -> list[list[PlantedMotif]]:
     """The motifs of each stage, ids from `first_id` on, no order of units in `taken` or in two of them.
 
