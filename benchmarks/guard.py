@@ -6,7 +6,7 @@
     python benchmarks/guard.py DATA --store                          replace the stored scores of the sets that ran
 
 DATA holds a folder per set: .npz recordings (`X`, `y` and perhaps `y2` for scoring) and a meta.json whose `rate_hz` is
-the sampling rate. The planted sets are generated. Each recording is fitted and labelled by itself with `Rondo(seed=seed)`.
+the sampling rate. Planted sets are generated. Each recording is fitted and labelled by itself with `Rondo(seed=seed)`.
 Both levels of the prediction are scored against both annotations: `y` is the upper level, `y2` the lower one.
 
 Scores are averaged over recordings, then over seeds; sd is the standard deviation over seeds. A pair of level and
