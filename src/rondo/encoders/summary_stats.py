@@ -15,8 +15,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config.stage import setting
-from rondo.config.ways import EncoderSettings
+from rondo.config.ways import EncoderSettings, setting
 from rondo.data.windows import Windows
 from rondo.encoders.base import Curves, DeclaredEncoder, EncoderCost, Representations, Tensors
 from rondo.errors import ModelError

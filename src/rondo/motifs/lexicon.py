@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rondo.arrays import Flags, Floats, Ints
-from rondo.motifs.composition import Phrase
+from rondo.motifs.phrases import Phrase
 
 EDIT_PRICE, UNIT_PRICE = float(np.log(10)), float(np.log(10 / 9))  # nats
 UNITS_PER_EDIT = 3

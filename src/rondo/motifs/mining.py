@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rondo.arrays import Flags, Floats, Ints
-from rondo.motifs.composition import Phrase
 from rondo.motifs.lexicon import STANDING, Lexicon, Place, Token, cheapest, near_places
+from rondo.motifs.phrases import Phrase
 from rondo.motifs.shuffling import Sequences
 
 LEAST_COUNT = 3  # occurrences of a phrase
