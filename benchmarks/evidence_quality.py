@@ -6,6 +6,7 @@
     python benchmarks/evidence_quality.py plain [n_seeds]
     python benchmarks/evidence_quality.py recordings DATA SET...
     python benchmarks/evidence_quality.py motifs [n_seeds] [n_frames]
+    python benchmarks/evidence_quality.py phrases [n_seeds] [n_frames]
 
 `whole` is the share of streams with p <= 0.05, `streams` the share with at least one unit that recurs; then how many
 units have each verdict, and which evidence those have that recur. `noise` is one recording, `files` 20 short ones with
@@ -13,7 +14,7 @@ a vocabulary in common. `plain` holds cases in which people see recurrence at on
 failure, and a gesture of the wrist among rest, 240 times. The last column is the evidence's share of the CPU time.
 DATA holds a folder of .npz recordings (`X`) per set with a meta.json (`rate_hz`); annotations are not read. `motifs`
 asks about motifs of several units: those found in planted streams, and every phrase that recurs in the same unit runs
-without their order.
+without their order. `phrases` counts the streams of noise in which a fit claims any motif.
 """
 
 from __future__ import annotations
@@ -38,10 +39,11 @@ from scipy.signal import butter, lfilter, sosfilt
 
 from rondo import Rondo
 from rondo.data.recording import Recording
-from rondo.evidence.composition import _Sequences, composition_evidence, phrase_book
+from rondo.evidence.composition import composition_evidence, phrase_book
 from rondo.evidence.surrogate_test import unit_evidence
 from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.motifs.model import UnitRuns
+from rondo.motifs.shuffling import Sequences
 from rondo.synthetic import StreamPlan, plant
 
 N_SURROGATES, N_SEQUENCES, N_CHANNELS, RATE = 7, 19, 6, 50.0
@@ -247,7 +249,7 @@ def motif_claims(n_seeds: int, n_frames: int) -> None:
         own = composition_evidence(runs, book, units, 0.05, N_SEQUENCES, rng)
         seconds = time.process_time() - start
         composed = [entry.verdict == "recurs" for entry in own.values() if np.isnan(entry.closeness)]
-        plain = _Sequences(np.searchsorted(ids, runs.units)[None], runs.first, ids.size).shuffled(1, rng).units[0]
+        plain = Sequences(np.searchsorted(ids, runs.units)[None], runs.first, ids.size).shuffled(1, rng).units[0]
         phrases = Counter(tuple(ids[plain[i : i + n]].tolist()) for n in (2, 3, 4) for i in range(plain.size - n + 1))
         recurring = {i: Counter({phrase: n}) for i, (phrase, n) in enumerate(phrases.items()) if n > 1}
         chance = composition_evidence(replace(runs, units=ids[plain]), recurring, units, 0.05, N_SEQUENCES, rng)
@@ -256,10 +258,24 @@ def motif_claims(n_seeds: int, n_frames: int) -> None:
         print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
+def phrase_claims(n_seeds: int, n_frames: int) -> None:
+    """In how many streams of noise phrases are claimed; all such claims are false."""
+    print("| stream | streams | claimed | runs, median |\n|---|---|---|---|")
+    for name, noise in NOISES.items():
+        claimed, runs = 0, []
+        for seed in range(n_seeds):
+            recording = Recording(noise(n_frames, np.random.default_rng(seed)).astype(np.float32), rate=RATE)
+            model = Rondo(seed=seed, settings={"evidence.surrogates": 0}).fit(recording)
+            claimed += model.motif_model_.composed
+            runs.append(UnitRuns.of([model.unit_model_.timeline(model._windows_of(recording)[1])]).units.size)
+        print(f"| {name} | {n_seeds} | {claimed} | {np.median(runs):.0f} |", flush=True)
+
+
 def main(what: str, *rest: str) -> None:
     warnings.simplefilter("ignore")
-    if what == "motifs":
-        motif_claims(*(*map(int, rest), *(10, 30_000)[len(rest) :]))
+    if what in ("motifs", "phrases"):
+        claims = motif_claims if what == "motifs" else phrase_claims
+        claims(*(*map(int, rest), *(10, 30_000)[len(rest) :]))
         return
     print(HEAD + "\n" + "|---" * 11 + "|")
     if what == "recordings":

@@ -61,6 +61,8 @@ def naive_surprises(
 ) -> dict[tuple[int, ...], float]:
     """-log P(Poisson(e) >= c) of every phrase of 2 to `longest` units that lies in a span; 0 where it occurs once.
 
+    e is never smaller than the number of times that the phrase occurs backwards.
+
     `follows` holds the probability that the second unit of a pair follows the first.
     """
     surprises = {}
@@ -71,6 +73,7 @@ def naive_surprises(
             expected = float(sum(other[0] == phrase[0] for other in places))
             for pair in pairwise(phrase):
                 expected *= follows[pair]
+            expected = max(expected, float(places.count(phrase[::-1])))
             terms = (count + i for i in range(200))
             tail = sum(math.exp(k * math.log(expected) - expected - math.lgamma(k + 1)) for k in terms)
             surprises[phrase] = -math.log(tail) if count > 1 else 0.0

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.config.schema import ContinualConfig, GrammarMotifsConfig
+from rondo.config.schema import ContinualConfig, ComposedMotifsConfig
 from rondo.continual import motif_reader as module
 from rondo.continual.motif_reader import Motif, MotifReader
 from rondo.data.labels import OTHER
-from rondo.motifs.discover import fit_grammar, flat_motifs
+from rondo.motifs.discover import fit_phrases, flat_motifs
 from rondo.motifs.model import MotifModel, UnitRuns
 from rondo.units.timeline import Timeline
 
@@ -32,7 +32,7 @@ def phrases(n: int, seed: int = 0) -> list[int]:
 
 @pytest.fixture(scope="module")
 def grammar() -> MotifModel:
-    model = fit_grammar([timeline(phrases(120))], UNITS, GrammarMotifsConfig(), np.random.default_rng(0))
+    model = fit_phrases([timeline(phrases(120))], UNITS, ComposedMotifsConfig(), np.random.default_rng(0))
     assert model.composed
     return model
 

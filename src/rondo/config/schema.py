@@ -217,25 +217,20 @@ class AcceptanceConfig(StageSettings):
     posterior_quantile: float = setting(0.05, "paper: Table Motif discovery, posterior threshold P5", ge=0, lt=1)
 
 
-class GrammarMotifsConfig(StageSettings):
-    """Motifs as small grammars over unit runs, found by their evidence: our training-free motif stage."""
+class ComposedMotifsConfig(StageSettings):
+    """Contexts, in which the same units keep coming, and phrases, whose units come back in order; nothing is trained."""
 
-    method: Literal["grammar"] = "grammar"
+    method: Literal["composed"] = "composed"
     window: Duration = setting(
         "auto", "ours: of contexts; a fortieth of the recording, from 1.5 to 6 s (docs/contexts.md)"
     )
-    motif_cap: int = setting(16, "ours: planted streams have 6; unused motifs cost nothing", ge=1)
-    prior: float = setting(0.02, "ours: planted streams, motif AMI 81.4 at 0.02 and 73.6 at 0.1 (docs/motifs.md)", gt=0)
+    shuffles: int = setting(99, "ours: p of a phrase is at least 1 / (1 + shuffles)", ge=19)
+    significance: float = setting(0.05, "common practice; family-wise, over all phrases of a recording", gt=0, lt=1)
     phrase_distance: float = setting(
-        0.5,
-        "ours: occurrences whose sets of units are further apart (Jaccard) are different motifs",
+        0.25,
+        "ours: phrases further apart (1 - 2 common units in order / all units) are different motifs",
         ge=0,
         le=1,
-    )
-    min_evidence: float = setting(
-        5.0,
-        "ours: log-evidence for composition over flat units; 5 is 'very strong' (Kass & Raftery 1995)",
-        ge=0,
     )
 
 
@@ -310,7 +305,7 @@ class ContinualConfig(StageSettings):
 
 EncoderConfig = Annotated[EncoderSettings, SerializeAsAny(), Found(ENCODERS)]
 UnitsConfig = Annotated[SlowUnitsConfig | UnitAlignConfig | DirectUnitsConfig, Field(discriminator="method")]
-MotifsConfig = Annotated[GrammarMotifsConfig | MotifFormerConfig | NoMotifsConfig, Field(discriminator="method")]
+MotifsConfig = Annotated[ComposedMotifsConfig | MotifFormerConfig | NoMotifsConfig, Field(discriminator="method")]
 
 
 class RondoConfig(StageSettings):
@@ -322,7 +317,7 @@ class RondoConfig(StageSettings):
     preprocess: PreprocessConfig = PreprocessConfig()
     encoder: EncoderConfig = Field(default_factory=lambda: ENCODERS["summary_stats"].settings())
     units: UnitsConfig = SlowUnitsConfig()
-    motifs: MotifsConfig = GrammarMotifsConfig()
+    motifs: MotifsConfig = ComposedMotifsConfig()
     evidence: EvidenceConfig = EvidenceConfig()
     continual: ContinualConfig = ContinualConfig()
 

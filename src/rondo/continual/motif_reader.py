@@ -8,8 +8,8 @@ may be promoted like a unit, with support, extent and recurrence. Passages that 
 *Elsewhere* a window waits until two more units have begun: what a unit belongs to shows in what follows it. Nothing
 grows there, for nothing says where a phrase ends; a promoted unit stands for itself, under a motif id of its own.
 
-No window waits for more than ninety-six others; what was said is never changed. Learning the grammar anew from the
-labels of the stream was tried and is worse: they are noisier than those it was learned from.
+No window waits for more than ninety-six others; what was said is never changed. Learning the motifs anew from the
+labels of the stream was tried and is worse: they are noisier than those they were learned from.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from rondo.units.timeline import Timeline
 _MOST_WAITING = 96  # windows
 _CONTEXT = 96  # windows before those that wait, which are read with them
 _UNITS_LATER = 2
-_REACH = 0.5  # between phrases of one motif: motifs.phrase_distance
+_REACH = 0.5  # Jaccard, between phrases of one motif that has grown
 _MERGE_REACH = 0.25  # between a new kind and a known motif; 0.4 costs 1.3 points of motif AMI on planted streams
 
 Motif = tuple[int, float]

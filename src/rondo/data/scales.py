@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rondo.config.schema import GrammarMotifsConfig, RondoConfig, to_frames
+from rondo.config.schema import ComposedMotifsConfig, RondoConfig, to_frames
 from rondo.data.preprocess import Signal
 from rondo.data.suggest import FEWEST_TELLING_FRAMES, refuse_too_long, typical_period, window_and_step
 
@@ -36,7 +36,7 @@ class Scales(NamedTuple):
 
 def choose_scales(signals: Sequence[Signal], config: RondoConfig) -> Scales:
     """What the settings say, and what they leave to the data."""
-    if not isinstance(config.motifs, GrammarMotifsConfig):  # one scale
+    if not isinstance(config.motifs, ComposedMotifsConfig):  # one scale
         unit, step = window_and_step(signals, config.windows)
         return Scales(unit, step, unit)
     rate, wanted = signals[0].rate, config.motifs.window
