@@ -218,7 +218,7 @@ class AcceptanceConfig(StageSettings):
 
 
 class ComposedMotifsConfig(StageSettings):
-    """Contexts, in which the same units keep coming, and phrases, whose units come back in order; nothing is trained."""
+    """Contexts, in which the same units keep coming, and phrases, whose units come in order."""
 
     method: Literal["composed"] = "composed"
     window: Duration = setting(

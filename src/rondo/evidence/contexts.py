@@ -19,7 +19,8 @@ import numpy as np
 from rondo.arrays import Ints
 from rondo.data.labels import runs_of
 from rondo.data.windows import Span
-from rondo.evidence.verdicts import Entries, EntryEvidence, rank_p, verdict_of
+from rondo.evidence.reasons import Reason
+from rondo.evidence.verdicts import SIGNIFICANT, Entries, EntryEvidence, rank_p, verdict_of
 from rondo.motifs.contexts import ContextModel, persistence, unit_shares
 from rondo.units.model import joined_spans
 from rondo.units.timeline import Timeline
@@ -37,11 +38,12 @@ def context_evidence(
 ) -> Entries:
     """Evidence for each context that occurs so often in these recordings."""
     p = max(p_whole, level_p(timelines, contexts, rng))
-    entries = {}
-    for id, n in occurrences.items():
-        own = p if n > 1 else np.nan
-        entries[id] = EntryEvidence(own, np.nan, n, verdict_of(own, n))
-    return entries
+    reason = Reason("mix") if p <= SIGNIFICANT else Reason()
+    verdicts = {id: verdict_of(p, n) for id, n in occurrences.items()}
+    return {
+        id: EntryEvidence(p, np.nan, n, verdicts[id], reason if verdicts[id] == "recurs" else Reason())
+        for id, n in occurrences.items()
+    }
 
 
 def level_p(timelines: Sequence[Timeline], contexts: ContextModel, rng: np.random.Generator) -> float:

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, get_args
 
 from rondo.times import duration_in_words
 
-Kind = Literal["", "alike", "spacing", "order", "start", "end", "place", "sequence"]
+Kind = Literal["", "alike", "spacing", "order", "start", "end", "place", "sequence", "mix"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)  # model folders hold their places here: append only
 _PLACES = {"start": "at the start of", "end": "at the end of", "place": "at the same place in"}
@@ -14,6 +14,7 @@ _IN_WORDS = {
     "alike": "alike beyond chance",
     "order": "comes before and after the same units",
     "sequence": "its units keep this order",
+    "mix": "the same units come together again",
 }
 
 

@@ -87,6 +87,12 @@ class MotifModel:
         return tuple(sorted(unit for unit in alone if alone[unit] >= 2 and everywhere[unit] <= 2 * alone[unit]))
 
     @property
+    def share_in_phrases(self) -> float:
+        """The share of the fitted unit runs that lie in phrases of several units."""
+        several = sum(len(usage.phrase) * usage.count for usage in self.usages if len(usage.phrase) > 1)
+        return several / max(1, sum(len(usage.phrase) * usage.count for usage in self.usages))
+
+    @property
     def known_phrases(self) -> Sequence[tuple[Phrase, int]]:
         return [(usage.phrase, usage.motif) for usage in self.usages if len(usage.phrase) > 1]
 
