@@ -142,7 +142,7 @@ def _entry(
 
 def _statistics(windows: Sequence[Windows]) -> Representations:
     """Window statistics of all signals, standardised over them; trained encoders would have to be trained anew."""
-    return SummaryStats(SummaryStatsConfig()).fit_encode(windows)
+    return SummaryStats(SummaryStatsConfig(shape_channels=0)).fit_encode(windows)
 
 
 # ---------------------------------------------------------------- which windows
