@@ -152,7 +152,7 @@ def curve_table(curve: Sequence[Candidate], rate: float | None, chosen: int, fit
 
 def _why(signals: Sequence[Signal], facts: dict[str, Any], settings: RondoConfig) -> list[str]:
     """Where the window comes from, and when to doubt it."""
-    from rondo.data.suggest import FEWEST_TELLING_FRAMES
+    from rondo.data.suggest import FEWEST_TELLING_FRAMES, typical_periods
 
     length, rate, period = facts["window_length_frames"], facts["rate"], facts["typical_period_frames"]
     said = f"suggested: --window {length} --step {facts['step_frames']}"
@@ -166,7 +166,9 @@ def _why(signals: Sequence[Signal], facts: dict[str, Any], settings: RondoConfig
     elif rate is not None and length == round(1.5 * rate):
         why = f"1.5 s did best over our development sets, from a flat optimum; the signal's typical period is {cycle}."
     else:
-        why = f"The typical period of the signal, {cycle}" + (
+        n_periods = typical_periods(signals)
+        counted = "The typical period" if n_periods == 1 else f"{n_periods} typical periods"
+        why = f"{counted} of the signal, {cycle}" + (" each" if n_periods > 1 else "") + (
             "; with --rate HZ it would be 1.5 s." if rate is None else ": 1.5 s would be only a handful of frames."
         )
     rule = (

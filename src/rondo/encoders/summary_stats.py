@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from rondo.config.stage import setting
 from rondo.config.ways import EncoderSettings
-from rondo.data.windows import Windows
-from rondo.encoders.base import Curves, DeclaredEncoder, EncoderCost, Representations, Tensors
+from rondo.data.windows import FEW_CHANNELS, Windows
+from rondo.encoders.base import Curves, DeclaredEncoder, EncoderCost, FittedEncoder, Representations, Tensors
 from rondo.encoders.convolution_shares import KERNELS, ConvolutionShares, fit_convolution_shares
 from rondo.errors import ModelError
 from rondo.progress import Progress, silent
@@ -37,10 +37,10 @@ class SummaryStatsConfig(EncoderSettings):
     correlation_floor: float = setting(0.1, "ours: keeps silent channels quiet in the correlations", gt=0)
     clip: float = setting(5.0, "ours: standardised statistics beyond this many deviations are cut", gt=0)
     shape_channels: int = setting(
-        3, "ours: shapes are described for up to this many channels, 0 = never (docs/units.md)", ge=0
+        FEW_CHANNELS, "ours: shapes are described for up to this many channels, 0 = never (docs/units.md)", ge=0
     )
     shape_weight: float = setting(
-        4.0, "ours: size of the shape block, that of each block of statistics being 1 (docs/units.md)", ge=0
+        3.0, "ours: size of the shape block, that of each block of statistics being 1 (docs/units.md)", ge=0
     )
 
 
@@ -154,6 +154,11 @@ class FittedSummaryStats:
         if self.shapes is None:
             return learned
         return {**learned, "dilations": self.shapes.dilations, "thresholds": self.shapes.thresholds}
+
+
+def describes_shapes(encoder: FittedEncoder) -> bool:
+    """Whether representations are mainly of the shapes in a window."""
+    return isinstance(encoder, FittedSummaryStats) and encoder.shapes is not None
 
 
 def _restored_shapes(tensors: Tensors) -> ConvolutionShares | None:

@@ -34,7 +34,7 @@ from rondo.errors import RondoWarning
 from rondo.evidence.closeness import WindowAxis
 from rondo.evidence.surrogates import LoudnessRandomiser, PhaseRandomiser
 from rondo.evidence.verdicts import SIGNIFICANT, EntryEvidence, Evidence, Verdict, rank_p, verdict_of
-from rondo.units.discover import UnitRules, discover_units
+from rondo.units.discover import UnitRules, discover_units, transition_scale
 from rondo.units.slow import fit_slow, fit_slow_enough
 from rondo.units.timeline import decode, typical_step
 
@@ -97,7 +97,7 @@ def unit_labels(config: RondoConfig) -> Relabel:
         else:
             projection = fit_slow(statistics, axis.spans, units.pca_dim, units.dimension, units.ridge)
         latents = projection.apply(statistics)
-        penalty = units.transition_scale * typical_step(latents, axis.spans)
+        penalty = transition_scale(units, shapes=False) * typical_step(latents, axis.spans)
         weight = axis.step_share if units.window_weight == "overlap" else 1.0
         rules = UnitRules(penalty, units.persistence / axis.step_share, weight)
         with warnings.catch_warnings():
