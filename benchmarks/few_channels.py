@@ -5,7 +5,8 @@
 `TSSB`: 75 series of one channel and unknown rate. Series of odd rank by name are the development half, on which the
 settings were chosen; the others are the confirmation half. `cuts`: the first one or three channels of recordings with a
 known rate. `many`: whole recordings of four and more channels, which must not change. DATA holds a folder of .npz files
-(`X`, `y`) and a meta.json (`rate_hz`) for each set. Cells are ARI/AMI/one-to-one, clusters.
+(`X`, `y`) and a meta.json (`rate_hz`) for each set. Cells are ARI/AMI/one-to-one/covering/F1 of change points, number of
+clusters.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from rondo.data.suggest import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
 from rondo.metrics import evaluate
+from rondo.metrics.overlap import Overlap
+from rondo.metrics.segmentation import change_point_f1, covering
 from rondo.units.model import fit_units
 
 Case = tuple[Recording, NDArray[Any]]
@@ -51,8 +54,9 @@ def scores_of(cases: list[Case], overrides: dict[str, Any]) -> str:
         units = fit_units([windows], encoder, config.units, np.random.default_rng(0), "cpu")
         ids = units.timeline(windows).ids
         pairs[str(number)] = (truth, ids[units.boundaries.windows_of_frames(windows, ids)])
-    row = evaluate(pairs).as_dict()
-    return "/".join(f"{row[name]:.1f}" for name in ("ari", "ami", "one_to_one")) + f", {row['n_clusters']:.1f}"
+    row, overlaps = evaluate(pairs).average, [Overlap.of(*pair) for pair in pairs.values()]
+    segmentation = [100 * float(np.mean([measure(o) for o in overlaps])) for measure in (covering, change_point_f1)]
+    return "/".join(f"{v:.1f}" for v in (row.ari, row.ami, row.one_to_one, *segmentation)) + f", {row.n_clusters:.1f}"
 
 
 def main() -> None:

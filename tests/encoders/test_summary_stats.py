@@ -99,7 +99,9 @@ def test_the_last_digit_of_a_mean_is_not_a_variation() -> None:
 def test_clip_is_the_limit() -> None:
     spike = planted(400, 1)
     spike[200] = 1e4
-    tight, wide = (encoded(windows_of(spike), SummaryStats(SummaryStatsConfig(clip=clip, shape_channels=0))) for clip in (1.5, 1e6))
+    tight, wide = (
+        encoded(windows_of(spike), SummaryStats(SummaryStatsConfig(clip=clip, shape_channels=0))) for clip in (1.5, 1e6)
+    )
     assert np.abs(tight).max() == pytest.approx(1.5)
     npt.assert_allclose(tight, np.clip(wide, -1.5, 1.5), rtol=1e-6)
 

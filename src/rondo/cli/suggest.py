@@ -168,8 +168,10 @@ def _why(signals: Sequence[Signal], facts: dict[str, Any], settings: RondoConfig
     else:
         n_periods = typical_periods(signals)
         counted = "The typical period" if n_periods == 1 else f"{n_periods} typical periods"
-        why = f"{counted} of the signal, {cycle}" + (" each" if n_periods > 1 else "") + (
-            "; with --rate HZ it would be 1.5 s." if rate is None else ": 1.5 s would be only a handful of frames."
+        why = (
+            f"{counted} of the signal, {cycle}"
+            + (" each" if n_periods > 1 else "")
+            + ("; with --rate HZ it would be 1.5 s." if rate is None else ": 1.5 s would be only a handful of frames.")
         )
     rule = (
         "A window should hold one or two cycles of the fastest thing you care about: you know it, the curve does not."

@@ -162,7 +162,8 @@ class SlowUnitsConfig(StageSettings):
     method: Literal["slow"] = "slow"
     pca_dim: int = setting(30, "ours: recurrence study, step 2", ge=1)
     dimension: Literal["auto"] | Annotated[int, Field(ge=1)] = setting(
-        "auto", "ours: the directions, 3 to 8 (5 to 8 of shapes), that stay correlated for a window length or longer (docs/units.md)"
+        "auto",
+        "ours: the directions, 3 to 8 (5 to 8 of shapes), that stay correlated for a window length or longer (docs/units.md)",
     )
     ridge: float = setting(0.1, "ours: recurrence study; without it some direction is slow by accident", ge=0)
     persistence: float = setting(
