@@ -5,8 +5,8 @@
 `TSSB`: 75 series of one channel and unknown rate. Series of odd rank by name are the development half, on which the
 settings were chosen; the others are the confirmation half. `cuts`: the first one or three channels of recordings with a
 known rate. `many`: whole recordings of four and more channels, which must not change. DATA holds a folder of .npz files
-(`X`, `y`) and a meta.json (`rate_hz`) for each set. Cells are ARI/AMI/one-to-one/covering/F1 of change points, number of
-clusters.
+(`X`, `y`) and a meta.json (`rate_hz`) for each set. Cells are ARI/AMI/one-to-one/covering/F1 of change points,
+then the number of clusters.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class WindowsConfig(StageSettings):
 
     length: Duration = setting(
         "auto",
-        "ours: 1.5 s; without a rate a typical period, 20 of them for 1 to 3 channels; paper: per data set (Table preproc)",
+        "ours: 1.5 s; without a rate a typical period, 20 for 1 to 3 channels; paper: per data set (Table preproc)",
     )
     step: Duration = setting("auto", "ours: a quarter of the window; the paper sets it per data set (Table preproc)")
     projection: Literal["aligned", "vote", "centre", "start"] = setting(
@@ -163,7 +163,7 @@ class SlowUnitsConfig(StageSettings):
     pca_dim: int = setting(30, "ours: recurrence study, step 2", ge=1)
     dimension: Literal["auto"] | Annotated[int, Field(ge=1)] = setting(
         "auto",
-        "ours: the directions, 3 to 8 (5 to 8 of shapes), that stay correlated for a window length or longer (docs/units.md)",
+        "ours: the directions, 3 (of shapes 5) to 8, that stay correlated for a window length (docs/units.md)",
     )
     ridge: float = setting(0.1, "ours: recurrence study; without it some direction is slow by accident", ge=0)
     persistence: float = setting(

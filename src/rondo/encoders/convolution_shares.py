@@ -1,8 +1,8 @@
 """Shares of convolution responses: which shapes a window holds, without training.
 
-Mean, deviation and roughness describe few channels poorly: two heartbeats of one amplitude have equal statistics. The
-kernels of MiniRocket (Dempster, Schmidt & Webb, KDD 2021) describe shapes. A kernel has nine taps, of which three weigh 2
-and six weigh -1; there are 84 of them. With dilation d the response of kernel {a, b, c} at frame t is
+Mean, deviation and roughness describe few channels poorly: a rising and a falling saw tooth have equal statistics. The
+kernels of MiniRocket (Dempster, Schmidt & Webb, KDD 2021) describe shapes. A kernel has nine taps, of which three weigh
+2 and six weigh -1; there are 84 of them. With dilation d the response of kernel {a, b, c} at frame t is
 
     r(t) = 3 (x[t + a d] + x[t + b d] + x[t + c d]) - sum_{i = 0..8} x[t + i d]
 
@@ -11,9 +11,9 @@ window, so that every kernel fits. The threshold is a quantile of the response o
 different quantiles in turn, so that 84 kernels of one dilation look at loud and quiet passages.
 
 A window counts only the frames at which the whole kernel lies inside it. Responses are therefore computed once for a
-stretch and counted by differences of a running sum: the result is that of each window on its own, and the cost is linear
-in the frames. Sums of nine float32 values are exact in float64, so neither the chunk nor a constant added to the channel
-changes a response.
+stretch and counted by differences of a running sum: the result is that of each window on its own, and the cost is
+linear in the frames. Sums of nine float32 values of like size are exact in float64, so neither the chunk nor a constant
+added to the channel changes a response.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def dilations_of(length: int) -> list[int]:
     if largest < 1:
         return []
     steps = largest ** (np.arange(_DILATIONS) / (_DILATIONS - 1))
-    return sorted({int(round(step)) for step in steps.tolist()})
+    return sorted({round(step) for step in steps.tolist()})
 
 
 def responses(values: NDArray[np.floating], dilation: int) -> NDArray[np.float64]:

@@ -6,7 +6,8 @@ one-to-one, at a thousandth of the cost. Each family of statistics is one block;
 many correlations do not drown few means.
 
 One to three channels leave few statistics, so there a further block describes shapes
-(`rondo.encoders.convolution_shares`). More channels describe a movement by how they move together, and have no such block.
+(`rondo.encoders.convolution_shares`). More channels describe a movement by how they move together and have no such
+block.
 """
 
 from __future__ import annotations

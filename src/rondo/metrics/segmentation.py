@@ -14,8 +14,8 @@ from rondo.metrics.overlap import Overlap, pieces_of
 def covering(overlap: Overlap) -> float:
     """The best IoU that each true segment finds among the predicted ones, averaged over frames.
 
-    C = 1/T sum_A |A| max_B |A ∩ B| / |A ∪ B| over true segments A and predicted segments B (Arbelaez et al. 2011; van den
-    Burg & Williams 2020).
+    C = 1/T sum_A |A| max_B |A ∩ B| / |A ∪ B| over true segments A and predicted segments B (Arbelaez et al. 2011;
+    van den Burg & Williams 2020).
 
     >>> covering(Overlap.of([0, 0, 0, 0, 1, 1], [5, 5, 6, 6, 6, 6]))
     0.5
