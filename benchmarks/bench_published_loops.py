@@ -27,10 +27,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from rondo import Recording
+from rondo.arrays import owned_by
 from rondo.data.labels import Labels
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.synthetic import StreamPlan, plant
-from rondo.tensors import owned_by
 from rondo_bench.baselines import e2usd_net, time2state_net
 from rondo_bench.baselines.base import in_order_of_appearance
 from rondo_bench.baselines.e2usd import E2USD, E2USDConfig

@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 
 from rondo import Recording, Rondo
 from rondo.config.schema import parse_override
+from rondo.labelling import FitProfile, fit_of
 from rondo.metrics import evaluate
 from rondo.synthetic import plant
-from rondo.units.fit_profile import FitProfile, fit_of
 
 GROUPS = {  # recordings that are of the same kind: all ordered pairs within one are run
     "OpenPack": ("*",),

@@ -13,8 +13,7 @@ from rondo import Recording, Rondo
 from rondo.continual.checkpoint import fingerprint
 from rondo.errors import ModelError, SettingError
 from rondo.grown_model import edits_with
-from rondo.vocabulary.edit_file import write_edits
-from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.edits import Edits, write_edits
 from tests.cli.running import waves
 
 DAY = Recording(waves(900), rate=50, channels=("a", "b"))

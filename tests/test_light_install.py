@@ -14,7 +14,7 @@ from rondo.engine.local import visible_gpus
 from rondo.errors import MissingExtraError
 from rondo.formats.files import read_recording
 from rondo.synthetic import plant
-from rondo.training.threads import one_thread
+from rondo.training.device import one_thread
 from rondo_bench.baselines import build_baseline
 from rondo_bench.baselines.discovery import discover
 from tests.cli.running import command, waves, write_csv

@@ -20,10 +20,9 @@ from rondo.data.as_recordings import as_recordings
 from rondo.errors import ModelError, SettingError
 from rondo.methods import Options, find_method, method_names, method_of, refuse_idle
 from rondo.progress import Progress
-from rondo.run.entries import Words
+from rondo.run.counting import Words
 from rondo.store import artifact
-from rondo.vocabulary.edit_file import read_edits
-from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.edits import Edits, read_edits
 from tests.cli.running import Command, call, command, waves, write_csv
 from tests.registered import register
 

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from rondo.engine import measure
-from rondo.engine.choose import engine_of
-from rondo.engine.serial import Serial
+from rondo.engine.choose import Serial, engine_of
 from rondo.errors import RondoWarning
 
 _POSIX_ONLY = ("fcntl", "resource", "grp", "pwd", "termios", "tty", "pty", "syslog")

@@ -17,9 +17,9 @@ from polars.testing import assert_frame_equal
 
 from rondo import Recording, Rondo
 from rondo.continual.stream import Stream
-from rondo.run.decisions import COLUMNS as DECISION_COLUMNS
-from rondo.run.decisions import decided_segments, decision_table
 from rondo.run.segments import LEVELS
+from rondo.run.stream_folder import COLUMNS as DECISION_COLUMNS
+from rondo.run.stream_folder import decided_segments, decision_table
 from rondo.stream_parts import StreamPart, _OpenRun, _table
 from rondo.vocabulary.edits import Edits
 from tests.cli.running import waves

@@ -18,7 +18,7 @@ MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be 
     ),
     "rondo.continual.stream": ("StreamReport", "What `Rondo.partial_fit` gives back. See [streams](../continual.md)."),
     "rondo.continual.reading": ("Decision", ""),
-    "rondo.continual.events": ("Event", ""),
+    "rondo.continual.journal": ("Event", ""),
     "rondo.metrics": (
         "evaluate Scores ScoreRow clock_labels compare Comparison evaluate_continual",
         "No learner can import this module: a contract in the build. What each score says: [scores](../scores.md).",

@@ -1,6 +1,13 @@
-"""Short names for the kinds of arrays that pass between functions; what is in them stands where they are used."""
+"""Short names for the kinds of arrays that pass between functions; what is in them stands where they are used.
+
+Tensors are named arrays, what a fitted value is kept as. A part keeps its own names, its owner puts its own name before
+them.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,3 +15,48 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+
+
+Tensors = Mapping[str, NDArray[np.generic]]
+_BITS = {2: np.uint16, 4: np.uint32, 8: np.uint64}  # of a float of that many bytes
+
+
+def owned(owner: str, tensors: Tensors) -> dict[str, NDArray[np.generic]]:
+    """The tensors of a part, as its owner keeps them.
+
+    >>> sorted(owned("encoder", {"mean": np.zeros(1)}))
+    ['encoder.mean']
+    """
+    return {f"{owner}.{name}": tensor for name, tensor in tensors.items()}
+
+
+def owned_by(owner: str, tensors: Tensors) -> dict[str, NDArray[np.generic]]:
+    """The tensors of a part, as the part knows them; what others own is left out.
+
+    >>> sorted(owned_by("encoder", {"encoder.mean": np.zeros(1), "encoders": np.zeros(1)}))
+    ['mean']
+    """
+    prefix = f"{owner}."
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}
+
+
+def as_bits(tensors: Tensors) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
+    """Floats as whole numbers of the same bits, and what they were: a folder refuses NaN, which a stream may hold.
+
+    >>> bits, kinds = as_bits({"x": np.array([1.0, np.nan], np.float32)})
+    >>> bits["x"].tolist(), kinds
+    ([1065353216, 2143289344], {'x': ['<f4', [2]]})
+    >>> from_bits(bits, kinds)["x"].tolist()
+    [1.0, nan]
+    """
+    kinds = {name: [tensor.dtype.str, list(tensor.shape)] for name, tensor in tensors.items()}
+    return {name: _bits_of(np.ascontiguousarray(tensor)) for name, tensor in tensors.items()}, kinds
+
+
+def from_bits(bits: Tensors, kinds: Mapping[str, Any]) -> dict[str, NDArray[np.generic]]:
+    """The tensors that `as_bits` was given; raises LookupError, TypeError or ValueError where both do not fit."""
+    return {name: bits[name].view(np.dtype(kind)).reshape(shape) for name, (kind, shape) in kinds.items()}
+
+
+def _bits_of(flat: NDArray[np.generic]) -> NDArray[np.generic]:
+    return flat.view(_BITS[flat.dtype.itemsize]) if flat.dtype.kind == "f" else flat

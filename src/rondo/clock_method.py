@@ -13,10 +13,10 @@ from rondo.data.recording import Recording
 from rondo.errors import ModelError, SettingError
 from rondo.labelling import Labelling
 from rondo.methods import Options, refuse_idle
-from rondo.metrics.controls import clock_labels
+from rondo.metrics.scores import clock_labels
 from rondo.progress import Progress
 from rondo.result import Result
-from rondo.run.entries import Words
+from rondo.run.counting import Words
 from rondo.run.findings import OWN_VOCABULARIES
 
 _PIECES = 20  # as in the control that scores above the paper's own row on MoCap

@@ -19,8 +19,8 @@ from rondo.model import Rondo
 from rondo.model_result import result_of
 from rondo.progress import Progress, silent
 from rondo.result import Result
-from rondo.run.entries import Words
-from rondo.training.torch_extra import require_torch
+from rondo.run.counting import Words
+from rondo.training.device import require_torch
 
 
 def discover(

@@ -21,8 +21,7 @@ from rondo.result import Result
 from rondo.run.folder import edits_folder, update_run
 from rondo.run.stream_folder import EVENTS
 from rondo.run.summary import SUMMARY, EntrySummary, RunSummary, read_summary
-from rondo.vocabulary.edit_file import changing, read_edits, write_edits
-from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.edits import Edits, changing, read_edits, write_edits
 from rondo.vocabulary.names import EntryId, known_entry
 from rondo.vocabulary.vocabulary import Level
 

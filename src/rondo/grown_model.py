@@ -8,8 +8,7 @@ from rondo.continual.checkpoint import Checkpoint, fingerprint, load_checkpoint
 from rondo.continual.stream import Stream
 from rondo.errors import ModelError
 from rondo.model import Rondo
-from rondo.vocabulary.edit_file import read_edits
-from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.edits import Edits, read_edits
 
 CHECKPOINT = "checkpoint"
 FROZEN, LEARNING = "frozen", "learning"  # the modes of a stream, as checkpoints know them

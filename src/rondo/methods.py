@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # the command line asks for names before anything heavy is th
     from rondo.data.recording import Recording
     from rondo.progress import Progress
     from rondo.result import Result
-    from rondo.run.entries import Words
+    from rondo.run.counting import Words
 
 GROUP = "rondo.methods"
 DEFAULT = "rondo"

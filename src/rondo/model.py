@@ -29,26 +29,22 @@ from rondo.errors import NotFittedError, RecordingError, SettingError, not_fitte
 from rondo.evidence.surrogate_test import find_evidence
 from rondo.evidence.verdicts import Evidence
 from rondo.html_card import card
-from rondo.labelling import Labelling, repeat_starts
-from rondo.model_card import model_card
+from rondo.labelling import FitProfile, Labelling, repeat_starts
+from rondo.model_folder import model_card, provenance_of
 from rondo.model_result import result_of, words_of
 from rondo.motifs.base import Motifs, MotifTimeline
 from rondo.motifs.discover import fit_motifs
 from rondo.motifs.former.subsequences import lengths_in_windows
 from rondo.progress import Progress, silent
-from rondo.provenance import provenance_of
 from rondo.result import Result
-from rondo.run.entries import Words
+from rondo.run.counting import Words
 from rondo.run.findings import grown_sentence
 from rondo.seeding import generators
-from rondo.training.device import resolve_device
-from rondo.training.torch_extra import require_torch
+from rondo.training.device import require_torch, resolve_device
 from rondo.units.adapt import distances_moved, moved_to
-from rondo.units.fit_profile import FitProfile
 from rondo.units.model import UnitModel, fit_units
 from rondo.units.timeline import Timeline
-from rondo.vocabulary.edit_file import now
-from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.edits import Edits, now
 from rondo.vocabulary.names import EntryId, known_entry
 from rondo.vocabulary.vocabulary import Level
 from rondo.wording import counted

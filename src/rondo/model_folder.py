@@ -1,39 +1,51 @@
 """A fitted model <-> its folder: manifest.json, tensors.safetensors, and edits.json where people have named or merged.
 
 Nothing in a folder is executed. Whatever does not fit together is refused before the model is given out.
+
+The provenance of a model (versions, the recordings it saw) has no time stamps: same input, same folder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import platform
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Tensors, as_bits, from_bits, owned
 from rondo.config.schema import MotifFormerConfig, MotifsConfig, RondoConfig, network_in, resolve
 from rondo.continual.stream import Stream
+from rondo.data.as_recordings import in_hertz
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
+from rondo.data.signal import shortened
 from rondo.errors import InputError, MissingExtraError, ModelError
-from rondo.evidence.verdicts import Evidence
+from rondo.evidence.verdicts import Entries, Evidence
+from rondo.html_card import card
+from rondo.labelling import FitProfile
 from rondo.motifs.base import Motifs
 from rondo.motifs.former.subsequences import lengths_in_windows
 from rondo.motifs.model import MotifModel
 from rondo.store import artifact
-from rondo.tensors import Tensors, as_bits, from_bits, owned
-from rondo.training.torch_extra import require_torch
-from rondo.units.fit_profile import FitProfile
+from rondo.training.device import require_torch
 from rondo.units.model import UnitModel
-from rondo.vocabulary.edit_file import read_edits
-from rondo.vocabulary.edits import Edits
+from rondo.version import __version__
+from rondo.vocabulary.edits import Edits, read_edits
+from rondo.vocabulary.names import EntryId
+from rondo.vocabulary.vocabulary import Level
+from rondo.wording import found_in_words
 
 if TYPE_CHECKING:
     from rondo.model import Rondo
 
 _PARTS = ("preprocess", "units", "motifs", "evidence", "stream")
 _LONGEST_WINDOW = 1_000_000  # frames; a model folder that asks for more is damaged, and would ask for all memory
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch")
 
 
 def save(model: Rondo, folder: Path) -> None:
@@ -135,3 +147,53 @@ def _stream(model: Rondo, tensors: Tensors, plain: Mapping[str, Any]) -> Stream:
     """Where `partial_fit` stood; a copy is tried first, so that parts that do not fit fail here."""
     Stream.restore(model.stream(), tensors, plain).spend()
     return Stream.restore(model.stream(), tensors, plain)
+
+
+def provenance_of(recordings: Sequence[Recording]) -> dict[str, Any]:
+    """Versions of what computed, and id, size and rate of every recording."""
+    return {
+        "python": platform.python_version(),
+        "packages": {"rondo-ts": __version__} | {name: _version(name) for name in _LIBRARIES},
+        "recordings": [
+            {"id": r.id, "n_frames": r.n_frames, "n_channels": r.n_channels, "rate": r.rate} for r in recordings
+        ],
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def model_card(model: Rondo) -> str:
+    """HTML of a fitted model; motifs that are the units under other ids are not listed again."""
+    units, motifs, evidence = model.unit_model_, model.motif_model_, model.evidence_
+    found = found_in_words(len(units.ids), len(motifs.ids), motifs_are_units=not motifs.composed)
+    facts = {
+        "fitted on": shortened([recording["id"] for recording in model.provenance_["recordings"]]),
+        "channels": shortened(model.preprocessor_.channels),
+        "window, step": f"{model.window_length_frames_}, {model.step_frames_} frames at {in_hertz(model.rate_)}",
+        "found": found,
+        "recurs more than chance": _in_words(evidence),
+    }
+    if not motifs.composed:
+        listed = [(_shown(model, "unit", id), _verdict(evidence.units, id)) for id in units.ids]
+        return card(repr(model), facts, ("unit", "evidence"), listed)
+    rows = [(_shown(model, "motif", id), motifs.composition(id), _verdict(evidence.motifs, id)) for id in motifs.ids]
+    return card(repr(model), facts, ("motif", "made of", "evidence"), rows)
+
+
+def _shown(model: Rondo, level: Level, id: int) -> str:
+    return f"{EntryId(level, id).short} {model.edits_.name(level, id)}".rstrip()
+
+
+def _verdict(entries: Entries, id: int) -> str:
+    return entries[id].verdict if id in entries else "not tested"
+
+
+def _in_words(evidence: Evidence) -> str:
+    if math.isnan(evidence.p):
+        return "not tested"
+    return f"{'yes' if evidence.recurs else 'no'} (p = {evidence.p:.2g})"

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from rondo.data.recording import Recording
 from rondo.data.suggest import FEWEST_TELLING_FRAMES
-from rondo.labelling import Labelling
+from rondo.labelling import FitProfile, Labelling
 from rondo.progress import Progress, silent
 from rondo.result import Result
-from rondo.run.entries import Words
+from rondo.run.counting import Words
 from rondo.run.findings import (
     composition_sentence,
     in_kept_units,
@@ -21,7 +21,6 @@ from rondo.run.findings import (
     vocabulary_sentences,
 )
 from rondo.run.summary import RecordingSummary, RunKind, RunSummary, StreamSummary, UnitMerge
-from rondo.units.fit_profile import FitProfile
 from rondo.version import __version__
 
 if TYPE_CHECKING:

@@ -14,17 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rondo.continual.events import Event
+from rondo.continual.journal import Event
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
 from rondo.errors import OutputError, RecordingError
-from rondo.labelling import Labelling
+from rondo.labelling import FitProfile, Labelling
 from rondo.lazy import Lazy
 from rondo.report.contents import Overviews, TruthFile, Wish
 from rondo.report.frame_scores import FrameScores, told_scores
 from rondo.report.overview import Overview, signal_overview
-from rondo.run.counting import counted, known_words, profile_summary, recording_summary, with_known_evidence
-from rondo.run.entries import Words
+from rondo.run.counting import Words, counted, known_words, profile_summary, recording_summary, with_known_evidence
 from rondo.run.findings import edited_findings, found_sentence
 from rondo.run.segments import to_pandas, whole_columns
 from rondo.run.summary import (
@@ -36,7 +35,6 @@ from rondo.run.summary import (
     RunSummary,
     VocabularyEvidence,
 )
-from rondo.units.fit_profile import FitProfile
 from rondo.version import __version__
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.vocabulary import Level

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rondo.continual.events import Event
+from rondo.continual.journal import Event
 from rondo.continual.reading import Decision
 from rondo.continual.stream import Stream, StreamReport
 from rondo.data.labels import OTHER
 from rondo.model_result import stream_summary
-from rondo.report.growing_overview import GrowingOverview
+from rondo.report.overview import GrowingOverview
 from rondo.result import Result
-from rondo.run.decisions import Label, decision_table, label_of
 from rondo.run.segments import LEVELS, to_pandas, whole_columns
-from rondo.run.stream_folder import stream_result
+from rondo.run.stream_folder import Label, decision_table, label_of, stream_result
 from rondo.run.summary import StreamSummary
 from rondo.vocabulary.vocabulary import Level
 

@@ -23,7 +23,7 @@ from typing import Literal
 
 import numpy as np
 
-from rondo.config.stage import setting
+from rondo.config.ways import setting
 from rondo.config.ways import EncoderSettings
 from rondo.encoders.base import DeclaredEncoder, EncoderCost
 

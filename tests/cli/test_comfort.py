@@ -14,7 +14,7 @@ import typer
 
 from rondo.cli import options
 from rondo.cli.main import app, run
-from rondo.cli.verbosity import global_first
+from rondo.cli.progress import global_first
 from rondo.methods import method_names
 from rondo.report.export import export_formats
 from tests.cli.running import Command, waves, write_csv

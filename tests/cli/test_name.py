@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from rondo import Rondo
-from rondo.continual.events import Event
+from rondo.continual.journal import Event
 from rondo.live import session
 from rondo.live.session import Place, Session
 from tests.cli.running import Command, Outcome, call, tree, waves, write_csv

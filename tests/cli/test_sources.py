@@ -16,7 +16,7 @@ from rondo import Recording, Rondo
 from rondo.live import session
 from tests.cli.running import Command, Outcome, tree, waves, write_csv
 from tests.continual.fakes import FakeStream
-from tests.live.test_registry import TICKS, installed
+from tests.live.test_base import TICKS, installed
 
 
 @pytest.fixture(scope="module")

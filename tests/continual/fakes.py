@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.continual.checkpoint import Checkpoint
-from rondo.continual.events import Event
+from rondo.continual.journal import Event
 from rondo.continual.updater import Decision
 
 LENGTH, STEP, DELAY = 8, 4, 2

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo import Rondo
-from rondo.continual.events import Event
+from rondo.continual.journal import Event
 from rondo.continual.reading import Decision, encoded
 from rondo.continual.stream import Stream
 from rondo.data.labels import OTHER
@@ -23,7 +23,7 @@ from rondo.errors import ModelError, NotFittedError, RecordingError, SettingErro
 from rondo.store import artifact
 from rondo.synthetic import PlantedStream, StreamPlan, plant
 from rondo.synthetic.plan import Novelty
-from rondo.units.viterbi import Viterbi
+from rondo.units.timeline import Viterbi
 
 QUICK = {"evidence.surrogates": 0}
 PLAN = StreamPlan(n_units=9, n_motifs=6, novelty=(Novelty(at=0.4, n_motifs=1, n_units=1),))

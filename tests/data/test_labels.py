@@ -1,12 +1,18 @@
-"""Label tracks that are the same under other ids, told as one would by hand."""
+"""Label tracks that are the same under other ids, told as one would by hand.
+
+Agreement of two label tracks, by the definition and by scikit-learn.
+"""
 
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given
+import numpy.testing as npt
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
 
-from rondo.data.labels import OTHER, are_one_to_one
+from rondo.data.labels import OTHER, are_one_to_one, label_agreement
+from tests import naive_align as naive
 
 TRACKS = st.lists(st.tuples(st.integers(-1, 2), st.integers(-1, 2)), max_size=12)
 
@@ -32,3 +38,19 @@ def test_other_ids_change_nothing(frames: list[tuple[int, int]], ids: list[int])
     track = np.array(frames, dtype=np.int32).reshape(-1, 2)[:, 0]
     renamed = np.where(track == OTHER, OTHER, np.array(ids)[track])
     assert are_one_to_one(track, renamed)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 3)), min_size=1, max_size=12))
+def test_agreement_by_the_definition_and_by_scikit_learn(pairs: list[tuple[int, int]]) -> None:
+    first, second = (np.array(side) for side in zip(*pairs, strict=True))
+    found = label_agreement(first, second)
+    npt.assert_allclose(found, naive.adjusted_rand(list(first), list(second)), atol=1e-12)
+    npt.assert_allclose(found, adjusted_rand_score(first, second), atol=1e-12)
+    npt.assert_allclose(found, label_agreement(second, 7 - first), atol=1e-12)
+
+
+def test_agreement_of_many_windows_does_not_overflow() -> None:
+    labels = np.arange(200_000) % 2
+    assert label_agreement(labels, labels) == 1.0
+    assert abs(label_agreement(labels, np.arange(200_000) // 100_000)) < 1e-4

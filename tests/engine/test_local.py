@@ -13,9 +13,8 @@ import pytest
 
 from rondo.engine import local as local_module
 from rondo.engine import worker
-from rondo.engine.choose import engine_of
+from rondo.engine.choose import Serial, engine_of
 from rondo.engine.local import Local
-from rondo.engine.serial import Serial
 from rondo.engine.threads import ONE_THREAD, hold_to_one_thread
 from rondo.engine.worker_processes import Worker, end
 from rondo.errors import SettingError

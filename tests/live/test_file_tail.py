@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from rondo.errors import ModelError, RecordingError, RondoWarning
 from rondo.live import row_reader
-from rondo.live.base import Bookmark, Request, Skip
-from rondo.live.registry import open_source
+from rondo.live.base import Bookmark, Request, Skip, open_source
 from rondo.live.sources.file_tail import FileTail
 from rondo.live.table_file import PATIENCE_S
 from tests.live.feeding import BEGIN, assert_same, numbers, read_now, read_to_end, read_with_restarts, taken

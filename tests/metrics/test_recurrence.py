@@ -8,7 +8,6 @@ from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.metrics.cluster import expected_mutual_information as oracle_expectation
 
-from rondo.metrics.controls import clock_labels
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import (
     adjusted_mutual_information,
@@ -17,6 +16,7 @@ from rondo.metrics.recurrence import (
     occurrences_per_cluster,
     one_to_one,
 )
+from rondo.metrics.scores import clock_labels
 from tests import naive_metrics as naive
 from tests.metrics.tracks import Pair, pairs
 

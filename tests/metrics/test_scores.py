@@ -1,3 +1,5 @@
+""" """
+
 from __future__ import annotations
 
 import json
@@ -9,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rondo.metrics
-from rondo.errors import AnnotationError
-from rondo.metrics import clock_labels, evaluate
+from rondo.errors import AnnotationError, SettingError
+from rondo.metrics import evaluate
+from rondo.metrics.scores import clock_labels, clock_runs
+from tests import naive_metrics as naive
 from tests.metrics.tracks import Pair, pairs
 
 SHARES = ["mof", "recall", "f1_10", "f1_25", "f1_50", "edit", "one_to_one"]
@@ -100,3 +104,17 @@ def test_nothing_to_evaluate_and_unequal_lengths_are_refused() -> None:
 def test_public_names_are_sorted_and_exist() -> None:
     assert sorted(rondo.metrics.__all__) == rondo.metrics.__all__
     assert all(hasattr(rondo.metrics, name) for name in rondo.metrics.__all__)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(1, 300).flatmap(lambda n: st.tuples(st.just(n), st.integers(1, n))))
+def test_clock_equals_naive_twin(size: tuple[int, int]) -> None:
+    n_frames, n_pieces = size
+    assert clock_labels(n_frames, n_pieces).tolist() == naive.clock(n_frames, n_pieces)
+    assert len(clock_runs(n_frames, n_pieces)) == n_pieces
+
+
+@pytest.mark.parametrize("n_pieces", [0, 6, -1])
+def test_a_clock_cannot_cut_finer_than_frames(n_pieces: int) -> None:
+    with pytest.raises(SettingError, match="1 to 5 pieces"):
+        clock_labels(5, n_pieces)

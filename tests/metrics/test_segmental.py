@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from rondo.data.labels import runs_of
-from rondo.metrics.mapping import class_of_cluster, mapped_runs
-from rondo.metrics.overlap import Overlap
+from rondo.metrics.overlap import Overlap, class_of_cluster, mapped_runs
 from rondo.metrics.segmental import edit, f1, match_segments, recall, recall_of_classes
 from tests import naive_metrics as naive
 from tests.metrics.tracks import Pair, pairs

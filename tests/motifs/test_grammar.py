@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.motifs.ascent import Counts, ascend, chain_bound, expected_counts
+from rondo.motifs.discover import starts
 from rondo.motifs.grammar import Grammar, PairTables, RunPairs, decode_runs, forward_backward
-from rondo.motifs.search import search_grammar
-from rondo.motifs.starts import starts
+from rondo.motifs.search import Counts, ascend, chain_bound, expected_counts, search_grammar
 from tests.naive_motifs import all_paths, speak
 
 N_MOTIFS, N_UNITS = 2, 3

@@ -13,7 +13,7 @@ from rondo.report import summarize as report_summarize
 from rondo.report import usage as report_usage
 from rondo.report import write_page
 from rondo.report.contents import EVERYTHING, Wish
-from rondo.report.run_clock import clock_of
+from rondo.report.wall_clock import clock_of
 
 
 def summarize(folder: Path, wish: Wish = EVERYTHING) -> dict[str, Any]:

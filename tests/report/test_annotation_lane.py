@@ -15,7 +15,7 @@ from rondo.errors import AnnotationError, SettingError
 from rondo.report import Overview, overview_path, signal_overview, write_overview
 from rondo.report.annotation_lane import annotation_lanes
 from rondo.report.contents import TruthFile, Wish
-from rondo.run.entries import Words
+from rondo.run.counting import Words
 from rondo.run.folder import write_segments, write_summary
 from rondo.run.stream_folder import stored_stream
 from rondo.run.summary import StreamSummary

@@ -1,8 +1,16 @@
-"""signal_overview against its naive twin, and overview files that come back or are refused."""
+"""signal_overview against its naive twin, and overview files that come back or are refused.
+
+The overview of a stream: that of the whole recording while it fits, bounded beyond, the same in any chunks.
+
+What the page gets of a signal can be unpacked to what the run folder holds, and stays within its budget.
+"""
 
 from __future__ import annotations
 
+import base64
+import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.testing as npt
@@ -12,8 +20,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rondo.errors import OutputError
+from rondo.report import overview as module
 from rondo.report import overview_path, read_overview, signal_overview, write_overview
-from rondo.report.overview import TOP_CODE
+from rondo.report.overview import COARSE_BUCKETS, LEAST_BUCKETS, TOP_CODE, GrowingOverview, cut_to, packed
 from tests.report.naive_overview import naive_buckets
 
 FRAMES = arrays(
@@ -127,3 +136,103 @@ def test_pickles_and_wrong_shapes_are_refused(tmp_path: Path) -> None:
         np.savez(path, **(good | wrong))
         with pytest.raises(OutputError, match=message):
             read_overview(path)
+
+
+def signal(n_frames: int, seed: int = 0) -> np.ndarray:
+    values = np.random.default_rng(seed).normal(size=(n_frames, 2)).astype(np.float32)
+    values[n_frames // 3 : n_frames // 2, 1] = np.nan
+    return values
+
+
+def test_while_it_fits_it_is_that_of_the_whole_recording() -> None:
+    values, growing = signal(900), GrowingOverview(("a", "b"))
+    growing.add(0, values)
+    some, other = growing.overview(900), signal_overview(values, ("a", "b"))
+    npt.assert_array_equal(some.codes, other.codes)
+    npt.assert_allclose([some.low, some.high], [other.low, other.high])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(1, 40), st.integers(0, 5)), min_size=1, max_size=30))
+def test_any_chunks_and_gaps_give_the_buckets_of_the_whole(chunks: list[tuple[int, int]]) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(module, "_MOST_NUMBERS", 64)
+        patched.setattr(module, "_FEWEST_BUCKETS", 16)
+        growing, once = GrowingOverview(("a", "b")), GrowingOverview(("a", "b"))
+    values, at = signal(sum(n + gap for n, gap in chunks)), 0
+    for n, gap in chunks:
+        values[at : at + gap] = np.nan
+        growing.add(at + gap, values[at + gap : at + gap + n])
+        at += gap + n
+    once.add(0, values)
+    some, other = growing.overview(at), once.overview(at)
+    assert some.bucket_frames == other.bucket_frames and len(some.codes) <= growing.most_buckets == 32
+    npt.assert_array_equal(some.codes, other.codes)
+    coarse = signal_overview(values, ("a", "b")).coarsened(some.bucket_frames)
+    npt.assert_allclose(some.values(), coarse.values(), atol=1e-3)
+
+
+def test_a_state_is_gone_on_from_exactly() -> None:
+    values, growing, again = signal(500), GrowingOverview(("a", "b")), GrowingOverview(("a", "b"))
+    growing.add(0, values[:200])
+    again.restore(*growing.state())
+    for one in (growing, again):
+        one.add(200, values[200:])
+    npt.assert_array_equal(growing.overview(500).codes, again.overview(500).codes)
+
+
+def test_frames_that_have_not_come_are_missing_and_later_ones_cut() -> None:
+    growing = GrowingOverview(("a",))
+    growing.add(0, np.array([[1.0], [2.0]], np.float32))
+    values = growing.overview(4).values()[:, 0, 0]
+    npt.assert_array_equal(values, [1, 2, np.nan, np.nan])
+    npt.assert_array_equal(cut_to(growing.overview(2), 3).values()[:, 0, 0], [1, 2, np.nan])
+    assert cut_to(growing.overview(4), 1).n_frames == 1
+    assert growing.overview(0).codes.shape == (0, 1, 1)
+
+
+def unpacked(level: dict[str, Any], n_channels: int, *, deflated: bool) -> np.ndarray:
+    """Codes (n_buckets, n_channels, width) as the page sees them."""
+    raw = base64.b64decode(level["data"])
+    shape = (n_channels, level["width"], level["n_buckets"])
+    if not deflated:
+        return np.frombuffer(raw, np.uint8).reshape(shape).transpose(2, 0, 1)
+    differences = np.frombuffer(zlib.decompress(raw), np.uint8).reshape(shape)
+    return np.cumsum(differences, axis=-1, dtype=np.uint8).transpose(2, 0, 1)
+
+
+def noise(n_frames: int) -> np.ndarray:
+    values = np.random.default_rng(0).normal(size=(n_frames, 3)).astype(np.float32)
+    values[n_frames // 3 : n_frames // 2, 1] = np.nan
+    return values
+
+
+def test_a_long_signal_is_there_frame_by_frame_and_coarse() -> None:
+    overview = signal_overview(noise(20_001), "abc")
+    levels = packed(overview, 1_000_000)
+    fine, coarse = levels["fine"], levels["coarse"]
+    assert (fine["bucket_frames"], fine["width"], coarse["bucket_frames"]) == (1, 1, 8)
+    assert coarse["n_buckets"] <= COARSE_BUCKETS
+    codes = unpacked(fine, 3, deflated=True)
+    npt.assert_array_equal(codes, overview.codes >> 8)
+    npt.assert_array_equal(codes == 255, np.isnan(overview.values()))
+    npt.assert_array_equal(unpacked(coarse, 3, deflated=False), overview.coarsened(8).codes >> 8)
+
+
+def test_a_short_signal_needs_no_second_level() -> None:
+    levels = packed(signal_overview(noise(500), "abc"), 1_000_000)
+    assert levels["fine"] is None
+    assert levels["coarse"]["bucket_frames"] == 1
+
+
+@pytest.mark.parametrize("budget", [50_000, 25_000, 10_000, 4000])
+def test_what_does_not_fit_the_budget_is_coarser(budget: int) -> None:
+    overview = signal_overview(noise(20_000), "abc")
+    levels = packed(overview, budget)
+    coarse, fine = levels["coarse"], levels["fine"]
+    assert sum(len(base64.b64decode(it["data"])) for it in (coarse, fine) if it is not None) <= budget
+    assert LEAST_BUCKETS / 2 < coarse["n_buckets"] <= COARSE_BUCKETS
+    npt.assert_array_equal(unpacked(coarse, 3, deflated=False), overview.coarsened(coarse["bucket_frames"]).codes >> 8)
+    if fine is not None:
+        assert 1 < fine["bucket_frames"] < coarse["bucket_frames"]
+        npt.assert_array_equal(unpacked(fine, 3, deflated=True), overview.coarsened(fine["bucket_frames"]).codes >> 8)

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rondo.store.ids import checked_id
-from rondo.store.reading import read_regular
+from rondo.store.reading import checked_id, read_regular
 
 
 def test_a_regular_file_is_read_behind_a_link_too(tmp_path: Path) -> None:

@@ -1,8 +1,12 @@
+""" """
+
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import numpy.testing as npt
@@ -12,7 +16,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from rondo.units.timeline import Timeline, centre_distances, decode, smooth_spans, typical_step
+from rondo.units import timeline as module
+from rondo.units.timeline import Timeline, Viterbi, centre_distances, decode, smooth, smooth_spans, typical_step
 from rondo.vocabulary import Vocabulary
 from tests import naive_units as naive
 
@@ -139,3 +144,180 @@ def test_no_windows_no_labels() -> None:
 
 
 # ---------------------------------------------------------------- centroid timeline
+
+
+_numbers = st.floats(0, 10, width=32)
+_small_costs = arrays(
+    np.float64,
+    st.tuples(st.integers(1, 6), st.integers(1, 3)),
+    elements=_numbers | st.integers(0, 2).map(float),
+)
+_penalties = _numbers | st.just(0.0) | st.integers(0, 2).map(float)
+
+
+@settings(max_examples=150, deadline=None)
+@given(_small_costs, _penalties)
+def test_no_path_is_cheaper(costs: Floats, penalty: float) -> None:
+    path = smooth(costs, penalty)
+    assert path.shape == (costs.shape[0],)
+    assert naive.path_cost(costs, penalty, path.tolist()) == pytest.approx(
+        naive.least_path_cost(costs, penalty), abs=1e-9
+    )
+
+
+@pytest.mark.parametrize(("n_windows", "n_entries", "penalty"), [(300, 2, 0.7), (500, 9, 0.3), (200, 40, 5.0)])
+def test_path_is_the_textbook_one(n_windows: int, n_entries: int, penalty: float) -> None:
+    costs = np.random.default_rng(n_entries).random((n_windows, n_entries))
+    np.testing.assert_array_equal(smooth(costs, penalty), naive.viterbi(costs, penalty))
+
+
+def test_blocks_of_windows_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = np.random.default_rng(0).random((101, 5))
+    whole = smooth(costs, 0.4)
+    for block in (1, 2, 7, 100, 101):
+        monkeypatch.setattr(module, "_BLOCK", block)
+        np.testing.assert_array_equal(smooth(costs, 0.4), whole)
+
+
+def test_without_penalty_each_window_takes_its_cheapest_entry() -> None:
+    costs = np.random.default_rng(1).random((500, 7))
+    np.testing.assert_array_equal(smooth(costs, 0.0), costs.argmin(axis=1))
+
+
+def test_with_a_huge_penalty_one_entry_holds_throughout() -> None:
+    costs = np.random.default_rng(2).random((500, 7))
+    np.testing.assert_array_equal(smooth(costs, 1e9), np.full(500, costs.sum(axis=0).argmin()))
+
+
+def test_number_of_changes_falls_as_the_penalty_grows() -> None:
+    costs = np.random.default_rng(3).random((400, 6))
+    changes = [np.count_nonzero(np.diff(smooth(costs, penalty))) for penalty in (0, 0.1, 0.3, 1, 3, 10, 300)]
+    assert changes == sorted(changes, reverse=True)
+    assert changes[0] > 300
+    assert changes[-1] == 0
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.permutations(range(5)), st.integers(0, 1000))
+def test_relabelling_entries_relabels_the_path(order: list[int], seed: int) -> None:
+    costs = np.random.default_rng(seed).random((60, 5))
+    np.testing.assert_array_equal(np.array(order)[smooth(costs[:, order], 0.3)], smooth(costs, 0.3))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 1000), st.floats(-1e3, 1e3))
+def test_a_cost_shared_by_all_entries_changes_nothing(seed: int, extra: float) -> None:
+    rng = np.random.default_rng(seed)
+    costs = rng.random((60, 4))
+    shared = extra * rng.random((60, 1))
+    np.testing.assert_array_equal(smooth(costs + shared, 0.3), smooth(costs, 0.3))
+
+
+def test_running_backwards_costs_the_same() -> None:
+    costs = np.random.default_rng(4).random((300, 5))
+    there = naive.path_cost(costs, 0.4, smooth(costs, 0.4).tolist())
+    back = naive.path_cost(costs[::-1], 0.4, smooth(costs[::-1], 0.4).tolist())
+    assert there == pytest.approx(back)
+
+
+def test_ties_stay_longer_then_take_the_smaller_column() -> None:
+    np.testing.assert_array_equal(smooth(np.zeros((5, 3)), 1.0), np.zeros(5))
+    np.testing.assert_array_equal(smooth(np.zeros((5, 3)), 0.0), np.zeros(5))
+    change_costs_what_it_saves = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0]])
+    np.testing.assert_array_equal(smooth(change_costs_what_it_saves, 1.0), np.zeros(3))
+    np.testing.assert_array_equal(smooth(np.array([[0.0, 1.0], [5.0, 0.0]]), 1.0), [1, 1])
+
+
+def test_input_is_not_changed_and_single_precision_is_taken() -> None:
+    costs = np.random.default_rng(5).random((50, 4)).astype(np.float32)
+    before = costs.copy()
+    path = smooth(costs, 0.2)
+    np.testing.assert_array_equal(costs, before)
+    np.testing.assert_array_equal(path, smooth(before.astype(np.float64), 0.2))
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (1, 1), (1, 3), (4, 1)])
+def test_smallest_inputs(shape: tuple[int, int]) -> None:
+    path = smooth(np.zeros(shape), 1.0)
+    assert path.dtype == np.int64
+    assert path.tolist() == [0] * shape[0]
+
+
+# ---------------------------------------------------------------- with a lag
+
+_costs = arrays(np.float64, st.tuples(st.integers(1, 25), st.integers(1, 4)), elements=st.integers(0, 8).map(float))
+_fine_costs = arrays(np.float64, st.tuples(st.integers(1, 40), st.integers(1, 5)), elements=_numbers)
+
+
+def lagged(costs: Floats, penalty: float, lag: int, cuts: list[int] | None = None) -> list[int]:
+    """The path of a stream that comes in chunks; by default window by window."""
+    viterbi = Viterbi(costs.shape[1], penalty, lag)
+    edges = [0, *(range(1, len(costs)) if cuts is None else sorted(cuts)), len(costs)]
+    path = [column for start, stop in pairwise(edges) for column in viterbi.push(costs[start:stop]).tolist()]
+    assert len(path) == max(0, len(costs) - lag) and viterbi.n_open == len(costs) - len(path)
+    return path + viterbi.flush().tolist()
+
+
+@settings(max_examples=150, deadline=None)
+@given(_fine_costs, _penalties, st.integers(0, 3))
+def test_with_a_lag_as_long_as_the_stream_it_is_the_whole_path(costs: Floats, penalty: float, more: int) -> None:
+    assert lagged(costs, penalty, len(costs) + more) == smooth(costs, penalty).tolist()
+
+
+@settings(max_examples=100, deadline=None)
+@given(_fine_costs, _penalties, st.integers(0, 6))
+def test_every_window_is_labelled_by_the_path_of_what_came_so_far(costs: Floats, penalty: float, lag: int) -> None:
+    n = len(costs)
+    expected = [smooth(costs[: min(n, t + lag + 1)], penalty)[t] for t in range(n)]
+    assert lagged(costs, penalty, lag) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(_small_costs, _penalties, st.integers(0, 3))
+def test_no_other_label_lies_on_a_cheaper_path(costs: Floats, penalty: float, lag: int) -> None:
+    for t, column in enumerate(lagged(costs, penalty, lag)):
+        known = costs[: t + lag + 1]
+        through = known.copy()
+        through[t, np.arange(known.shape[1]) != column] = 1e6
+        best = naive.least_path_cost(known, penalty)
+        assert naive.least_path_cost(through, penalty) == pytest.approx(best, abs=1e-9)
+
+
+@settings(max_examples=100, deadline=None)
+@given(_fine_costs, _penalties, st.integers(0, 6), st.data())
+def test_chunks_do_not_matter(costs: Floats, penalty: float, lag: int, data: st.DataObject) -> None:
+    cuts = data.draw(st.lists(st.integers(0, len(costs)), max_size=5))
+    assert lagged(costs, penalty, lag, cuts) == lagged(costs, penalty, lag)
+
+
+@settings(max_examples=60, deadline=None)
+@given(_costs, st.integers(0, 4), st.data())
+def test_stopping_anywhere_and_adding_entries_changes_nothing(costs: Floats, lag: int, data: st.DataObject) -> None:
+    stop, grow = (data.draw(st.integers(0, len(costs))) for _ in range(2))
+    plain, kept = Viterbi(costs.shape[1], 2.0, lag), Viterbi(costs.shape[1], 2.0, lag)
+    for t, row in enumerate(costs):
+        if t == grow:
+            plain.add_entry()
+            kept.add_entry()
+        if t == stop:
+            tensors, values = kept.state()
+            kept = Viterbi.restore(tensors, json.loads(json.dumps(values)))
+        wider = (np.append(row, 0.5) if t >= grow else row)[None]
+        assert plain.push(wider).tolist() == kept.push(wider).tolist()
+    np.testing.assert_array_equal(plain.totals, kept.totals)
+    assert plain.flush().tolist() == kept.flush().tolist()
+
+
+def test_an_entry_added_late_is_reached_only_from_then_on() -> None:
+    viterbi = Viterbi(1, 1.0, lag=2)
+    path = viterbi.push(np.full((3, 1), 5.0)).tolist()
+    viterbi.add_entry()
+    path += [column for _ in range(4) for column in viterbi.push(np.array([[5.0, 0.0]])).tolist()]
+    assert path + viterbi.flush().tolist() == [0, 0, 0, 1, 1, 1, 1]
+
+
+def test_after_a_flush_it_begins_anew() -> None:
+    costs = np.random.default_rng(6).random((60, 3))
+    viterbi = Viterbi(3, 0.4, lag=5)
+    for part in (costs[:25], costs[25:]):
+        assert [*viterbi.push(part), *viterbi.flush()] == lagged(part, 0.4, 5)

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import numpy.testing as npt
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -16,11 +16,21 @@ from rondo.data.windows import Windows
 from rondo.encoders import Curves, FittedEncoder, Tensors, build_encoder
 from rondo.encoders.summary_stats import SummaryStatsConfig
 from rondo.errors import ModelError, RecordingError
+from rondo.units import model as module
 from rondo.units import model as unit_model
 from rondo.units.discover import UnitRules
-from rondo.units.model import UnitModel, _rules, fit_units, joined_spans
+from rondo.units.model import Exemplars, UnitModel, _rules, fit_exemplars, fit_units, joined_spans
 from rondo.vocabulary import MergeTree, merge_tree
 from tests.contracts import planted, windows_of
+
+SMALL = MixtureConfig(covariance="diagonal", latent_dim=3, component_cap=6, autoencoder_epochs=2)
+WAYS: tuple[UnitsConfig, ...] = (
+    SlowUnitsConfig(),
+    SlowUnitsConfig(dimension=3, window_weight="one", merge=True),
+    UnitAlignConfig(init_epochs=2, max_rounds=1, patience=1, mixture=SMALL),
+    DirectUnitsConfig(mixture=SMALL),
+    DirectUnitsConfig(mixture=SMALL.model_copy(update={"latent_dim": 0}), merge=True),
+)
 
 
 @pytest.fixture(scope="module")
@@ -44,16 +54,6 @@ def test_support_counts_every_window_of_every_signal(model: UnitModel, signals: 
         [entry.support for entry in model.vocabulary], np.bincount(ids, minlength=len(model.vocabulary))
     )
     assert sum(entry.support for entry in model.vocabulary) == sum(len(windows) for windows in signals)
-
-
-SMALL = MixtureConfig(covariance="diagonal", latent_dim=3, component_cap=6, autoencoder_epochs=2)
-WAYS: tuple[UnitsConfig, ...] = (
-    SlowUnitsConfig(),
-    SlowUnitsConfig(dimension=3, window_weight="one", merge=True),
-    UnitAlignConfig(init_epochs=2, max_rounds=1, patience=1, mixture=SMALL),
-    DirectUnitsConfig(mixture=SMALL),
-    DirectUnitsConfig(mixture=SMALL.model_copy(update={"latent_dim": 0}), merge=True),
-)
 
 
 @pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
@@ -168,3 +168,55 @@ def test_joined_spans_cover_the_joined_axis(lengths_of_each: list[list[int]]) ->
     flat = [length for lengths in lengths_of_each for length in lengths]
     assert [stop - start for start, stop in joined] == flat
     assert [start for start, _ in joined] == np.cumsum([0, *flat]).tolist()[: len(flat)]
+
+
+def windows(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, 3)).astype(np.float32), rng.integers(0, 3, n).astype(np.int32) * 2
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(8, 40), st.integers(0, 3), st.integers(0, 99))
+def test_the_radius_is_the_quantile_of_nearest_windows_that_share_no_frame(n: int, exclude: int, seed: int) -> None:
+    points, units = windows(n, seed)
+    cut = n // 2
+    spans = ((0, cut), (cut, n))
+    nearest = []
+    for i in range(n):
+        same = [j for j in range(n) if (i < cut) == (j < cut)]
+        others = [j for j in range(n) if j not in same or abs(i - j) > exclude]
+        if others:
+            nearest.append(min(float(np.linalg.norm(points[i] - points[j])) for j in others))
+    fitted = fit_exemplars(points, units, spans, exclude)
+    assert fitted.radius == pytest.approx(np.quantile(nearest, 0.95), rel=1e-5)
+
+
+def test_units_have_evenly_spread_windows_of_their_own() -> None:
+    points, units = windows(1_000)
+    fitted = fit_exemplars(points, units, ((0, 1_000),), 3)
+    assert np.unique(fitted.units).tolist() == [0, 2, 4]
+    assert fitted.supports.tolist() == [int((units == id).sum()) for id in (0, 2, 4)]
+    assert np.bincount(fitted.units).max() == module._PER_UNIT
+    for unit in (0, 2, 4):
+        own = points[units == unit]
+        chosen = fitted.points[fitted.units == unit]
+        npt.assert_array_equal(chosen[0], own[0])
+        npt.assert_array_equal(chosen[-1], own[-1])
+
+
+def test_windows_that_all_share_frames_have_a_radius_too() -> None:
+    points, units = windows(3)
+    assert fit_exemplars(points, units, ((0, 3),), exclude=5).radius > 0
+    assert fit_exemplars(points[:1], units[:1], ((0, 1),), exclude=5).radius == 0
+
+
+def test_restored_exemplars_are_the_same_and_damaged_ones_are_refused() -> None:
+    points, units = windows(50)
+    fitted = fit_exemplars(points, units, ((0, 50),), 2)
+    again = Exemplars.restore(fitted.tensors())
+    npt.assert_array_equal(again.points, fitted.points)
+    assert (again.radius, again.step) == (fitted.radius, fitted.step)
+    with pytest.raises(ModelError, match="points"):
+        Exemplars.restore({name: own for name, own in fitted.tensors().items() if name != "points"})
+    with pytest.raises(ModelError, match="exemplars"):
+        Exemplars.restore(fitted.tensors() | {"units": np.zeros(3, np.int64)})

@@ -73,7 +73,7 @@ def compare(
 def _apply(run: Path, recording: str | None, level: Level, suggested: dict[int, str]) -> dict[int, str]:
     """Give the names that can be given; returns them."""
     from rondo.editing import editing
-    from rondo.vocabulary.edit_file import now
+    from rondo.vocabulary.edits import now
     from rondo.vocabulary.names import EntryId
 
     given: dict[int, str] = {}

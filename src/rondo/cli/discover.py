@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rondo.cli import options
-from rondo.cli.progress import progress
-from rondo.cli.verbosity import detail, is_quiet, is_verbose
+from rondo.cli.progress import detail, is_quiet, is_verbose, progress
 from rondo.methods import DEFAULT, Options, find_method, method_names
 
 if TYPE_CHECKING:

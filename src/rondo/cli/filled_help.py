@@ -50,7 +50,7 @@ def _suffixes_with_keys() -> str:
 
 
 def _sources() -> str:
-    from rondo.live.registry import source_help
+    from rondo.live.base import source_help
 
     return source_help()
 

@@ -9,7 +9,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import entry_points
 from types import FrameType
@@ -34,10 +34,9 @@ from rondo.cli import (
     usage,
     view,
 )
-from rondo.cli.completion import completion_of_named_shell
 from rondo.cli.filled_help import FilledHelp, filled
 from rondo.cli.options import help_without_command
-from rondo.cli.verbosity import Verbosity, global_first, is_verbose, set_verbosity
+from rondo.cli.progress import Verbosity, global_first, is_verbose, set_verbosity
 from rondo.errors import RondoError, RondoWarning, SettingError
 from rondo.version import __version__
 
@@ -45,6 +44,9 @@ from rondo.version import __version__
 # has loaded numpy yet: each imports what it needs when it runs.
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+
+SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
+_SHOW, _INSTALL = "--show-completion", "--install-completion"
 
 # Newer versions of typer carry a click of their own: what a user typed wrong is known only by this base class.
 _UsageError: type[Any] = typer.BadParameter.__mro__[1]
@@ -54,6 +56,7 @@ _EPILOG = (
     "Exit codes: 0 done; 1 what was compared differs (datasets verify), or a fault of ours; 2 bad input or setting, "
     "with one line that says what to do; 130 interrupted (143: asked to end). Nothing half-written is left behind."
 )
+
 
 app = typer.Typer(
     name="rondo",
@@ -201,3 +204,23 @@ def _stoppable() -> Iterator[None]:
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     if issubclass(category, RondoWarning):
         print(f"note: {message}", file=sys.stderr)
+
+
+def completion_of_named_shell(given: Sequence[str]) -> bool:
+    """Show or install the completion where the arguments name a shell; False where they ask for something else.
+
+    typer alone completes for the shell that it detects and ignores a name (`rondo --show-completion zsh`).
+    """
+    if len(given) != 2 or given[0] not in (_SHOW, _INSTALL):
+        return False
+    if given[1] not in SHELLS:
+        raise SettingError(f"there is no completion for a shell '{given[1]}'; known are {', '.join(SHELLS)}")
+    from typer._completion_shared import get_completion_script, install
+
+    option, shell = given
+    if option == _SHOW:
+        print(get_completion_script(prog_name="rondo", complete_var="_RONDO_COMPLETE", shell=shell))
+    else:
+        _, path = install(shell=shell, prog_name="rondo", complete_var="_RONDO_COMPLETE")
+        print(f"{shell} completion: {path}; it takes effect in a new terminal")
+    return True

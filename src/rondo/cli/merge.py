@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.editing import EditedModel, EditedRecording, EditedStream
+from rondo.cli.options import EditedModel, EditedRecording, EditedStream
 
 if TYPE_CHECKING:
     from rondo.editing import EditedVocabulary
@@ -36,7 +36,7 @@ def merge(
     merged apart.
     """
     from rondo.editing import editing
-    from rondo.vocabulary.edit_file import now
+    from rondo.vocabulary.edits import now
 
     with editing(model, stream, recording) as edited:
         these = [edited.entry(entry) for entry in entries]
@@ -59,7 +59,7 @@ def split(
     An entry that was found as one cannot be cut in two; fit with finer settings instead (rondo config show).
     """
     from rondo.editing import editing
-    from rondo.vocabulary.edit_file import now
+    from rondo.vocabulary.edits import now
 
     with editing(model, stream, recording) as edited:
         this = edited.entry(entry)

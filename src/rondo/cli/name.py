@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
-from rondo.cli.editing import EditedModel, EditedRecording, EditedStream
+from rondo.cli.options import EditedModel, EditedRecording, EditedStream
 from rondo.errors import SettingError
 from rondo.times import moment_in_words
 
@@ -44,7 +44,7 @@ def name(
     if name is None and not remove:
         edited = open_vocabulary(model, stream, recording)
         return _show(edited, None if entry is None else edited.entry(entry), history, json)
-    from rondo.vocabulary.edit_file import now
+    from rondo.vocabulary.edits import now
 
     with editing(model, stream, recording) as edited:
         this = edited.entry(entry or "")

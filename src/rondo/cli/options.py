@@ -11,6 +11,15 @@ import typer
 if TYPE_CHECKING:
     from rondo.config.schema import RondoConfig
     from rondo.report.contents import TruthFile
+EditedModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A run folder, or a model folder.")]
+EditedStream = Annotated[
+    Path | None,
+    typer.Option("--stream", metavar="DIR", help="The --out of a stream: what it has learned since can be named too."),
+]
+EditedRecording = Annotated[
+    str | None,
+    typer.Option("--recording", metavar="ID", help="Where every recording of a run has a vocabulary of its own."),
+]
 
 
 def completing(*values: str) -> Callable[[str], list[str]]:

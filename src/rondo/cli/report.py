@@ -37,8 +37,7 @@ def report(
     The page is one file that opens without a network. That of a stream, which may be running, shows its journal.
     """
     from rondo.report import write_page
-    from rondo.report.contents import Wish
-    from rondo.report.wish_file import draw_as_wished
+    from rondo.report.contents import Wish, draw_as_wished
     from rondo.result import Result
 
     wish = Wish(_names(recordings), _names(channels), options.truth_file(truth, key, rate))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rondo.cli.verbosity import is_quiet
+from rondo.cli.progress import is_quiet
 from rondo.wording import counted
 
 if TYPE_CHECKING:

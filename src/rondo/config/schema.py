@@ -29,8 +29,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, Pl
 from rondo.config.overrides import changed
 from rondo.config.overrides import parse_override as parse_override
 from rondo.config.overrides import to_toml as to_toml
-from rondo.config.stage import StageSettings, setting
-from rondo.config.ways import ENCODERS, EncoderSettings, Found
+from rondo.config.ways import ENCODERS, EncoderSettings, Found, StageSettings, setting
 from rondo.errors import SettingError
 
 # ---------------------------------------------------------------- durations

@@ -2,20 +2,35 @@
 
 A configuration knows of a way only its settings. They are looked up when a configuration is made, never while modules
 are imported: the file that declares a way may import every part of Rondo below it, this one included.
+
+All settings are frozen, take no unknown keys, and name where each default comes from.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, GetCoreSchemaHandler
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-from rondo.config.stage import StageSettings
 from rondo.registry import Registry
 from rondo.wording import did_you_mean, one_of
+
+T = TypeVar("T")
+
+
+class StageSettings(BaseModel):
+    """Settings of one stage."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+def setting(default: T, source: str, **constraints: Any) -> T:
+    """A default together with where it comes from; `rondo config show` prints both."""
+    field: T = Field(default=default, description=source, **constraints)
+    return field
 
 
 class EncoderSettings(StageSettings):

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from rondo.continual.events import Event
+from rondo.continual.journal import Event
 
 __all__ = ["Event"]

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rondo.arrays import Tensors, as_bits, from_bits
 from rondo.errors import ModelError, OutputError
 from rondo.store import artifact, lock
 from rondo.store.writing import is_draft
-from rondo.tensors import Tensors, as_bits, from_bits
 
 _LOCK = ".lock"
 _NUMBERED = re.compile(r"\d{6,}")

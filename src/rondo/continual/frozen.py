@@ -1,7 +1,7 @@
 """FrozenReader: a stream read with the units and motifs of the model, as `label` reads a recording; it learns nothing.
 
 Every window gets the latents, the costs and the penalty of the unit model (`units/model.py`). Its unit is decided
-`continual.lag` windows later by the cheapest path then (`units/viterbi.py`), where `label` knows all windows to come;
+`continual.lag` windows later by the cheapest path then (`units/timeline.py`), where `label` knows all windows to come;
 boundaries are found as in a whole recording (`run_frames.py`); motifs are read by the motif model, where units compose
 once two more units have begun (`motif_reader.py`). What is new gets the nearest unit, as in `label`.
 """
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import owned, owned_by
 from rondo.config.schema import ContinualConfig
 from rondo.continual.motif_reader import Motif, MotifReader
 from rondo.continual.reading import Decision, Due, Floats, encoded, straddling_windows
 from rondo.continual.run_frames import RunFrames
 from rondo.data.windows import Span
-from rondo.tensors import owned, owned_by
-from rondo.units.viterbi import Viterbi
+from rondo.units.timeline import Viterbi
 
 if TYPE_CHECKING:
     from rondo.motifs.base import Motifs

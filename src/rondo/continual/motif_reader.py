@@ -23,14 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.config.schema import ContinualConfig
-from rondo.continual.events import Evidence
-from rondo.continual.micro_cluster import MicroCluster
+from rondo.continual.journal import Evidence
+from rondo.continual.novelty import MicroCluster, is_eligible
 from rondo.continual.phrase_buffer import Occurrence, PhraseBuffer, Wordings, unit_distance
-from rondo.continual.promotion import is_eligible
 from rondo.data.labels import OTHER, runs_of
 from rondo.motifs.base import Motifs
-from rondo.motifs.composition import composition
-from rondo.motifs.phrases import Phrase
+from rondo.motifs.phrases import Phrase, composition
 from rondo.units.timeline import Timeline
 
 _MOST_WAITING = 96  # windows

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
-from rondo.continual.micro_cluster import MicroCluster
+from rondo.continual.novelty import MicroCluster
 from rondo.motifs.phrases import Phrase
 
 _CAPACITY = 64  # kinds of phrases; the weakest makes room

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Floats as Floats
-from rondo.continual.events import Event
+from rondo.continual.journal import Event
 from rondo.data.windows import WindowGrid, Windows
 
 if TYPE_CHECKING:

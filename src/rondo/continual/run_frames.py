@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Tensors
 from rondo.data.windows import Span
-from rondo.tensors import Tensors
 from rondo.units.boundaries import Boundaries, block_statistics, likeliest_edge, summed_up
 
 _REACH_LENGTHS = 4  # window lengths, 1 or more; on ActRecTut 2 moves 1.3 % of rows, 4 0.1 %, 8 none

@@ -1,4 +1,13 @@
-"""Stream: rows in, labels and events out. Preparation, windows and a reader behind one `feed`."""
+"""Stream: rows in, labels and events out. Preparation, windows and a reader behind one `feed`.
+
+Labels of a stream freeze when they are issued, so what it had not learned by then reads OTHER for ever. Read again with
+the vocabularies as the stream has grown them, every window is compared with the exemplars of all units there are now,
+by the rule of the stream (`updater.py`)
+
+    q_k = distance to the nearest exemplar of unit k / how far it reaches,  OTHER at 1
+
+and smoothed over each whole stretch instead of a few windows: nothing waits, nothing is learned.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +18,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from rondo.continual.events import Event
+from rondo.arrays import owned, owned_by
+from rondo.continual.journal import Event
 from rondo.continual.reading import Decision, Due, Reader
-from rondo.continual.relabelling import read_anew
 from rondo.continual.updater import Updater
+from rondo.data.labels import OTHER
 from rondo.data.preparation import Preparation, Prepared
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Values
 from rondo.data.windows import Windower
 from rondo.errors import ModelError
-from rondo.tensors import owned, owned_by
+from rondo.motifs.base import MotifTimeline
+from rondo.units.timeline import Timeline, smooth_spans
 
 if TYPE_CHECKING:
+    from rondo.continual.updater import Updater
     from rondo.data.windows import Windows
     from rondo.motifs.base import MotifTimeline
     from rondo.units.timeline import Timeline
@@ -154,3 +166,30 @@ class Stream:
         first, time_s = plain["origin"]
         stream._origin, stream._next_frame = (int(first), time_s), plain["next_frame"]
         return stream
+
+
+def read_anew(updater: Updater, windows: Windows) -> tuple[Timeline, MotifTimeline]:
+    """Unit and motif of every window of one signal; the distance of a window of no unit is that to the nearest one."""
+    units = _units(updater, windows)
+    return units, _motifs(updater, units)
+
+
+def _units(updater: Updater, windows: Windows) -> Timeline:
+    spans = windows.grid.window_spans
+    if not spans:
+        return Timeline(np.zeros(0, np.int32), np.zeros(0), ())
+    points = updater.encoder.encode(windows).astype(np.float64)
+    q = np.array([updater.units.distances(point) for point in points]) / updater.reaches()
+    states = smooth_spans(np.column_stack([np.ones(len(q)), q]), spans, updater.viterbi.penalty)  # state 0 is OTHER
+    ids = np.array([OTHER, *updater.units.ids], dtype=np.int32)[states]
+    of_state = np.column_stack([q.min(axis=1), q])
+    return Timeline(ids, of_state[np.arange(len(q)), states], tuple(spans))
+
+
+def _motifs(updater: Updater, units: Timeline) -> MotifTimeline:
+    """Each stretch is read as a whole."""
+    read = [motif for start, stop in units.spans for motif in updater.motifs.read(units.ids[start:stop])]
+    ids = np.array([motif for motif, _ in read], dtype=np.int32)
+    begins = np.diff(ids, prepend=OTHER - 1) != 0
+    begins[[start for start, _ in units.spans]] = True
+    return MotifTimeline(ids, np.array([score for _, score in read]), begins)

@@ -1,11 +1,11 @@
 """Updater: window after window, it labels, refines, buffers and promotes. The only thing here that learns as it goes.
 
-A window is compared with the exemplars of every unit in the encoder's space (`units/exemplars.py` says why there):
+A window is compared with the exemplars of every unit in the encoder's space (`units/model.py` says why there):
 
     q_k = distance to the nearest exemplar of unit k / (1.25 radius)
 
-- *Label.* Viterbi over q, with OTHER at a constant 1, decided one window length later (`units/viterbi.py`); the frame
-  at which units change is found in the signal (`stream_boundaries.py`); the motif when the phrase has ended
+- *Label.* Viterbi over q, with OTHER at a constant 1, decided one window length later (`units/timeline.py`); the frame
+  at which units change is found in the signal (`units/boundaries.py`); the motif when the phrase has ended
   (`motif_reader.py`); frozen then.
 - *Refine.* A window labelled k with q_k <= 1 is shown to unit k, which keeps a fair sample of all it has seen.
 - *Buffer.* Windows that straddle two known units may be rejected too, but never more in a row than share a frame with
@@ -25,18 +25,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import owned, owned_by
 from rondo.config.schema import ContinualConfig
-from rondo.continual.events import Event
-from rondo.continual.micro_cluster import MicroCluster
+from rondo.continual.journal import Event
 from rondo.continual.motif_reader import Motif, MotifReader
-from rondo.continual.novelty_buffer import NoveltyBuffer, Scales
-from rondo.continual.point_sets import Floats, PointSets
-from rondo.continual.promotion import compatible_entry, is_eligible
+from rondo.continual.novelty import (
+    Floats,
+    MicroCluster,
+    NoveltyBuffer,
+    PointSets,
+    Scales,
+    compatible_entry,
+    is_eligible,
+)
 from rondo.continual.reading import Decision, Due, encoded, straddling_windows
-from rondo.continual.stream_boundaries import Cuts
 from rondo.data.labels import OTHER
-from rondo.tensors import owned, owned_by
-from rondo.units.viterbi import Viterbi
+from rondo.units.boundaries import Cuts
+from rondo.units.timeline import Viterbi
 
 if TYPE_CHECKING:
     from rondo.encoders import FittedEncoder

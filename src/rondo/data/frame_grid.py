@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Tensors
 from rondo.data.gaps import LOST, Flags, Floats, Ints, TimedRows, joined
 from rondo.data.recording import Values
-from rondo.tensors import Tensors
 
 
 class FrameFit(NamedTuple):

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from rondo.arrays import Flags as Flags
 from rondo.arrays import Floats as Floats
 from rondo.arrays import Ints as Ints
+from rondo.arrays import Tensors
 from rondo.data.recording import Values
-from rondo.tensors import Tensors
 
 SOUND, BRIDGED, LOST = 0, 1, 2  # what became of a row
 

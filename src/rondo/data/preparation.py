@@ -27,13 +27,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rondo.arrays import Tensors, owned, owned_by
 from rondo.data.frame_grid import FrameGrid, Laid
 from rondo.data.gaps import Flags, Floats, GapBridge, Ints, TimedRows
 from rondo.data.input_log import InputEvent, InputLog
 from rondo.data.recording import Values
 from rondo.data.row_plan import BLOCK, RowPlan, jumps
 from rondo.errors import RecordingError
-from rondo.tensors import Tensors, owned, owned_by
 
 _MOST_ROWS_BEHIND = 1_000  # ours: a source that sends a block again mostly sends less, and a clock set back stays back
 

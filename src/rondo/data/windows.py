@@ -17,10 +17,10 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import ArrayLike, NDArray
 
+from rondo.arrays import Tensors
 from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Values
 from rondo.errors import ModelError, SettingError
-from rondo.tensors import Tensors
 
 Projection = Literal["vote", "centre", "start"]
 Span = tuple[int, int]

@@ -13,10 +13,10 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Tensors as Tensors
 from rondo.config.ways import EncoderSettings, Way
 from rondo.data.windows import Windows
 from rondo.progress import Progress, silent
-from rondo.tensors import Tensors as Tensors
 
 Representations = NDArray[np.float32]
 Curves = Mapping[str, Sequence[float]]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rondo.config.stage import setting
-from rondo.config.ways import EncoderSettings
+from rondo.config.ways import EncoderSettings, setting
 from rondo.encoders.base import DeclaredEncoder, Encoder, EncoderCost
 
 _MB_PER_WINDOW_FRAME = 2.0

@@ -19,8 +19,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config.stage import setting
-from rondo.config.ways import EncoderSettings
+from rondo.config.ways import EncoderSettings, setting
 from rondo.data.windows import FEW_CHANNELS, Windows
 from rondo.encoders.base import Curves, DeclaredEncoder, EncoderCost, FittedEncoder, Representations, Tensors
 from rondo.encoders.convolution_shares import KERNELS, ConvolutionShares, fit_convolution_shares

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from rondo.config.stage import setting
-from rondo.config.ways import EncoderSettings
+from rondo.config.ways import EncoderSettings, setting
 from rondo.encoders.base import DeclaredEncoder, Encoder, EncoderCost
 
 _S_PER_TRAINED_FRAME = 2.9e-5  # epochs x windows x window length, measured on one core

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from rondo.engine.base import Engine
+from rondo.engine.base import Done, Engine, Result, Task
+from rondo.engine.measure import attempt
 from rondo.errors import RondoWarning, SettingError
+from rondo.progress import Progress, silent
 from rondo.wording import did_you_mean
 
 ENGINES = ("local", "serial", "ray")
@@ -14,6 +18,23 @@ _NO_WORKERS = (
     "worker processes need process groups, which this system (Windows?) lacks: tasks run one after the other, as with "
     "--engine serial"
 )
+
+
+@dataclass(frozen=True)
+class Serial:
+    """One task after the other, in this process; for tests, and for work so small that a process costs more.
+
+    Peak memory counts what the process held before.
+    """
+
+    def run(
+        self, work: Callable[[Task], Result], tasks: Sequence[Task], progress: Progress = silent
+    ) -> Iterator[Done[Result]]:
+        """`work` of every task, one by one."""
+        for index, task in enumerate(tasks):
+            progress("tasks", index, len(tasks))
+            yield attempt(work, index, task)
+        progress("tasks", len(tasks), len(tasks))
 
 
 def engine_of(
@@ -24,8 +45,6 @@ def engine_of(
         raise SettingError(f"an address of a Ray cluster is for the engine 'ray', not '{name}'; add --engine ray")
     match name:
         case "local" if not hasattr(os, "killpg"):
-            from rondo.engine.serial import Serial
-
             warnings.warn(_NO_WORKERS, RondoWarning, stacklevel=2)
             return Serial()
         case "local":
@@ -33,8 +52,6 @@ def engine_of(
 
             return local(n_workers, tasks_per_gpu)
         case "serial":
-            from rondo.engine.serial import Serial
-
             return Serial()
         case "ray":
             from rondo.engine.ray import ray

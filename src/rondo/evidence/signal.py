@@ -2,7 +2,11 @@
 
 Clustering finds units in any slow signal, noise included. Whether they are more than that is asked of surrogates
 (`rondo.evidence.surrogates`) that are as slow, as correlated and have the same values, but in which nothing recurs. The
-measure is closeness (`rondo.evidence.closeness`).
+measure is *closeness*: how alike a window is to the most alike window with which it shares no frame,
+
+    closeness = -log(distance / median distance between windows)
+
+in the space of window statistics. Slowness alone raises it in surrogates too, so that it is no finding there.
 
 - The whole: mean closeness against three kinds of surrogates; p is the largest of three. Those of the signal are right
   for a linear process. Those with the signal's loudness keep in addition how loud it is for how long. Those of the
@@ -20,6 +24,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -27,26 +33,110 @@ from numpy.typing import NDArray
 
 from rondo.config.schema import RondoConfig, SlowUnitsConfig
 from rondo.data.labels import OTHER, Labels, runs_of
-from rondo.data.windows import WindowGrid, Windows
+from rondo.data.windows import Span, WindowGrid, Windows
 from rondo.encoders import Representations
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
 from rondo.errors import RondoWarning
-from rondo.evidence.closeness import WindowAxis
 from rondo.evidence.surrogates import LoudnessRandomiser, PhaseRandomiser
 from rondo.evidence.verdicts import SIGNIFICANT, EntryEvidence, Evidence, Verdict, rank_p, verdict_of
 from rondo.units.discover import UnitRules, discover_units, transition_scale
+from rondo.units.model import joined_spans
 from rondo.units.slow import fit_slow, fit_slow_enough
 from rondo.units.timeline import decode, typical_step
 
-Relabel = Callable[[Representations, WindowAxis, np.random.Generator], Labels]
-"""Finds labels, one per window, from other windows' statistics by the method that found the labels in question."""
-
+_SAME = 1e-3  # windows closer than this share of the median distance are the same (dead sensors, silence)
+_ROWS = 128  # of the distances, evenly spread, from which the median is taken
 # More windows are asked about in evenly spread stretches, so that the cost does not grow with the recording.
 _MOST_WINDOWS, _FEWEST_WINDOWS = 800, 300
 _MOST_STRETCHES, _SHORTEST_STRETCH = 4, 50  # of each signal; in a short one there is little to be put in another order
 _MOST_VALUES = 1_000_000  # in all windows asked about, unless these were too few
 _LOUDNESS_WINDOWS = 6  # window lengths over which loudness is taken; fewer claim less in noise, and find less
 _MIXTURE_ITERATIONS = 6  # on a surrogate: which unit is its best is clear long before the bound is flat
+
+
+@dataclass(frozen=True, eq=False)
+class WindowAxis:
+    """The windows of all signals one after the other. Windows whose `places` differ by `apart` share no frame."""
+
+    spans: tuple[Span, ...]
+    places: NDArray[np.int64]  # (n_windows,)
+    apart: int
+    step_share: float  # a step in window lengths
+
+    @classmethod
+    def of(cls, windows: Sequence[Windows]) -> WindowAxis:
+        grid = windows[0].grid
+        apart = -(-grid.length_frames // grid.step_frames)
+        spans = joined_spans([w.grid.window_spans for w in windows])
+        places = np.concatenate([np.arange(a, b) + i * apart for i, (a, b) in enumerate(spans)])
+        return cls(spans, places, apart, grid.step_frames / grid.length_frames)
+
+    @cached_property
+    def _overlap(self) -> NDArray[np.float32]:
+        """Infinite where two windows share a frame, else 0; (n_windows, n_windows)."""
+        shared = np.abs(self.places[:, None] - self.places) < self.apart
+        return np.where(shared, np.float32(np.inf), np.float32(0))
+
+    def closeness(self, statistics: NDArray[np.float32]) -> float:
+        """Mean over the windows (n_windows, n_dims) that share no frame with some other; 0 where nothing varies."""
+        points = statistics - statistics.mean(axis=0)
+        squares = _squared_distances(points, points)
+        typical = _typical(squares)
+        squares += self._overlap
+        return _mean_closeness(_nearest(points, points, squares), typical)
+
+    def entry_closeness(self, statistics: NDArray[np.float32], labels: Labels) -> dict[int, float]:
+        """The same for the windows of each entry, to windows of the same entry in another run."""
+        points = statistics - statistics.mean(axis=0)
+        typical = _typical(_squared_distances(points[:: -(-len(points) // _ROWS)], points))
+        runs = self._runs(labels)
+        found: dict[int, float] = {}
+        for id in np.unique(labels[labels != OTHER]).tolist():
+            own = np.flatnonzero(labels == id)
+            squares = _squared_distances(points[own], points[own]) + self._overlap[np.ix_(own, own)]
+            squares[runs[own][:, None] == runs[own]] = np.inf
+            if np.isfinite(squares).any() and typical > 0:
+                found[id] = _mean_closeness(_nearest(points[own], points[own], squares), typical)
+        return found
+
+    def _runs(self, labels: Labels) -> NDArray[np.int64]:
+        """The number of the run of each window; a run ends with its span."""
+        begins = np.diff(labels, prepend=labels[:1]) != 0
+        begins[[start for start, _ in self.spans]] = True
+        return np.cumsum(begins)
+
+
+def _squared_distances(some: NDArray[np.float32], points: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Squared Euclidean distances (n_some, n_points), good enough to tell which is least: the product is rounded."""
+    products = some @ points.T
+    products *= -2
+    products += np.square(some).sum(axis=1)[:, None]
+    products += np.square(points).sum(axis=1)
+    return np.asarray(np.maximum(products, 0, out=products))
+
+
+def _typical(squares: NDArray[np.float32]) -> float:
+    return float(np.median(np.sqrt(squares[:: -(-len(squares) // _ROWS)])))
+
+
+def _nearest(
+    some: NDArray[np.float32], points: NDArray[np.float32], squares: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """The least finite distance of each row, computed anew from the points; rows that have none are left out."""
+    nearest = squares.argmin(axis=1)
+    compared = np.flatnonzero(np.isfinite(squares[np.arange(len(squares)), nearest]))
+    gaps = some[compared].astype(np.float64) - points[nearest[compared]]
+    return np.asarray(np.sqrt(np.square(gaps).sum(axis=1)))
+
+
+def _mean_closeness(distances: NDArray[np.float64], typical: float) -> float:
+    if not distances.size or typical == 0:
+        return 0.0
+    return float(-np.log(np.maximum(distances / typical, _SAME)).mean())
+
+
+Relabel = Callable[[Representations, WindowAxis, np.random.Generator], Labels]
+"""Finds labels, one per window, from other windows' statistics by the method that found the labels in question."""
 
 
 def signal_evidence(

@@ -14,7 +14,7 @@ from rondo.evidence.signal import occurrences, signal_evidence, unit_labels
 from rondo.evidence.verdicts import Evidence
 from rondo.motifs.base import Motifs
 from rondo.motifs.model import UnitRuns
-from rondo.training.threads import one_thread
+from rondo.training.device import one_thread
 from rondo.units.timeline import Timeline
 
 

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.tensors import owned, owned_by
+from rondo.arrays import owned, owned_by
 
 Verdict = Literal["recurs", "occurs once", "no more than chance", "not tested"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from rondo.live.base import Request, Rows, Skip, Source, SourceKind
-from rondo.live.registry import open_source, source_kinds
+from rondo.live.base import Request, Rows, Skip, Source, SourceKind, open_source, source_kinds
 
 __all__ = ["Request", "Rows", "Skip", "Source", "SourceKind", "open_source", "source_kinds"]

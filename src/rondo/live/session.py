@@ -18,18 +18,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Tensors, owned, owned_by
 from rondo.continual.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint, settings_hash
-from rondo.continual.events import Event
+from rondo.continual.journal import Event
 from rondo.data.labels import OTHER
 from rondo.errors import OutputError, RecordingError
 from rondo.grown_model import FROZEN, LEARNING, edits_with
-from rondo.live.base import Request, Rows, Skip, Source
-from rondo.live.growing_run import GrowingRun
-from rondo.live.outputs import Outputs
-from rondo.live.registry import open_source, source_kind
-from rondo.run.decisions import Decision, Label, label_of
+from rondo.live.base import Request, Rows, Skip, Source, open_source, source_kind
+from rondo.live.outputs import GrowingRun, Outputs
+from rondo.run.stream_folder import Decision, Label, label_of
 from rondo.run.summary import RunSummary, StreamSummary
-from rondo.tensors import Tensors, owned, owned_by
 
 if TYPE_CHECKING:
     from rondo.model import Rondo

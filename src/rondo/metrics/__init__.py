@@ -2,8 +2,7 @@
 
 from rondo.metrics.comparison import Comparison, compare
 from rondo.metrics.continual import ContinualScores, StageScores, evaluate_continual
-from rondo.metrics.controls import clock_labels
-from rondo.metrics.scores import ScoreRow, Scores, evaluate
+from rondo.metrics.scores import ScoreRow, Scores, clock_labels, evaluate
 
 __all__ = [
     "Comparison",

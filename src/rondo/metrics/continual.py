@@ -15,9 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.errors import AnnotationError
-from rondo.metrics.frame import accuracy_of_classes
-from rondo.metrics.mapping import class_of_cluster
-from rondo.metrics.overlap import Index, Overlap
+from rondo.metrics.overlap import Index, Overlap, accuracy_of_classes, class_of_cluster
 from rondo.metrics.segmental import recall_of_classes
 
 INITIAL_PERCENT = 20

@@ -12,7 +12,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 from scipy.special import gammaln
 
-from rondo.data.agreement import agreement_of_counts
+from rondo.data.labels import agreement_of_counts
 from rondo.metrics.overlap import Index, Overlap
 
 TERMS_AT_ONCE = 1 << 18  # terms of the expected information held in memory: 2 MB per array, fits a core's cache

@@ -2,6 +2,8 @@
 
 Scores are computed per recording and averaged with equal weight, except SegRatio, which is pooled. Shares are
 percentages, 0-100; ARI and AMI fall below 0 where a prediction agrees less than chance would.
+
+The clock is a control that looks at no data, so that a score which rewards chopping is seen to do so.
 """
 
 from __future__ import annotations
@@ -12,11 +14,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rondo.errors import AnnotationError
-from rondo.metrics.controls import clock_runs
-from rondo.metrics.frame import mof
-from rondo.metrics.mapping import class_of_cluster, mapped_runs
-from rondo.metrics.overlap import Overlap
+from rondo.data.labels import Labels, Runs
+from rondo.errors import AnnotationError, SettingError
+from rondo.metrics.overlap import Overlap, class_of_cluster, mapped_runs, mof
 from rondo.metrics.recurrence import (
     adjusted_mutual_information,
     adjusted_rand,
@@ -118,3 +118,26 @@ def _average(rows: Mapping[str, ScoreRow], seg_ratio: float) -> ScoreRow:
     columns = {name: [row.as_dict()[name] for row in rows.values()] for name in ScoreRow.__dataclass_fields__}
     means = {name: float(np.mean(values)) for name, values in columns.items()}
     return ScoreRow(**(means | {"seg_ratio": seg_ratio}))
+
+
+def clock_runs(n_frames: int, n_pieces: int) -> Runs:
+    """Equal pieces, each a cluster of its own: frame t of n frames lies in piece t·K // n.
+
+    >>> clock_runs(7, 3).starts.tolist()
+    [0, 3, 5]
+    """
+    if not 1 <= n_pieces <= n_frames:
+        raise SettingError(f"a clock cuts {n_frames} frames into 1 to {n_frames} pieces, got {n_pieces}")
+    pieces = np.arange(n_pieces, dtype=np.int64)
+    starts = -(-pieces * n_frames // n_pieces)  # the first t with t·K >= piece·n
+    return Runs(starts, np.append(starts[1:], n_frames), pieces)
+
+
+def clock_labels(n_frames: int, n_pieces: int) -> Labels:
+    """The clock as a label for each frame: the number of its piece, of `n_pieces` equal ones.
+
+    >>> clock_labels(7, 3).tolist()
+    [0, 0, 0, 1, 1, 2, 2]
+    """
+    runs = clock_runs(n_frames, n_pieces)
+    return np.repeat(runs.ids.astype(np.int32), runs.lengths)

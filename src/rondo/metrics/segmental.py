@@ -23,7 +23,7 @@ def recall(overlap: Overlap, mapping: Index) -> float:
 def recall_of_classes(overlap: Overlap, mapping: Index) -> NDArray[np.float64]:
     """For each class (n_classes,), the share of its segments with the right mapped label on at least half.
 
-    >>> from rondo.metrics.mapping import class_of_cluster
+    >>> from rondo.metrics.overlap import class_of_cluster
     >>> overlap = Overlap.of([0, 0, 1, 1, 1, 0, 0], [5, 5, 6, 6, 6, 6, 6])
     >>> recall_of_classes(overlap, class_of_cluster(overlap)).tolist()
     [0.5, 1.0]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from rondo.mixture.acceptance import Acceptance, acceptance_of
-from rondo.mixture.components import fit_components
+from rondo.mixture.components import Acceptance, acceptance_of, fit_components
 from rondo.mixture.fitted import FittedMixture
 
 __all__ = ["Acceptance", "FittedMixture", "acceptance_of", "fit_components"]

@@ -8,8 +8,8 @@ import numpy as np
 
 from rondo.errors import MissingExtraError
 from rondo.report.colours import ink_on, look_of
-from rondo.report.run_clock import clock_of
 from rondo.report.tables import entry_name
+from rondo.report.wall_clock import clock_of
 from rondo.run.segments import LEVELS
 from rondo.times import is_date
 

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.errors import OutputError
-from rondo.report.overview import signal_overview
-from rondo.report.pyramid import packed
+from rondo.report.overview import packed, signal_overview
 from rondo.store.writing import make_folder, whole_file
 
 if TYPE_CHECKING:

@@ -7,19 +7,29 @@ would hide the bursts that units are made of. A run folder keeps every frame whi
     code = round((value - low) / (high - low) * TOP_CODE)
 
 with the lowest and highest value of its channel: an error of at most 1/130,000 of the channel's range.
+
+The overview of a stream grows in bounded memory. Its buckets hold one frame at first. When there are more than fit, two
+and two are joined, again and again; so the overview of a stream depends on its frames alone, and not on how they came.
+
+A page holds a coarse level, drawn at once, and a fine one, unpacked when someone zooms in. The page builds the levels
+between by itself. Codes are the upper eight bits of those in the run folder: a row is 40 pixels high. The fine level is
+written as differences along time, which are small where a signal is smooth, and deflated; the finest that fits the
+budget is taken, which is every frame of most recordings.
 """
 
 from __future__ import annotations
 
+import base64
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rondo.data.recording import Values
 from rondo.errors import OutputError
 from rondo.store.writing import make_folder, whole_file
 
@@ -31,6 +41,12 @@ TOP_CODE = 65279
 """Such that the upper eight bits of a code run from 0 to 254, and 255 is left for what is missing."""
 
 Codes = NDArray[np.uint16]
+_MOST_NUMBERS = 1 << 18  # of lowest values, and as many of highest: 2 MB
+_FEWEST_BUCKETS = 1024
+COARSE_BUCKETS = 4096
+"""Two to four per pixel of a wide page."""
+LEAST_BUCKETS = 512
+"""What a recording gets of the budget at least; half a bucket per pixel still shows where something happens."""
 
 
 class Overview(NamedTuple):
@@ -168,3 +184,136 @@ def _check_shapes(overview: Overview, path: Path) -> None:
             f"{path}: {overview.n_frames} frames in buckets of {bucket} and {n_channels} channels need codes of shape "
             f"{expected}, got {overview.codes.shape}; run `rondo discover` again"
         )
+
+
+class GrowingOverview:
+    """Frames go in, an Overview comes out at any time."""
+
+    def __init__(self, channels: Sequence[str]) -> None:
+        self.channels = tuple(channels)
+        room = max(_FEWEST_BUCKETS, _MOST_NUMBERS // max(1, len(self.channels)))
+        self.most_buckets = 1 << (room.bit_length() - 1)
+        self.bucket_frames, self.n_frames = 1, 0
+        self._low = np.full((0, len(self.channels)), np.nan, np.float32)  # of each bucket; NaN where nothing is known
+        self._high = self._low
+
+    def add(self, first_frame: int, values: Values) -> None:
+        """Frames (n_frames, n_channels) that begin at `first_frame`; those between are missing."""
+        if not len(values):
+            return
+        while first_frame + len(values) > self.most_buckets * self.bucket_frames:
+            self._low, self._high = _paired(self._low, np.fmin), _paired(self._high, np.fmax)
+            self.bucket_frames *= 2
+        self.n_frames = max(self.n_frames, first_frame + len(values))
+        n_buckets = -(-self.n_frames // self.bucket_frames)
+        more = np.full((n_buckets - len(self._low), len(self.channels)), np.nan, np.float32)
+        self._low, self._high = np.concatenate([self._low, more]), np.concatenate([self._high, more])
+        places = np.arange(first_frame, first_frame + len(values)) // self.bucket_frames
+        firsts = np.flatnonzero(np.diff(places, prepend=-1))
+        buckets = places[firsts]
+        self._low[buckets] = np.fmin(self._low[buckets], np.fmin.reduceat(values, firsts, axis=0))
+        self._high[buckets] = np.fmax(self._high[buckets], np.fmax.reduceat(values, firsts, axis=0))
+
+    def overview(self, n_frames: int) -> Overview:
+        """Of the first so many frames; those that have not come are missing."""
+        n_buckets = -(-n_frames // self.bucket_frames)
+        shape = (n_buckets, len(self.channels))
+        both = np.full((*shape, 2), np.nan)
+        kept = min(n_buckets, len(self._low))
+        both[:kept, :, 0], both[:kept, :, 1] = self._low[:kept], self._high[:kept]
+        known = np.isfinite(both)
+        low = np.min(both, axis=(0, 2), where=known, initial=np.inf)
+        high = np.max(both, axis=(0, 2), where=known, initial=-np.inf)
+        low, high = np.where(np.isfinite(low), low, np.nan), np.where(np.isfinite(high), high, np.nan)
+        scale = np.divide(TOP_CODE, high - low, out=np.zeros_like(low), where=high > low)
+        codes = np.full(both.shape, MISSING, np.uint16)
+        codes[known] = np.rint((both - low[:, None]) * scale[:, None])[known]
+        codes = codes[..., :1] if self.bucket_frames == 1 else codes
+        return Overview(codes, self.bucket_frames, n_frames, low, high, self.channels)
+
+    def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
+        """Everything, exactly."""
+        return {"low": self._low, "high": self._high}, {"bucket_frames": self.bucket_frames, "n_frames": self.n_frames}
+
+    def restore(self, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> None:
+        """Go on from a state."""
+        self._low, self._high = (np.asarray(tensors[name], np.float32) for name in ("low", "high"))
+        self.bucket_frames, self.n_frames = int(plain["bucket_frames"]), int(plain["n_frames"])
+
+
+def _paired(buckets: Values, join: np.ufunc) -> Values:
+    """Two and two buckets as one; the last may be alone."""
+    return join.reduceat(buckets, np.arange(0, len(buckets), 2), axis=0) if len(buckets) else buckets
+
+
+def cut_to(overview: Overview, n_frames: int) -> Overview:
+    """The same for a stream that has gone on since, or is not decided so far: more frames missing, or fewer frames."""
+    n_buckets = -(-n_frames // overview.bucket_frames)
+    codes = overview.codes[:n_buckets]
+    missing = np.full((n_buckets - len(codes), *codes.shape[1:]), MISSING, codes.dtype)
+    return overview._replace(codes=np.concatenate([codes, missing]), n_frames=n_frames)
+
+
+def least_bytes(n_channels: int) -> int:
+    """What a recording takes in a page however little there is to spare."""
+    return 2 * LEAST_BUCKETS * n_channels
+
+
+def base64_of(values: NDArray[Any]) -> str:
+    """Bytes of an array, little-endian, as text."""
+    return base64.b64encode(values.astype(values.dtype.newbyteorder("<")).tobytes()).decode()
+
+
+def packed(overview: Overview, budget_bytes: int) -> dict[str, Any]:
+    """`coarse` and `fine` (None where coarse is the finest that fits), both with their bucket_frames."""
+    codes = (overview.codes >> 8).astype(np.uint8)
+    step = _coarse_step(codes, budget_bytes // 2)
+    coarse = coarser(codes, step)
+    fine = _fine(codes, overview.bucket_frames, step, budget_bytes - coarse.size)
+    if fine is None:  # then there is more for the coarse one
+        step = _coarse_step(codes, budget_bytes)
+        coarse = coarser(codes, step)
+    data = base64_of(_by_channel(coarse))
+    return {"coarse": _level(coarse, overview.bucket_frames * step, data), "fine": fine}
+
+
+def _coarse_step(codes: NDArray[np.uint8], budget_bytes: int) -> int:
+    """How many frames a bucket needs so that a level is no more than a page shows at once, and within the budget."""
+    step = 1
+    while True:
+        n_buckets = -(-codes.shape[0] // step)
+        size = n_buckets * codes.shape[1] * (2 if step > 1 else codes.shape[2])
+        if n_buckets <= LEAST_BUCKETS or (n_buckets <= COARSE_BUCKETS and size <= budget_bytes):
+            return step
+        step *= 2
+
+
+def _fine(codes: NDArray[np.uint8], bucket: int, step: int, budget_bytes: int) -> dict[str, Any] | None:
+    """The finest level below buckets of `step` that fits, as differences along time."""
+    while step > 1:
+        deflated = _deflated(codes, budget_bytes)
+        if deflated is not None:
+            return _level(codes, bucket, base64.b64encode(deflated).decode())
+        # lowest and highest of two frames are as many numbers as the frames themselves
+        factor = 4 if codes.shape[2] == 1 else 2
+        codes, bucket, step = coarser(codes, factor), bucket * factor, step // factor
+    return None
+
+
+def _level(codes: NDArray[np.uint8], bucket_frames: int, data: str) -> dict[str, Any]:
+    return {"bucket_frames": bucket_frames, "n_buckets": codes.shape[0], "width": codes.shape[2], "data": data}
+
+
+def _by_channel(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """One channel after the other, in each all lowest values before all highest."""
+    return np.ascontiguousarray(codes.transpose(1, 2, 0))
+
+
+def _deflated(codes: NDArray[np.uint8], budget_bytes: int) -> bytes | None:
+    """The codes as differences, deflated; None where that takes more than the budget."""
+    if codes.size > 4 * budget_bytes:  # real signals do not shrink that much: do not even try
+        return None
+    rows = _by_channel(codes)
+    differences = np.diff(rows, axis=-1, prepend=np.uint8(0))
+    deflated = zlib.compress(differences.tobytes(), 6)
+    return deflated if len(deflated) <= budget_bytes else None

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rondo.labelling import RULE
 from rondo.report.contents import EVERYTHING, Wish
-from rondo.report.glance import MOST_NAMED, glance, leaves_room
 from rondo.report.page import PAGE, asset, script, style
 from rondo.report.summarize import summarize
 from rondo.report.tables import composition_key
 from rondo.report.timeline import timeline
 from rondo.report.wall_clock import has_jumps
 from rondo.store.writing import write_text
-from rondo.units.fit_profile import RULE
 from rondo.wording import NO_LONGER_MOTIF
 
 if TYPE_CHECKING:
@@ -29,6 +28,8 @@ _PAPER_COLUMNS = {"mof": "MoF", "recall": "Recall", "f1_50": "F1@50", "edit": "E
 
 _HOURS_FROM_S = 7200
 """Axes of a page with a recording that is longer count hours and minutes."""
+MOST_NAMED = 16
+"""Entries of a level with words; the bar shows all, and the vocabulary tells the rest."""
 
 
 def _is_in_hours(recording: dict[str, Any]) -> bool:
@@ -134,3 +135,24 @@ def _written(row: dict[str, Any]) -> dict[str, Any]:
 
 def _figure(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
+
+
+def glance(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A heading and its rows, the largest share first, for each level that has something of its own to say.
+
+    Nothing where every recording has a vocabulary of its own, and nothing for two runs side by side.
+    """
+    if summary.get("agreement"):
+        return []
+    levels = {"unit": "Units"} if summary["motifs_are_units"] else {"unit": "Units", "motif": "Motifs"}
+    rows = {heading: summary["entries"][level] for level, heading in levels.items()}
+    return [
+        {"heading": heading, "entries": sorted(found, key=lambda row: -row["part"])}
+        for heading, found in rows.items()
+        if found and not found[0]["recording"]
+    ]
+
+
+def leaves_room(parts: list[dict[str, Any]]) -> bool:
+    """Whether the entries of a level leave some of the time to OTHER."""
+    return any(sum(row["part"] for row in part["entries"]) < 0.9995 for part in parts)

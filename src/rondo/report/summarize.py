@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING, Any
 from rondo.lazy import Lazy
 from rondo.report.colours import look_of
 from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, Contents, TruthFile, Wish, contents_of
-from rondo.report.drawer import drawer_entries
+from rondo.report.details import drawer_entries
 from rondo.report.frame_scores import score_rows
-from rondo.report.journal import growth_in_words, journal, marks
-from rondo.report.overview import Overview
-from rondo.report.pyramid import packed
-from rondo.report.tables import entry_name, entry_table, fit_rows, percent, unit_names_of
+from rondo.report.overview import Overview, packed
+from rondo.report.tables import (
+    entry_name,
+    entry_table,
+    fit_rows,
+    growth_in_words,
+    journal,
+    marks,
+    percent,
+    unit_names_of,
+)
 from rondo.report.timeline import written_extent
 from rondo.report.wall_clock import page_clock
 from rondo.times import day_and_time, duration_in_words, is_date

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rondo.report.colours import ink_on
-from rondo.report.pyramid import base64_of
+from rondo.report.overview import base64_of
 
 _LONGEST_SEQUENCE = 60
 _LANE_TITLES = {

@@ -29,19 +29,16 @@ from rondo.lazy import Lazy
 from rondo.methods import find_method, load_model
 from rondo.report.contents import Overviews
 from rondo.report.frame_scores import FrameScores, read_scores, scores_path, write_scores
-from rondo.report.growing_overview import GrowingOverview, cut_to
-from rondo.report.overview import Overview, overview_path, read_overview, store_overview
-from rondo.report.run_clock import run_clock
+from rondo.report.overview import GrowingOverview, Overview, cut_to, overview_path, read_overview, store_overview
+from rondo.report.wall_clock import run_clock
 from rondo.result import Result
-from rondo.run.decisions import DECISIONS, decided_segments, read_decisions
-from rondo.run.entries import Words
+from rondo.run.counting import Words
 from rondo.run.segments import LEVELS, labels_in, whole_columns
-from rondo.run.stream_folder import events_of, stored_stream
+from rondo.run.stream_folder import DECISIONS, decided_segments, events_of, read_decisions, stored_stream
 from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary, read_summary
 from rondo.store.reading import regular
 from rondo.store.writing import check_free, make_folder, whole_file, whole_folder, write_json
-from rondo.vocabulary.edit_file import read_edits, write_edits
-from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.edits import Edits, read_edits, write_edits
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,7 +75,7 @@ def write_run(result: Result, out: Path) -> None:
 
 def update_run(run_dir: Path, result: Result) -> None:
     """Bring the folder of a run up to date with what people have named and merged since it was written."""
-    from rondo.report.wish_file import draw_again
+    from rondo.report.contents import draw_again
 
     for one in result.recordings:
         write_labels(run_dir, result[one.id])

@@ -2,40 +2,176 @@
 
 A stream that is running is read from these two, so that whoever looks sees the last decision; a finished one is a run
 like any other (`rondo.run.folder`).
+
+labels.csv holds the decisions in the order they were taken, one line per window: the frames that it speaks for, their
+seconds, unit and motif with their scores. A line is only ever appended; what is issued stays issued.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rondo.continual.events import Event
-from rondo.continual.journal import read_journal
-from rondo.data.labels import OTHER
-from rondo.errors import RondoWarning
+from rondo.continual.journal import Event, read_journal
+from rondo.data.labels import OTHER, Runs
+from rondo.errors import OutputError, RondoWarning
 from rondo.labelling import Labelling
 from rondo.lazy import Lazy
 from rondo.report.frame_scores import FrameScores
 from rondo.report.overview import Overview
 from rondo.report.wall_clock import knots_through
 from rondo.result import Result
-from rondo.run.counting import counted
-from rondo.run.decisions import DECISIONS, clock_readings, decided_segments, gaps_between, read_decisions
-from rondo.run.entries import Words
-from rondo.run.segments import LEVELS, edited, labels_in
+from rondo.run.counting import Words, counted
+from rondo.run.segments import LEVELS, edited, labels_in, unit_sequences, whole_columns
 from rondo.run.summary import ClockKnots, RecordingSummary, RunSummary
 from rondo.vocabulary.edits import Edits
 
 if TYPE_CHECKING:
     import polars as pl
 
+DECISIONS = "labels.csv"
+COLUMNS = ("start_frame", "end_frame", "start_s", "end_s", "unit", "motif", "unit_score", "motif_score")
+Label = Mapping[str, float | int | None]
+"""One line of labels.csv by the names of its columns."""
 EVENTS = "events.jsonl"
 _MOST_FRAMES_SCORED = 1 << 24  # two days at 100 Hz
+
+
+class Decision(Protocol):
+    """The labels of one window, for the frames [start_frame, stop_frame) it speaks for."""
+
+    @property
+    def start_frame(self) -> int: ...
+    @property
+    def stop_frame(self) -> int: ...
+    @property
+    def unit(self) -> int: ...
+    @property
+    def motif(self) -> int: ...
+    @property
+    def unit_score(self) -> float: ...
+    @property
+    def motif_score(self) -> float: ...
+    @property
+    def start_s(self) -> float | None: ...
+
+
+def label_of(decision: Decision, rate: float | None, edits: Edits) -> Label:
+    """A decision as it is written; seconds by the clock of the data, else frames over the rate, if there is one.
+
+    Entries that people have merged are written under the id that is kept.
+    """
+    start, stop = int(decision.start_frame), int(decision.stop_frame)
+    start_s = stop_s = None
+    if rate is not None:
+        begun = start / rate if decision.start_s is None else decision.start_s
+        start_s, stop_s = round(begun, 6), round(begun + (stop - start) / rate, 6)
+    scores = (float(f"{score:.6g}") for score in (decision.unit_score, decision.motif_score))
+    unit, motif = edits.kept("unit", int(decision.unit)), edits.kept("motif", int(decision.motif))
+    row = (start, stop, start_s, stop_s, unit, motif, *scores)
+    return dict(zip(COLUMNS, row, strict=True))
+
+
+def decision_table(labels: Sequence[Label]) -> pl.DataFrame:
+    """Decisions as a table, in the order they were taken."""
+    import polars as pl
+
+    return pl.DataFrame([[label[name] for name in COLUMNS] for label in labels], schema=_schema(), orient="row")
+
+
+def read_decisions(path: Path) -> pl.DataFrame:
+    """labels.csv without a last line that is half written."""
+    import polars as pl
+
+    try:
+        text = path.read_bytes()
+        whole = text[: text.rfind(b"\n") + 1]
+        return pl.read_csv(whole, schema=_schema()) if whole else pl.DataFrame(schema=_schema())
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise OutputError(f"{path}: expected the labels of `rondo stream`, but {reason}; give its --out") from None
+
+
+def _schema() -> dict[str, pl.DataType | type[pl.DataType]]:
+    import polars as pl
+
+    return {
+        "start_frame": pl.Int64, "end_frame": pl.Int64, "start_s": pl.Float64, "end_s": pl.Float64,
+        "unit": pl.Int32, "motif": pl.Int32, "unit_score": pl.Float64, "motif_score": pl.Float64,
+    }  # fmt: skip
+
+
+def decided_segments(decisions: pl.DataFrame, recording_id: str) -> pl.DataFrame:
+    """Decisions that follow on each other and say the same, joined: a table as in `rondo.run.segments`.
+
+    Next to a cut some windows speak for no frame: they are no segments.
+    """
+    import polars as pl
+
+    telling = _telling(decisions)
+    tables: dict[str, pl.DataFrame] = {}
+    for level in LEVELS:
+        goes_on = pl.col("follows") & (pl.col(level) == pl.col(level).shift(1)).fill_null(False)
+        frames = pl.col("end_frame") - pl.col("start_frame")
+        joined = telling.with_columns(run=(~goes_on).cum_sum()).group_by("run", maintain_order=True)
+        tables[level] = (
+            joined.agg(
+                pl.lit(recording_id).alias("recording"),
+                pl.lit(level).alias("level"),
+                pl.col(level).first().alias("id"),
+                pl.lit("").alias("name"),
+                pl.col("start_frame").first(),
+                pl.col("end_frame").last(),
+                pl.col("start_s").first(),
+                pl.col("end_s").last(),
+                ((pl.col(f"{level}_score") * frames).sum() / frames.sum()).alias("score"),
+                pl.lit("").alias("units"),
+            )
+            .drop("run")
+            .filter(pl.col("id") != OTHER)
+        )
+    units, motifs = (
+        Runs(*(tables[level][name].to_numpy().astype(np.int64) for name in ("start_frame", "end_frame", "id")))
+        for level in LEVELS
+    )
+    sequences = pl.Series("units", unit_sequences(motifs, units), dtype=pl.String)
+    return whole_columns(pl.concat([tables["unit"], tables["motif"].with_columns(sequences)]))
+
+
+def gaps_between(decisions: pl.DataFrame) -> list[int]:
+    """Frames at which a decision does not follow on the one before: a new contiguous stretch begins."""
+    telling = _telling(decisions)
+    return telling.filter(~telling["follows"])["start_frame"].to_list()[1:]
+
+
+def clock_readings(decisions: pl.DataFrame) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """The first and the last frame of every decision, and what the clock shows there; none where nobody knows."""
+    import polars as pl
+
+    telling = _telling(decisions).filter(pl.col("start_s").is_not_null())
+    starts, stops = telling["start_frame"].to_numpy(), telling["end_frame"].to_numpy()
+    start_s, stop_s = telling["start_s"].to_numpy(), telling["end_s"].to_numpy()
+    last_s = start_s + (stop_s - start_s) * (stops - 1 - starts) / np.maximum(1, stops - starts)
+    frames, seconds = np.stack([starts, stops - 1], axis=1).ravel(), np.stack([start_s, last_s], axis=1).ravel()
+    kept = np.diff(frames, prepend=-1) > 0
+    return frames[kept], seconds[kept]
+
+
+def _telling(decisions: pl.DataFrame) -> pl.DataFrame:
+    """Those that speak for some frame, each with whether it follows on the one before: in frames, and in time."""
+    import polars as pl
+
+    telling = decisions.filter(pl.col("end_frame") > pl.col("start_frame"))
+    frame_s = (pl.col("end_s") - pl.col("start_s")) / (pl.col("end_frame") - pl.col("start_frame"))
+    jumps = ((pl.col("start_s") - pl.col("end_s").shift(1)).abs() > frame_s).fill_null(False)
+    adjacent = (pl.col("start_frame") == pl.col("end_frame").shift(1)).fill_null(False)
+    return telling.with_columns(follows=adjacent & ~jumps)
 
 
 def stored_stream(

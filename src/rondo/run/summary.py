@@ -17,8 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, computed_field
 
 from rondo.errors import OutputError
-from rondo.store.ids import checked_id
-from rondo.store.reading import read_regular
+from rondo.store.reading import checked_id, read_regular
 
 SUMMARY = "summary.json"
 

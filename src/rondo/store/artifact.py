@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Tensors as Tensors
 from rondo.errors import ModelError, OutputError
 from rondo.store.writing import is_draft, new_file, whole_folder
-from rondo.tensors import Tensors as Tensors
 
 EDITS, EDITS_LOCK = "edits.json", ".edits.json.lock"
 _MANIFEST, _TENSORS = "manifest.json", "tensors.safetensors"

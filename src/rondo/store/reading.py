@@ -1,4 +1,4 @@
-"""Small files of folders that may be someone else's: regular ones, and no larger than they ever are."""
+"""Folders that may be someone else's: small regular files, and ids that lead nowhere outside."""
 
 from __future__ import annotations
 
@@ -34,3 +34,17 @@ def read_regular(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     if content is None or len(content) > most_bytes:  # some files of the system say 0 and go on for ever
         raise OSError(errno.EFBIG, f"larger than {most_bytes / 1e6:,.0f} MB", str(path))
     return content
+
+
+def checked_id(id: str) -> str:
+    """The id of a recording, if it is one name for a file here; ValueError where it is a path, or nothing.
+
+    >>> checked_id("day 1.left")
+    'day 1.left'
+    >>> checked_id("../../x")
+    Traceback (most recent call last):
+    ValueError: the id '../../x' is no name for a file
+    """
+    if not id or id in (".", "..") or "\0" in id or Path(id).name != id:
+        raise ValueError(f"the id '{id[:80]}' is no name for a file")
+    return id

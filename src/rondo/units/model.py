@@ -1,4 +1,14 @@
-"""UnitModel: everything needed to read the units of a recording. Fitting gives it; it never changes afterwards."""
+"""UnitModel: everything needed to read the units of a recording. Fitting gives it; it never changes afterwards.
+
+A stream is compared with exemplars: a few windows of every unit as they are, before any projection. The slow projection
+keeps what tells the known units apart. What is new may differ from them in everything else, and then lies inside a
+known unit's radius: of planted new windows half do (benchmarks/novelty_gates.py). In the encoder's own space it lies
+further from every known window than known windows lie from each other. The yardstick for that is
+
+    radius = P95 over windows of the distance to the nearest window that shares no frame with it
+
+(the paper's micro-cluster radius, "bootstrap NN-distance P95").
+"""
 
 from __future__ import annotations
 
@@ -9,20 +19,92 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import owned, owned_by
 from rondo.config.schema import EncoderConfig, SlowUnitsConfig, UnitAlignConfig, UnitsConfig
+from rondo.data.labels import Labels
 from rondo.data.windows import Span, Windows
 from rondo.encoders import Curves, FittedEncoder, Representations, build_encoder
 from rondo.encoders.summary_stats import describes_shapes
-from rondo.errors import ModelError
+from rondo.errors import ModelError, RecordingError
 from rondo.progress import Progress, silent
-from rondo.tensors import owned, owned_by
 from rondo.units.boundaries import Boundaries, fit_boundaries
 from rondo.units.discover import UnitRules, discover_units, transition_scale
-from rondo.units.exemplars import Exemplars, fit_exemplars
 from rondo.units.slow import FEWEST_OF_SHAPES, SlowProjection, fit_slow, fit_slow_enough
-from rondo.units.standardised import refuse_non_finite
 from rondo.units.timeline import Timeline, centre_distances, decode, typical_step
 from rondo.vocabulary import MergeTree, Vocabulary, merge_tree
+
+_PER_UNIT = 64
+_MOST_COMPARED = 2000  # windows, in one stretch per span, from which the reach is taken: their distances are a table
+_RADIUS_QUANTILE = 0.95  # paper: Table Continual update
+_ROUNDING = 1e-6  # relative; a dimension that varies by less, as float32 does, is constant
+
+
+@dataclass(frozen=True, eq=False)
+class Exemplars:
+    """Representations of some windows of each unit, and how far apart windows are."""
+
+    points: NDArray[np.float32]  # (n_exemplars, n_dims), grouped by unit
+    units: NDArray[np.int64]  # (n_exemplars,), ascending
+    supports: NDArray[np.int64]  # (n_units,), windows that each unit had, in the order of their ids
+    radius: float
+    step: float  # median distance between consecutive windows
+
+    def tensors(self) -> dict[str, NDArray[np.generic]]:
+        """Everything, as arrays, for the model folder."""
+        scales = np.array([self.radius, self.step])
+        return {"points": self.points, "units": self.units, "supports": self.supports, "scales": scales}
+
+    @classmethod
+    def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> Exemplars:
+        """The exemplars that wrote these tensors."""
+        try:
+            points, units = np.asarray(tensors["points"], np.float32), np.asarray(tensors["units"], np.int64)
+            supports = np.asarray(tensors["supports"], np.int64)
+            radius, step = np.asarray(tensors["scales"], np.float64).tolist()
+        except (KeyError, ValueError) as error:
+            raise ModelError(f"the exemplars are not complete ({error}); fit and save the model again") from None
+        if points.ndim != 2 or units.shape != points.shape[:1] or supports.shape != np.unique(units).shape:
+            raise ModelError(f"exemplars {points.shape} of units {units.shape}; fit and save the model again")
+        return cls(points, units, supports, radius, step)
+
+
+def fit_exemplars(
+    representations: NDArray[np.float32], units: Labels, spans: Sequence[Span], exclude: int
+) -> Exemplars:
+    """Evenly spread windows of each unit; windows up to `exclude` apart within a span share frames."""
+    ids, supports = np.unique(units, return_counts=True)
+    chosen = np.concatenate([_evenly(np.flatnonzero(units == id), _PER_UNIT) for id in ids])
+    steps = [np.linalg.norm(np.diff(representations[a:b], axis=0), axis=1) for a, b in spans]
+    step = float(np.median(np.concatenate(steps))) if sum(map(len, steps)) else 0.0
+    return Exemplars(
+        np.ascontiguousarray(representations[chosen], np.float32),
+        units[chosen].astype(np.int64),
+        supports.astype(np.int64),
+        _radius(representations, spans, exclude),
+        step,
+    )
+
+
+def _evenly(rows: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    return rows if rows.size <= n else rows[np.linspace(0, rows.size - 1, n).astype(np.int64)]
+
+
+def _radius(representations: NDArray[np.float32], spans: Sequence[Span], exclude: int) -> float:
+    """Where no two windows are without a common frame, the largest distance there is."""
+    share = _MOST_COMPARED / max(_MOST_COMPARED, len(representations))
+    rows, places, at = [], [], 0
+    for start, stop in spans:
+        own = np.arange(start, start + max(1, int(share * (stop - start))))
+        rows.append(own)
+        places.append(own - start + at)
+        at = int(places[-1][-1]) + exclude + 1
+    points, place = representations[np.concatenate(rows)].astype(np.float64), np.concatenate(places)
+    squares = (points**2).sum(axis=1)
+    distances = np.sqrt(np.maximum(squares[:, None] + squares - 2 * points @ points.T, 0.0))
+    apart = np.abs(place[:, None] - place) > exclude
+    nearest = np.where(apart, distances, np.inf).min(axis=1)
+    found = nearest[np.isfinite(nearest)]
+    return float(np.quantile(found, _RADIUS_QUANTILE)) if found.size else float(distances.max())
 
 
 class UnitProjection(Protocol):
@@ -205,3 +287,33 @@ def joined_spans(spans_of_each: Sequence[Sequence[Span]]) -> tuple[Span, ...]:
         joined += [(start + offset, stop + offset) for start, stop in spans]
         offset = joined[-1][1] if spans else offset
     return tuple(joined)
+
+
+def standardisation(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and spread of each dimension; the spread of a constant one is called 1."""
+    centre, spread = rows.mean(axis=0), rows.std(axis=0)
+    return centre, np.where(spread > _ROUNDING * np.abs(rows).max(axis=0), spread, 1.0)
+
+
+def checked_representations(representations: NDArray[np.floating], n_dims: int | None = None) -> NDArray[np.float64]:
+    """As float64; to be fitted (`n_dims` not known yet) there must be a window."""
+    rows = np.asarray(representations, dtype=np.float64)
+    fits = rows.ndim == 2 and (rows.size > 0 if n_dims is None else rows.shape[1] == n_dims)
+    if not fits:
+        raise RecordingError(
+            f"the units expect representations (n_windows, {n_dims or 'n_dims'}), got {rows.shape}; "
+            "give the encoder's output of at least one window"
+        )
+    refuse_non_finite(rows)
+    return rows
+
+
+def refuse_non_finite(rows: NDArray[np.floating]) -> None:
+    """Name the first number in (n_windows, n_dims) that is none."""
+    finite = np.isfinite(rows)
+    if not finite.all():
+        row, column = (int(i) for i in np.argwhere(~finite)[0])
+        raise RecordingError(
+            f"non-finite representation {rows[row, column]} in window {row}, dimension {column}; "
+            "the units expect finite numbers: look at the recording there, or at the encoder"
+        )

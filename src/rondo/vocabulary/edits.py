@@ -7,24 +7,36 @@ Learners do not see it. They go on under their own ids, and the list is applied 
 Groups come from merges. The entry with the lowest id, the one that has been there longest, stands for its group: so
 the order of merges does not matter, applying twice is applying once, and no id is ever made up. A stream that goes on
 gives new ids from its own counter, which no edit touches; its entries can be named and merged like any others.
+
+edits.json holds them, beside a model or beside the checkpoint of a stream. It does not count towards the identity of a
+model: its files stay as they are, and a stream that began with the model goes on when entries are named.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.errors import ModelError, SettingError
+from rondo.store.artifact import EDITS, EDITS_LOCK
+from rondo.store.lock import locked
+from rondo.store.reading import read_regular
+from rondo.store.writing import write_json
 from rondo.vocabulary.names import EntryId, checked_name
 from rondo.vocabulary.vocabulary import Level
 
 EditKind = Literal["name", "merge", "split"]
 FORMAT, SCHEMA = "rondo-edits", 1
+_ANEW = "put it back, or remove it and name the entries anew"
 
 
 @dataclass(frozen=True)
@@ -238,3 +250,35 @@ def _edit(fields: Mapping[str, Any]) -> Edit:
     if edit.name and checked_name(edit.name) != edit.name:
         raise ValueError(f"name {edit.name!r}")
     return edit
+
+
+def now() -> str:
+    """The time on the wall, to the second: when someone has made an edit."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def changing(folder: Path) -> AbstractContextManager[None]:
+    """Keep others from changing the edits here, or what shows them, from before they are read until they are written.
+
+    Whoever names 20,000 recordings may take minutes over it.
+    """
+    return locked(folder, EDITS_LOCK, "another process is naming entries here; wait for it, or stop it", wait_s=600.0)
+
+
+def read_edits(folder: Path) -> Edits:
+    """The edits in a folder; none where nobody has made any."""
+    path = folder / EDITS
+    try:
+        found = json.loads(read_regular(path))
+    except FileNotFoundError:
+        return Edits()
+    except (ValueError, RecursionError):
+        raise ModelError(f"{path}: not JSON; {_ANEW}") from None
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read ({error.strerror}); {_ANEW}") from None
+    return Edits.from_json(found, path)
+
+
+def write_edits(folder: Path, edits: Edits) -> None:
+    """Put edits.json in place, whole: whoever reads meanwhile sees the one before."""
+    write_json(folder / EDITS, edits.as_json(), ensure_ascii=False)

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.config.overrides import changed
 from rondo.config.schema import PreprocessConfig
-from rondo.config.stage import StageSettings
+from rondo.config.ways import StageSettings
 from rondo.data.labels import OTHER, Labels
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording

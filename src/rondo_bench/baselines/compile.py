@@ -42,13 +42,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from rondo.arrays import owned, owned_by
 from rondo.data.labels import OTHER, Labels
 from rondo.data.preprocess import Signal
 from rondo.data.recording import Values
 from rondo.data.windows import Span
 from rondo.errors import ModelError, RecordingError
 from rondo.progress import Progress, silent
-from rondo.tensors import owned, owned_by
 from rondo_bench.baselines.base import BaselineSettings
 from rondo_bench.baselines.method import BaselineMethod
 from rondo_bench.baselines.state_mixture import Components, fitted_components

@@ -25,8 +25,8 @@ from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
 from rondo.data.suggest import window_and_step
 from rondo.labelling import Labelling
+from rondo.model_folder import provenance_of
 from rondo.progress import Progress, silent
-from rondo.provenance import provenance_of
 from rondo_bench.baselines.base import Baseline, JoiningBaseline, JoiningReader, ReadingBaseline, in_order_of_appearance
 from rondo_bench.baselines.saved_baseline import KeptBaseline, order_of_appearance
 

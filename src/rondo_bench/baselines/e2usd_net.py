@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from rondo.arrays import Tensors
 from rondo.data.recording import Values
 from rondo.data.windows import Windows
 from rondo.progress import Progress, silent
-from rondo.tensors import Tensors
 from rondo.training.loop import minimise
 from rondo.training.networks import load_weights, seeded_linear, weights_of
 

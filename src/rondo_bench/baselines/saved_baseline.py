@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import owned, owned_by
 from rondo.data.as_recordings import as_recordings, in_hertz, same_rate
 from rondo.data.labels import OTHER, Labels
 from rondo.data.preprocess import Preprocessor, Signal
@@ -24,11 +25,9 @@ from rondo.data.recording import Recording
 from rondo.errors import InputError, MissingExtraError, ModelError, RecordingError
 from rondo.progress import Progress, silent
 from rondo.result import Result
-from rondo.run.entries import Words
+from rondo.run.counting import Words
 from rondo.store import artifact
-from rondo.tensors import owned, owned_by
-from rondo.vocabulary.edit_file import read_edits
-from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.edits import Edits, read_edits
 from rondo_bench.baselines.base import FittedBaseline, ReadingBaseline, build_baseline
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import Field
 
 from rondo.config.schema import Duration, WindowsConfig
-from rondo.config.stage import StageSettings
+from rondo.config.ways import StageSettings
 from rondo.data.labels import Labels
 from rondo.data.preprocess import Signal
 from rondo.data.suggest import window_and_step

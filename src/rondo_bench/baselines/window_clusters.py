@@ -24,8 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from rondo.arrays import owned, owned_by
 from rondo.config.schema import Duration, WindowsConfig
-from rondo.config.stage import StageSettings
+from rondo.config.ways import StageSettings
 from rondo.data.labels import OTHER, Labels
 from rondo.data.preprocess import Signal
 from rondo.data.suggest import window_and_step
@@ -34,7 +35,6 @@ from rondo.encoders.base import Representations
 from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats, SummaryStatsConfig
 from rondo.errors import ModelError, RecordingError
 from rondo.progress import Progress, silent
-from rondo.tensors import owned, owned_by
 from rondo.wording import counted
 from rondo_bench.baselines.base import BaselineSettings
 from rondo_bench.baselines.method import BaselineMethod

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rondo.cli import options
-from rondo.cli.verbosity import is_quiet
+from rondo.cli.progress import is_quiet
 from rondo.errors import OutputError, SettingError
 from rondo.wording import counted
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rondo.continual.events import Event
+from rondo.continual.journal import Event
 from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Recording
 from rondo.metrics.continual import INITIAL_PERCENT

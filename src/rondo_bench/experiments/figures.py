@@ -17,14 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.errors import InputError, MissingExtraError, OutputError, SettingError
-from rondo.metrics.mapping import class_of_cluster
-from rondo.metrics.overlap import Overlap
+from rondo.metrics.overlap import Overlap, class_of_cluster
 from rondo.store.writing import whole_file
 from rondo_bench.experiments.plan import EVERYTHING, Choice, refuse_unknown
-from rondo_bench.experiments.rows import Row
+from rondo_bench.experiments.rows import Row, from_stored
 from rondo_bench.experiments.spec import Experiment, SetSpec
 from rondo_bench.experiments.summary import Summary, current_rows, settings_now, summarise, title_of
-from rondo_bench.experiments.tracks import from_stored
 
 FIGURES: Mapping[str, str] = MappingProxyType(
     {"segmentation": "qualitative", "continual": "continual", "scores": "static"}

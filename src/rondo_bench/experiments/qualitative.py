@@ -19,7 +19,7 @@ from rondo.model import Rondo
 from rondo_bench.data_sets.read import DataSet
 from rondo_bench.experiments.labels import labels_of, on_shared_axes, rondo_of
 from rondo_bench.experiments.plan import Task
-from rondo_bench.experiments.tracks import as_runs
+from rondo_bench.experiments.rows import as_runs
 
 
 def inspected(

@@ -4,6 +4,8 @@ One line is one row: what was run (experiment, data set, recording, source, meth
 settings), how it ended, its scores, what it took. A row is on the disk before the next is begun. A line that a crash
 has torn is cut off when the file is opened to write; what it would have said is run again. A row that failed may be
 followed by one that did not: the last of a key counts. One process writes at a time.
+
+Label tracks stand in a row as their runs, which are short.
 """
 
 from __future__ import annotations
@@ -18,6 +20,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rondo.data.labels import runs_of
 from rondo.errors import InputError, OutputError
 from rondo.store.lock import locked
 from rondo.store.writing import open_appending
@@ -181,3 +187,22 @@ def to_csv(rows: Sequence[Row]) -> str:
 def _short(value: Any) -> Any:
     """Numbers with as many digits as a table could show, and two more."""
     return float(f"{value:.4f}") if isinstance(value, float) else value
+
+
+def as_runs(track: ArrayLike) -> dict[str, list[int]]:
+    """Where each run of a track ends, and its id.
+
+    >>> as_runs([4, 4, 7])
+    {'stops': [2, 3], 'ids': [4, 7]}
+    """
+    runs = runs_of(track)
+    return {"stops": runs.stops.tolist(), "ids": runs.ids.tolist()}
+
+
+def from_stored(runs: Mapping[str, Sequence[int]]) -> NDArray[np.int64]:
+    """The track that has these runs.
+
+    >>> from_stored({"stops": [2, 3], "ids": [4, 7]}).tolist()
+    [4, 4, 7]
+    """
+    return np.repeat(np.asarray(runs["ids"], np.int64), np.diff(runs["stops"], prepend=0))

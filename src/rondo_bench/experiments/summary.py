@@ -4,13 +4,23 @@ SegRatio is pooled over recordings: segments predicted over segments true. As in
 recordings for which all of its methods have an outcome. A seed that did not get to all of a method's recordings is left
 out. Rows that were made with other settings than the experiment has now are left out. Nothing is left out without a
 note.
+
+Published numbers are those of the tables of the RONDO paper: percent, SegRatio a ratio.
+
+>>> published("main", "MoCap", "TICC")["mof"]
+86.61
+>>> published("main", "MoCap", "no such method")
+{}
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,15 +29,33 @@ from rondo.wording import counted
 from rondo_bench.data_sets.catalogue import DATA_SETS
 from rondo_bench.experiments.columns import RECURRENCE, Column, columns_of
 from rondo_bench.experiments.configured import config_of, fingerprint
-from rondo_bench.experiments.paper_numbers import published
 from rondo_bench.experiments.plan import refuse_unknown
 from rondo_bench.experiments.rows import Row
 from rondo_bench.experiments.significance import Comparison, compare
 from rondo_bench.experiments.spec import Experiment, SetSpec
 
+_FILE = "paper_numbers.json"
 _RONDO = "rondo-ts"  # among the versions of a row
 Unit = tuple[str, str]  # what averages run over: source participant (transfer), recording
 Runs = Mapping[int, Mapping[Unit, Row]]  # the rows of one method on one set, by seed
+
+
+@cache
+def _tables() -> Mapping[str, Any]:
+    read: Mapping[str, Any] = json.loads(
+        resources.files("rondo_bench.experiments").joinpath(_FILE).read_text(encoding="utf-8")
+    )
+    return read
+
+
+def published(table: str, data_set: str, row: str) -> Mapping[str, float]:
+    """One row of one published table by the paper's own names; empty where there is none.
+
+    `mof recall f1_50 edit seg_ratio`, each with `_std` where a deviation is given; in the table `continual` also
+    `h_40 … h_100` and `forgetting`.
+    """
+    own: Mapping[str, float] = _tables().get(table, {}).get(data_set, {}).get(row, {})
+    return own
 
 
 class Cell(NamedTuple):

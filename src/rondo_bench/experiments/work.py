@@ -16,14 +16,14 @@ from rondo.engine.base import in_one_line
 from rondo.engine.measure import Stopwatch
 from rondo.errors import InputError
 from rondo.metrics import evaluate, evaluate_continual
-from rondo.provenance import provenance_of
+from rondo.model_folder import provenance_of
 from rondo.training.device import resolve_device
 from rondo_bench.data_sets.read import DataSet
 from rondo_bench.experiments.configured import config_of, trains_networks
 from rondo_bench.experiments.inputs import read_some
 from rondo_bench.experiments.labels import labels_of
 from rondo_bench.experiments.plan import Task
-from rondo_bench.experiments.tracks import as_runs
+from rondo_bench.experiments.rows import as_runs
 
 _MOST_NOTES = 10
 FOLDER = "folder"  # under which a row keeps where recordings of one's own lay

@@ -19,7 +19,7 @@ from rondo.data.signal import Signal
 from rondo.data.windows import Span
 from rondo.errors import RecordingError
 from rondo.metrics import evaluate
-from rondo.units.viterbi import smooth
+from rondo.units.timeline import smooth
 from rondo_bench.baselines import build_baseline, label_recording
 from rondo_bench.baselines.base import in_order_of_appearance
 from rondo_bench.baselines.ticc import TICC, TICCConfig, estimated_seconds, learned, on_frames

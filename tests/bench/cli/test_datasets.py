@@ -12,7 +12,7 @@ import pytest
 from rondo_bench.data_sets import mocap
 from rondo_bench.data_sets.offers import Offer, offers
 from tests.bench.data_sets.file_server import serving
-from tests.bench.data_sets.test_unpack import packed
+from tests.bench.data_sets.test_download import packed
 from tests.cli.running import Command
 
 

@@ -11,9 +11,8 @@ import pytest
 
 from rondo.errors import MissingExtraError
 from rondo_bench.experiments.figures import draw, mapped_track, panels_of
-from rondo_bench.experiments.rows import open_rows
+from rondo_bench.experiments.rows import as_runs, from_stored, open_rows
 from rondo_bench.experiments.spec import read_data_sets, read_experiment
-from rondo_bench.experiments.tracks import as_runs, from_stored
 from tests.bench.experiments.made_rows import row
 from tests.cli.running import Command
 

@@ -13,8 +13,14 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from rondo.data.windows import Windows
-from rondo.encoders.nets.ts2vec import FittedTS2Vec, TrainingStep, TS2Vec, training_steps
-from rondo.encoders.nets.ts2vec_losses import contrast, hierarchical_contrast
+from rondo.encoders.nets.ts2vec import (
+    FittedTS2Vec,
+    TrainingStep,
+    TS2Vec,
+    contrast,
+    hierarchical_contrast,
+    training_steps,
+)
 from rondo.encoders.nets.ts2vec_net import TS2VecNet
 from rondo.encoders.ts2vec import TS2VecConfig
 from rondo.errors import ModelError, SettingError

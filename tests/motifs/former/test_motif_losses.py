@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.motifs.former.losses import contrast, pseudo_label_loss, reconstruction_loss
+from rondo.motifs.former.training import contrast, pseudo_label_loss, reconstruction_loss
 from rondo.training.vicreg import variance_hinge
 from tests import naive_motif_former as naive
 from tests.naive_align import gradient

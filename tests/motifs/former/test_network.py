@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from rondo.config.schema import MixtureConfig, MotifFormerConfig
 from rondo.errors import SettingError
-from rondo.motifs.former.network import MotifFormerNet
-from rondo.motifs.former.views import View, corrupted
+from rondo.motifs.former.network import MotifFormerNet, View, corrupted
 from rondo.training.networks import settled
 from tests import naive_motif_former as naive
 

@@ -13,9 +13,15 @@ from rondo.data.labels import OTHER
 from rondo.errors import ModelError, RecordingError, SettingError
 from rondo.motifs.former import training as train
 from rondo.motifs.former.candidate_pool import Pool
-from rondo.motifs.former.losses import contrast, pseudo_label_loss
 from rondo.motifs.former.network import MotifFormerNet
-from rondo.motifs.former.training import Epoch, MotifFormer, pseudo_labels, train_motif_former
+from rondo.motifs.former.training import (
+    Epoch,
+    MotifFormer,
+    contrast,
+    pseudo_label_loss,
+    pseudo_labels,
+    train_motif_former,
+)
 from rondo.training.vicreg import variance_hinge
 
 MIXTURE = MixtureConfig(covariance="diagonal", latent_dim=3, component_cap=5, max_iterations=30)

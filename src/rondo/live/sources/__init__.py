@@ -1,1 +1,1 @@
-"""One module per kind of source, each with its `SOURCE`; `rondo.live.registry` finds them."""
+"""One module per kind of source, each with its `SOURCE`; `rondo.live.base` finds them."""

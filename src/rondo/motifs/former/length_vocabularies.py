@@ -1,16 +1,22 @@
 """Discovery from long to short: the motifs of each length, in what longer motifs have left unclaimed.
 
-Length by length the candidates are clustered, each with weight 1 - rho (`coverage.py`), and the strongest of
+Length by length the candidates are clustered, each with weight 1 - rho (below), and the strongest of
 those accepted claim their windows. The paper calls it a sampling weight; here it is a true one: the mixture counts an
 item as often as the sum of the weights of its candidates, and nothing is drawn at random. Who is a member, and what a
 motif accepts, is measured on all candidates of the length, claimed or not: coverage decides what is looked for, not
 what a motif looks like. The component cap holds for each length.
+
+*Coverage* is how much of a candidate lies in windows that motifs have claimed (paper, app. MotifFormer).
+
+    rho(q) = |I(q) ∩ C| / |I(q)|,   w(q) = 1 - rho(q)
+
+with I(q) the windows of candidate q and C the claimed windows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +26,43 @@ from rondo.data.windows import Span
 from rondo.mixture import FittedMixture, acceptance_of, fit_components
 from rondo.mixture.autoencoder import FittedAutoencoder, fit_autoencoder
 from rondo.mixture.dp_gaussian import fit_mixture
-from rondo.motifs.former.coverage import Coverage
 from rondo.motifs.former.matching import Describe, latents_of, match
 from rondo.motifs.former.matching import LengthMotifs as LengthMotifs
 from rondo.motifs.former.subsequences import Subsequences, subsequences
 from rondo.units.timeline import centre_distances
 
 _MOST_ROWS = 16_384  # of the autoencoder; 640 steps in 10 epochs
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """The claimed windows of the joined window axis.
+
+    >>> coverage = Coverage.none(n_windows=6).claim(np.array([1]), length=3)
+    >>> coverage.claimed.astype(int).tolist()
+    [0, 1, 1, 1, 0, 0]
+    >>> coverage.ratio(np.array([0, 1, 4]), length=2).tolist()
+    [0.5, 1.0, 0.0]
+    """
+
+    claimed: NDArray[np.bool_]  # (n_windows,)
+
+    @classmethod
+    def none(cls, n_windows: int) -> Coverage:
+        """Nothing claimed yet."""
+        return cls(np.zeros(n_windows, dtype=np.bool_))
+
+    def ratio(self, starts: NDArray[np.int64], length: int) -> NDArray[np.float64]:
+        """rho of the candidates [start, start + length), (n_candidates,)."""
+        before = np.concatenate([[0], np.cumsum(self.claimed)])  # claimed windows before each window
+        return np.asarray((before[starts + length] - before[starts]) / length, dtype=np.float64)
+
+    def claim(self, starts: NDArray[np.int64], length: int) -> Coverage:
+        """The coverage once the candidates [start, start + length) have claimed their windows too."""
+        n_windows = self.claimed.size
+        opened = np.bincount(starts, minlength=n_windows + 1)
+        closed = np.bincount(starts + length, minlength=n_windows + 1)
+        return Coverage(self.claimed | (np.cumsum(opened - closed)[:n_windows] > 0))
 
 
 def discover_lengths(

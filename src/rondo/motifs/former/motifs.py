@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import owned, owned_by
 from rondo.config.schema import MotifFormerConfig
 from rondo.data.windows import Span
 from rondo.encoders import Curves
@@ -27,7 +28,6 @@ from rondo.motifs.former.matching import match_lengths
 from rondo.motifs.former.training import Epoch, MotifFormer, train_motif_former
 from rondo.motifs.phrases import Phrase, composition
 from rondo.progress import Progress, silent
-from rondo.tensors import owned, owned_by
 from rondo.units.timeline import Timeline
 
 _MIXTURE = ("weights", "means", "precision_roots", "log_constants")

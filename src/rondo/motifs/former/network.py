@@ -5,11 +5,15 @@
 c(u) is the centroid of unit u. The paper gives layers, width and heads; the rest is the plain encoder of Vaswani et al.
 (2017): norms after the residuals, a feed-forward layer four times as wide as the model. There is no dropout: the views
 that the network learns from are corrupted already.
+
+In a corrupted view some tokens are masked, some dropped (paper: MotifFormer Implementation). A masked token keeps its
+place and hides its unit; a dropped token is not there, and the others keep their positions.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F  # noqa: N812 - what torch itself calls it
@@ -17,11 +21,32 @@ from torch import nn
 
 from rondo.config.schema import MotifFormerConfig
 from rondo.errors import SettingError
-from rondo.motifs.former.views import View
 from rondo.training.networks import seeded_linear
 
 _WIDENING = 4  # Vaswani et al.; it costs little here, since only [CLS] and masked tokens go through the last one
 _EMBEDDING_SPREAD = 0.02  # BERT's
+
+
+class View(NamedTuple):
+    """What is done to each token of a batch of equal lengths; no token is both masked and dropped."""
+
+    masked: torch.Tensor  # (B, length), bool
+    dropped: torch.Tensor  # (B, length), bool
+
+
+def corrupted(
+    n_items: int, length: int, mask_probability: float, drop_probability: float, generator: torch.Generator
+) -> View:
+    """An independent view of each item; at least one of its tokens stays as it is.
+
+    One number u in [0, 1) decides per token: dropped below `drop_probability`, masked in the next `mask_probability`.
+    The token with the largest u always stays: a view without any unit says nothing of the subsequence it came from.
+    Drawn on the CPU, whatever the device.
+    """
+    u = torch.rand(n_items, length, generator=generator)
+    u.scatter_(1, u.argmax(1, keepdim=True), math.inf)
+    dropped = u < drop_probability
+    return View((u < drop_probability + mask_probability) & ~dropped, dropped)
 
 
 class Layer(nn.Module):

@@ -3,13 +3,17 @@
     L = l_rec L_rec + l_view L_view + l_cross L_cross + l_pseudo L_pseudo + l_var L_var
 
 The loss is that over all candidates, every start and every length, but the network only ever sees distinct items, each
-counting as often as it occurs (`motifs/pool.py`). A step takes items of one length, two corrupted views of each, and
+counting as often as it occurs (`candidate_pool.py`). A step takes items of one length, two corrupted views of each, and
 for L_cross what stands, uncorrupted, at a start of each at another length. Where there are more items than an epoch
 may have, it is a sample of them, weighted such that sums over candidates are right in expectation.
 
 Pseudo-labels come after every fifth epoch from a mixture fitted to the descriptors of all lengths together; where it is
 not sure, an item has none. Centroids are centred and divided by one number for all dimensions, so that neither the
 place nor the scale of the unit embeddings matters.
+
+The losses are pure functions of a batch of B distinct items that each count as w_i candidates. A weight is a
+repetition: a loss is that of the batch with item i repeated w_i times. Each is finite, with a finite gradient, for any
+batch, and 0 where it has nothing to say: no token masked, nothing to contrast with, no confident label.
 """
 
 from __future__ import annotations
@@ -21,9 +25,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+import torch.nn.functional as F  # noqa: N812 - what torch itself calls it
 from numpy.typing import NDArray
 
-from rondo.arrays import Floats, Ints
+from rondo.arrays import Floats, Ints, owned
 from rondo.config.schema import MotifFormerConfig
 from rondo.data.labels import OTHER
 from rondo.data.windows import Span
@@ -31,11 +36,8 @@ from rondo.errors import ModelError, RecordingError, RondoWarning, SettingError
 from rondo.mixture.autoencoder import fit_autoencoder
 from rondo.mixture.dp_gaussian import fit_mixture
 from rondo.motifs.former.candidate_pool import Batch, Pool, weighted_sample
-from rondo.motifs.former.losses import contrast, pseudo_label_loss, reconstruction_loss
-from rondo.motifs.former.network import MotifFormerNet
-from rondo.motifs.former.views import View, corrupted
+from rondo.motifs.former.network import MotifFormerNet, View, corrupted
 from rondo.seeding import generators
-from rondo.tensors import owned
 from rondo.training.loop import minimise
 from rondo.training.networks import load_weights, settled, weights_of
 from rondo.training.vicreg import variance_hinge
@@ -48,6 +50,53 @@ _EPOCHS_PER_LABELLING = 5
 _CONFIDENT = 0.9
 _DESCRIBED_AT_ONCE = 4096
 _ROUNDING = 1e-6  # relative; centroids that differ by less are constant
+
+
+def reconstruction_loss(restored: torch.Tensor, centroids: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """How far restored tokens (M, n_dims) are from the centroids that were masked; weights (M,) are their items'.
+
+    L_rec = sum_m w_m ||x'_m - c_m||^2 / n_dims / sum_m w_m
+    """
+    return _weighted_mean((restored - centroids).square().mean(1), weights)
+
+
+def contrast(
+    first: torch.Tensor, second: torch.Tensor, kinds: torch.Tensor, weights: torch.Tensor, temperature: float
+) -> torch.Tensor:
+    """Each descriptor in `first` (B, D) should be nearer to its partner in `second` than to those of other kinds.
+
+        l_i(a, b) = log(1 + sum_{k: kind_k != kind_i} w_k exp((cos(a_i, b_k) - cos(a_i, b_i)) / tau))
+        L = sum_i w_i (l_i(first, second) + l_i(second, first)) / 2 / sum_i w_i
+
+    InfoNCE both ways. L_view has two views of each item, and the item as kind. L_cross has the descriptors of two
+    lengths at one start, and as kind (B,) the item at the shorter one: what begins alike is not pushed apart.
+    """
+    cosines = F.normalize(first, dim=1) @ F.normalize(second, dim=1).T / temperature  # (B, B)
+    alike = kinds[:, None] == kinds[None, :]
+    both_ways = [_surprise(logits, alike, weights) for logits in (cosines, cosines.T)]
+    return _weighted_mean((both_ways[0] + both_ways[1]) / 2, weights)
+
+
+def pseudo_label_loss(logits: torch.Tensor, labels: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """Cross-entropy of logits (B, K) to pseudo-labels (B,); items without one, labelled negative, are left out.
+
+    L_pseudo = sum_{i: y_i >= 0} -w_i log softmax(logits_i)_{y_i} / sum_{i: y_i >= 0} w_i
+    """
+    known = labels >= 0
+    return _weighted_mean(F.cross_entropy(logits[known], labels[known], reduction="none"), weights[known])
+
+
+def _surprise(logits: torch.Tensor, alike: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    """-log of the share of the diagonal among itself and the others that are not alike, (B,)."""
+    own = logits.diagonal()[:, None]
+    # The least number, not -inf: a row with nothing to differ from has a gradient of 0, not of 0/0.
+    others = (logits + weights.log()).masked_fill(alike, torch.finfo(logits.dtype).min)
+    return torch.cat([own, others], dim=1).logsumexp(1) - own[:, 0]
+
+
+def _weighted_mean(losses: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    total = weights.sum()
+    return losses @ weights / torch.where(total > 0, total, 1.0)
 
 
 class FormerTerms(NamedTuple):

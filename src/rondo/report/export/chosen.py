@@ -16,8 +16,8 @@ from rondo.data.labels import OTHER
 from rondo.errors import SettingError
 from rondo.formats.annotations.exported import Export, ExportedLabel, ExportedRecording, ExportedSegment
 from rondo.report.colours import colour_of
-from rondo.report.run_clock import run_clock
 from rondo.report.tables import entry_name
+from rondo.report.wall_clock import run_clock
 from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import owned, owned_by
 from rondo.config.schema import DirectUnitsConfig
 from rondo.encoders import Curves
 from rondo.errors import ModelError
-from rondo.tensors import owned, owned_by
-from rondo.units.standardised import checked_representations, standardisation
+from rondo.units.model import checked_representations, standardisation
 
 if TYPE_CHECKING:
     from rondo.mixture.autoencoder import FittedAutoencoder  # brings torch

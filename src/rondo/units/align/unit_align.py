@@ -24,9 +24,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from rondo.arrays import owned, owned_by
 from rondo.config.schema import MixtureConfig, UnitAlignConfig
-from rondo.data.agreement import label_agreement
-from rondo.data.labels import OTHER
+from rondo.data.labels import OTHER, label_agreement
 from rondo.data.windows import Span
 from rondo.encoders import Curves
 from rondo.errors import ModelError, RondoWarning
@@ -34,14 +34,13 @@ from rondo.mixture import fit_components
 from rondo.mixture.autoencoder import FittedAutoencoder, fit_autoencoder
 from rondo.progress import Progress, silent
 from rondo.seeding import generators
-from rondo.tensors import owned, owned_by
 from rondo.training.loop import batches
 from rondo.training.networks import load_weights, settled, weights_of
 from rondo.training.replay import Descent, small_steps
 from rondo.training.vicreg import covariance_penalty, variance_hinge
 from rondo.units.align.adaptor import Adaptor
 from rondo.units.align.losses import geometry_loss, supervised_contrast
-from rondo.units.standardised import checked_representations, standardisation
+from rondo.units.model import checked_representations, standardisation
 
 _BATCH_SIZE = 128  # 64 took 1.5 times the CPU time on 3,600 windows and reached the same geometry
 _LEAST_BATCH = 8  # the covariance of fewer windows is mostly chance

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.motifs.composition import composition
+from rondo.motifs.phrases import composition
 
 Phrase = tuple[int, ...]
 

@@ -12,8 +12,7 @@ import pytest
 
 from rondo.errors import RecordingError, RondoWarning, SettingError
 from rondo.live import sources
-from rondo.live.base import Request
-from rondo.live.registry import open_source, source_help, source_kind, source_kinds
+from rondo.live.base import Request, open_source, source_help, source_kind, source_kinds
 from tests.live.feeding import read_to_end
 
 TICKS = textwrap.dedent('''

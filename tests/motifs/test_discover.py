@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand
+from rondo.motifs.discover import starts
 from rondo.motifs.phrases import phrase_distances
-from rondo.motifs.starts import starts
 from tests.motifs.sequences import first_of, independent_runs
 from tests.naive_motifs import edit_distance, speak
 

@@ -6,8 +6,7 @@ import time
 
 import pytest
 
-from rondo.engine.choose import engine_of
-from rondo.engine.serial import Serial
+from rondo.engine.choose import Serial, engine_of
 from rondo.errors import RecordingError, SettingError
 
 

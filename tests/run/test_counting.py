@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.labelling import Labelling
-from rondo.run.entries import N_EXEMPLARS, Words, entry_rows, evidence_row
+from rondo.run.counting import N_EXEMPLARS, Words, entry_rows, evidence_row
 from rondo.run.summary import VocabularyEvidence
 
 EVIDENCE = replace(

@@ -5,10 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.continual.stream_boundaries import Cuts
 from rondo.data.labels import OTHER
 from rondo.data.windows import WindowGrid, Windows
-from rondo.units.boundaries import Boundaries, fit_boundaries
+from rondo.units.boundaries import Boundaries, Cuts, fit_boundaries
 
 LENGTH, STEP = 64, 16
 
