@@ -21,7 +21,6 @@ from numpy.typing import ArrayLike, NDArray
 from rondo.data.labels import OTHER, Labels, Runs, are_one_to_one, runs_of
 from rondo.errors import ModelError
 from rondo.html_card import MOST_ROWS, card
-from rondo.motifs.base import MotifTimeline
 from rondo.run.segments import edited, segment_table, to_pandas, unit_sequences
 from rondo.times import duration_in_words
 from rondo.vocabulary.edits import Edits
@@ -31,6 +30,8 @@ from rondo.wording import found_in_words
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+    from rondo.motifs.base import MotifTimeline
 
 Fit = Literal["fits", "fits in part", "does not fit"]
 
