@@ -38,16 +38,20 @@ def test_a_window_is_suggested_with_its_curve_and_cost(rondo: Command, here: Pat
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("n_channels", "arguments", "says"),
     [
-        ([], "with --rate HZ it would be 1.5 s"),
-        (["--rate", "2"], "only a handful of frames"),
-        (["--rate", "1000"], "A twentieth of the longest unbroken stretch"),
-        (["--set", "windows.length=40"], "as asked for: --window 40"),
+        (4, [], "The typical period of the signal"),
+        (4, [], "with --rate HZ it would be 1.5 s"),
+        (4, ["--rate", "2"], "only a handful of frames"),
+        (1, [], "20 typical periods of the signal"),
+        (2, ["--rate", "1000"], "A twentieth of the longest unbroken stretch"),
+        (2, ["--set", "windows.length=40"], "as asked for: --window 40"),
     ],
 )
-def test_where_the_window_comes_from_is_said(rondo: Command, here: Path, arguments: list[str], says: str) -> None:
-    write_csv(here / "x.csv", waves(4000))
+def test_where_the_window_comes_from_is_said(
+    rondo: Command, here: Path, n_channels: int, arguments: list[str], says: str
+) -> None:
+    write_csv(here / "x.csv", waves(4000 if n_channels > 1 else 60_000, n_channels))
     assert says in rondo("suggest", "x.csv", *arguments).out
 
 

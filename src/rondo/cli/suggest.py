@@ -154,7 +154,7 @@ def curve_table(curve: Sequence[Candidate], rate: float | None, chosen: int, fit
 
 def _why(signals: Sequence[Signal], facts: dict[str, Any], settings: RondoConfig) -> list[str]:
     """Where the window comes from, and when to doubt it."""
-    from rondo.data.suggest import FEWEST_TELLING_FRAMES
+    from rondo.data.suggest import FEWEST_TELLING_FRAMES, typical_periods
 
     length, rate, period = facts["window_length_frames"], facts["rate"], facts["typical_period_frames"]
     said = f"suggested: --window {length} --step {facts['step_frames']}"
@@ -168,8 +168,12 @@ def _why(signals: Sequence[Signal], facts: dict[str, Any], settings: RondoConfig
     elif rate is not None and length == round(1.5 * rate):
         why = f"1.5 s did best over our development sets, from a flat optimum; the signal's typical period is {cycle}."
     else:
-        why = f"The typical period of the signal, {cycle}" + (
-            "; with --rate HZ it would be 1.5 s." if rate is None else ": 1.5 s would be only a handful of frames."
+        n_periods = typical_periods(signals)
+        counted = "The typical period" if n_periods == 1 else f"{n_periods} typical periods"
+        why = (
+            f"{counted} of the signal, {cycle}"
+            + (" each" if n_periods > 1 else "")
+            + ("; with --rate HZ it would be 1.5 s." if rate is None else ": 1.5 s would be only a handful of frames.")
         )
     rule = (
         "A window should hold one or two cycles of the fastest thing you care about: you know it, the curve does not."

@@ -107,7 +107,7 @@ class WindowsConfig(StageSettings):
 
     length: Duration = setting(
         "auto",
-        "ours: 1.5 s, or the typical period where that makes no sense; paper: per data set (Table preproc)",
+        "ours: 1.5 s; without a rate a typical period, 20 for 1 to 3 channels; paper: per data set (Table preproc)",
     )
     step: Duration = setting("auto", "ours: a quarter of the window; the paper sets it per data set (Table preproc)")
     projection: Literal["aligned", "vote", "centre", "start"] = setting(
@@ -161,7 +161,8 @@ class SlowUnitsConfig(StageSettings):
     method: Literal["slow"] = "slow"
     pca_dim: int = setting(30, "ours: recurrence study, step 2", ge=1)
     dimension: Literal["auto"] | Annotated[int, Field(ge=1)] = setting(
-        "auto", "ours: the directions, 3 to 8, that stay correlated for a window length or longer (docs/units.md)"
+        "auto",
+        "ours: the directions, 3 (of shapes 5) to 8, that stay correlated for a window length (docs/units.md)",
     )
     ridge: float = setting(0.1, "ours: recurrence study; without it some direction is slow by accident", ge=0)
     persistence: float = setting(
@@ -173,7 +174,9 @@ class SlowUnitsConfig(StageSettings):
         "overlap", "ours: a window counts as step/length observations, the frames it adds (docs/units.md)"
     )
     mixture: MixtureConfig = MixtureConfig()
-    transition_scale: float = setting(2.0, "paper: Table UnitAlign, Viterbi transition scale", ge=0)
+    transition_scale: Literal["auto"] | Annotated[float, Field(ge=0)] = setting(
+        "auto", "paper: Table UnitAlign, 2 typical steps; ours: 4 where shapes are described (docs/units.md)"
+    )
     merge: bool = setting(False, "ours: whether units that are confused with each other are one (docs/units.md)")
 
 

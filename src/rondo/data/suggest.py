@@ -2,7 +2,9 @@
 
 Where the rate is known: 1.5 s, the flat optimum over our development sets (docs/windows.md; the paper's own windows
 are 1 to 3 s). Where it is not, or where 1.5 s is only a handful of frames: the typical period of the signal, the
-power-weighted geometric mean over its spectrum. The step is a quarter of the window.
+power-weighted geometric mean over its spectrum. One to three channels are described by the shapes in a window, which
+takes several of them: there the window is 20 typical periods. No window is longer than a twentieth of the longest
+stretch. The step is a quarter of the window.
 """
 
 from __future__ import annotations
@@ -16,10 +18,12 @@ from numpy.typing import NDArray
 from rondo.config.schema import WindowsConfig, to_frames
 from rondo.data.preprocess import Signal
 from rondo.data.recording import Values
+from rondo.data.windows import FEW_CHANNELS
 from rondo.errors import SettingError
 
 _SECONDS = 1.5
 _FEWEST_FRAMES = 16
+SHAPE_PERIODS = 20  # typical periods in a window of few channels; docs/windows.md has the choice
 CURVE_FACTORS = (0.25, 0.5, 2 / 3, 1, 4 / 3, 2, 3, 4)
 FEWEST_TELLING_FRAMES = 8  # a shorter window sees values and no movement
 _FEWEST_WINDOW_LENGTHS = 20  # a suggested window fits at least this often into the longest span
@@ -50,8 +54,13 @@ def suggest_window(signals: Sequence[Signal]) -> int:
     longest = max(stop - start for signal in signals for start, stop in signal.spans)
     frames = 0 if rate is None else round(_SECONDS * rate)
     if frames < _FEWEST_FRAMES:
-        frames = max(_FEWEST_FRAMES, round(typical_period(signals)))
+        frames = max(_FEWEST_FRAMES, round(typical_periods(signals) * typical_period(signals)))
     return max(1, min(frames, longest // _FEWEST_WINDOW_LENGTHS))
+
+
+def typical_periods(signals: Sequence[Signal]) -> int:
+    """How many typical periods a window holds where its length follows from the signal."""
+    return SHAPE_PERIODS if signals[0].values.shape[1] <= FEW_CHANNELS else 1
 
 
 def typical_period(signals: Sequence[Signal]) -> float:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config.schema import AcceptanceConfig, MixtureConfig
+from rondo.config.schema import AcceptanceConfig, MixtureConfig, UnitsConfig
 from rondo.data.labels import runs_of
 from rondo.data.windows import Span
 from rondo.mixture import FittedMixture, acceptance_of, fit_components
@@ -23,6 +23,18 @@ class UnitRules(NamedTuple):
     penalty: float  # of a change of unit, in latent distance
     shortest_run: float  # windows that a unit usually lasts at least
     window_weight: float  # observations that one window is worth
+
+
+def transition_scale(config: UnitsConfig, *, shapes: bool) -> float:
+    """The price of a change of unit in typical steps; `shapes`: representations are mainly of shapes.
+
+    >>> from rondo.config.schema import SlowUnitsConfig
+    >>> transition_scale(SlowUnitsConfig(), shapes=True), transition_scale(SlowUnitsConfig(), shapes=False)
+    (4.0, 2.0)
+    """
+    if config.transition_scale == "auto":
+        return 4.0 if shapes else 2.0
+    return config.transition_scale
 
 
 def discover_units(

@@ -24,11 +24,12 @@ from rondo.config.schema import EncoderConfig, SlowUnitsConfig, UnitAlignConfig,
 from rondo.data.labels import Labels
 from rondo.data.windows import Span, Windows
 from rondo.encoders import Curves, FittedEncoder, Representations, build_encoder
+from rondo.encoders.summary_stats import describes_shapes
 from rondo.errors import ModelError, RecordingError
 from rondo.progress import Progress, silent
 from rondo.units.boundaries import Boundaries, fit_boundaries
-from rondo.units.discover import UnitRules, discover_units
-from rondo.units.slow import SlowProjection, fit_slow, fit_slow_enough
+from rondo.units.discover import UnitRules, discover_units, transition_scale
+from rondo.units.slow import FEWEST_OF_SHAPES, SlowProjection, fit_slow, fit_slow_enough
 from rondo.units.timeline import Timeline, centre_distances, decode, typical_step
 from rondo.vocabulary import MergeTree, Vocabulary, merge_tree
 
@@ -227,9 +228,11 @@ def fit_units(
     spans = joined_spans([w.grid.window_spans for w in windows])
     grid = windows[0].grid
     step_share = grid.step_frames / grid.length_frames
-    projection = _fit_projection(representations, spans, step_share, config, int(rng.integers(2**31)), device, progress)
+    seed = int(rng.integers(2**31))
+    shapes = describes_shapes(encoder)
+    projection = _fit_projection(representations, spans, step_share, config, shapes, seed, device, progress)
     latents = projection.apply(representations)
-    penalty = config.transition_scale * typical_step(latents, spans)
+    penalty = transition_scale(config, shapes=shapes) * typical_step(latents, spans)
     rules = _rules(penalty, step_share, config)
     vocabulary = discover_units(latents, projection.embed(representations), spans, rules, config.mixture, rng, device)
     fine = decode(latents, spans, vocabulary, penalty)
@@ -259,13 +262,15 @@ def _fit_projection(
     spans: Sequence[Span],
     step_share: float,
     config: UnitsConfig,
+    shapes: bool,
     seed: int,
     device: str,
     progress: Progress,
 ) -> UnitProjection:
     if isinstance(config, SlowUnitsConfig):
         if config.dimension == "auto":
-            return fit_slow_enough(representations, spans, config.pca_dim, step_share, config.ridge)
+            fewest = {"fewest": FEWEST_OF_SHAPES} if shapes else {}
+            return fit_slow_enough(representations, spans, config.pca_dim, step_share, config.ridge, **fewest)
         return fit_slow(representations, spans, config.pca_dim, config.dimension, config.ridge)
     if isinstance(config, UnitAlignConfig):
         from rondo.units.align.unit_align import fit_unit_align
