@@ -77,8 +77,10 @@ def model() -> Rondo:
     return Rondo(window=50, settings={"evidence.surrogates": 0}).fit(Recording(waves(), id="day1"))
 
 
-def test_a_model_tells_whether_it_is_fitted(model: Rondo) -> None:
+def test_a_model_tells_whether_it_is_fitted() -> None:
     assert "not fitted yet: call fit(recordings), or Rondo.load(folder)" in shown(Rondo()._repr_html_()).words
+    settings = {"evidence.surrogates": 0, "motifs.method": "none"}
+    model = Rondo(window=50, settings=settings).fit(Recording(waves(), id="day1"))
     page = shown(model._repr_html_())
     assert f"found: {len(model.unit_model_.ids)} units; no motif is longer than a unit" in page.words
     assert {"fitted on: 'day1'", "recurs more than chance: not tested", "u0"} <= set(page.words)
@@ -86,8 +88,9 @@ def test_a_model_tells_whether_it_is_fitted(model: Rondo) -> None:
     assert any(word.startswith("window, step: 50, 12 frames") for word in page.words)
 
 
-def test_a_model_with_longer_motifs_tells_what_they_are_made_of(model: Rondo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rondo.motifs.model.MotifModel.composed", True)
+def test_a_model_with_longer_motifs_tells_what_they_are_made_of(model: Rondo) -> None:
+    """The waves come in a fixed order again and again."""
+    assert model.motif_model_.composed
     page = shown(model._repr_html_())
     assert f"found: {len(model.unit_model_.ids)} units and {len(model.motif_model_.ids)} motifs" in page.words
     assert {"motif", "made of", "evidence", "m0", "u0"} <= set(page.words)
