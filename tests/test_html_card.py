@@ -74,7 +74,8 @@ def test_a_silent_channel_and_many_channels() -> None:
 
 @pytest.fixture(scope="module")
 def model() -> Rondo:
-    return Rondo(window=50, settings={"evidence.surrogates": 0}).fit(Recording(waves(), id="day1"))
+    settings = {"evidence.surrogates": 0, "motifs.method": "none"}
+    return Rondo(window=50, settings=settings).fit(Recording(waves(), id="day1"))
 
 
 def test_a_model_tells_whether_it_is_fitted(model: Rondo) -> None:
@@ -86,8 +87,10 @@ def test_a_model_tells_whether_it_is_fitted(model: Rondo) -> None:
     assert any(word.startswith("window, step: 50, 12 frames") for word in page.words)
 
 
-def test_a_model_with_longer_motifs_tells_what_they_are_made_of(model: Rondo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rondo.motifs.model.MotifModel.composed", True)
+def test_a_model_with_longer_motifs_tells_what_they_are_made_of() -> None:
+    """The waves come in a fixed order again and again."""
+    model = Rondo(window=50, settings={"evidence.surrogates": 0}).fit(Recording(waves(), id="day1"))
+    assert model.motif_model_.composed
     page = shown(model._repr_html_())
     assert f"found: {len(model.unit_model_.ids)} units and {len(model.motif_model_.ids)} motifs" in page.words
     assert {"motif", "made of", "evidence", "m0", "u0"} <= set(page.words)

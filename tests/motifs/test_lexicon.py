@@ -50,9 +50,9 @@ def test_the_reading_is_the_cheapest_of_all(phrases: list[tuple[int, ...]], unit
     ],
 )
 def test_an_occurrence_may_lack_repeat_or_replace_a_unit(runs: list[int], edits: int | None) -> None:
-    """The phrase u1 u2 u3 u4 between two rests, each token equally likely."""
+    """The phrase u1 u2 u3 u4 between two rests, where standing units are dear."""
     units = np.array([0, *runs, 0])
-    lexicon = Lexicon(((1, 2, 3, 4),), np.full((2, 9), 3.0))
+    lexicon = Lexicon(((1, 2, 3, 4),), np.tile([*[8.0] * 8, 1.0], (2, 1)))
     tokens = lexicon.read(units, first_of(units.size))
     whole = [token for token in tokens if token.phrase != STANDING and token.stop - token.start == len(runs)]
     assert [token.edits for token in whole] == ([] if edits is None else [edits])

@@ -5,7 +5,8 @@ a phrase. It is read when it has ended: by the motif model; or, where the model 
 does not know, a combination it has never seen), by the motifs that have grown; else it goes to the phrase buffer and
 may be promoted like a unit, with support, extent and recurrence. Passages that were no unit are left out of a phrase.
 
-*Elsewhere* a window waits until two more units have begun: what a unit belongs to shows in what follows it. Nothing
+*Elsewhere* a window waits until as many more units have begun as the longest phrase has, at least two: what a unit
+belongs to shows in what follows it. Nothing
 grows there, for nothing says where a phrase ends; a promoted unit stands for itself, under a motif id of its own.
 
 No window waits for more than ninety-six others; what was said is never changed. Learning the motifs anew from the
@@ -68,6 +69,7 @@ class MotifReader:
         self.model, self.config, self.passage = motifs, config, passage
         self.standing = frozenset(motifs.standing_units if learns else ())
         self.reads_at_once = not learns and not motifs.composed  # then every unit is its own motif, whatever follows
+        self.units_later = max([_UNITS_LATER, *(len(phrase) for phrase, _ in motifs.known_phrases)])
         self.past: deque[int] = deque(maxlen=_CONTEXT + _MOST_WAITING + 1)  # the last `n_waiting` of them wait
         self.n_waiting = self.n_windows = 0
         self.own: dict[int, int] = {}  # promoted unit -> its motif
@@ -131,7 +133,7 @@ class MotifReader:
         """Windows, of those that wait, after which enough units have begun."""
         units = np.array(self.past)[-self.n_waiting :]
         begins = np.flatnonzero(np.diff(units) != 0) + 1
-        return int(begins[-_UNITS_LATER]) if begins.size >= _UNITS_LATER else 0
+        return int(begins[-self.units_later]) if begins.size >= self.units_later else 0
 
     def _final(self, n: int) -> list[Motif]:
         if n <= 0:

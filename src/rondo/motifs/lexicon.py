@@ -66,7 +66,7 @@ def near_places(phrase: Phrase, units: Ints, first: Flags) -> list[Place]:
     >>> units = np.array([1, 2, 3, 0, 1, 3, 0, 1, 9, 2, 3])
     >>> first = np.arange(11) == 0
     >>> [place for place in near_places((1, 2, 3), units, first) if place.stop - place.start > 1]  # doctest: +ELLIPSIS
-    [Place(start=0, stop=2, edits=1), ..., Place(start=7, stop=11, edits=1)]
+    [Place(start=0, stop=2, edits=1), Place(start=0, stop=3, edits=0), ..., Place(start=9, stop=11, edits=1)]
     """
     n, most = units.size, len(phrase) // UNITS_PER_EDIT
     reach = len(phrase) + most
