@@ -26,7 +26,7 @@ from rondo.data.signal import select
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
 from rondo.errors import NotFittedError, RecordingError, SettingError, not_fitted
-from rondo.evidence.surrogate_test import find_evidence
+from rondo.evidence.surrogate_test import find_evidence, shown_after_test
 from rondo.evidence.verdicts import Evidence
 from rondo.html_card import card
 from rondo.labelling import FitProfile, Labelling, repeat_starts
@@ -163,7 +163,8 @@ class Rondo:
         timelines = [units.timeline(w) for w in windows]
         motifs = fit_motifs(windows, timelines, units, motif_settings, motif_length, rngs["motifs"], device, tell)
         tell("evidence", 4, 5)
-        evidence = find_evidence(windows, timelines, units.ids, motifs, config, rngs["evidence"])
+        found = find_evidence(windows, timelines, units.ids, motifs, config, rngs["evidence"])
+        motifs, evidence = shown_after_test(motifs, found)
         tell("done", 5, 5)
 
         self.config_, self.preprocessor_ = config, preprocessor
@@ -206,7 +207,7 @@ class Rondo:
         long = self.motif_window_frames_
         motifs = fit_motifs(windows, timelines, self.unit_model_, settings, long, rngs["motifs"], device, tell)
         tell("evidence", 2, 3)
-        evidence = self._evidence(windows, timelines, motifs)
+        motifs, evidence = shown_after_test(motifs, self._evidence(windows, timelines, motifs))
         tell("done", 3, 3)
         self.motif_model_, self.evidence_ = motifs, evidence
         refitted = {"motifs_refitted_on": provenance_of(recordings)["recordings"], "motifs_refit_seed": chosen.seed}

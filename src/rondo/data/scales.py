@@ -2,8 +2,11 @@
 
 Levels live at different scales, and the best window is about half the mean length of what it should show. The long
 window follows the recording, T / 40, between 1.5 and 6 s: of eight rules that need no labels it was the best
-(docs/contexts.md). The window of units is a quarter of it, and at least 0.3 s. Where the rate is unknown or below 10 Hz,
-seconds mean little: the bounds are then the typical period of the signal and four times that.
+(docs/contexts.md). The window of units is a quarter of it, and at least 0.3 s.
+
+Where the rate is unknown or below 10 Hz, seconds mean little: the bounds are then the typical period of the signal and
+four times that. There, one to three channels are told apart by their shapes, for which a window of units must hold many
+periods (`suggest_window`); the long window is four times as long.
 """
 
 from __future__ import annotations
@@ -15,7 +18,14 @@ import numpy as np
 
 from rondo.config.schema import ComposedMotifsConfig, RondoConfig, to_frames
 from rondo.data.preprocess import Signal
-from rondo.data.suggest import FEWEST_TELLING_FRAMES, refuse_too_long, typical_period, window_and_step
+from rondo.data.suggest import (
+    FEWEST_TELLING_FRAMES,
+    refuse_too_long,
+    suggest_window,
+    typical_period,
+    typical_periods,
+    window_and_step,
+)
 
 _SHARE = 40  # a long window in recordings
 _SECONDS = (1.5, 6.0)  # of a long window
@@ -43,7 +53,8 @@ def choose_scales(signals: Sequence[Signal], config: RondoConfig) -> Scales:
     longest = max(stop - start for signal in signals for start, stop in signal.spans)
     given_motif = None if wanted == "auto" else to_frames(wanted, rate, "motifs.window")
     given_unit = None if config.windows.length == "auto" else to_frames(config.windows.length, rate, "windows.length")
-    motif = given_motif or suggest_motif_window(signals)
+    by_shape = not _has_usable_rate(rate) and typical_periods(signals) > 1
+    motif = given_motif or (_UNITS_IN_MOTIF * suggest_window(signals) if by_shape else suggest_motif_window(signals))
     unit = given_unit or min(_unit_window(motif, rate), max(1, longest // _FEWEST_UNIT_WINDOWS))
     refuse_too_long(unit, signals)
     step = max(1, unit // 4) if config.windows.step == "auto" else to_frames(config.windows.step, rate, "windows.step")
@@ -53,13 +64,17 @@ def choose_scales(signals: Sequence[Signal], config: RondoConfig) -> Scales:
 def suggest_motif_window(signals: Sequence[Signal]) -> int:
     """Frames of the long window that suits recordings of this length."""
     rate = signals[0].rate
-    if rate is not None and rate >= _LOWEST_RATE:
+    if rate is not None and _has_usable_rate(rate):
         shortest, longest = (seconds * rate for seconds in _SECONDS)
     else:
         shortest = max(_FEWEST_FRAMES, typical_period(signals))
         longest = shortest * _SECONDS[1] / _SECONDS[0]
     typical = float(np.median([signal.n_frames for signal in signals]))
     return round(min(max(typical / _SHARE, shortest), longest))
+
+
+def _has_usable_rate(rate: float | None) -> bool:
+    return rate is not None and rate >= _LOWEST_RATE
 
 
 def _unit_window(motif_frames: int, rate: float | None) -> int:

@@ -30,7 +30,7 @@ _FEWEST_WINDOW_LENGTHS = 20  # a suggested window fits at least this often into 
 
 
 def window_and_step(signals: Sequence[Signal], config: WindowsConfig) -> tuple[int, int]:
-    """Window length and step in frames, of methods with one scale; refused when no span of any signal holds a window."""
+    """Window and step in frames, of methods with one scale; refused when no span of any signal holds a window."""
     rate = signals[0].rate
     length = suggest_window(signals) if config.length == "auto" else to_frames(config.length, rate, "windows.length")
     refuse_too_long(length, signals)

@@ -24,7 +24,7 @@ from rondo.evidence.place import FEWEST_RECORDINGS, place_test
 from rondo.evidence.reasons import Reason
 from rondo.evidence.signal import alike_test
 from rondo.evidence.spacing import spacing_test
-from rondo.evidence.verdicts import EntryEvidence, Evidence, verdict_of
+from rondo.evidence.verdicts import SIGNIFICANT, EntryEvidence, Evidence, verdict_of
 from rondo.motifs.base import Motifs
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.model import UnitRuns
@@ -52,10 +52,9 @@ def find_evidence(
     counts = dict.fromkeys(unit_ids, 0) | Occurrences.of_timelines(timelines).counts()
     n_surrogates = config.evidence.surrogates
     if n_surrogates == 0:
-        n_of_motifs = (
-            contexts.occurrences(windows, timelines) if contexts else {id: n.total() for id, n in book.items()}
-        )
-        return Evidence.not_tested(counts, n_of_motifs)
+        if contexts:
+            return Evidence.not_tested(counts, contexts.occurrences(windows, timelines))
+        return Evidence.not_tested(counts, {id: phrases.total() for id, phrases in book.items()})
     with one_thread():  # many small matrices
         found, p_order = unit_evidence(windows, timelines, n_surrogates, rng)
     units = {
@@ -66,6 +65,15 @@ def find_evidence(
         return replace(found, units=units, motifs=context_evidence(timelines, occurrences, contexts, found.p, rng))
     composed = composition_evidence(UnitRuns.of(timelines), book, units, p_order, _SEQUENCES, rng)
     return replace(found, units=units, motifs=composed)
+
+
+def shown_after_test(motifs: Motifs, evidence: Evidence) -> tuple[Motifs, Evidence]:
+    """Contexts that fail their own test are not shown: then every unit is its own motif, with its own evidence."""
+    if not isinstance(motifs, ComposedMotifs) or motifs.shown != "context":
+        return motifs, evidence
+    if any(not entry.p > SIGNIFICANT for entry in evidence.motifs.values()):  # NaN: not tested
+        return motifs, evidence
+    return motifs.showing("unit"), replace(evidence, motifs=evidence.units)
 
 
 def unit_evidence(

@@ -27,11 +27,12 @@ from rondo.config.ways import ENCODERS
 from rondo.data.labels import OTHER, Labels, runs_of
 from rondo.data.windows import Span, WindowGrid, Windows
 from rondo.encoders import FittedEncoder, build_encoder
+from rondo.encoders.summary_stats import describes_shapes
 from rondo.motifs.base import MotifTimeline
 from rondo.units.boundaries import Boundaries, fit_boundaries
-from rondo.units.discover import UnitRules, discover_units
+from rondo.units.discover import UnitRules, discover_units, transition_scale
 from rondo.units.model import joined_spans
-from rondo.units.slow import SlowProjection, fit_slow_enough
+from rondo.units.slow import FEWEST_OF_SHAPES, SlowProjection, fit_slow_enough
 from rondo.units.timeline import Timeline, centre_distances, decode, smooth_spans, typical_step
 from rondo.vocabulary import Vocabulary
 
@@ -222,9 +223,11 @@ def fit_contexts(
     described = balanced(statistics, shares, centre, scales)
     grid = long_windows[0].grid
     step_share = grid.step_frames / grid.length_frames
-    projection = fit_slow_enough(described, long_spans, config.pca_dim, step_share, config.ridge)
+    shapes = describes_shapes(encoder)
+    fewest = {"fewest": FEWEST_OF_SHAPES} if shapes else {}
+    projection = fit_slow_enough(described, long_spans, config.pca_dim, step_share, config.ridge, **fewest)
     latents = projection.apply(described)
-    penalty = config.transition_scale * typical_step(latents, long_spans)
+    penalty = transition_scale(config, shapes=shapes) * typical_step(latents, long_spans)
     rules = UnitRules(penalty, config.persistence / step_share, step_share)
     drawn = [
         discover_units(latents, latents, long_spans, rules, config.mixture, rng, "cpu", level="motif")

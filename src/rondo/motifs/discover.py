@@ -29,8 +29,8 @@ from rondo.units.timeline import Timeline, joined
 _JUDGED = 8  # units; the surprise of a longer phrase is that of its beginning
 _TESTED_RUNS, _SEARCH_RUNS = 2000, 1000  # at most, in evenly spaced stretches
 _STRETCH_RUNS = 200
-# When labels show phrases instead of contexts. Planted streams: 71 to 95 % of runs, 0.56 to 1.6 nats per run; recordings
-# of six public sets: up to 78 %, 0.66 nats, never both (docs/contexts.md).
+# When labels show phrases instead of contexts. Planted streams: 71 to 95 % of runs, 0.56 to 1.6 nats per run;
+# recordings of six public sets: up to 78 % and up to 0.66 nats, never both (docs/contexts.md).
 _LEAST_SHARE, _LEAST_GAIN = 0.6, 0.5
 
 
