@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.config.schema import ContinualConfig, ComposedMotifsConfig
+from rondo.config.schema import ComposedMotifsConfig, ContinualConfig
 from rondo.continual import motif_reader as module
 from rondo.continual.motif_reader import Motif, MotifReader
 from rondo.data.labels import OTHER
