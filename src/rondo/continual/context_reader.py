@@ -182,8 +182,8 @@ class ContextReader:
         runs, runs_plain = self._runs.state()
         tensors: dict[str, NDArray[np.generic]] = {
             "frames": self._frames,
-            "statistics": np.array(self._statistics, np.float32).reshape(len(self._statistics), -1),
-            "costs": np.array(self._costs, np.float64).reshape(len(self._costs), -1),
+            "statistics": np.stack(self._statistics) if self._statistics else np.zeros((0, 0), np.float32),
+            "costs": np.stack(self._costs) if self._costs else np.zeros((0, 0)),
         }
         plain = {
             "viterbi": viterbi_plain,
