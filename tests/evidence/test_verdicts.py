@@ -69,6 +69,8 @@ def test_models_without_evidence_are_not_tested() -> None:
         ("units.reasons", np.ones((2, 2))),
         ("units.reasons", np.full((2, 3), 99.0)),
         ("figures", np.ones((2, 2))),
+        ("figures", np.array([[-0.05, 1.0]])),
+        ("units.figures", np.array([[1.5, 1.0], [0.0, 0.0]])),
     ],
 )
 def test_tensors_that_do_not_fit_are_refused(name: str, value: np.ndarray) -> None:  # type: ignore[type-arg]

@@ -140,4 +140,6 @@ def _with_nan(tensors: Mapping[str, NDArray[np.generic]]) -> NDArray[np.float64]
     figures, known = np.asarray(tensors["figures"], np.float64), np.asarray(tensors["known"], np.bool_)
     if figures.ndim != 2 or figures.shape[1] != 2 or known.shape != figures.shape:
         raise ValueError("figures of evidence that Rondo did not write")
+    if not ((figures[:, 0] >= 0) & (figures[:, 0] <= 1)).all():
+        raise ValueError("a p of evidence that is not between 0 and 1")
     return np.where(known, figures, np.nan)
