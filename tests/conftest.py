@@ -11,8 +11,8 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import pytest
 from hypothesis import settings
 
-# An example takes as long as the machine lets it: on a busy one a deadline fails tests of correct code. The examples are
-# the same in every run, so that a change is judged by its own faults; RONDO_RANDOM_EXAMPLES=1 draws new ones.
+# An example takes as long as the machine lets it: on a busy one a deadline fails tests of correct code. The examples
+# are the same in every run, so that a change is judged by its own faults; RONDO_RANDOM_EXAMPLES=1 draws new ones.
 settings.register_profile("rondo", deadline=None, derandomize="RONDO_RANDOM_EXAMPLES" not in os.environ)
 settings.load_profile("rondo")
 
