@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from rondo.motifs.contexts import ContextModel
 
 _LAG = 8  # long windows that the path looks ahead
+_REACH_LENGTHS = 1  # long windows that a boundary is looked for on each side
 
 
 class ContextReader:
@@ -51,7 +52,7 @@ class ContextReader:
         self._forget()
 
     def _forget(self) -> None:
-        self._runs = RunFrames(self.model.boundaries, self.long_length, self.long_step)
+        self._runs = RunFrames(self.model.boundaries, self.long_length, self.long_step, _REACH_LENGTHS)
         self._start = 0  # first frame of the stretch
         self._n_seen = self._n_long = 0  # windows, and long windows whose statistics are known
         self._frames = np.zeros((0, 0), np.float32)  # from the first of the next long window on
