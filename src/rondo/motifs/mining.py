@@ -31,7 +31,6 @@ _RESTS = 2  # the most frequent units that are tried as rests
 _ROUNDS = 6  # of reading and counting
 _TRIED = 4  # candidates, the most promising ones, at each step
 _LEAST_GAIN = 1e-6  # nats
-_STRETCHES = 8
 _SMOOTHING = 0.3  # pseudo-count of every token
 
 
@@ -196,17 +195,3 @@ def _stripped(phrase: Phrase, unit: int) -> Phrase:
     while phrase and phrase[-1] == unit:
         phrase = phrase[:-1]
     return phrase
-
-
-def held_out_gain(units: Ints, first: Flags, n_units: int) -> float:
-    """How many nats a run takes less with phrases, found in other stretches, than without; on average.
-
-    The runs are cut into eight stretches. The phrases of every second one describe the others, and the other way round.
-    """
-    stretch = np.arange(units.size) * _STRETCHES // units.size
-    opened = first | (np.diff(stretch, prepend=-1) > 0)
-    halves = [Miner(units[own], opened[own], n_units) for own in (stretch % 2 == 0, stretch % 2 == 1)]
-    gain = 0.0
-    for miner, other in zip(halves, reversed(halves), strict=True):
-        gain += miner.flat().total - miner.described(other.best().lexicon.phrases).total
-    return gain / units.size
