@@ -89,7 +89,7 @@ def test_a_model_tells_whether_it_is_fitted(model: Rondo) -> None:
 
 def test_a_model_with_longer_motifs_tells_what_they_are_made_of() -> None:
     """The waves come in a fixed order again and again."""
-    model = Rondo(window=50, settings={"evidence.surrogates": 0}).fit(Recording(waves(), id="day1"))
+    model = Rondo(window=50, settings={"evidence.surrogates": 0}).fit(Recording(waves(4500), id="day1"))
     assert model.motif_model_.composed
     page = shown(model._repr_html_())
     assert f"found: {len(model.unit_model_.ids)} units and {len(model.motif_model_.ids)} motifs" in page.words
