@@ -4,7 +4,7 @@
 each frame to the window of its run with the nearest middle. Here the same is done while windows are decided one after
 another: a boundary is found when the run after it has ended, or has lasted for twice `reach` windows; and it is looked
 for no further than `reach` windows from where the windows have it. A run shorter than half a window is absorbed once
-both of its boundaries are found. So no window waits for more than that.
+both of its boundaries are found. So no window waits for more than that, and for the short runs before it.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ class RunFrames:
         boundaries: Boundaries | None,
         length_frames: int,
         step_frames: int,
-        reach_lengths: int = _REACH_LENGTHS,
+        reach_lengths: int | None = None,
     ) -> None:
+        """A boundary is looked for up to `reach_lengths` windows away on each side, or as far as suits units."""
         self._boundaries = boundaries  # None: boundaries lie half way between windows
         self._length, self._step = length_frames, step_frames
-        self._reach = reach_lengths * -(-length_frames // step_frames)
+        self._reach = (reach_lengths or _REACH_LENGTHS) * -(-length_frames // step_frames)
         self._block = 1 if boundaries is None else boundaries.block_frames
         self._codes = {} if boundaries is None else {id: code for code, id in enumerate(boundaries.unit_ids)}
         self._forget()

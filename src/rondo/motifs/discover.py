@@ -15,7 +15,7 @@ from rondo.arrays import Flags, Floats, Ints
 from rondo.config.schema import ComposedMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig, SlowUnitsConfig
 from rondo.data.windows import Windows
 from rondo.motifs.base import Motifs, MotifTimeline, UnitMotifs
-from rondo.motifs.composed import ComposedMotifs, Kind
+from rondo.motifs.composed import ComposedMotifs, MotifKind
 from rondo.motifs.contexts import LongWindows, fit_contexts
 from rondo.motifs.lexicon import STANDING, Lexicon
 from rondo.motifs.mining import LEAST_COUNT, Miner
@@ -59,7 +59,7 @@ def fit_motifs(
     grid = windows[0].grid
     long = LongWindows.of(long_frames, (grid.length_frames, grid.step_frames))
     contexts = fit_contexts(windows, timelines, units.ids, long, SlowUnitsConfig(), rng)
-    shown: Kind = "unit" if contexts is None else "context"
+    shown: MotifKind = "unit" if contexts is None else "context"
     if _phrases_tell_all(phrases):
         shown = "phrase"
     return ComposedMotifs(flat, phrases if phrases.composed else None, contexts, shown)
