@@ -16,7 +16,7 @@ from rondo.wording import counted, found_in_words
 
 OWN_VOCABULARIES = "Every recording has a vocabulary of its own: the same id in two recordings means nothing."
 _FLAT = "No composition of units into longer motifs recurs here"
-_FEW_PHRASES = "Some orders of units recur, but they hold too little of the recordings to label them"
+_FEW_PHRASES = "Some orders of units recur, but not so clearly that labels show them"
 _NOT_ASKED = "Motifs were not looked for (motifs.method = 'none')"
 _OWN_MOTIF = ": every unit is its own motif"
 _MERGED = "Merged by hand, and not tested as one: "
