@@ -154,7 +154,8 @@ def findings_of(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
     found = [recurrence_sentence([model.evidence_ for model in models], is_foreign, is_flat)]
     if is_flat:
         was_asked = models[0].config_.motifs.method != "none"
-        found.append(composition_sentence(was_asked, all(_motifs_are_units(model) for model in models)))
+        are_units = all(_motifs_are_units(model) for model in models)
+        found.append(composition_sentence(was_asked, are_units, any(_has_phrases(model) for model in models)))
     found += [sentence for model in models for sentence in _composition_sentences(model)][:_MOST_SENTENCES]
     found += [sentence for model in models if (sentence := merged_sentence(model.edits_, _motifs_are_units(model)))]
     return found + vocabulary_sentences([model.window_length_frames_ for model in models])
@@ -180,6 +181,12 @@ def _commonest(phrases: MotifModel) -> tuple[int, str, int]:
     counts = {motif: n for motif, n in phrases.occurrences.items() if motif in several}
     best = max(counts, key=lambda motif: (counts[motif], -motif))
     return len(counts), phrases.composition(best), counts[best]
+
+
+def _has_phrases(model: Rondo) -> bool:
+    """Whether phrases were found, also where labels do not show them."""
+    motifs = model.motif_model_
+    return isinstance(motifs, ComposedMotifs) and motifs.phrases is not None
 
 
 def _motifs_are_units(model: Rondo) -> bool:

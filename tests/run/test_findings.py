@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from rondo.evidence.verdicts import EntryEvidence, Evidence, Verdict
-from rondo.run.findings import edited_findings, fit_sentence, found_sentence, recurrence_sentence
+from rondo.run.findings import (
+    composition_sentence,
+    edited_findings,
+    fit_sentence,
+    found_sentence,
+    recurrence_sentence,
+)
 from rondo.run.summary import FitSummary, Profile, RecordingSummary, RunSummary
 from rondo.vocabulary.edits import Edits
 
@@ -83,6 +89,14 @@ def test_one_unit_of_many_tells_nothing_apart(n_units: int, n_units_of_model: in
     told = fit_sentence("a", fit, Profile(share_accepted=0.95, distance_quantiles={}))
     assert "median distance unknown (unknown)" in told
     assert told.endswith("nothing in it is told apart") == said
+
+
+def test_phrases_that_labels_do_not_show_are_no_lack_of_composition() -> None:
+    said = composition_sentence(True, True, has_phrases=True)
+    assert said.startswith("Some orders of units recur, but") and said.endswith(": every unit is its own motif.")
+    (merged,) = edited_findings([said], [Edits()], motifs_are_units=False)
+    assert merged == said.replace(": every unit is its own motif", "")
+    assert edited_findings([merged], [Edits()], motifs_are_units=True) == (said,)
 
 
 def test_what_is_said_of_merges_is_said_anew() -> None:

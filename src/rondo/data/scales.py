@@ -61,6 +61,41 @@ def choose_scales(signals: Sequence[Signal], config: RondoConfig) -> WindowScale
     return WindowScales(unit, step, motif if given_motif else max(motif, 2 * unit))
 
 
+def why_scales(signals: Sequence[Signal], config: RondoConfig, scales: Scales) -> str:
+    """Where windows of units and of motifs come from, for people; of settings with two scales."""
+    if not isinstance(config.motifs, ComposedMotifsConfig):
+        raise ValueError("these settings have one scale")
+    unit, _, motif = scales
+    rate = signals[0].rate
+    if config.motifs.window != "auto":
+        of_motifs = "the window of motifs is as asked for"
+    elif motif == 2 * unit:
+        of_motifs = "the window of motifs is two windows of units, the least"
+    elif not _has_usable_rate(rate) and typical_periods(signals) > 1:
+        of_motifs = "the window of motifs is four times as long"
+    elif rate is not None and _has_usable_rate(rate):
+        of_motifs = f"the window of motifs is a fortieth of the recording, from {_SECONDS[0]:g} to {_SECONDS[1]:g} s"
+    else:
+        with_rate = "" if rate is not None else f" (with --rate HZ: from {_SECONDS[0]:g} to {_SECONDS[1]:g} s)"
+        of_motifs = f"the window of motifs is a fortieth of the recording, from one to four typical periods{with_rate}"
+    return f"{_why_unit_window(signals, config, scales)}; {of_motifs}."
+
+
+def _why_unit_window(signals: Sequence[Signal], config: RondoConfig, scales: Scales) -> str:
+    longest = max(stop - start for signal in signals for start, stop in signal.spans)
+    rate = signals[0].rate
+    unit = scales.unit_frames
+    if config.windows.length != "auto":
+        return "The window of units is as asked for"
+    if unit == max(1, longest // _FEWEST_UNIT_WINDOWS):
+        return f"The window of units is a twentieth of the longest unbroken stretch ({longest:,} frames), the most"
+    if unit > round(scales.motif_frames / _UNITS_IN_MOTIF):
+        return f"The window of units is the least there is, {_UNIT_SECONDS:g} s or {FEWEST_TELLING_FRAMES} frames"
+    if not _has_usable_rate(rate) and (n_periods := typical_periods(signals)) > 1:
+        return f"The window of units is {n_periods} typical periods of the signal"
+    return "The window of units is a quarter of that of motifs"
+
+
 def suggest_motif_window(signals: Sequence[Signal]) -> int:
     """Frames of the long window that suits recordings of this length."""
     rate = signals[0].rate

@@ -1,4 +1,4 @@
-"""A window for recordings whose owner gave none.
+"""A window for recordings whose owner gave none, where a method has one scale (`scales` has the two of the default).
 
 Where the rate is known: 1.5 s, the flat optimum over our development sets (docs/windows.md; the paper's own windows
 are 1 to 3 s). Where it is not, or where 1.5 s is only a handful of frames: the typical period of the signal, the
@@ -90,16 +90,18 @@ class Candidate:
     power_within: float  # share of the power of the signal at periods that fit into the window
 
 
-def window_curve(signals: Sequence[Signal]) -> list[Candidate]:
-    """What windows from a quarter to four times the suggested length would hold, the suggested one among them.
+def window_curve(signals: Sequence[Signal], chosen: int | None = None) -> list[Candidate]:
+    """What windows from a quarter to four times the chosen length would hold, the chosen one among them.
+
+    `chosen`: in frames; where none is given, the window of methods with one scale.
 
     A window should hold one or two cycles of the fastest thing that matters. `power_within` is the spectral
     distribution function read at the window: near 0, the window sees only pieces of movements; near 1, a longer window
     adds nothing but blur. It describes the signal and measures no quality.
     """
-    suggested = suggest_window(signals)
+    middle = suggest_window(signals) if chosen is None else chosen
     spans = [stop - start for signal in signals for start, stop in signal.spans]
-    lengths = sorted({max(1, round(suggested * factor)) for factor in CURVE_FACTORS})
+    lengths = sorted({max(1, round(middle * factor)) for factor in CURVE_FACTORS})
     lengths = [length for length in lengths if length <= max(spans)]
     values = _longest_stretch(signals)
     period = typical_period(signals)

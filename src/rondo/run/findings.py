@@ -16,6 +16,7 @@ from rondo.wording import counted, found_in_words
 
 OWN_VOCABULARIES = "Every recording has a vocabulary of its own: the same id in two recordings means nothing."
 _FLAT = "No composition of units into longer motifs recurs here"
+_FEW_PHRASES = "Some orders of units recur, but not so clearly that labels show them"
 _NOT_ASKED = "Motifs were not looked for (motifs.method = 'none')"
 _OWN_MOTIF = ": every unit is its own motif"
 _MERGED = "Merged by hand, and not tested as one: "
@@ -60,9 +61,10 @@ def unfit_notes(summary: RunSummary) -> list[str]:
     ]
 
 
-def composition_sentence(was_asked: bool, motifs_are_units: bool) -> str:
-    """What there is to say where no composition of units was found."""
-    return f"{_FLAT if was_asked else _NOT_ASKED}{_OWN_MOTIF if motifs_are_units else ''}."
+def composition_sentence(was_asked: bool, motifs_are_units: bool, has_phrases: bool = False) -> str:
+    """What there is to say where labels show no composition of units; `has_phrases`: some were found all the same."""
+    head = _NOT_ASKED if not was_asked else _FEW_PHRASES if has_phrases else _FLAT
+    return f"{head}{_OWN_MOTIF if motifs_are_units else ''}."
 
 
 def phrase_sentence(begins: str, n_phrases: int, commonest: str, n_occurrences: int) -> str:
@@ -90,9 +92,9 @@ def edited_findings(findings: Sequence[str], edits: Sequence[Edits], motifs_are_
     """The same sentences after people have merged or split entries: what they say of merges is said anew."""
     kept: list[str] = []
     for sentence in findings:
-        for head in (_FLAT, _NOT_ASKED):
+        for head in (_FLAT, _FEW_PHRASES, _NOT_ASKED):
             if sentence.startswith(head):
-                sentence = composition_sentence(head == _FLAT, motifs_are_units)
+                sentence = composition_sentence(head != _NOT_ASKED, motifs_are_units, head == _FEW_PHRASES)
         if not sentence.startswith(_MERGED):
             kept.append(sentence)
     merged = (merged_sentence(own, motifs_are_units) for own in edits)
