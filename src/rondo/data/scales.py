@@ -61,7 +61,7 @@ def choose_scales(signals: Sequence[Signal], config: RondoConfig) -> WindowScale
     return WindowScales(unit, step, motif if given_motif else max(motif, 2 * unit))
 
 
-def why_scales(signals: Sequence[Signal], config: RondoConfig, scales: Scales) -> str:
+def why_scales(signals: Sequence[Signal], config: RondoConfig, scales: WindowScales) -> str:
     """Where windows of units and of motifs come from, for people; of settings with two scales."""
     if not isinstance(config.motifs, ComposedMotifsConfig):
         raise ValueError("these settings have one scale")
@@ -81,7 +81,7 @@ def why_scales(signals: Sequence[Signal], config: RondoConfig, scales: Scales) -
     return f"{_why_unit_window(signals, config, scales)}; {of_motifs}."
 
 
-def _why_unit_window(signals: Sequence[Signal], config: RondoConfig, scales: Scales) -> str:
+def _why_unit_window(signals: Sequence[Signal], config: RondoConfig, scales: WindowScales) -> str:
     longest = max(stop - start for signal in signals for start, stop in signal.spans)
     rate = signals[0].rate
     unit = scales.unit_frames
