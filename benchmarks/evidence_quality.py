@@ -34,7 +34,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before numpy and torch are 
 
 import numpy as np
 from numpy.typing import NDArray
-from rondo.training.threads import one_thread
+from rondo.training.device import one_thread
 from scipy.signal import butter, lfilter, sosfilt
 
 from rondo import Rondo
