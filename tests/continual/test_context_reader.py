@@ -26,7 +26,7 @@ from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.contexts import ContextModel, at_unit_boundaries
 from tests.motifs.planted_contexts import LENGTH, LONG, STEP, cut, planted
 
-N_FRAMES = LENGTH + STEP * 2_000
+N_FRAMES = LENGTH + STEP * 1_996  # the last long window ends with the recording
 GRID = (LENGTH, STEP)
 NEW_UNIT = 50
 
