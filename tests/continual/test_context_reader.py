@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.testing as npt
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from rondo import Rondo
@@ -24,7 +26,7 @@ from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.contexts import ContextModel, at_unit_boundaries
 from tests.motifs.planted_contexts import LENGTH, LONG, STEP, cut, planted
 
-N_FRAMES = LENGTH + STEP * 2_000
+N_FRAMES = LENGTH + STEP * 1_996  # the last long window ends with the recording
 GRID = (LENGTH, STEP)
 NEW_UNIT = 50
 
@@ -145,33 +147,28 @@ def test_of_known_units_it_reads_what_the_model_reads(
     npt.assert_allclose([score for _, score in final], expected.scores, rtol=1e-4)
 
 
-class _Noting(ContextReader):
-    """Keeps the contexts that windows had before boundaries were moved to units."""
-
-    noted: list[int]
-
-    def _draw(self, spans: list[tuple[int, int]]) -> None:
-        before = len(self._drawn)
-        super()._draw(spans)
-        self.noted += [id for id, _ in self._drawn[before:]]
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(1, 12)), min_size=1, max_size=20),
+    st.lists(st.tuples(st.integers(0, 2), st.integers(1, 9)), min_size=1, max_size=40),
+)
 def test_what_was_said_is_what_would_have_been_said_with_all_windows_at_hand(
-    contexts: ContextModel, values: NDArray[np.float32], seed: int
+    contexts: ContextModel, context_runs: list[tuple[int, int]], unit_runs: list[tuple[int, int]]
 ) -> None:
     """A window is final once no boundary near it can move, and what is forgotten is not needed any more."""
-    rng = np.random.default_rng(seed)
-    units = rng.integers(0, 3, 2_001).repeat(rng.integers(1, 9, 2_001))[:2_001]
-    reader = _Noting(replace(contexts, penalty=0.0), GRID, 99)  # many short runs
-    reader.noted = []
-    final = flat(read_units(reader, values, units.tolist()))
-    drawn = np.array(reader.noted[: units.size], np.int32)
-    drawn = np.append(drawn, np.repeat(drawn[-1:], units.size - drawn.size))
-    assert np.count_nonzero(np.diff(drawn)) > 40
-    expected = at_unit_boundaries(drawn, units, reader.reach)
-    assert (expected != drawn).any()
-    npt.assert_array_equal([id for id, _ in final], expected)
+    drawn = [contexts.ids[code % len(contexts.ids)] for code, n in context_runs for _ in range(n)]
+    units = [contexts.unit_ids[code] for code, n in unit_runs for _ in range(n)]
+    units = (units * len(drawn))[: len(drawn)]
+    reader = ContextReader(contexts, GRID, 99)
+    reader._n_costed = len(drawn)  # the costs of all long windows are known
+    final: list[Motif] = []
+    for context, unit in zip(drawn, units, strict=True):
+        reader._units.append(unit)
+        reader._drawn.append((context, 0.5))
+        final += reader._settled(ended=False)
+        assert len(reader._units) <= 7 * reader.reach + 1
+    final += reader._settled(ended=True)
+    expected = at_unit_boundaries(np.array(drawn, np.int32), np.array(units), reader.reach)
+    assert [id for id, _ in final] == expected.tolist()
 
 
 # ---------------------------------------------------------------- waiting and ending

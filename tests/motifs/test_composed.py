@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import numpy.testing as npt
 import pytest
@@ -15,15 +17,21 @@ from rondo.motifs.discover import fit_phrases, flat_motifs, read_motifs
 from rondo.motifs.model import UnitRuns
 from rondo.units.timeline import Timeline
 from tests.motifs.planted_contexts import LENGTH, LONG, STEP, cut, planted
+from tests.naive_motifs import speak
 
-UNITS = (0, 1, 2)
+UNITS = tuple(range(7))
 KINDS: tuple[MotifKind, ...] = ("unit", "phrase", "context")
 
 
 @pytest.fixture(scope="module")
 def cuts() -> tuple[Windows, Timeline]:
-    values, units, _ = planted()
-    return cut(values, units)
+    """Units that come in phrases, over a signal that changes slowly."""
+    rng = np.random.default_rng(0)
+    runs, _ = speak([[1, 2, 3], [4, 1, 5], [2, 6]], separator=0, n_phrases=150, rng=rng)
+    ids = np.repeat(runs, rng.integers(2, 6, len(runs)))
+    values = planted(LENGTH + STEP * (ids.size - 1))[0]
+    windows, timeline = cut(values, np.zeros(len(values), np.int64))
+    return windows, replace(timeline, ids=ids.astype(np.int32))
 
 
 @pytest.fixture(scope="module")

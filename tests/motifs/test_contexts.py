@@ -135,7 +135,7 @@ def test_planted_contexts_are_found_and_units_alone_do_not_tell_them(seed: int) 
     windows, timeline = cut(values, units)
     read = model.timeline(timeline, windows)
     own = truth[middles(windows)]
-    assert adjusted_mutual_info_score(own, read.ids) > 0.85
+    assert adjusted_mutual_info_score(own, read.ids) > 0.8
     assert adjusted_mutual_info_score(own, timeline.ids) < 0.5
     assert len(model.ids) == 3
     assert (read.scores > 0).all() and (read.scores <= 1).all()

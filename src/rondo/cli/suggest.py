@@ -201,7 +201,7 @@ def _source_of_windows(
     signals: Sequence[Signal], facts: dict[str, Any], settings: RondoConfig, longest: int, cycle: str
 ) -> str:
     from rondo.config.schema import ComposedMotifsConfig
-    from rondo.data.scales import Scales, why_scales
+    from rondo.data.scales import WindowScales, why_scales
     from rondo.data.suggest import typical_periods
 
     length, rate = facts["window_length_frames"], facts["rate"]

@@ -109,7 +109,8 @@ class RunFrames:
                 continue
             is_last = i + 1 == len(self._runs)
             end = stop_frame if is_last else self._runs[i + 1].cut
-            if run.cut is None or (end is None and not self._lasts(run, is_last)):
+            following = self._n_decided if is_last else self._runs[i + 1].window
+            if run.cut is None or (end is None and not self._lasts(run, following)):
                 return
             is_only = self._kept is None and is_last
             if end is None or run.unit == self._kept or is_only or not self._is_sliver(run.cut, end):
@@ -118,9 +119,9 @@ class RunFrames:
                 continue
             self._runs[i] = run._replace(is_absorbed=True)
             if not is_last:
-                following = self._runs[i + 1]
-                cut = run.cut if self._kept is None else self._cut_within(run.cut, end, self._kept, following.unit)
-                self._runs[i + 1] = following._replace(cut=cut)
+                after = self._runs[i + 1]
+                cut = run.cut if self._kept is None else self._cut_within(run.cut, end, self._kept, after.unit)
+                self._runs[i + 1] = after._replace(cut=cut)
         if stop_frame is not None:
             self._settle(stop_frame, len(self._runs))
 
@@ -133,11 +134,13 @@ class RunFrames:
     def _is_sliver(self, first: int, stop: int) -> bool:
         return self._boundaries is not None and 2 * (stop - first) < self._length
 
-    def _lasts(self, run: _UnitRun, is_last: bool) -> bool:
-        """Whether a run whose end is not known is sure to be longer than half a window."""
+    def _lasts(self, run: _UnitRun, following: int) -> bool:
+        """Whether a run is sure to be longer than half a window, where the next begins with `following` or later."""
         assert self._start is not None and run.cut is not None
-        earliest = self._start + (self._edge(self._n_decided) - self._reach_blocks) * self._block
-        return is_last and 2 * (earliest - run.cut) >= self._length
+        drawn = min(self._edge(following), self._first_block + len(self._density))
+        low = max((self._edge(run.window) + drawn) // 2, drawn - self._reach_blocks)  # as in `_cut`
+        earliest = self._start + (low - 1) * self._block  # less one: between unknown units no block is asked
+        return self._boundaries is None or 2 * (earliest - run.cut) >= self._length
 
     def _cut_within(self, first: int, last: int, before: int, after: int) -> int:
         assert self._start is not None
