@@ -206,7 +206,7 @@ def _source_of_windows(
 
     length, rate = facts["window_length_frames"], facts["rate"]
     if isinstance(settings.motifs, ComposedMotifsConfig):
-        why = why_scales(signals, settings, Scales(length, facts["step_frames"], facts["motif_window_frames"]))
+        why = why_scales(signals, settings, WindowScales(length, facts["step_frames"], facts["motif_window_frames"]))
         return f"{why} The typical period of the signal is {cycle}."
     if settings.windows.length != "auto":
         return f"The typical period of the signal is {cycle}."
