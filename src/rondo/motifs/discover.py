@@ -31,8 +31,8 @@ _TESTED_RUNS, _SEARCH_RUNS = 2000, 1000  # at most, in evenly spaced stretches
 _STRETCH_RUNS = 200
 # When labels show phrases instead of contexts. In planted streams of 5 to 20 minutes 62 to 95 % of runs lie in phrases,
 # which save 0.6 to 1.9 nats per run, their own description included. In recordings of six public sets it is up to 78 %,
-# 1.2 nats, both only where there is one phrase (docs/contexts.md).
-_LEAST_SHARE, _LEAST_SHARE_OF_ONE, _LEAST_GAIN = 0.6, 0.9, 0.75
+# 1.2 nats, both only where there are one or two phrases (docs/contexts.md).
+_LEAST_SHARE, _LEAST_SHARE_OF_FEW, _FEW, _LEAST_GAIN = 0.6, 0.9, 2, 0.5
 
 
 def fit_motifs(
@@ -68,11 +68,11 @@ def fit_motifs(
 def _phrases_tell_all(phrases: MotifModel) -> bool:
     """Whether labels should show phrases: most runs lie in them, and they make the runs much shorter to describe.
 
-    Elsewhere phrases are findings, and contexts label every frame. A single phrase tells nothing apart, unless it is
-    nearly everything: a cycle that goes round.
+    Elsewhere phrases are findings, and contexts label every frame. One or two phrases tell little apart, unless they
+    are nearly everything: a cycle that goes round.
     """
     n_several = len({motif for _, motif in phrases.known_phrases})
-    least = _LEAST_SHARE if n_several > 1 else _LEAST_SHARE_OF_ONE
+    least = _LEAST_SHARE if n_several > _FEW else _LEAST_SHARE_OF_FEW
     return phrases.share_in_phrases >= least and phrases.gain_per_run >= _LEAST_GAIN
 
 
