@@ -34,7 +34,6 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before numpy and torch are 
 
 import numpy as np
 from numpy.typing import NDArray
-from rondo.training.threads import one_thread
 from scipy.signal import butter, lfilter, sosfilt
 
 from rondo import Rondo
@@ -45,6 +44,7 @@ from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.motifs.model import UnitRuns
 from rondo.motifs.shuffling import Sequences
 from rondo.synthetic import StreamPlan, plant
+from rondo.training.device import one_thread
 
 N_SURROGATES, N_SEQUENCES, N_CHANNELS, RATE = 7, 19, 6, 50.0
 N_FILES = 20

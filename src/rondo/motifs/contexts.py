@@ -118,7 +118,7 @@ class ContextModel:
         scores = np.exp(-costs[np.arange(path.size), path] / self.vocabulary.radii[path])
         middles = windows.grid.starts + windows.grid.length_frames // 2
         long_of = self.boundaries.windows_of_frames(long, ids)[middles]  # OTHER = -1 in a span that holds none
-        drawn = np.append(ids, OTHER)[long_of]
+        drawn = np.append(ids, np.int32(OTHER))[long_of]
         reach = -(-windows.grid.length_frames // windows.grid.step_frames)
         for start, stop in units.spans:
             own = slice(start, stop)
