@@ -137,7 +137,7 @@ def test_planted_contexts_are_found_and_units_alone_do_not_tell_them(seed: int) 
     own = truth[middles(windows)]
     assert adjusted_mutual_info_score(own, read.ids) > 0.8
     assert adjusted_mutual_info_score(own, timeline.ids) < 0.5
-    assert len(model.ids) == 3
+    assert len(model.ids) == 3 and read.ids.dtype == np.int32
     assert (read.scores > 0).all() and (read.scores <= 1).all()
     npt.assert_array_equal(read.begins, np.append(True, np.diff(read.ids) != 0))
 
