@@ -47,7 +47,11 @@ def test_a_window_is_suggested_with_its_curve_and_cost(rondo: Command, here: Pat
         (4, [], "The typical period of the signal"),
         (4, [], "a fortieth of the recording, from one to four typical periods (with --rate HZ: from 1.5 to 6 s)"),
         (4, ["--rate", "2"], "a fortieth of the recording, from one to four typical periods."),
-        (4, ["--rate", "50"], "a quarter of that of motifs; the window of motifs is a fortieth of the recording, from 1.5"),
+        (
+            4,
+            ["--rate", "50"],
+            "a quarter of that of motifs; the window of motifs is a fortieth of the recording, from 1.5",
+        ),
         (1, [], "The window of units is 20 typical periods of the signal; the window of motifs is four times as long."),
         (2, ["--rate", "1000"], "The window of units is a twentieth of the longest unbroken stretch (4,000 frames)"),
         (4, ["--rate", "100", "--set", "motifs.window=40"], "is the least there is, 0.3 s or 8 frames"),
