@@ -53,7 +53,7 @@ def suggest(
     set_: options.Settings = None,
     json: options.Json = False,
 ) -> None:
-    """Suggest windows of units and of motifs for recordings, show the curve behind it, and estimate what a run would cost.
+    """Suggest windows of units and motifs for recordings, show the curve behind it, and estimate what a run would cost.
 
     Example: rondo suggest walk.csv --rate 100
     """
