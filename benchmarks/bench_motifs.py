@@ -41,7 +41,7 @@ def main() -> None:
         fitted = time.perf_counter()
         model.timeline(timeline)
         read = time.perf_counter()
-        per_run = model.evidence / min(n_runs, 1_000)
+        per_run = model.gain_per_run
         print(
             f"{n_runs:>8,} {fitted - start:>8.2f} s {read - fitted:>7.2f} s {len(model.ids):>8} {per_run:>14.2f} nats"
         )

@@ -91,7 +91,9 @@ def test_saved_and_loaded_predicts_the_same_bits(model: Rondo, stream: PlantedSt
     again.save(tmp_path / "b")
     for name in ("manifest.json", "tensors.safetensors"):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
-    assert again.motif_model_.usages == model.motif_model_.usages
+    assert (again.motif_model_.shown, again.motif_model_.ids) == (model.motif_model_.shown, model.motif_model_.ids)
+    assert again.motif_model_.flat.usages == model.motif_model_.flat.usages
+    assert again.motif_model_.phrases.usages == model.motif_model_.phrases.usages
 
 
 @pytest.mark.slow

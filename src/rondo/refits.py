@@ -1,7 +1,7 @@
 """The same recordings fitted again: with other seeds, on each half of the time, with other windows.
 
 `rondo.metrics.stability` says how well entries are found again. Windows and step are those of the first fit wherever
-they were left to Rondo. The evidence is left out where it changes no label: contexts are shown only if they pass it.
+they were left to Rondo. The evidence is left out where it changes no label; contexts are shown only if they pass.
 """
 
 from __future__ import annotations

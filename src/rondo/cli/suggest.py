@@ -53,7 +53,7 @@ def suggest(
     set_: options.Settings = None,
     json: options.Json = False,
 ) -> None:
-    """Suggest windows of units and motifs for recordings, show the curve behind it, and estimate what a run would cost.
+    """Suggest windows of units and of motifs, show the curve behind them, and estimate what a run would cost.
 
     Example: rondo suggest walk.csv --rate 100
     """
@@ -201,12 +201,12 @@ def _source_of_windows(
     signals: Sequence[Signal], facts: dict[str, Any], settings: RondoConfig, longest: int, cycle: str
 ) -> str:
     from rondo.config.schema import ComposedMotifsConfig
-    from rondo.data.scales import Scales, why_scales
+    from rondo.data.scales import WindowScales, why_scales
     from rondo.data.suggest import typical_periods
 
     length, rate = facts["window_length_frames"], facts["rate"]
     if isinstance(settings.motifs, ComposedMotifsConfig):
-        why = why_scales(signals, settings, Scales(length, facts["step_frames"], facts["motif_window_frames"]))
+        why = why_scales(signals, settings, WindowScales(length, facts["step_frames"], facts["motif_window_frames"]))
         return f"{why} The typical period of the signal is {cycle}."
     if settings.windows.length != "auto":
         return f"The typical period of the signal is {cycle}."

@@ -228,7 +228,7 @@ class ComposedMotifsConfig(StageSettings):
         "auto", "ours: of contexts; a fortieth of the recording, from 1.5 to 6 s (docs/contexts.md)"
     )
     shuffles: int = setting(99, "ours: p of a phrase is at least 1 / (1 + shuffles)", ge=19)
-    significance: float = setting(0.05, "common practice; family-wise, over all phrases of a recording", gt=0, lt=1)
+    significance: float = setting(0.05, "ours: the usual one; family-wise, over all phrases of a recording", gt=0, lt=1)
     phrase_distance: float = setting(
         0.25,
         "ours: phrases further apart (1 - 2 common units in order / all units) are different motifs",

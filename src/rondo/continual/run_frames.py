@@ -4,7 +4,7 @@
 each frame to the window of its run with the nearest middle. Here the same is done while windows are decided one after
 another: a boundary is found when the run after it has ended, or has lasted for twice `reach` windows; and it is looked
 for no further than `reach` windows from where the windows have it. A run shorter than half a window is absorbed once
-both of its boundaries are found. So no window waits for more than that.
+both of its boundaries are found. So no window waits for more than that, and for the short runs before it.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ class RunFrames:
         boundaries: Boundaries | None,
         length_frames: int,
         step_frames: int,
-        reach_lengths: int = _REACH_LENGTHS,
+        reach_lengths: int | None = None,
     ) -> None:
+        """A boundary is looked for up to `reach_lengths` windows away on each side, or as far as suits units."""
         self._boundaries = boundaries  # None: boundaries lie half way between windows
         self._length, self._step = length_frames, step_frames
-        self._reach = reach_lengths * -(-length_frames // step_frames)
+        self._reach = (reach_lengths or _REACH_LENGTHS) * -(-length_frames // step_frames)
         self._block = 1 if boundaries is None else boundaries.block_frames
         self._codes = {} if boundaries is None else {id: code for code, id in enumerate(boundaries.unit_ids)}
         self._forget()
@@ -108,7 +109,8 @@ class RunFrames:
                 continue
             is_last = i + 1 == len(self._runs)
             end = stop_frame if is_last else self._runs[i + 1].cut
-            if run.cut is None or (end is None and not self._lasts(run, is_last)):
+            following = self._n_decided if is_last else self._runs[i + 1].window
+            if run.cut is None or (end is None and not self._lasts(run, following)):
                 return
             is_only = self._kept is None and is_last
             if end is None or run.unit == self._kept or is_only or not self._is_sliver(run.cut, end):
@@ -117,9 +119,9 @@ class RunFrames:
                 continue
             self._runs[i] = run._replace(is_absorbed=True)
             if not is_last:
-                following = self._runs[i + 1]
-                cut = run.cut if self._kept is None else self._cut_within(run.cut, end, self._kept, following.unit)
-                self._runs[i + 1] = following._replace(cut=cut)
+                after = self._runs[i + 1]
+                cut = run.cut if self._kept is None else self._cut_within(run.cut, end, self._kept, after.unit)
+                self._runs[i + 1] = after._replace(cut=cut)
         if stop_frame is not None:
             self._settle(stop_frame, len(self._runs))
 
@@ -132,11 +134,13 @@ class RunFrames:
     def _is_sliver(self, first: int, stop: int) -> bool:
         return self._boundaries is not None and 2 * (stop - first) < self._length
 
-    def _lasts(self, run: _UnitRun, is_last: bool) -> bool:
-        """Whether a run whose end is not known is sure to be longer than half a window."""
+    def _lasts(self, run: _UnitRun, following: int) -> bool:
+        """Whether a run is sure to be longer than half a window, where the next begins with `following` or later."""
         assert self._start is not None and run.cut is not None
-        earliest = self._start + (self._edge(self._n_decided) - self._reach_blocks) * self._block
-        return is_last and 2 * (earliest - run.cut) >= self._length
+        drawn = min(self._edge(following), self._first_block + len(self._density))
+        low = max((self._edge(run.window) + drawn) // 2, drawn - self._reach_blocks)  # as in `_cut`
+        earliest = self._start + (low - 1) * self._block  # less one: between unknown units no block is asked
+        return self._boundaries is None or 2 * (earliest - run.cut) >= self._length
 
     def _cut_within(self, first: int, last: int, before: int, after: int) -> int:
         assert self._start is not None

@@ -36,7 +36,7 @@ _FEWEST_FRAMES = 16  # of a typical period
 _FEWEST_UNIT_WINDOWS = 20  # a window of units fits at least this often into the longest span
 
 
-class Scales(NamedTuple):
+class WindowScales(NamedTuple):
     """Frames of a window of units, of the step between two, and of a long window."""
 
     unit_frames: int
@@ -44,11 +44,11 @@ class Scales(NamedTuple):
     motif_frames: int
 
 
-def choose_scales(signals: Sequence[Signal], config: RondoConfig) -> Scales:
+def choose_scales(signals: Sequence[Signal], config: RondoConfig) -> WindowScales:
     """What the settings say, and what they leave to the data."""
     if not isinstance(config.motifs, ComposedMotifsConfig):  # one scale
         unit, step = window_and_step(signals, config.windows)
-        return Scales(unit, step, unit)
+        return WindowScales(unit, step, unit)
     rate, wanted = signals[0].rate, config.motifs.window
     longest = max(stop - start for signal in signals for start, stop in signal.spans)
     given_motif = None if wanted == "auto" else to_frames(wanted, rate, "motifs.window")
@@ -58,10 +58,10 @@ def choose_scales(signals: Sequence[Signal], config: RondoConfig) -> Scales:
     unit = given_unit or min(_unit_window(motif, rate), max(1, longest // _FEWEST_UNIT_WINDOWS))
     refuse_too_long(unit, signals)
     step = max(1, unit // 4) if config.windows.step == "auto" else to_frames(config.windows.step, rate, "windows.step")
-    return Scales(unit, step, motif if given_motif else max(motif, 2 * unit))
+    return WindowScales(unit, step, motif if given_motif else max(motif, 2 * unit))
 
 
-def why_scales(signals: Sequence[Signal], config: RondoConfig, scales: Scales) -> str:
+def why_scales(signals: Sequence[Signal], config: RondoConfig, scales: WindowScales) -> str:
     """Where windows of units and of motifs come from, for people; of settings with two scales."""
     if not isinstance(config.motifs, ComposedMotifsConfig):
         raise ValueError("these settings have one scale")
@@ -81,7 +81,7 @@ def why_scales(signals: Sequence[Signal], config: RondoConfig, scales: Scales) -
     return f"{_why_unit_window(signals, config, scales)}; {of_motifs}."
 
 
-def _why_unit_window(signals: Sequence[Signal], config: RondoConfig, scales: Scales) -> str:
+def _why_unit_window(signals: Sequence[Signal], config: RondoConfig, scales: WindowScales) -> str:
     longest = max(stop - start for signal in signals for start, stop in signal.spans)
     rate = signals[0].rate
     unit = scales.unit_frames

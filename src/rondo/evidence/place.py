@@ -13,7 +13,7 @@ import numpy as np
 from rondo.arrays import Ints
 from rondo.data.labels import Labels
 from rondo.evidence.occurrences import Occurrences, Tested, family_p
-from rondo.evidence.reasons import Kind
+from rondo.evidence.reasons import ReasonKind
 
 FEWEST_RECORDINGS = 5
 _MOST_RECORDINGS, _MOST_PLACES = 100, 24
@@ -21,7 +21,7 @@ _DRAWS = 199
 _EDGE = 0.9  # of the recordings that have it at its place: these have it in their first or last window, too
 
 
-def place_test(occurrences: Occurrences, rng: np.random.Generator) -> tuple[Tested, dict[int, Kind]]:
+def place_test(occurrences: Occurrences, rng: np.random.Generator) -> tuple[Tested, dict[int, ReasonKind]]:
     """p of each unit where there are five recordings or more, how many have it at its place, and which place it is."""
     tracks = [track for track in occurrences.labels if track.size > 1]
     n_recordings = len(tracks)
@@ -43,7 +43,7 @@ def place_test(occurrences: Occurrences, rng: np.random.Generator) -> tuple[Test
     p = family_p(best[0], best[1:])
     peak = counts[side, 0, np.arange(ids.size)]  # (n_units, n_places)
     seen = {int(id): float(n) * n_recordings / len(asked) for id, n in zip(ids, peak.max(axis=1), strict=True)}
-    where: dict[int, Kind] = {}
+    where: dict[int, ReasonKind] = {}
     for id, at_end, own in zip(ids.tolist(), side, peak, strict=True):
         is_edge = own[-1 if at_end else 0] >= _EDGE * own.max()
         where[id] = ("end" if at_end else "start") if is_edge else "place"

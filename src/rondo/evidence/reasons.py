@@ -6,9 +6,9 @@ from typing import Literal, NamedTuple, get_args
 
 from rondo.times import duration_in_words
 
-Kind = Literal["", "alike", "spacing", "order", "start", "end", "place", "sequence", "mix"]
+ReasonKind = Literal["", "alike", "spacing", "order", "start", "end", "place", "sequence", "mix"]
 
-KINDS: tuple[Kind, ...] = get_args(Kind)  # model folders hold their places here: append only
+KINDS: tuple[ReasonKind, ...] = get_args(ReasonKind)  # model folders hold their places here: append only
 _PLACES = {"start": "at the start of", "end": "at the end of", "place": "at the same place in"}
 _IN_WORDS = {
     "alike": "alike beyond chance",
@@ -24,7 +24,7 @@ class Reason(NamedTuple):
     `figure` is the interval in frames where the kind is 'spacing'; where it is a place, that many `of` recordings.
     """
 
-    kind: Kind = ""
+    kind: ReasonKind = ""
     figure: float = 0.0
     of: int = 0
 

@@ -22,8 +22,8 @@ from rondo.motifs.contexts import ContextModel
 from rondo.motifs.model import MotifModel
 from rondo.units.timeline import Timeline
 
-Kind = Literal["unit", "phrase", "context"]
-_KINDS: tuple[Kind, ...] = ("unit", "phrase", "context")  # model folders hold their places here: append only
+MotifKind = Literal["unit", "phrase", "context"]
+_KINDS: tuple[MotifKind, ...] = ("unit", "phrase", "context")  # model folders hold their places here: append only
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +33,7 @@ class ComposedMotifs:
     flat: MotifModel
     phrases: MotifModel | None
     contexts: ContextModel | None
-    shown: Kind
+    shown: MotifKind
 
     @property
     def unit_ids(self) -> tuple[int, ...]:
@@ -82,7 +82,7 @@ class ComposedMotifs:
         """What a motif is made of, for people."""
         return self._shown.composition(motif)
 
-    def showing(self, kind: Kind) -> ComposedMotifs:
+    def showing(self, kind: MotifKind) -> ComposedMotifs:
         """The same with another kind shown."""
         return replace(self, shown=kind)
 

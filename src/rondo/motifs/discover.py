@@ -15,10 +15,10 @@ from rondo.arrays import Flags, Floats, Ints
 from rondo.config.schema import ComposedMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig, SlowUnitsConfig
 from rondo.data.windows import Windows
 from rondo.motifs.base import Motifs, MotifTimeline, UnitMotifs
-from rondo.motifs.composed import ComposedMotifs, Kind
+from rondo.motifs.composed import ComposedMotifs, MotifKind
 from rondo.motifs.contexts import LongWindows, fit_contexts
 from rondo.motifs.lexicon import STANDING, Lexicon
-from rondo.motifs.mining import LEAST_COUNT, Miner, held_out_gain
+from rondo.motifs.mining import LEAST_COUNT, Miner
 from rondo.motifs.model import MotifModel, PhraseUse, UnitRuns
 from rondo.motifs.phrases import Phrase, grouped
 from rondo.motifs.shuffling import Sequences
@@ -29,9 +29,10 @@ from rondo.units.timeline import Timeline, joined
 _JUDGED = 8  # units; the surprise of a longer phrase is that of its beginning
 _TESTED_RUNS, _SEARCH_RUNS = 2000, 1000  # at most, in evenly spaced stretches
 _STRETCH_RUNS = 200
-# When labels show phrases instead of contexts. Planted streams: 71 to 95 % of runs, 0.56 to 1.6 nats per run;
-# recordings of six public sets: up to 78 % and up to 0.66 nats, never both (docs/contexts.md).
-_LEAST_SHARE, _LEAST_GAIN = 0.6, 0.5
+# When labels show phrases instead of contexts. In planted streams of 5 to 20 minutes 62 to 95 % of runs lie in phrases,
+# which save 0.6 to 1.9 nats per run, their own description included. In recordings of six public sets it is up to 78 %,
+# 1.2 nats, both only where there is one phrase (docs/contexts.md).
+_LEAST_SHARE, _LEAST_SHARE_OF_ONE, _LEAST_GAIN = 0.6, 0.9, 0.75
 
 
 def fit_motifs(
@@ -58,20 +59,21 @@ def fit_motifs(
     grid = windows[0].grid
     long = LongWindows.of(long_frames, (grid.length_frames, grid.step_frames))
     contexts = fit_contexts(windows, timelines, units.ids, long, SlowUnitsConfig(), rng)
-    shown: Kind = "unit" if contexts is None else "context"
-    if _phrases_tell_all(phrases, timelines):
+    shown: MotifKind = "unit" if contexts is None else "context"
+    if _phrases_tell_all(phrases):
         shown = "phrase"
     return ComposedMotifs(flat, phrases if phrases.composed else None, contexts, shown)
 
 
-def _phrases_tell_all(phrases: MotifModel, timelines: Sequence[Timeline]) -> bool:
-    """Whether phrases are what labels should show: most runs lie in them, and they hold in stretches they were not
-    found in. Elsewhere they are findings, and the contexts label every frame."""
-    if phrases.share_in_phrases < _LEAST_SHARE:
-        return False
-    runs = UnitRuns.of(timelines)
-    units, first = _sample(np.searchsorted(np.array(phrases.unit_ids), runs.units), runs.first, _SEARCH_RUNS)
-    return held_out_gain(units, first, len(phrases.unit_ids)) >= _LEAST_GAIN
+def _phrases_tell_all(phrases: MotifModel) -> bool:
+    """Whether labels should show phrases: most runs lie in them, and they make the runs much shorter to describe.
+
+    Elsewhere phrases are findings, and contexts label every frame. A single phrase tells nothing apart, unless it is
+    nearly everything: a cycle that goes round.
+    """
+    n_several = len({motif for _, motif in phrases.known_phrases})
+    least = _LEAST_SHARE if n_several > 1 else _LEAST_SHARE_OF_ONE
+    return phrases.share_in_phrases >= least and phrases.gain_per_run >= _LEAST_GAIN
 
 
 def read_motifs(motifs: Motifs, units: Timeline, windows: Windows) -> MotifTimeline:
@@ -112,8 +114,8 @@ def fit_phrases(
         p_of = {phrase: _p(best[group], chance) for phrase, group in zip(phrases, groups, strict=True)}
         kept = [phrase for phrase in phrases if p_of[phrase] <= config.significance]
         if len(kept) == len(phrases):
-            evidence = miner.flat().total - accepted.total
-            return _numbered(runs, codes, unit_ids, accepted.lexicon, groups, p_of, evidence)
+            gain = (miner.flat().total - accepted.total) / miner.units.size
+            return _numbered(runs, codes, unit_ids, accepted.lexicon, groups, p_of, gain)
         accepted = miner.described(kept)
     return flat_motifs(runs, unit_ids)
 
@@ -125,7 +127,7 @@ def _numbered(
     lexicon: Lexicon,
     groups: Sequence[int],
     p_of: Mapping[Phrase, float],
-    evidence: float,
+    gain: float,
 ) -> MotifModel:
     """The model that has read all runs; ids follow first appearance, of motifs and of units that stand alone."""
     counts = Counter[tuple[bool, int, Phrase]]()
@@ -144,7 +146,7 @@ def _numbered(
         missing.pop(usage.motif, None)
     usages += [PhraseUse(motif, tuple(ids[list(phrase)].tolist()), 0) for motif, phrase in missing.items()]
     p_values = {motif: p_of[phrase] for motif, phrase in zip(own, lexicon.phrases, strict=True)}
-    return MotifModel(tuple(unit_ids), lexicon, tuple(own), tuple(usages), p_values, evidence)
+    return MotifModel(tuple(unit_ids), lexicon, tuple(own), tuple(usages), p_values, gain)
 
 
 def _with_neighbours(surprises: Mapping[Phrase, float]) -> dict[Phrase, float]:

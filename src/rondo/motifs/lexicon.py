@@ -33,7 +33,7 @@ class Token(NamedTuple):
     edits: int = 0
 
 
-class Place(NamedTuple):
+class PhrasePlace(NamedTuple):
     """Runs [start, stop) that a phrase may explain, with so many edits."""
 
     start: int
@@ -60,13 +60,13 @@ class Lexicon(NamedTuple):
         return cheapest(units, first, self, places)[0]
 
 
-def near_places(phrase: Phrase, units: Ints, first: Flags) -> list[Place]:
+def near_places(phrase: Phrase, units: Ints, first: Flags) -> list[PhrasePlace]:
     """Where a phrase may stand: edit distance at most a third of its length, first and last run of it, one span.
 
     >>> units = np.array([1, 2, 3, 0, 1, 3, 0, 1, 9, 2, 3])
     >>> first = np.arange(11) == 0
     >>> [place for place in near_places((1, 2, 3), units, first) if place.stop - place.start > 1]  # doctest: +ELLIPSIS
-    [Place(start=0, stop=2, edits=1), Place(start=0, stop=3, edits=0), ..., Place(start=9, stop=11, edits=1)]
+    [PhrasePlace(start=0, stop=2, edits=1), ..., PhrasePlace(start=9, stop=11, edits=1)]
     """
     n, most = units.size, len(phrase) // UNITS_PER_EDIT
     reach = len(phrase) + most
@@ -78,14 +78,14 @@ def near_places(phrase: Phrase, units: Ints, first: Flags) -> list[Place]:
     distance = np.where(np.arange(len(phrase) + 1)[:, None] <= most, np.arange(len(phrase) + 1)[:, None], _FAR)
     distance = np.repeat(distance, n, axis=1)
     inside = np.ones(n, dtype=np.bool_)
-    found: list[Place] = []
+    found: list[PhrasePlace] = []
     for length in range(1, reach + 1):
         inside &= ahead_span[length - 1 : length - 1 + n] == span
         matched = np.where((ahead[length - 1 : length - 1 + n] == wanted) & inside, distance[:-1], _FAR)
         total = (matched + left).min(axis=0)
         starts = np.flatnonzero(total <= most)
         found += [
-            Place(start, start + length, edits)
+            PhrasePlace(start, start + length, edits)
             for start, edits in zip(starts.tolist(), total[starts].tolist(), strict=True)
         ]
         nearer = matched if length == 1 else np.minimum(matched, np.minimum(distance[:-1], distance[1:]) + 1)
@@ -96,7 +96,7 @@ def near_places(phrase: Phrase, units: Ints, first: Flags) -> list[Place]:
 
 
 def cheapest(
-    units: Ints, first: Flags, lexicon: Lexicon, places: Mapping[Phrase, Sequence[Place]]
+    units: Ints, first: Flags, lexicon: Lexicon, places: Mapping[Phrase, Sequence[PhrasePlace]]
 ) -> tuple[list[Token], Floats]:
     """The cheapest reading, and the cost of all tokens up to each."""
     n, n_units = units.size, lexicon.n_units

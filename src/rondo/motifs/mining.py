@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rondo.arrays import Flags, Floats, Ints
-from rondo.motifs.lexicon import STANDING, Lexicon, Place, Token, cheapest, near_places
+from rondo.motifs.lexicon import STANDING, Lexicon, PhrasePlace, Token, cheapest, near_places
 from rondo.motifs.phrases import Phrase
 from rondo.motifs.shuffling import Sequences
 
@@ -31,11 +31,10 @@ _RESTS = 2  # the most frequent units that are tried as rests
 _ROUNDS = 6  # of reading and counting
 _TRIED = 4  # candidates, the most promising ones, at each step
 _LEAST_GAIN = 1e-6  # nats
-_STRETCHES = 8
 _SMOOTHING = 0.3  # pseudo-count of every token
 
 
-class Description(NamedTuple):
+class LexiconCost(NamedTuple):
     """A lexicon, the reading with it, and how many nats both take."""
 
     lexicon: Lexicon
@@ -55,13 +54,13 @@ class Miner:
     def __init__(self, units: Ints, first: Flags, n_units: int) -> None:
         self.units, self.first, self.n_units = units, first, n_units
         self.candidates, self.index, self.starts, self.stops = _candidates(units, first, n_units)
-        self._places: dict[Phrase, list[Place]] = {}
+        self._places: dict[Phrase, list[PhrasePlace]] = {}
 
-    def flat(self) -> Description:
+    def flat(self) -> LexiconCost:
         """No phrases: every run stands for itself."""
         return self.described(())
 
-    def best(self) -> Description:
+    def best(self) -> LexiconCost:
         """The shortest description found; of nearly equals, one whose phrases leave a rest apart."""
         found = self._grown(self.flat(), np.ones(len(self.candidates), np.bool_))
         best = found
@@ -76,7 +75,7 @@ class Miner:
             best = other if other.total < longest and self._is_rest(unit, other) else best
         return best
 
-    def _is_rest(self, unit: int, description: Description) -> bool:
+    def _is_rest(self, unit: int, description: LexiconCost) -> bool:
         """Whether at least two phrases follow the unit where it stands for itself."""
         followed = Counter(
             after.phrase
@@ -85,7 +84,7 @@ class Miner:
         )
         return sum(n >= LEAST_COUNT for phrase, n in followed.items() if phrase != STANDING) > 1
 
-    def described(self, phrases: Iterable[Phrase]) -> Description:
+    def described(self, phrases: Iterable[Phrase]) -> LexiconCost:
         """The runs described with these phrases; those that occur less than three times are dropped."""
         kept = tuple(phrases)
         while True:
@@ -95,7 +94,7 @@ class Miner:
                 return description
             kept = tuple(phrase for phrase, is_used in zip(kept, used, strict=True) if is_used)
 
-    def _grown(self, description: Description, allowed: Flags) -> Description:
+    def _grown(self, description: LexiconCost, allowed: Flags) -> LexiconCost:
         """With candidates added one by one while the total falls, then phrases taken away while it falls."""
         while (longer := self._added(description, allowed)) is not None:
             description = longer
@@ -107,7 +106,7 @@ class Miner:
                 return description
             description = best
 
-    def _added(self, description: Description, allowed: Flags) -> Description | None:
+    def _added(self, description: LexiconCost, allowed: Flags) -> LexiconCost | None:
         """With that of the most promising candidates which shortens the description most, if one does."""
         upto = np.zeros(self.units.size + 1)
         upto[[token.stop for token in description.tokens]] = description.costs
@@ -124,7 +123,7 @@ class Miner:
         best = min(longer, key=lambda one: one.total, default=description)
         return best if best.total < description.total - _LEAST_GAIN else None
 
-    def _read(self, phrases: tuple[Phrase, ...]) -> Description:
+    def _read(self, phrases: tuple[Phrase, ...]) -> LexiconCost:
         """Reading and counting in turn, until the reading stays."""
         places = {phrase: self._places_of(phrase) for phrase in phrases}
         common = [sum(place.edits == 0 for place in places[phrase]) for phrase in phrases]
@@ -136,7 +135,7 @@ class Miner:
             if tokens == before:
                 break
             counts = self._counts(tokens, len(phrases))
-        return Description(lexicon, tokens, costs, float(costs[-1] + self._prices(phrases).sum()))
+        return LexiconCost(lexicon, tokens, costs, float(costs[-1] + self._prices(phrases).sum()))
 
     def _counts(self, tokens: Sequence[Token], n_phrases: int) -> Floats:
         counts = np.zeros((2, self.n_units + n_phrases))
@@ -148,7 +147,7 @@ class Miner:
             after = int(not alone)
         return counts
 
-    def _places_of(self, phrase: Phrase) -> list[Place]:
+    def _places_of(self, phrase: Phrase) -> list[PhrasePlace]:
         if phrase not in self._places:
             self._places[phrase] = near_places(phrase, self.units, self.first)
         return self._places[phrase]
@@ -196,17 +195,3 @@ def _stripped(phrase: Phrase, unit: int) -> Phrase:
     while phrase and phrase[-1] == unit:
         phrase = phrase[:-1]
     return phrase
-
-
-def held_out_gain(units: Ints, first: Flags, n_units: int) -> float:
-    """How many nats a run takes less with phrases, found in other stretches, than without; on average.
-
-    The runs are cut into eight stretches. The phrases of every second one describe the others, and the other way round.
-    """
-    stretch = np.arange(units.size) * _STRETCHES // units.size
-    opened = first | (np.diff(stretch, prepend=-1) > 0)
-    halves = [Miner(units[own], opened[own], n_units) for own in (stretch % 2 == 0, stretch % 2 == 1)]
-    gain = 0.0
-    for miner, other in zip(halves, reversed(halves), strict=True):
-        gain += miner.flat().total - miner.described(other.best().lexicon.phrases).total
-    return gain / units.size

@@ -41,7 +41,7 @@ class MotifModel:
     motif_of_phrase : of each phrase of the lexicon.
     usages : what occurred; those of one unit say which units are motifs of their own.
     p_values : of each motif of several units, against the best phrase of each shuffle (Westfall & Young 1993).
-    evidence : nats by which the description of the runs is shorter with phrases than without.
+    gain_per_run : nats by which the description of a run is shorter with phrases, they included, than without.
     """
 
     unit_ids: tuple[int, ...]  # ascending
@@ -49,7 +49,7 @@ class MotifModel:
     motif_of_phrase: tuple[int, ...]
     usages: tuple[PhraseUse, ...]
     p_values: Mapping[int, float]
-    evidence: float
+    gain_per_run: float
 
     @cached_property
     def motif_of_unit(self) -> dict[int, int]:
@@ -142,7 +142,7 @@ class MotifModel:
             **_phrase_tensors("usages", [usage.phrase for usage in self.usages]),
             "usages.motifs": np.array([usage.motif for usage in self.usages], dtype=np.int64),
             "usages.counts": np.array([usage.count for usage in self.usages], dtype=np.int64),
-            "evidence": np.array([self.evidence]),
+            "gain_per_run": np.array([self.gain_per_run]),
         }
         if self.lexicon is not None:
             named |= _phrase_tensors("lexicon", self.lexicon.phrases)
@@ -162,8 +162,8 @@ class MotifModel:
             motif_of_phrase = np.asarray(tensors["lexicon.motifs"], np.int64).tolist()
             p_values = dict(zip(motif_of_phrase, np.asarray(tensors["lexicon.p"], np.float64).tolist(), strict=True))
         unit_ids = tuple(np.asarray(tensors["unit_ids"], np.int64).tolist())
-        (evidence,) = np.asarray(tensors["evidence"], np.float64).tolist()
-        return cls(unit_ids, lexicon, tuple(motif_of_phrase), usages, p_values, evidence)
+        (gain,) = np.asarray(tensors["gain_per_run"], np.float64).tolist()
+        return cls(unit_ids, lexicon, tuple(motif_of_phrase), usages, p_values, gain)
 
 
 def _share(token: Token, lexicon: Lexicon, motif: int) -> float:

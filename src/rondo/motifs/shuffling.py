@@ -28,7 +28,7 @@ _LEAST_SCALE = 1e-6  # of weights beside one that takes nearly all
 _LEAST_PROBABILITY = 1e-300
 
 
-class Found(NamedTuple):
+class FoundPhrases(NamedTuple):
     """Every place at which a phrase of one length begins that occurs often enough."""
 
     length: int
@@ -56,7 +56,7 @@ class Sequences(NamedTuple):
             drawn[place] = (ladder <= chance[:, None] * ladder[:, -1:]).sum(axis=1)
         return Sequences(np.ascontiguousarray(drawn.T), self.first, self.n_units)
 
-    def phrases(self, longest: int, least: int = 2) -> Iterator[Found]:
+    def phrases(self, longest: int, least: int = 2) -> Iterator[FoundPhrases]:
         """Of each length from 2, all phrases within spans that occur `least` times in their sequence."""
         n, n_runs = self.units.shape
         weights = np.stack([quasi_independent(own) for own in self._frequencies()])
@@ -84,7 +84,7 @@ class Sequences(NamedTuple):
             )
             tail = np.maximum(gammainc(counts[phrase[own]], mean), _LEAST_PROBABILITY)
             surprise = np.where(counts[phrase[own]] > 1, -np.log(tail), 0.0)
-            yield Found(length, row[own], start[own], phrase[own], surprise)
+            yield FoundPhrases(length, row[own], start[own], phrase[own], surprise)
 
     def _starts(self, length: int, row: Ints, start: Ints) -> Ints:
         """How often the unit of each run begins so many runs of one span, in its sequence."""

@@ -67,6 +67,18 @@ def composition_sentence(was_asked: bool, motifs_are_units: bool, has_phrases: b
     return f"{head}{_OWN_MOTIF if motifs_are_units else ''}."
 
 
+def phrase_sentence(begins: str, n_phrases: int, commonest: str, n_occurrences: int) -> str:
+    """Sequences of units that come back in order.
+
+    >>> phrase_sentence("Besides, ", 2, "u1 u4 u2", 14)
+    'Besides, 2 sequences of units come back in their order; the commonest, u1 u4 u2, occurs 14 times.'
+    """
+    if n_phrases == 1:
+        return f"{begins}one sequence of units comes back in its order: {commonest}, {n_occurrences} times."
+    several = counted(n_phrases, "sequence of units", "sequences of units")
+    return f"{begins}{several} come back in their order; the commonest, {commonest}, occurs {n_occurrences} times."
+
+
 def vocabulary_sentences(window_lengths_frames: Sequence[int]) -> list[str]:
     """What there is to say where every recording has a vocabulary of its own, and perhaps a window of its own."""
     if len(window_lengths_frames) < 2:
