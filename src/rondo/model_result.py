@@ -30,8 +30,6 @@ from rondo.version import __version__
 if TYPE_CHECKING:
     from rondo.model import Rondo
 
-_MOST_SENTENCES = 2  # about kinds of motifs, where every recording has a vocabulary of its own
-
 
 def result_of(
     models: Sequence[Rondo],
@@ -156,7 +154,7 @@ def findings_of(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
         was_asked = models[0].config_.motifs.method != "none"
         are_units = all(_motifs_are_units(model) for model in models)
         found.append(composition_sentence(was_asked, are_units, any(_has_phrases(model) for model in models)))
-    found += [sentence for model in models for sentence in _composition_sentences(model)][:_MOST_SENTENCES]
+    found += _composition_sentences(models[0]) if len(models) == 1 else _kinds_sentence(models)
     found += [sentence for model in models if (sentence := merged_sentence(model.edits_, _motifs_are_units(model)))]
     return found + vocabulary_sentences([model.window_length_frames_ for model in models])
 
@@ -173,6 +171,14 @@ def _composition_sentences(model: Rondo) -> list[str]:
     long = f"{frames} frames" if rate is None else duration_in_words(frames / rate)
     told = [f"Motifs are contexts: stretches, read in windows of {long}, in which the same units keep coming."]
     return [*told, phrase_sentence("Besides, ", *_commonest(phrases))] if phrases else told
+
+
+def _kinds_sentence(models: Sequence[Rondo]) -> list[str]:
+    """In how many recordings, each with a vocabulary of its own, labels show which kind of motif."""
+    kinds = [motifs.shown for model in models if isinstance(motifs := model.motif_model_, ComposedMotifs)]
+    told = {"context": "contexts, in which the same units keep coming", "phrase": "phrases, whose units come in order"}
+    each = [f"{words}, in {kinds.count(kind)} of {len(models)}" for kind, words in told.items() if kind in kinds]
+    return [f"Motifs are {' and '.join(each)} recordings."] if each else []
 
 
 def _commonest(phrases: MotifModel) -> tuple[int, str, int]:
