@@ -32,7 +32,8 @@ _STRETCH_RUNS = 200
 # When labels show phrases instead of contexts. In planted streams of 5 to 20 minutes 62 to 95 % of runs lie in phrases,
 # which save 0.6 to 1.9 nats per run, their own description included. In recordings of six public sets it is up to 78 %,
 # 1.2 nats, both only where there are one or two phrases (docs/contexts.md).
-_LEAST_SHARE, _LEAST_SHARE_OF_FEW, _FEW, _LEAST_GAIN = 0.6, 0.9, 2, 0.5
+_LEAST_SHARE, _LEAST_GAIN = 0.6, 0.5
+_FEW, _LEAST_SHARE_OF_FEW, _FEWEST_ROUNDS = 2, 0.9, 10
 
 
 def fit_motifs(
@@ -69,11 +70,13 @@ def _phrases_tell_all(phrases: MotifModel) -> bool:
     """Whether labels should show phrases: most runs lie in them, and they make the runs much shorter to describe.
 
     Elsewhere phrases are findings, and contexts label every frame. One or two phrases tell little apart, unless they
-    are nearly everything: a cycle that goes round.
+    are nearly everything, many times over: a cycle that goes round.
     """
     n_several = len({motif for _, motif in phrases.known_phrases})
-    least = _LEAST_SHARE if n_several > _FEW else _LEAST_SHARE_OF_FEW
-    return phrases.share_in_phrases >= least and phrases.gain_per_run >= _LEAST_GAIN
+    if n_several <= _FEW:
+        n_rounds = sum(usage.count for usage in phrases.usages if len(usage.phrase) > 1)
+        return phrases.share_in_phrases >= _LEAST_SHARE_OF_FEW and n_rounds >= _FEWEST_ROUNDS
+    return phrases.share_in_phrases >= _LEAST_SHARE and phrases.gain_per_run >= _LEAST_GAIN
 
 
 def read_motifs(motifs: Motifs, units: Timeline, windows: Windows) -> MotifTimeline:
