@@ -1,26 +1,34 @@
-"""How far the evidence of recurrence can be trusted: claims on noise, where all are false, and on planted streams.
+"""How far the evidence of recurrence can be trusted: claims on noise, which are false, and where recurrence is plain.
 
     python benchmarks/evidence_quality.py noise [n_seeds] [n_frames]
+    python benchmarks/evidence_quality.py files [n_seeds]
     python benchmarks/evidence_quality.py planted [n_seeds] [n_frames]
+    python benchmarks/evidence_quality.py plain [n_seeds]
     python benchmarks/evidence_quality.py recordings DATA SET...
     python benchmarks/evidence_quality.py motifs [n_seeds] [n_frames]
+    python benchmarks/evidence_quality.py phrases [n_seeds] [n_frames]
 
-`claimed` is the share of streams with p <= 0.05, `units claimed` the share of streams with at least one unit that
-'recurs'. Gaussian noises are what the surrogates stand for; the noises after them are not, and show what happens then.
-DATA holds a folder of .npz recordings (`X`) per set; annotations are not read. `motifs` asks about motifs of several
-units: those found in planted streams, and every phrase that recurs in the same unit runs without their order.
+`whole` is the share of streams with p <= 0.05, `streams` the share with at least one unit that recurs; then how many
+units have each verdict, and which evidence those have that recur. `noise` is one recording, `files` 20 short ones with
+a vocabulary in common. `plain` holds cases in which people see recurrence at once: a fridge, engines that run to
+failure, and a gesture of the wrist among rest, 240 times. The last column is the evidence's share of the CPU time.
+DATA holds a folder of .npz recordings (`X`) per set with a meta.json (`rate_hz`); annotations are not read. `motifs`
+asks about motifs of several units: those found in planted streams, and every phrase that recurs in the same unit runs
+without their order. `phrases` counts the streams of noise in which labels show motifs.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before numpy and torch are loaded
 
@@ -30,15 +38,18 @@ from scipy.signal import butter, lfilter, sosfilt
 
 from rondo import Rondo
 from rondo.data.recording import Recording
-from rondo.evidence.composition import _Sequences, composition_evidence, phrase_book
-from rondo.evidence.signal import signal_evidence, unit_labels
+from rondo.evidence.composition import composition_evidence, phrase_book
+from rondo.evidence.surrogate_test import unit_evidence
 from rondo.evidence.verdicts import EntryEvidence, Evidence
+from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.model import UnitRuns
+from rondo.motifs.shuffling import Sequences
 from rondo.synthetic import StreamPlan, plant
+from rondo.training.device import one_thread
 
-N_SURROGATES, N_CHANNELS, RATE = 19, 6, 50.0
+N_SURROGATES, N_SEQUENCES, N_CHANNELS, RATE = 7, 19, 6, 50.0
+N_FILES = 20
 WARM_UP = 3000  # frames that a filter needs to forget that it began at zero
-WINDOWS = {"MoCap": (256, 50), "ActRecTut": (90, 30), "OpenPack": (90, 30), "HuGaDB": (90, 30), "USC-HAD": (150, 37)}
 
 Floats = NDArray[np.float64]
 Noise = Callable[[int, np.random.Generator], Floats]
@@ -121,29 +132,108 @@ PLANS = {f"planted, noise {noise:g}": StreamPlan(noise=noise) for noise in (0.15
 PLANS |= {"planted, drift 1": StreamPlan(drift=1.0), "planted, 2 channels": StreamPlan(n_channels=2)}
 
 
-def evidence_of(recording: Recording, seed: int, **windows: int) -> tuple[Evidence, float]:
-    """The evidence for the units of the default preset, and the CPU seconds it took."""
-    model = Rondo(seed=seed, settings={"motifs.method": "none", "evidence.surrogates": 0}, **windows).fit(recording)
-    _, own = model._windows_of(recording)
-    labels = model.unit_model_.timeline(own).ids
+def fridge(rng: np.random.Generator) -> list[Recording]:
+    """A day at one value a minute: nine or ten cycles of about half an hour, 150 min apart, and other appliances."""
+    n_frames, at = 1440, int(rng.integers(0, 100))
+    power = 0.1 * lfilter([0.44], [1.0, -0.9], rng.standard_normal(n_frames)) + 0.05 * rng.standard_normal(n_frames)
+    while at < n_frames:
+        power[at : at + rng.integers(29, 39)] += 1.0
+        at += int(rng.normal(150, 6))
+    for start in rng.integers(0, n_frames - 60, rng.poisson(4)):
+        power[start : start + rng.integers(5, 60)] += rng.uniform(0.5, 2.5)
+    return [Recording(power[:, None].astype(np.float32), rate=1 / 60)]
+
+
+def engines(rng: np.random.Generator) -> list[Recording]:
+    """30 files, each from start to failure; degradation begins at a random time of life."""
+    direction, files = rng.standard_normal(8), []
+    for i in range(30):
+        n_frames = int(rng.integers(130, 300))
+        begins = int(rng.uniform(0.4, 0.75) * n_frames)
+        worn = np.clip((np.arange(n_frames) - begins) / (n_frames - begins), 0, 1) ** 1.5
+        values = rng.standard_normal((n_frames, 8)) + 4 * worn[:, None] * direction
+        files.append(Recording(values.astype(np.float32), rate=1.0, id=f"engine{i}"))
+    return files
+
+
+def wrist(rng: np.random.Generator) -> list[Recording]:
+    """A gesture of 1.5 to 4 s, 240 times, with rest of 1.5 to 8 s between, 20 Hz."""
+    parts = []
+    for _ in range(240):
+        n_rest, n_own = int(rng.uniform(30, 160)), int(rng.uniform(30, 80))
+        slow = lfilter([0.31], [1.0, -0.95], rng.standard_normal(n_rest))
+        parts.append(0.3 * slow[:, None] + 0.1 * rng.standard_normal((n_rest, 3)) + [0, 0, 1])
+        turn = 2 * np.pi * 1.8 * np.arange(n_own) / 20
+        shape = np.stack([np.sin(turn), 0.6 * np.sin(turn + 1), 1 + 0.4 * np.sin(2 * turn)], axis=1)
+        parts.append(shape * rng.uniform(0.7, 1.3) + 0.25 * rng.standard_normal((n_own, 3)))
+    return [Recording(np.concatenate(parts).astype(np.float32), rate=20.0)]
+
+
+PLAIN: dict[str, tuple[Callable[[np.random.Generator], list[Recording]], str | None]] = {
+    "fridge": (fridge, "20min"),
+    "engines": (engines, None),
+    "wrist": (wrist, None),
+}
+
+
+class Found(NamedTuple):
+    """The evidence of one fit, and the CPU seconds of the fit without it and of the evidence."""
+
+    evidence: Evidence
+    fit_s: float
+    evidence_s: float
+
+
+def evidence_of(recordings: list[Recording], seed: int, window: str | None = None) -> Found:
+    """The evidence for the units of the default preset."""
     start = time.process_time()
-    rng = np.random.default_rng(seed)
-    evidence = signal_evidence([own], [labels], unit_labels(model.config_), N_SURROGATES, rng)
-    return evidence, time.process_time() - start
+    settings = {"motifs.method": "none", "evidence.surrogates": 0}
+    model = Rondo(window=window, seed=seed, settings=settings).fit(recordings)
+    fitted = time.process_time()
+    windows = [model._windows_of(recording)[1] for recording in recordings]
+    timelines = [model.unit_model_.timeline(own) for own in windows]
+    read = time.process_time()
+    with one_thread():
+        evidence, _ = unit_evidence(windows, timelines, N_SURROGATES, np.random.default_rng(seed))
+    return Found(evidence, fitted - start, time.process_time() - read)
 
 
-def row(name: str, results: list[tuple[Evidence, float]]) -> str:
-    evidences = [evidence for evidence, _ in results]
-    verdicts = Counter(entry.verdict for evidence in evidences for entry in evidence.units.values())
-    any_unit = [any(e.verdict == "recurs" for e in evidence.units.values()) for evidence in evidences]
+HEAD = "| stream | whole | streams | recurs | not shown | once | alike | spacing | order | place | share of CPU |"
+
+
+def row(name: str, results: list[Found]) -> str:
+    units = [list(found.evidence.units.values()) for found in results]
+    verdicts = Counter(entry.verdict for own in units for entry in own)
+    kinds = Counter(entry.reason.kind for own in units for entry in own)
+    spent = sum(found.evidence_s for found in results)
     cells = [
-        f"{np.mean([evidence.recurs for evidence in evidences]):.0%}",
-        f"{np.mean([evidence.p for evidence in evidences]):.2f}",
-        f"{np.mean(any_unit):.0%}",
-        *(str(verdicts[v]) for v in ("recurs", "no more than chance", "occurs once", "not tested")),
-        f"{np.mean([seconds for _, seconds in results]):.1f}",
+        f"{np.mean([found.evidence.recurs for found in results]):.0%}",
+        f"{np.mean([any(entry.verdict == 'recurs' for entry in own) for own in units]):.0%}",
+        *(str(verdicts[v]) for v in ("recurs", "not shown", "occurs once")),
+        *(str(kinds[kind]) for kind in ("alike", "spacing", "order")),
+        str(kinds["start"] + kinds["end"] + kinds["place"]),
+        f"{spent / (spent + sum(found.fit_s for found in results)):.0%}",
     ]
     return f"| {name} | " + " | ".join(cells) + " |"
+
+
+def streams(what: str, n_seeds: int, n_frames: int) -> Iterator[tuple[str, list[Found]]]:
+    """The evidence for every stream of each name."""
+    for name in {"planted": PLANS, "plain": PLAIN}.get(what, NOISES):
+        results = []
+        for seed in range(n_seeds):
+            rng, window = np.random.default_rng(seed), None
+            if what == "planted":
+                recordings = [plant(PLANS[name], n_frames=n_frames, seed=100 + seed).recording]
+            elif what == "plain":
+                make, window = PLAIN[name]
+                recordings = make(rng)
+            else:
+                n_files = N_FILES if what == "files" else 1
+                each = [NOISES[name](n_frames, rng).astype(np.float32) for _ in range(n_files)]
+                recordings = [Recording(own, rate=RATE, id=f"file{i}") for i, own in enumerate(each)]
+            results.append(evidence_of(recordings, seed, window))
+        yield name, results
 
 
 def motif_claims(n_seeds: int, n_frames: int) -> None:
@@ -157,49 +247,48 @@ def motif_claims(n_seeds: int, n_frames: int) -> None:
         units = dict.fromkeys(ids.tolist(), EntryEvidence(0.05, 1.0, 2, "recurs"))
         rng, start = np.random.default_rng(seed), time.process_time()
         book = phrase_book(model.motif_model_)
-        own = composition_evidence(runs, book, units, 0.05, N_SURROGATES, rng)
+        own = composition_evidence(runs, book, units, 0.05, N_SEQUENCES, rng)
         seconds = time.process_time() - start
         composed = [entry.verdict == "recurs" for entry in own.values() if np.isnan(entry.closeness)]
-        plain = _Sequences(np.searchsorted(ids, runs.units)[None], runs.first, ids.size).shuffled(1, rng).units[0]
+        plain = Sequences(np.searchsorted(ids, runs.units)[None], runs.first, ids.size).shuffled(1, rng).units[0]
         phrases = Counter(tuple(ids[plain[i : i + n]].tolist()) for n in (2, 3, 4) for i in range(plain.size - n + 1))
         recurring = {i: Counter({phrase: n}) for i, (phrase, n) in enumerate(phrases.items()) if n > 1}
-        chance = composition_evidence(replace(runs, units=ids[plain]), recurring, units, 0.05, N_SURROGATES, rng)
+        chance = composition_evidence(replace(runs, units=ids[plain]), recurring, units, 0.05, N_SEQUENCES, rng)
         false = sum(entry.verdict == "recurs" for entry in chance.values())
         cells = (seed, runs.units.size, len(composed), sum(composed), len(chance), false, f"{seconds:.2f}")
         print("| " + " | ".join(map(str, cells)) + " |", flush=True)
 
 
-def main(what: str, *rest: str) -> None:
-    import torch
+def phrase_claims(n_seeds: int, n_frames: int) -> None:
+    """In how many streams of noise labels show phrases or contexts, and in how many phrases are found; all false."""
+    print("| stream | streams | phrases shown | contexts shown | phrases found |\n|---|---|---|---|---|")
+    for name, noise in NOISES.items():
+        shown, found = Counter[str](), 0
+        for seed in range(n_seeds):
+            recording = Recording(noise(n_frames, np.random.default_rng(seed)).astype(np.float32), rate=RATE)
+            motifs = Rondo(seed=seed).fit(recording).motif_model_
+            assert isinstance(motifs, ComposedMotifs)
+            shown[motifs.shown] += 1
+            found += motifs.phrases is not None
+        print(f"| {name} | {n_seeds} | {shown['phrase']} | {shown['context']} | {found} |", flush=True)
 
-    torch.set_num_threads(1)
+
+def main(what: str, *rest: str) -> None:
     warnings.simplefilter("ignore")
-    if what == "motifs":
-        motif_claims(*(*map(int, rest), *(10, 30_000)[len(rest) :]))
+    if what in ("motifs", "phrases"):
+        claims = motif_claims if what == "motifs" else phrase_claims
+        claims(*(*map(int, rest), *(10, 30_000)[len(rest) :]))
         return
-    print(
-        "| stream | claimed | mean p | units claimed | recurs | chance | once | not tested | CPU-s |\n"
-        + "|---" * 9
-        + "|"
-    )
+    print(HEAD + "\n" + "|---" * 11 + "|")
     if what == "recordings":
         for name in rest[1:]:
-            length, step = WINDOWS[name]
-            for path in sorted((Path(rest[0]) / name).glob("*.npz")):
-                recording = Recording(np.load(path)["X"], id=path.stem)
-                found = evidence_of(recording, 0, window=length, step=step)
-                print(row(f"{name} {path.stem}", [found]), flush=True)
+            rate = json.loads((Path(rest[0]) / name / "meta.json").read_text())["rate_hz"]
+            paths = sorted((Path(rest[0]) / name).glob("*.npz"))
+            found = [evidence_of([Recording(np.load(path)["X"], rate, id=path.stem)], 0) for path in paths]
+            print(row(f"{name} ({len(paths)})", found), flush=True)
         return
-    n_seeds, n_frames = (*map(int, rest), *(20, 6000)[len(rest) :])
-    for name in NOISES if what == "noise" else PLANS:
-        results = []
-        for seed in range(n_seeds):
-            if what == "noise":
-                values = NOISES[name](n_frames, np.random.default_rng(seed))
-                recording = Recording(values.astype(np.float32), rate=RATE)
-            else:
-                recording = plant(PLANS[name], n_frames=n_frames, seed=100 + seed).recording
-            results.append(evidence_of(recording, seed))
+    defaults = (10, 400 if what == "files" else 6000)
+    for name, results in streams(what, *map(int, rest), *defaults[len(rest) :]):
         print(row(name, results), flush=True)
 
 

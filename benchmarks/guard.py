@@ -6,7 +6,7 @@
     python benchmarks/guard.py DATA --store                          replace the stored scores of the sets that ran
 
 DATA holds a folder per set: .npz recordings (`X`, `y` and perhaps `y2` for scoring) and a meta.json whose `rate_hz` is
-the sampling rate. `planted` is generated. Each recording is fitted and labelled by itself with `Rondo(seed=seed)`.
+the sampling rate. Planted sets are generated. Each recording is fitted and labelled by itself with `Rondo(seed=seed)`.
 Both levels of the prediction are scored against both annotations: `y` is the upper level, `y2` the lower one.
 
 Scores are averaged over recordings, then over seeds; sd is the standard deviation over seeds. A pair of level and
@@ -41,10 +41,15 @@ from numpy.typing import NDArray
 import rondo
 from rondo import Recording, Rondo
 from rondo.metrics import evaluate
-from rondo.synthetic import plant
+from rondo.synthetic import StreamPlan, plant
 
 STORED = Path(__file__).with_name("guard.json")
-PLANTED = "planted"
+PLANTED = {  # by the structure of their motifs: docs/motifs.md
+    "planted": StreamPlan(),
+    "planted_own": StreamPlan(motifs="own", n_units=16, n_motifs=4),
+    "planted_cycles": StreamPlan(motifs="cycles", n_units=12, n_motifs=3),
+    "planted_contexts": StreamPlan(motifs="contexts"),
+}
 PLANTED_SEEDS = range(20, 25)  # constants of the motif search were chosen on streams 0 to 5
 PLANTED_FRAMES = 60_000  # twenty minutes
 SETS = (
@@ -58,7 +63,7 @@ SETS = (
     "PTE",
     "TSSB",
     "MoCap6",
-    PLANTED,
+    *PLANTED,
 )
 ANNOTATIONS = ("y", "y2")
 SCORES = ("ari", "ami", "one_to_one")
@@ -83,15 +88,15 @@ class Fit(NamedTuple):
 
 
 def recording_ids(data: Path, name: str) -> list[str]:
-    if name == PLANTED:
+    if name in PLANTED:
         return [str(seed) for seed in PLANTED_SEEDS]
     return sorted(path.stem for path in (data / name).glob("*.npz"))
 
 
 def read(data: Path, fit: Fit) -> tuple[Recording, dict[str, Track]]:
     """A recording and its annotations by name."""
-    if fit.set == PLANTED:
-        stream = plant(n_frames=PLANTED_FRAMES, seed=int(fit.recording))
+    if fit.set in PLANTED:
+        stream = plant(PLANTED[fit.set], n_frames=PLANTED_FRAMES, seed=int(fit.recording))
         return stream.recording, {"y": stream.motif_truth, "y2": stream.unit_truth}
     rate = json.loads((data / fit.set / "meta.json").read_text(encoding="utf-8"))["rate_hz"]
     with np.load(data / fit.set / f"{fit.recording}.npz") as stored:

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from unit_tables import COLUMNS, RULES, STAGES, WINDOWS, Remembered, Task, result_name, row_of, settings_of, windows_of
 
-from rondo.config.schema import GrammarMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig
+from rondo.config.schema import ComposedMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig
 from rondo.data.labels import OTHER, Labels
 from rondo.encoders import build_encoder
 from rondo.motifs.discover import fit_motifs
@@ -63,7 +63,7 @@ WAYS: dict[str, Way] = {  # ways with the same units stand together, and among t
     **{f"paper, {name}": way for name, way in with_former("ts2vec", "paper").items()},
     "paper, without MotifFormer": Way("ts2vec", "paper", NoMotifsConfig()),
     **{f"{DIRECT}, {name}": way for name, way in with_former("ts2vec", DIRECT).items()},
-    "default": Way("summary_stats", "default", GrammarMotifsConfig()),
+    "default": Way("summary_stats", "default", ComposedMotifsConfig()),
     **{f"default units, {name}": way for name, way in with_former("summary_stats", "default").items()},
     "default units alone": Way("summary_stats", "default", NoMotifsConfig()),
 }

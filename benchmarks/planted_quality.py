@@ -17,7 +17,7 @@ from rondo.metrics import evaluate
 from rondo.synthetic import plant
 
 
-def main(n_seeds: int = 10, n_frames: int = N_FRAMES, first_seed: int = 20, method: str = "grammar") -> None:
+def main(n_seeds: int = 10, n_frames: int = N_FRAMES, first_seed: int = 20, method: str = "phrases") -> None:
     rows: dict[str, list[list[float]]] = {"units": [], "motifs": [], "units, clock": [], "motifs, clock": []}
     for seed in range(first_seed, first_seed + n_seeds):
         stream = plant(n_frames=n_frames, seed=seed)

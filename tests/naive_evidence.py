@@ -37,10 +37,31 @@ def naive_closeness(
     return mean(anywhere), {label: mean(distances) for label, distances in elsewhere.items()}
 
 
+def naive_best_balls(
+    statistics: NDArray[np.floating], spans: Sequence[tuple[int, int]], apart: int, centres: Sequence[int], same: float
+) -> list[float]:
+    """The highest mean closeness, over the centres, of the 1, 2, .. n windows nearest to it."""
+    n = len(statistics)
+    span_of = [next(i for i, (a, b) in enumerate(spans) if a <= w < b) for w in range(n)]
+    distance = [[math.dist(a, b) for b in statistics] for a in statistics]
+    typical = float(np.median(distance))
+    closeness = []
+    for w in range(n):
+        others = [distance[w][v] for v in range(n) if span_of[v] != span_of[w] or abs(v - w) >= apart]
+        closeness.append(-math.log(max(min(others) / typical, same)) if others else math.log(same))
+    best = []
+    for size in range(1, n + 1):
+        balls = [sorted(range(n), key=lambda v: distance[c][v])[:size] for c in centres]
+        best.append(max(sum(closeness[v] for v in ball) / size for ball in balls))
+    return best
+
+
 def naive_surprises(
     spans: Sequence[Sequence[int]], follows: Mapping[tuple[int, int], float], longest: int
 ) -> dict[tuple[int, ...], float]:
     """-log P(Poisson(e) >= c) of every phrase of 2 to `longest` units that lies in a span; 0 where it occurs once.
+
+    e is never smaller than the number of times that the phrase occurs backwards.
 
     `follows` holds the probability that the second unit of a pair follows the first.
     """
@@ -52,6 +73,7 @@ def naive_surprises(
             expected = float(sum(other[0] == phrase[0] for other in places))
             for pair in pairwise(phrase):
                 expected *= follows[pair]
+            expected = max(expected, float(places.count(phrase[::-1])))
             terms = (count + i for i in range(200))
             tail = sum(math.exp(k * math.log(expected) - expected - math.lgamma(k + 1)) for k in terms)
             surprises[phrase] = -math.log(tail) if count > 1 else 0.0

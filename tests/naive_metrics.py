@@ -130,3 +130,28 @@ def h_score(truth: Track, labels: Track, percent: int, by_frame: bool) -> float 
     if new is None:
         return None
     return 0.0 if old + new == 0 else 2 * old * new / (old + new)
+
+
+def covering(truth: Track, labels: Track) -> float:
+    """Of every true segment, as a set of frames, the best Jaccard index; weighted by its frames."""
+    predicted = [set(range(start, stop)) for start, stop, _ in segments(labels)]
+    total = Fraction(0)
+    for start, stop, _ in segments(truth):
+        own = set(range(start, stop))
+        total += len(own) * max(Fraction(len(own & other), len(own | other)) for other in predicted)
+    return float(total / len(truth))
+
+
+def change_point_f1(truth: Track, labels: Track, margin: float) -> float:
+    """By the largest of all one-to-one matchings of change points, found by trying every one."""
+    true, predicted = ([start for start, _, _ in segments(track)[1:]] for track in (truth, labels))
+    if not true and not predicted:
+        return 1.0
+
+    def most(left: list[int], free: list[int]) -> int:
+        if not left:
+            return 0
+        near = [point for point in free if abs(point - left[0]) <= margin * len(truth)]
+        return max([most(left[1:], free), *(1 + most(left[1:], [f for f in free if f != p]) for p in near)])
+
+    return 2 * most(true, predicted) / (len(true) + len(predicted))

@@ -1,35 +1,12 @@
-"""Slow twins of the motif grammar: every path is written out."""
+"""Slow twins of the motif stage: every reading is written out, edit distance by its definition."""
 
 from __future__ import annotations
 
-from itertools import product
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-from scipy.special import gammaln
 
-from rondo.arrays import Floats
-from rondo.motifs.grammar import Grammar
-
-
-def all_paths(units: list[int], first: list[bool], grammar: Grammar) -> dict[tuple[tuple[int, bool], ...], float]:
-    """The probability of every sequence of (motif, an occurrence begins here) together with the units."""
-    n_motifs = grammar.n_motifs
-    paths = {}
-    for path in product(product(range(n_motifs), (True, False)), repeat=len(units)):
-        log_p = 0.0
-        for i, (motif, begins) in enumerate(path):
-            if first[i]:
-                log_p += (grammar.start[motif, units[i]] - np.log(n_motifs)) if begins else -np.inf
-            elif begins:
-                before = path[i - 1][0]
-                log_p += grammar.go[before, units[i - 1], -1] + grammar.follow[before, motif]
-                log_p += grammar.start[motif, units[i]]
-            elif motif == path[i - 1][0]:
-                log_p += grammar.go[motif, units[i - 1], units[i]]
-            else:
-                log_p = -np.inf
-        paths[path] = float(np.exp(log_p))
-    return paths
+from rondo.motifs.lexicon import EDIT_PRICE, STANDING, UNIT_PRICE, UNITS_PER_EDIT, Lexicon
 
 
 def speak(
@@ -44,48 +21,6 @@ def speak(
     return units, motifs
 
 
-def log_evidence(units: list[int], first: list[bool], n_motifs: int, n_units: int, prior: float) -> float:
-    """log p(units) over all grammars with sparse Dirichlet rows, and over all paths."""
-    return float(np.log(sum(np.exp(p) for p in joint_evidence(units, first, n_motifs, n_units, prior).values())))
-
-
-def joint_evidence(
-    units: list[int], first: list[bool], n_motifs: int, n_units: int, prior: float
-) -> dict[tuple[tuple[int, bool], ...], float]:
-    """log p(units, path) of every possible path, all rows integrated out: one Dirichlet-multinomial per row."""
-    uniform = Grammar(
-        np.zeros((n_motifs, n_units, n_units + 1)), np.zeros((n_motifs, n_units)), np.zeros((n_motifs,) * 2)
-    )
-    evidence = {}
-    for path, possible in all_paths(units, first, uniform).items():
-        if possible > 0:
-            tables = rule_counts(path, units, first, n_motifs, n_units)
-            total = -sum(first) * np.log(n_motifs)
-            for table in tables:
-                mass = table.shape[-1] * prior
-                total += (gammaln(mass) - gammaln(mass + table.sum(axis=-1))).sum()
-                total += (gammaln(prior + table) - gammaln(prior)).sum()
-            evidence[path] = float(total)
-    return evidence
-
-
-def rule_counts(
-    path: tuple[tuple[int, bool], ...], units: list[int], first: list[bool], n_motifs: int, n_units: int
-) -> tuple[Floats, Floats, Floats]:
-    """How often a path uses each rule: go, start, follow."""
-    go, start = np.zeros((n_motifs, n_units, n_units + 1)), np.zeros((n_motifs, n_units))
-    follow = np.zeros((n_motifs, n_motifs))
-    for i, (motif, begins) in enumerate(path):
-        if begins:
-            start[motif, units[i]] += 1
-        if begins and not first[i]:
-            go[path[i - 1][0], units[i - 1], n_units] += 1
-            follow[path[i - 1][0], motif] += 1
-        if not begins:
-            go[motif, units[i - 1], units[i]] += 1
-    return go, start, follow
-
-
 def edit_distance(a: tuple[int, ...], b: tuple[int, ...]) -> int:
     """Levenshtein, by its recursive definition."""
     if not a or not b:
@@ -95,3 +30,54 @@ def edit_distance(a: tuple[int, ...], b: tuple[int, ...]) -> int:
         edit_distance(a, b[1:]) + 1,
         edit_distance(a[1:], b[1:]) + (a[0] != b[0]),
     )
+
+
+def bounded_distance(phrase: tuple[int, ...], runs: tuple[int, ...]) -> float:
+    """Edit distance where the first and the last of the runs are units of the phrase, in their places."""
+    best = float("inf")
+    for i, opening in enumerate(phrase):
+        for j, closing in enumerate(phrase):
+            if opening == runs[0] and closing == runs[-1] and (i < j or (i == j and len(runs) == 1)):
+                inner = edit_distance(phrase[i + 1 : j], runs[1:-1]) if i < j and len(runs) > 1 else 0
+                if i == j or len(runs) > 1:
+                    best = min(best, i + inner + len(phrase) - 1 - j)
+    return best
+
+
+def naive_places(phrase: tuple[int, ...], units: Sequence[int], first: Sequence[bool]) -> dict[tuple[int, int], int]:
+    """The edits of every stretch of runs that the phrase may explain."""
+    found = {}
+    for start in range(len(units)):
+        for stop in range(start + 1, len(units) + 1):
+            edits = bounded_distance(phrase, tuple(units[start:stop]))
+            if edits <= len(phrase) // UNITS_PER_EDIT and not any(first[start + 1 : stop]):
+                found[start, stop] = int(edits)
+    return found
+
+
+def least_cost(units: Sequence[int], first: Sequence[bool], lexicon: Lexicon) -> float:
+    """Of all readings, the cost of the cheapest."""
+    places = [naive_places(phrase, units, first) for phrase in lexicon.phrases]
+    return min(cost for cost in _readings(0, 1, units, first, lexicon, places))
+
+
+def _readings(
+    start: int,
+    after: int,
+    units: Sequence[int],
+    first: Sequence[bool],
+    lexicon: Lexicon,
+    places: Sequence[dict[tuple[int, int], int]],
+) -> Iterator[float]:
+    if start == len(units):
+        yield 0.0
+        return
+    after = 1 if first[start] else after
+    ways = [(start + 1, STANDING, 0)]
+    ways += [(stop, i, edits) for i, own in enumerate(places) for (at, stop), edits in own.items() if at == start]
+    for stop, phrase, edits in ways:
+        token = units[start] if phrase == STANDING else lexicon.n_units + phrase
+        length = 0 if phrase == STANDING else len(lexicon.phrases[phrase])
+        cost = lexicon.costs[after, token] + edits * EDIT_PRICE + length * UNIT_PRICE
+        for rest in _readings(stop, int(phrase != STANDING), units, first, lexicon, places):
+            yield float(cost + rest)

@@ -14,7 +14,7 @@ from rondo.config.ways import ENCODERS
 WAYS = {
     "encoder.name": tuple(ENCODERS),
     "units.method": ("slow", "unit_align", "direct"),
-    "motifs.method": ("grammar", "motif_former", "none"),
+    "motifs.method": ("composed", "motif_former", "none"),
 }
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rondo import Recording
-from rondo.config.schema import WindowsConfig, resolve
+from rondo.config.schema import resolve
 from rondo.cost import Cost, cost_of_fit, expected_window_and_step
 from tests.cli.running import waves
 
@@ -60,11 +60,12 @@ def test_the_window_is_expected_as_a_fit_chooses_it(rate: float | None) -> None:
     values[100, 0] = np.nan
     recording = Recording(values, rate)
     from rondo.data.preprocess import Preprocessor
-    from rondo.data.suggest import window_and_step
+    from rondo.data.scales import choose_scales
 
     config = resolve()
     signal = Preprocessor.fit([recording], config.preprocess).apply(recording)
-    exact = window_and_step([signal], config.windows)
-    assert expected_window_and_step(WindowsConfig(), [Recording(waves(90), rate), recording]) == pytest.approx(
-        exact, rel=0.1
-    )
+    exact = choose_scales([signal], config)[:2]
+    assert expected_window_and_step(config, [Recording(waves(90), rate), recording]) == pytest.approx(exact, rel=0.1)
+    one_scale = resolve(overrides={"motifs.method": "none"})
+    exact = choose_scales([signal], one_scale)[:2]
+    assert expected_window_and_step(one_scale, [recording]) == pytest.approx(exact, rel=0.1)

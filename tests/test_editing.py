@@ -20,9 +20,13 @@ DAY = Recording(waves(900), rate=50, channels=("a", "b"))
 OTHER_DAY = Recording(waves(700, seed=4), rate=50, channels=("a", "b"))
 
 
+QUICK = {"evidence.surrogates": 0, "encoder.shape_channels": 0}  # shapes split these short windows
+
+
 @pytest.fixture(scope="module")
 def fitted() -> Rondo:
-    return Rondo(window=40, step=20, settings={"evidence": {"surrogates": 0}}, device="cpu").fit(DAY)
+    """Every unit is its own motif."""
+    return Rondo(window=40, step=20, settings=QUICK | {"motifs.method": "none"}, device="cpu").fit(DAY)
 
 
 @pytest.fixture
@@ -49,11 +53,15 @@ def test_labels_and_segments_follow_the_edits(model: Rondo) -> None:
     npt.assert_array_equal(apart.motifs, before.motifs)
 
 
-def test_motifs_of_composed_models_are_merged_apart(model: Rondo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_motifs_of_composed_models_are_merged_apart(model: Rondo) -> None:
     assert model.own_motifs() == {0: 0, 1: 1, 2: 2}
-    monkeypatch.setattr("rondo.motifs.model.MotifModel.composed", True)
-    assert model.own_motifs() == {}
-    assert model.merge("unit:0", "unit:2").edits_.groups("motif") == ()
+    composed = Rondo(window=40, step=20, settings=QUICK, device="cpu").fit(DAY)
+    assert composed.motif_model_.composed and composed.own_motifs() == {}
+    before = composed.predict(OTHER_DAY)
+    assert composed.merge("unit:0", "unit:2").edits_.groups("motif") == ()
+    after = composed.predict(OTHER_DAY)
+    npt.assert_array_equal(after.units, np.where(before.units == 2, 0, before.units))
+    npt.assert_array_equal(after.motifs, before.motifs)
 
 
 def test_a_unit_that_a_stream_has_added_is_merged_with_its_motif(model: Rondo) -> None:

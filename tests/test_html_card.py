@@ -13,6 +13,7 @@ import pytest
 from rondo import Labelling, Recording, Rondo
 from rondo.html_card import MOST_ROWS, card
 from rondo.vocabulary.edits import Edits
+from rondo.wording import counted
 from tests.cli.running import waves
 
 
@@ -74,23 +75,33 @@ def test_a_silent_channel_and_many_channels() -> None:
 
 @pytest.fixture(scope="module")
 def model() -> Rondo:
-    return Rondo(window=50, settings={"evidence.surrogates": 0}).fit(Recording(waves(), id="day1"))
+    settings = {"evidence.surrogates": 0, "motifs.method": "none"}
+    return Rondo(window=50, settings=settings).fit(Recording(waves(), id="day1"))
 
 
 def test_a_model_tells_whether_it_is_fitted(model: Rondo) -> None:
     assert "not fitted yet: call fit(recordings), or Rondo.load(folder)" in shown(Rondo()._repr_html_()).words
     page = shown(model._repr_html_())
     assert f"found: {len(model.unit_model_.ids)} units; no motif is longer than a unit" in page.words
-    assert {"fitted on: 'day1'", "recurs more than chance: not tested", "u0"} <= set(page.words)
+    assert {"fitted on: 'day1'", "recurs: not tested", "u0"} <= set(page.words)
     assert "m0" not in page.words
     assert any(word.startswith("window, step: 50, 12 frames") for word in page.words)
 
 
-def test_a_model_with_longer_motifs_tells_what_they_are_made_of(model: Rondo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rondo.motifs.model.MotifModel.composed", True)
+@pytest.mark.parametrize(
+    ("kind", "n_frames", "settings"), [("phrase", 9_000, {}), ("context", 4_500, {"motifs.window": 200})]
+)
+def test_a_model_with_longer_motifs_tells_what_they_are_made_of(
+    kind: str, n_frames: int, settings: dict[str, object]
+) -> None:
+    """The waves come in a fixed order again and again."""
+    quick = {"evidence.surrogates": 0, **settings}
+    model = Rondo(window=50, settings=quick).fit(Recording(waves(n_frames), id="day1"))
+    assert model.motif_model_.composed and model.motif_model_.shown == kind
     page = shown(model._repr_html_())
-    assert f"found: {len(model.unit_model_.ids)} units and {len(model.motif_model_.ids)} motifs" in page.words
-    assert {"motif", "made of", "evidence", "m0", "u0"} <= set(page.words)
+    n_units, n_motifs = len(model.unit_model_.ids), len(model.motif_model_.ids)
+    assert f"found: {n_units} units and {counted(n_motifs, 'motif')}" in page.words
+    assert {"motif", "made of", "evidence", "m0", model.motif_model_.composition(0)} <= set(page.words)
 
 
 def test_a_model_that_was_loaded_tells_only_what_was_set(model: Rondo, tmp_path: Path) -> None:

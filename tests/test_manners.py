@@ -25,7 +25,7 @@ UNITS: dict[str, dict[str, Any]] = {
     "direct": {"mixture": MIXTURE},
 }  # fmt: skip
 MOTIFS: dict[str, dict[str, Any]] = {
-    "grammar": {},
+    "composed": {},
     "motif_former": {"lengths": (2, 3), "model_dim": 8, "heads": 2, "epochs": 1, "mixture": MIXTURE},
     "none": {},
 }
@@ -43,7 +43,7 @@ def small(encoder: str, units: str, motifs: str) -> dict[str, Any]:
 
 
 MODELS = {
-    "default": small("summary_stats", "slow", "grammar"),
+    "default": small("summary_stats", "slow", "composed"),
     "paper": small("ts2vec", "unit_align", "motif_former"),
     "without both": small("time_mae", "direct", "none"),
 }

@@ -158,7 +158,7 @@ def test_motif_lengths_that_cannot_be(
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("method", ["grammar", "motif_former", "none"])
+@pytest.mark.parametrize("method", ["composed", "motif_former", "none"])
 def test_transfer_depends_on_the_units_the_target_and_the_seed_alone(
     method: str, stream: PlantedStream, tmp_path: Path
 ) -> None:
@@ -182,7 +182,7 @@ def test_transfer_depends_on_the_units_the_target_and_the_seed_alone(
         model.set_params(seed=-1).fit_motifs(target)
 
 
-@pytest.mark.parametrize("method", ["grammar", "motif_former", "none"])
+@pytest.mark.parametrize("method", ["composed", "motif_former", "none"])
 def test_little_to_learn_from_gives_sane_motifs(method: str, stream: PlantedStream) -> None:
     """One unit only, fewer windows than the longest motif, nothing that recurs."""
     base = FORMER if method == "motif_former" else {"motifs.method": method, "evidence.surrogates": 0}

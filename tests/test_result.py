@@ -21,7 +21,7 @@ from rondo.run.segments import COLUMNS
 from rondo.run.summary import read_summary
 from tests.cli.running import tree, waves, write_csv
 
-QUICK = {"evidence.surrogates": 0}
+QUICK = {"evidence.surrogates": 0, "encoder.shape_channels": 0}  # shapes split these short windows
 NOVEMBER = 1794774665.25
 
 
@@ -104,10 +104,13 @@ def test_labels_are_one_row_per_frame(two: Result) -> None:
 def test_what_was_found_is_printed(two: Result, one: Result) -> None:
     assert repr(two) == "<Result of rondo: 3 units in 2 recordings; no motif is longer than a unit; 0% OTHER>"
     assert repr(one).endswith("; the model fits>")
-    assert repr(two.model) == (
-        "Rondo(settings={'windows': {'length': 40, 'step': 20}, 'evidence': {'surrogates': 0}}) "
-        "<fitted: 3 units in 2 recordings>"
+    made = (
+        "Rondo(settings={'windows': {'length': 40, 'step': 20}, 'encoder': {'shape_channels': 0}, "
+        "'evidence': {'surrogates': 0}})"
     )
+    assert repr(two.model) == f"{made} <fitted: 3 units and 3 motifs in 2 recordings>"
+    flat = Rondo(window=40, step=20, settings=QUICK | {"motifs.method": "none"}).fit(list(two.at_hand.values()))
+    assert repr(flat).endswith(" <fitted: 3 units in 2 recordings>")
     assert (two.model.n_units_, two.model.units_, two.model.n_motifs_) == (3, (0, 1, 2), 3)
     assert '<iframe srcdoc="&lt;!DOCTYPE html&gt;' in two._repr_html_()
 

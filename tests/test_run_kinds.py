@@ -31,6 +31,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("kinds")
     write_csv(folder / "x.csv", waves(N_ROWS, seed=6))
     quick = ("--rate", 50, "--window", 40, "--step", 20, "--set", "evidence.surrogates=0")
+    quick += ("--set", "encoder.shape_channels=0")  # shapes split these short windows
     done = [
         call("discover", folder / "x.csv", "--out", folder / "discover", *quick),
         call("label", folder / "discover", folder / "x.csv", "--rate", 50, "--out", folder / "label"),
@@ -155,22 +156,42 @@ def test_a_name_is_shown_everywhere(rondo: Command, run: Path) -> None:
 
 def test_what_is_merged_is_merged_in_the_run_in_hand_and_split_again(rondo: Command, run: Path) -> None:
     before, files = np.load(run / "units" / "x.npy"), tree(run)
+    motifs = np.load(run / "labels" / "x.npy")
     n_segments = len(Result.load(run).segments)
     rondo("merge", run, "unit:0", "unit:2")
     merged = np.load(run / "units" / "x.npy")
     npt.assert_array_equal(merged, np.where(before == 2, 0, before))
-    npt.assert_array_equal(np.load(run / "labels" / "x.npy"), merged)  # every unit is its own motif
+    npt.assert_array_equal(np.load(run / "labels" / "x.npy"), motifs)  # which are not the units
+    assert np.load(run / "labels" / "x.npy").dtype == motifs.dtype == np.int32
     summary = Result.load(run).summary
     assert [(unit.id, unit.absorbed) for unit in summary.units] == [(0, (2,)), (1, ())]
     assert "Merged by hand, and not tested as one: u2 as u0." in summary.findings
     table = pl.read_parquet(run / "segments.parquet")
-    assert table.height < n_segments and 2 not in table["id"]
+    n_joined = np.count_nonzero(np.diff(before)) - np.count_nonzero(np.diff(merged))  # none at the start of a stream
+    assert table.height == n_segments - n_joined
+    assert 2 not in table.filter(pl.col("level") == "unit")["id"]
     assert "u2" not in " ".join(table["units"])
     rondo("split", run, "unit:2")
     npt.assert_array_equal(np.load(run / "units" / "x.npy"), before)
     after = tree(run)
     same = {name for name in files if "edits.json" not in name and name != "found.parquet"}
     assert {name: after[name] for name in same} == {name: files[name] for name in same}
+
+
+def test_where_every_unit_is_its_own_motif_both_are_merged(rondo: Command, here: Path) -> None:
+    write_csv(here / "x.csv", waves(N_ROWS, seed=6))
+    quick = ("--set", "evidence.surrogates=0", "--set", "encoder.shape_channels=0", "--set", "motifs.method=none")
+    rondo("discover", "x.csv", "--out", "run", "--rate", 50, "--window", 40, "--step", 20, *quick)
+    before = np.load(here / "run" / "units" / "x.npy")
+    rondo("merge", "run", "unit:0", "unit:2")
+    merged = np.load(here / "run" / "units" / "x.npy")
+    npt.assert_array_equal(merged, np.where(before == 2, 0, before))
+    npt.assert_array_equal(np.load(here / "run" / "labels" / "x.npy"), merged)
+    assert 2 not in pl.read_parquet(here / "run" / "segments.parquet")["id"]
+    assert "Merged by hand, and not tested as one: u2 as u0." in Result.load(here / "run").summary.findings
+    rondo("split", "run", "unit:2")
+    for level in ("units", "labels"):
+        npt.assert_array_equal(np.load(here / "run" / level / "x.npy"), before)
 
 
 def test_an_update_that_was_interrupted_is_repaired_by_the_same_command(

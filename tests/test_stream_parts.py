@@ -114,7 +114,8 @@ def test_all_parts_together_are_a_result(model: Rondo, expected: tuple[list[Any]
 
 
 def test_names_and_merges_of_the_model_are_those_of_the_parts(model: Rondo) -> None:
-    edited = Rondo(window=40, step=20, settings={"evidence.surrogates": 0}).fit(Recording(waves(900), 50, ("a", "b")))
+    quick = {"evidence.surrogates": 0, "encoder.shape_channels": 0, "motifs.method": "none"}
+    edited = Rondo(window=40, step=20, settings=quick).fit(Recording(waves(900), 50, ("a", "b")))
     edited.merge("u0", "u2").name("u1", "reach")
     table = joined(list(edited.stream([DAY])))
     assert set(table["id"]) == {0, 1}

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rondo.config.schema import RondoConfig, WindowsConfig, network_in
+from rondo.config.schema import RondoConfig, network_in
 from rondo.data.recording import Recording
+from rondo.data.scales import choose_scales
 from rondo.data.signal import Signal
-from rondo.data.suggest import window_and_step
 from rondo.encoders import declared_encoder
 from rondo.times import estimate_in_words
 
@@ -26,8 +26,8 @@ WORTH_SAYING_S = 60.0
 
 _ONCE_S = 2.0  # imports
 _FIT_S = 0.6  # of each vocabulary, whatever its size
-_EVIDENCE_PER_CHANNEL_S = 0.07
-_PER_WINDOW_S = 4.4e-4  # statistics, slow units, grammar, reading
+_EVIDENCE_PER_CHANNEL_S, _MOST_CHANNELS_TESTED = 0.03, 10
+_PER_WINDOW_S = 4.4e-4  # statistics, slow units, contexts, phrases, reading
 _UNIT_ALIGN_PER_WINDOW_S = 0.011
 _MOTIF_FORMER_S, _MOTIF_FORMER_PER_WINDOW_S, _MOTIF_FORMER_FIRST_S = 32.0, 0.0045, 0.044  # grows slower when long
 _BASE_MB = 260.0
@@ -77,13 +77,15 @@ def cost_of_fit(
     known = [cost.seconds for cost in encoding if cost.seconds is not None]
     if len(known) < len(encoding):
         return Cost(None, memory, f"the encoder {encoder.name}")
-    each = _FIT_S + (_EVIDENCE_PER_CHANNEL_S * inputs if config.evidence.surrogates else 0.0)
+    each = _FIT_S + (
+        _EVIDENCE_PER_CHANNEL_S * min(inputs, _MOST_CHANNELS_TESTED) if config.evidence.surrogates else 0.0
+    )
     total = _ONCE_S + each * len(groups)
     total += sum(known) + sum(_seconds_of_windows(config, n_windows) for n_windows in groups)
     return Cost(total, memory)
 
 
-def expected_window_and_step(config: WindowsConfig, recordings: Sequence[Recording]) -> tuple[int, int]:
+def expected_window_and_step(config: RondoConfig, recordings: Sequence[Recording]) -> tuple[int, int]:
     """Window and step as a fit will choose them, about: gaps are not looked for, and only the longest is looked at."""
     longest = max(recordings, key=lambda recording: recording.n_frames)
     seen = longest.values[:_GLIMPSE].astype(np.float64)
@@ -94,7 +96,8 @@ def expected_window_and_step(config: WindowsConfig, recordings: Sequence[Recordi
     scaled = (centred / np.where(spread > 0, spread, 1.0)).astype(np.float32)
     spans = ((0, longest.n_frames),)
     signal = Signal(longest.id, scaled, longest.rate, longest.channels, spans, longest.n_frames)
-    return window_and_step([signal], config)
+    scales = choose_scales([signal], config)
+    return scales.unit_frames, scales.step_frames
 
 
 def _seconds_of_windows(config: RondoConfig, n_windows: int) -> float:

@@ -29,6 +29,7 @@ def discover(
     *,
     window: int | str | None = None,
     step: int | str | None = None,
+    motif_window: int | str | None = None,
     states: int | None = None,
     encoder: str | None = None,
     per_recording: bool = False,
@@ -53,7 +54,8 @@ def discover(
     ----------
     data : a path, a folder, an array (n_frames, n_channels), a pandas or polars table, a Recording, or a list of them.
     method : "rondo", "clock", or one that an installed package adds (`rondo.methods.method_names()`).
-    window, step : frames (256), a time ("2s", "500ms") or "auto".
+    window, step, motif_window : of units, between them, and of the longer motifs: frames (256), a time ("2s", "500ms")
+        or "auto".
     states : number of states, for methods that must be given it.
     per_recording : a vocabulary for each recording instead of one for all.
     seed : same input, seed and settings, same output; 0, or the one in `config`, if not given.
@@ -69,9 +71,8 @@ def discover(
     """
     chosen = find_method(method)
     every = dict(settings or {}) | {name.replace("__", "."): value for name, value in more.items()}
-    asked = Options(
-        window, step, states, encoder, preset, device, per_recording, every, None if config is None else Path(config)
-    )
+    file = None if config is None else Path(config)
+    asked = Options(window, step, states, encoder, preset, device, per_recording, every, file, motif_window)
     configured = chosen.configure(asked)
     chosen_seed = checked_seed(seed)
     recordings = as_recordings(data, rate=rate, key=key, label_columns=label_columns)
@@ -105,6 +106,7 @@ class RondoMethod:
         named = {
             "windows.length": options.window,
             "windows.step": options.step,
+            "motifs.window": options.motif_window,
             "encoder.name": options.encoder,
             "device": options.device,
         }
@@ -116,7 +118,7 @@ class RondoMethod:
     def notes(self, recordings: Sequence[Recording], settings: RondoSettings, *, in_detail: bool = False) -> list[str]:
         """How long it will take, where that is more than a minute."""
         config, sizes = settings.config, [recording.n_frames for recording in recordings]
-        length, step = cost.expected_window_and_step(config.windows, recordings)
+        length, step = cost.expected_window_and_step(config, recordings)
         n_channels = recordings[0].n_channels
         own = cost.cost_of_fit(config, sizes, n_channels, length, step, per_recording=settings.per_recording)
         is_long = own.seconds is not None and own.seconds > cost.WORTH_SAYING_S

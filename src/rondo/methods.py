@@ -48,6 +48,7 @@ class Options:
     per_recording: bool = False
     settings: Mapping[str, Any] = field(default_factory=dict)
     config: Path | None = None  # a TOML file of settings
+    motif_window: int | str | None = None
 
 
 @runtime_checkable

@@ -21,19 +21,19 @@ from rondo.data.as_recordings import are_several, as_chunks, as_recordings, comm
 from rondo.data.labels import OTHER
 from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
+from rondo.data.scales import choose_scales
 from rondo.data.signal import select
-from rondo.data.suggest import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
 from rondo.errors import NotFittedError, RecordingError, SettingError, not_fitted
-from rondo.evidence.surrogate_test import find_evidence
+from rondo.evidence.surrogate_test import find_evidence, shown_after_test
 from rondo.evidence.verdicts import Evidence
 from rondo.html_card import card
 from rondo.labelling import FitProfile, Labelling, repeat_starts
 from rondo.model_folder import model_card, provenance_of
 from rondo.model_result import result_of, words_of
 from rondo.motifs.base import Motifs, MotifTimeline
-from rondo.motifs.discover import fit_motifs
+from rondo.motifs.discover import fit_motifs, read_motifs
 from rondo.motifs.former.subsequences import lengths_in_windows
 from rondo.progress import Progress, silent
 from rondo.result import Result
@@ -75,7 +75,8 @@ class Rondo:
     True
 
     Recordings are paths, folders, arrays (n_frames, n_channels), pandas or polars tables, Recordings, or a list of
-    them. `window` and `step` are frames (256), seconds ("2s") or "auto"; None leaves a setting as the preset has it.
+    them. `window` (of units), `step` and `motif_window` (of
+    contexts, the longer motifs) are frames (256), seconds ("2s") or "auto"; None leaves a setting as the preset has it.
     `settings` holds any other setting by its dotted name, {"units.dimension": 3}. What is learned ends in `_`.
     """
 
@@ -83,8 +84,9 @@ class Rondo:
     preprocessor_: Preprocessor  # which channels there are, and how their values are repaired and scaled
     unit_model_: UnitModel  # the units: `unit_model_.ids`; reads the unit of every window
     motif_model_: Motifs  # the motifs: `motif_model_.ids`, what each is made of: `motif_model_.composition(id)`
-    evidence_: Evidence  # whether anything recurs more than chance would have it: `evidence_.p`, and each entry
+    evidence_: Evidence  # whether anything recurs: `evidence_.p`, and each entry
     window_length_frames_: int  # of a window, chosen from the data where `window` was "auto"
+    motif_window_frames_: int  # of the long window in which contexts are read
     step_frames_: int  # from the start of a window to that of the next
     rate_: float | None  # frames per second of the recordings; None where they had no clock
     provenance_: dict[str, Any]  # versions that computed; id, size and rate of every recording; how near units they lay
@@ -97,6 +99,7 @@ class Rondo:
         step: int | str | None = None,
         encoder: str | None = None,
         *,
+        motif_window: int | str | None = None,
         preset: str = "default",
         settings: Mapping[str, Any] | None = None,
         seed: int = 0,
@@ -105,6 +108,7 @@ class Rondo:
         self.window = window
         self.step = step
         self.encoder = encoder
+        self.motif_window = motif_window
         self.preset = preset
         self.settings = settings
         self.seed = seed
@@ -145,7 +149,7 @@ class Rondo:
         rate = common_rate(recordings)
         preprocessor = Preprocessor.fit(recordings, config.preprocess)
         signals = [preprocessor.apply(recording) for recording in recordings]
-        length, step = window_and_step(signals, config.windows)
+        length, step, motif_length = choose_scales(signals, config)
         motif_settings = lengths_in_windows(config.motifs, step, rate)
         every = [_windows(signal, length, step) for signal in signals]
         windows = [w for w in every if len(w)]
@@ -157,14 +161,16 @@ class Rondo:
         units = fit_units(windows, encoder, config.units, rngs["units"], device, tell)
         tell("motifs", 3, 5)
         timelines = [units.timeline(w) for w in windows]
-        motifs = fit_motifs(timelines, units, motif_settings, rngs["motifs"], device, tell)
+        motifs = fit_motifs(windows, timelines, units, motif_settings, motif_length, rngs["motifs"], device, tell)
         tell("evidence", 4, 5)
-        evidence = find_evidence(windows, timelines, units.ids, motifs, config, rngs["evidence"])
+        found = find_evidence(windows, timelines, units.ids, motifs, config, rngs["evidence"])
+        motifs, evidence = shown_after_test(motifs, found)
         tell("done", 5, 5)
 
         self.config_, self.preprocessor_ = config, preprocessor
         self.unit_model_, self.motif_model_, self.evidence_ = units, motifs, evidence
         self.window_length_frames_, self.step_frames_, self.rate_ = length, step, rate
+        self.motif_window_frames_ = motif_length
         fit_profile = FitProfile.of(np.concatenate([timeline.distances for timeline in timelines]))
         self.provenance_ = provenance_of(recordings) | {"fit_profile": fit_profile.as_json()}
         self.edits_ = Edits()  # the old ones were about other entries
@@ -198,9 +204,10 @@ class Rondo:
         chosen = self.resolved_config()  # of which seed and device may differ from those of the fit
         rngs, device = generators(chosen.seed, _STAGES), _device(chosen)
         settings = lengths_in_windows(self.config_.motifs, self.step_frames_, self.rate_)
-        motifs = fit_motifs(timelines, self.unit_model_, settings, rngs["motifs"], device, tell)
+        long = self.motif_window_frames_
+        motifs = fit_motifs(windows, timelines, self.unit_model_, settings, long, rngs["motifs"], device, tell)
         tell("evidence", 2, 3)
-        evidence = self._evidence(windows, timelines, motifs)
+        motifs, evidence = shown_after_test(motifs, self._evidence(windows, timelines, motifs))
         tell("done", 3, 3)
         self.motif_model_, self.evidence_ = motifs, evidence
         refitted = {"motifs_refitted_on": provenance_of(recordings)["recordings"], "motifs_refit_seed": chosen.seed}
@@ -380,8 +387,16 @@ class Rondo:
         return _Prepared(recording, signal, windows, self.unit_model_.timeline(windows))
 
     def _label(self, recording: Recording, signal: Signal, windows: Windows, units: Timeline) -> Labelling:
-        motifs = self.motif_model_.timeline(units)
-        return self._labelling(recording, signal, windows, units, motifs, self._windows_of_frames(windows, units))
+        motifs, window_of_frame = (
+            read_motifs(self.motif_model_, units, windows),
+            self._windows_of_frames(windows, units),
+        )
+        labels = units.labels
+        foreign = labels == OTHER
+        motifs = replace(
+            motifs, ids=np.where(foreign, np.int32(OTHER), motifs.ids), scores=np.where(foreign, 0.0, motifs.scores)
+        )
+        return self._labelling(recording, signal, windows, replace(units, ids=labels), motifs, window_of_frame)
 
     def _label_anew(self, recording: Recording, resample: bool) -> Labelling:
         signal, windows = self._windows_of(recording, resample, by_model=True)
@@ -473,6 +488,7 @@ class Rondo:
         """Every setting: the preset, changed by what was given."""
         overrides: dict[str, Any] = dict(self.settings or {})
         given = {"encoder.name": self.encoder, "windows.length": self.window, "windows.step": self.step}
+        given["motifs.window"] = self.motif_window
         overrides |= {name: value for name, value in given.items() if value is not None}
         return resolve(self.preset, overrides=overrides | {"seed": self.seed, "device": self.device})
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Tensors, as_bits, from_bits, owned
-from rondo.config.schema import MotifFormerConfig, MotifsConfig, RondoConfig, network_in, resolve
+from rondo.config.schema import MotifFormerConfig, MotifsConfig, NoMotifsConfig, RondoConfig, network_in, resolve
 from rondo.continual.stream import Stream
 from rondo.data.as_recordings import in_hertz
 from rondo.data.preprocess import Preprocessor
@@ -29,6 +29,7 @@ from rondo.evidence.verdicts import Entries, Evidence
 from rondo.html_card import card
 from rondo.labelling import FitProfile
 from rondo.motifs.base import Motifs
+from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.former.subsequences import lengths_in_windows
 from rondo.motifs.model import MotifModel
 from rondo.store import artifact
@@ -64,6 +65,7 @@ def save(model: Rondo, folder: Path) -> None:
         "rate": model.rate_,
         "window_length_frames": model.window_length_frames_,
         "step_frames": model.step_frames_,
+        "motif_window_frames": model.motif_window_frames_,
     }
     if hasattr(model, "stream_"):
         state, plain = model.stream_.state()
@@ -111,6 +113,7 @@ def _restored(kind: type[Rondo], stored: artifact.Artifact) -> Rondo:
     model.rate_ = None if rate is None else float(rate)
     model.window_length_frames_ = int(provenance.pop("window_length_frames"))
     model.step_frames_ = int(provenance.pop("step_frames"))
+    model.motif_window_frames_ = int(provenance.pop("motif_window_frames"))
     if not 1 <= model.step_frames_ <= model.window_length_frames_ <= _LONGEST_WINDOW:
         raise ValueError(f"a window of {model.window_length_frames_} frames and a step of {model.step_frames_}")
     model.unit_model_ = UnitModel.restore(parts["units"], config.encoder, config.units)
@@ -140,7 +143,9 @@ def _motifs(tensors: dict[str, NDArray[np.generic]], config: MotifsConfig) -> Mo
         from rondo.motifs.former.motifs import FormerMotifs  # brings torch, which need not be installed
 
         return FormerMotifs.restore(tensors, config)
-    return MotifModel.restore(tensors)
+    if isinstance(config, NoMotifsConfig):
+        return MotifModel.restore(tensors)
+    return ComposedMotifs.restore(tensors)
 
 
 def _stream(model: Rondo, tensors: Tensors, plain: Mapping[str, Any]) -> Stream:
@@ -176,7 +181,7 @@ def model_card(model: Rondo) -> str:
         "channels": shortened(model.preprocessor_.channels),
         "window, step": f"{model.window_length_frames_}, {model.step_frames_} frames at {in_hertz(model.rate_)}",
         "found": found,
-        "recurs more than chance": _in_words(evidence),
+        "recurs": _in_words(evidence),
     }
     if not motifs.composed:
         listed = [(_shown(model, "unit", id), _verdict(evidence.units, id)) for id in units.ids]
@@ -196,4 +201,4 @@ def _verdict(entries: Entries, id: int) -> str:
 def _in_words(evidence: Evidence) -> str:
     if math.isnan(evidence.p):
         return "not tested"
-    return f"{'yes' if evidence.recurs else 'no'} (p = {evidence.p:.2g})"
+    return f"{'yes' if evidence.recurs else 'not shown'} (p = {evidence.p:.2g})"

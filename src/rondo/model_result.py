@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from rondo.data.recording import Recording
 from rondo.data.suggest import FEWEST_TELLING_FRAMES
 from rondo.labelling import FitProfile, Labelling
+from rondo.motifs.composed import ComposedMotifs
+from rondo.motifs.model import MotifModel
 from rondo.progress import Progress, silent
 from rondo.result import Result
 from rondo.run.counting import Words
@@ -17,10 +19,12 @@ from rondo.run.findings import (
     in_kept_units,
     merged_sentence,
     moved_sentence,
+    phrase_sentence,
     recurrence_sentence,
     vocabulary_sentences,
 )
 from rondo.run.summary import RecordingSummary, RunKind, RunSummary, StreamSummary, UnitMerge
+from rondo.times import duration_in_words
 from rondo.version import __version__
 
 if TYPE_CHECKING:
@@ -138,19 +142,57 @@ def words_of(model: Rondo) -> Words:
         [UnitMerge(**asdict(step), advised=number < tree.best) for number, step in enumerate(tree.steps)],
         model.evidence_,
         model.edits_,
+        model.rate_,
     )
 
 
 def findings_of(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
     """What the whole run says about recurrence, composition and comparability."""
-    n_surrogates = models[0].config_.evidence.surrogates
     is_flat = not any(model.motif_model_.composed for model in models)
-    found = [recurrence_sentence([model.evidence_ for model in models], n_surrogates, is_foreign, is_flat)]
+    found = [recurrence_sentence([model.evidence_ for model in models], is_foreign, is_flat)]
     if is_flat:
         was_asked = models[0].config_.motifs.method != "none"
-        found.append(composition_sentence(was_asked, all(_motifs_are_units(model) for model in models)))
+        are_units = all(_motifs_are_units(model) for model in models)
+        found.append(composition_sentence(was_asked, are_units, any(_has_phrases(model) for model in models)))
+    found += _composition_sentences(models[0]) if len(models) == 1 else _kinds_sentence(models)
     found += [sentence for model in models if (sentence := merged_sentence(model.edits_, _motifs_are_units(model)))]
     return found + vocabulary_sentences([model.window_length_frames_ for model in models])
+
+
+def _composition_sentences(model: Rondo) -> list[str]:
+    """Which kind of motif the labels show, and the phrases that come back where it is contexts."""
+    motifs = model.motif_model_
+    if not isinstance(motifs, ComposedMotifs) or motifs.shown == "unit":
+        return []
+    phrases = None if motifs.phrases is None else motifs.phrases
+    if motifs.shown == "phrase":
+        return [phrase_sentence("Motifs are phrases: ", *_commonest(phrases))] if phrases else []
+    frames, rate = model.motif_window_frames_, model.rate_
+    long = f"{frames} frames" if rate is None else duration_in_words(frames / rate)
+    told = [f"Motifs are contexts: stretches, read in windows of {long}, in which the same units keep coming."]
+    return [*told, phrase_sentence("Besides, ", *_commonest(phrases))] if phrases else told
+
+
+def _kinds_sentence(models: Sequence[Rondo]) -> list[str]:
+    """In how many recordings, each with a vocabulary of its own, labels show which kind of motif."""
+    kinds = [motifs.shown for model in models if isinstance(motifs := model.motif_model_, ComposedMotifs)]
+    told = {"context": "contexts, in which the same units keep coming", "phrase": "phrases, whose units come in order"}
+    each = [f"{words}, in {kinds.count(kind)} of {len(models)}" for kind, words in told.items() if kind in kinds]
+    return [f"Motifs are {' and '.join(each)} recordings."] if each else []
+
+
+def _commonest(phrases: MotifModel) -> tuple[int, str, int]:
+    """How many phrases there are; what the commonest is made of, and how often it occurs."""
+    several = {motif for _, motif in phrases.known_phrases}
+    counts = {motif: n for motif, n in phrases.occurrences.items() if motif in several}
+    best = max(counts, key=lambda motif: (counts[motif], -motif))
+    return len(counts), phrases.composition(best), counts[best]
+
+
+def _has_phrases(model: Rondo) -> bool:
+    """Whether phrases were found, also where labels do not show them."""
+    motifs = model.motif_model_
+    return isinstance(motifs, ComposedMotifs) and motifs.phrases is not None
 
 
 def _motifs_are_units(model: Rondo) -> bool:

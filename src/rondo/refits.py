@@ -1,7 +1,7 @@
 """The same recordings fitted again: with other seeds, on each half of the time, with other windows.
 
-`rondo.metrics.stability` says how well entries are found again. Window and step are those of the first fit wherever
-they were left to Rondo, and the evidence is left out: it changes no label.
+`rondo.metrics.stability` says how well entries are found again. Windows and step are those of the first fit wherever
+they were left to Rondo. The evidence is left out where it changes no label; contexts are shown only if they pass.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rondo.config.overrides import changed
-from rondo.config.schema import RondoConfig
+from rondo.config.schema import ComposedMotifsConfig, RondoConfig
 from rondo.data.labels import OTHER, Labels, runs_of
 from rondo.data.recording import Recording
 from rondo.errors import SettingError
@@ -84,12 +84,17 @@ def over_windows(
 
 
 def _fixed(config: RondoConfig, model: Rondo) -> RondoConfig:
-    """The same settings with the window and step that the model has."""
-    return changed(config, None, {"windows.length": model.window_length_frames_, "windows.step": model.step_frames_})
+    """The same settings with the windows and the step that the model has."""
+    scales = {"windows.length": model.window_length_frames_, "windows.step": model.step_frames_}
+    if isinstance(config.motifs, ComposedMotifsConfig):
+        scales["motifs.window"] = model.motif_window_frames_
+    return changed(config, None, scales)
 
 
 def _fitted(recordings: Sequence[Recording], config: RondoConfig, seed: int | None = None) -> Rondo:
-    settings: dict[str, object] = {"evidence.surrogates": 0, "seed": config.seed if seed is None else seed}
+    settings: dict[str, object] = {"seed": config.seed if seed is None else seed}
+    if not isinstance(config.motifs, ComposedMotifsConfig):
+        settings["evidence.surrogates"] = 0
     return Rondo.from_config(changed(config, None, settings)).fit(list(recordings))
 
 

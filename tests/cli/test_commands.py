@@ -140,7 +140,7 @@ def test_whether_the_model_fits_is_said_everywhere(rondo: Command, here: Path, f
     assert [line.split(":")[0] for line in told] == ["one", "two", "short"]
     share = f"{100 * same['share_accepted']:.0f} %"
     assert told[0].startswith(f"one: the model fits: {share} of windows accepted (fitted: {share}), ")
-    assert "where the model was fitted" in outcome.out
+    assert "Where the model was fitted: " in outcome.out
     assert "Does the model fit?" in (here / "out" / "report.html").read_text(encoding="utf-8")
 
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from tests.cli.running import Command, call, tree, waves, write_csv
-from tests.cli.test_name import QUICK, refused
+from tests.cli.test_name import FLAT, QUICK, refused
 
 N_FRAMES = 900
 CLASSES = np.array(["walk", "sit", "run"])[np.arange(N_FRAMES) // 150 % 3]
@@ -27,7 +27,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_csv(folder / "in" / f"{name}.csv", waves(N_FRAMES, seed=seed))
         pl.DataFrame({"y": CLASSES}).write_csv(folder / "truth" / f"{name}.csv")
     for out, extra in (("run", ()), ("each", ("--per-recording",))):
-        given = ("--rate", 50, "--window", 40, "--step", 20, *QUICK, *extra)
+        given = ("--rate", 50, "--window", 50, "--step", 25, *QUICK, *FLAT, *extra)
         done = call("discover", folder / "in", "--out", folder / out, *given)
         assert done.code == 0, done.err
     return folder

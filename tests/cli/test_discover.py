@@ -179,7 +179,8 @@ def test_words_for_people(rondo: Command, here: Path) -> None:
     outcome = rondo("discover", "x.csv", "--out", "a/b/out", "--window", "50")
     found, *findings, last = outcome.out.splitlines()
     assert found == "3 units in 1 recording; no motif is longer than a unit"
-    assert "No composition of units into longer motifs recurs here: every unit is its own motif." in findings
+    order = "Some orders of units recur, but not so clearly that labels show them: every unit is its own motif."
+    assert order in findings  # three kinds of waves in turn, three times over
     assert last == "report: a/b/out/report.html"
     *progress, note = outcome.err.splitlines()
     assert all(line.startswith("[") for line in progress)

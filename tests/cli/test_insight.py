@@ -17,8 +17,10 @@ from tests.cli.running import Command, waves, write_csv
 from tests.report.run_folders import edit_summary, write_run_folder
 
 SUGGESTED = {
-    "window_length_frames", "step_frames", "rate", "typical_period_frames", "n_frames", "n_recordings", "curve", "cost",
+    "window_length_frames", "step_frames", "motif_window_frames", "rate", "typical_period_frames", "n_frames",
+    "n_recordings", "curve", "cost",
 }  # fmt: skip
+ONE_SCALE = ["--set", "motifs.method=none"]
 
 
 def test_a_window_is_suggested_with_its_curve_and_cost(rondo: Command, here: Path) -> None:
@@ -28,26 +30,46 @@ def test_a_window_is_suggested_with_its_curve_and_cost(rondo: Command, here: Pat
     lines = outcome.out.splitlines()
     assert lines[0].split() == ["window", "seconds", "step", "windows", "cycles", "power", "within"]
     (chosen,) = [line.split() for line in lines if line.startswith("->")]
-    assert chosen[1:4] == ["75", "1.5", "18"]
-    assert "suggested: --window 75 --step 18" in lines
+    assert chosen[1:4] == ["25", "0.5", "6"]
+    assert "suggested: --window 25 --step 6 --motif-window 100" in lines
+    assert "units: 0.5 s (25 frames), motifs: 2 s (100 frames)" in lines
     assert lines[-1].startswith("`rondo discover` would take about 3 s on one core")
     assert list(here.iterdir()) == [here / "x.csv"]
     facts = json.loads(rondo("suggest", "x.csv", "--rate", "50", "--json").out)
     assert facts.keys() == SUGGESTED
+    assert (facts["window_length_frames"], facts["motif_window_frames"]) == (25, 100)
     assert facts["cost"]["seconds"] > 0
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("n_channels", "arguments", "says"),
     [
-        ([], "with --rate HZ it would be 1.5 s"),
-        (["--rate", "2"], "only a handful of frames"),
-        (["--rate", "1000"], "A twentieth of the longest unbroken stretch"),
-        (["--set", "windows.length=40"], "as asked for: --window 40"),
+        (4, [], "The typical period of the signal"),
+        (4, [], "a fortieth of the recording, from one to four typical periods (with --rate HZ: from 1.5 to 6 s)"),
+        (4, ["--rate", "2"], "a fortieth of the recording, from one to four typical periods."),
+        (
+            4,
+            ["--rate", "50"],
+            "a quarter of that of motifs; the window of motifs is a fortieth of the recording, from 1.5",
+        ),
+        (1, [], "The window of units is 20 typical periods of the signal; the window of motifs is four times as long."),
+        (2, ["--rate", "1000"], "The window of units is a twentieth of the longest unbroken stretch (4,000 frames)"),
+        (4, ["--rate", "100", "--set", "motifs.window=40"], "is the least there is, 0.3 s or 8 frames"),
+        (2, ["--set", "windows.length=40"], "as asked for: --window 40"),
+        (2, ["--set", "motifs.window=400"], "the window of motifs is as asked for"),
+        (4, ["--rate", "50", "--set", "windows.length=60"], "is two windows of units, the least"),
+        (4, ONE_SCALE, "with --rate HZ it would be 1.5 s"),
+        (4, ONE_SCALE, " frames, motifs are made of these\nThe typical period of the signal"),
+        (4, ["--rate", "2", *ONE_SCALE], "only a handful of frames"),
+        (1, ONE_SCALE, "20 typical periods of the signal"),
+        (2, ["--rate", "1000", *ONE_SCALE], "A twentieth of the longest unbroken stretch"),
+        (2, ["--rate", "50", *ONE_SCALE], "1.5 s did best over our development sets"),
     ],
 )
-def test_where_the_window_comes_from_is_said(rondo: Command, here: Path, arguments: list[str], says: str) -> None:
-    write_csv(here / "x.csv", waves(4000))
+def test_where_the_window_comes_from_is_said(
+    rondo: Command, here: Path, n_channels: int, arguments: list[str], says: str
+) -> None:
+    write_csv(here / "x.csv", waves(4000 if n_channels > 1 else 60_000, n_channels))
     assert says in rondo("suggest", "x.csv", *arguments).out
 
 
@@ -56,7 +78,7 @@ def test_the_curve_is_drawn_on_request(rondo: Command, here: Path) -> None:
     outcome = rondo("suggest", "x.csv", "--rate", "50", "--picture", "new/curve.svg")
     assert outcome.code == 0
     assert outcome.out.splitlines()[-1] == "picture: new/curve.svg"
-    assert "chosen: 75 frames, 1.5 s" in (here / "new/curve.svg").read_text(encoding="utf-8")
+    assert "chosen: 25 frames, 0.5 s" in (here / "new/curve.svg").read_text(encoding="utf-8")
     again = rondo("suggest", "x.csv", "--rate", "50", "--picture", "new/curve.svg")
     assert (again.code, "it exists already" in again.err) == (2, True)
     png = rondo("suggest", "x.csv", "--rate", "50", "--picture", "curve.png")
@@ -89,7 +111,7 @@ def test_stability_over_seeds_and_halves(rondo: Command, here: Path) -> None:
     assert any("units are stable" in line for line in lines)
     assert lines.count("In all of these fits no motif is longer than a unit.") == 2
     assert not any(line.startswith("  m0") for line in lines)
-    assert lines[-1].startswith("Found again is not proven")
+    assert lines[-1].startswith("Stability does not prove recurrence")
     facts = json.loads(rondo(*arguments, "--json", "--quiet").out)
     assert facts.keys() == {"n_seeds", "window_length_frames", "step_frames", "seeds", "halves"}
     assert facts["seeds"]["units"]["n_entries"] == len(facts["seeds"]["units"]["entries"])

@@ -145,7 +145,7 @@ def test_findings_say_what_was_not_done(rondo: Command, here: Path) -> None:
         write_csv(here / f"{name}.csv", waves(seed=ord(name)))
     given = json.loads(rondo("discover", "p.csv", "q.csv", "--out", "k", "--json", *KMEANS).out)
     assert given["findings"] == [
-        "Whether anything recurs more than chance would have it was not tested: kmeans has no such test.",
+        "Recurrence was not tested: kmeans has no such test.",
         "kmeans knows one level: every unit is its own motif.",
         "The number of states was given, not found: 3, as asked for.",
         "Every recording has a vocabulary of its own: the same id in two recordings means nothing.",

@@ -362,9 +362,9 @@ def test_a_live_pipe_that_is_closed_is_stopped_and_finished_without_follow(here:
 @pytest.mark.parametrize("has_clock", [False, True])
 def test_a_live_pipe_that_is_started_again_is_a_boundary(here: Path, model: Path, has_clock: bool) -> None:
     command = [sys.executable, "-m", "rondo", "stream", str(model), "--source", "-", "--out", "out"]
-    times = np.arange(1_000) / 50 if has_clock else None
-    for part in (slice(0, 500), slice(500, 1_000)):
-        text = write_csv(here / "part.csv", waves(1_000)[part], None if times is None else times[part])
+    times = np.arange(3_000) / 50 if has_clock else None
+    for part in (slice(0, 500), slice(500, 3_000)):
+        text = write_csv(here / "part.csv", waves(3_000)[part], None if times is None else times[part])
         run = [*command, "--follow"]
         done = subprocess.run(run, input=text.read_bytes(), capture_output=True, check=False, timeout=300)
         assert done.returncode == 0, done.stderr

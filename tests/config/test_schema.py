@@ -162,9 +162,9 @@ def test_an_encoder_that_is_not_there_is_refused(given: object, says: str) -> No
 
 
 def test_surrogates_are_enough_to_pass_or_none() -> None:
-    assert [resolve(overrides={"evidence.surrogates": n}).evidence.surrogates for n in (0, 19, 99)] == [0, 19, 99]
-    for too_few in (1, 18):
-        assert "at least 19: with fewer, nothing can pass" in refused("evidence.surrogates", too_few)
+    assert [resolve(overrides={"evidence.surrogates": n}).evidence.surrogates for n in (0, 5, 99)] == [0, 5, 99]
+    for too_few in (1, 4):
+        assert "at least 5: fewer do not tell" in refused("evidence.surrogates", too_few)
     assert "'evidence.surrogates'" in refused("evidence.surrogates", -1)
 
 

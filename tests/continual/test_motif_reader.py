@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.config.schema import ContinualConfig, GrammarMotifsConfig
+from rondo.config.schema import ComposedMotifsConfig, ContinualConfig
 from rondo.continual import motif_reader as module
 from rondo.continual.motif_reader import Motif, MotifReader
 from rondo.data.labels import OTHER
-from rondo.motifs.discover import fit_grammar, flat_motifs
+from rondo.motifs.discover import fit_phrases, flat_motifs
 from rondo.motifs.model import MotifModel, UnitRuns
 from rondo.units.timeline import Timeline
 
@@ -32,7 +32,7 @@ def phrases(n: int, seed: int = 0) -> list[int]:
 
 @pytest.fixture(scope="module")
 def grammar() -> MotifModel:
-    model = fit_grammar([timeline(phrases(120))], UNITS, GrammarMotifsConfig(), np.random.default_rng(0))
+    model = fit_phrases([timeline(phrases(120))], UNITS, ComposedMotifsConfig(), np.random.default_rng(0))
     assert model.composed
     return model
 
@@ -52,7 +52,7 @@ def lasting(*units: int, windows: int = 4) -> list[int]:
 
 def pushed(reader: MotifReader, units: list[int]) -> list[Motif]:
     motifs = [motif for unit in units for motif in reader.push(unit)]
-    return motifs + reader.boundary()
+    return motifs + reader.boundary(len(units))
 
 
 @settings(max_examples=60, deadline=None)
@@ -94,10 +94,10 @@ def test_stopping_anywhere_changes_nothing(grammar: MotifModel, units: list[int]
         reader.add_unit(20)
     for number, unit in enumerate(units * 3):
         if number == stop:
-            kept = begun(grammar).restored(json.loads(json.dumps(kept.state())))
+            kept = begun(grammar).restored(*json.loads(json.dumps(kept.state())))
         assert plain.push(unit) == kept.push(unit)
         assert plain.take_changes() == kept.take_changes()
-    assert plain.boundary() == kept.boundary()
+    assert plain.boundary(len(units)) == kept.boundary(len(units))
     assert plain.state() == kept.state()
 
 

@@ -37,13 +37,26 @@ def test_where_the_rate_is_known_a_window_is_one_and_a_half_seconds(rate: float,
 
 
 def test_where_the_rate_is_unknown_a_window_is_a_typical_period() -> None:
-    assert suggest_window([signal_of(waves(4096, 64))]) == 64
+    assert suggest_window([signal_of(waves(4096, 64, 64, 64, 64))]) == 64
 
 
 def test_a_handful_of_frames_is_no_window() -> None:
     """1.5 s at 4 Hz are 6 frames: then the period counts, and at least 16 frames."""
-    assert suggest_window([signal_of(waves(4096, 64), rate=4.0)]) == 64
-    assert suggest_window([signal_of(waves(4096, 5), rate=4.0)]) == 16
+    assert suggest_window([signal_of(waves(4096, 64, 64, 64, 64), rate=4.0)]) == 64
+    assert suggest_window([signal_of(waves(4096, 5, 5, 5, 5), rate=4.0)]) == 16
+
+
+@pytest.mark.parametrize("n_channels", [1, 2, 3])
+@pytest.mark.parametrize("rate", [None, 4.0])
+def test_a_window_of_few_channels_holds_twenty_typical_periods(n_channels: int, rate: float | None) -> None:
+    values = waves(40_000, *[32] * n_channels)
+    assert suggest_window([signal_of(values, rate)]) == pytest.approx(20 * 32, rel=0.05)
+    assert suggest_window([signal_of(values[:4000], rate)]) == 200  # no more than a twentieth of the recording
+
+
+@pytest.mark.parametrize("n_channels", [1, 3, 4, 40])
+def test_a_known_rate_sets_the_window_of_any_number_of_channels(n_channels: int) -> None:
+    assert suggest_window([signal_of(waves(8000, *[32] * n_channels), 50.0)]) == 75
 
 
 def test_a_suggested_window_fits_twenty_times() -> None:

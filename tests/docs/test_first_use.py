@@ -37,9 +37,10 @@ def test_the_legs_give_what_the_page_shows(tmp_path: Path, data_dir: Path) -> No
     notes = [line for line in done.stderr.splitlines() if line.startswith("note:")]
     assert [*notes, *done.stdout.splitlines()] == shown[1].splitlines()
 
-    scores = json.loads(rondo(tmp_path, "evaluate", "truth.npy", f"legs/labels/{name}.npy", "--json").stdout)
-    figures = [scores["ari"], scores["ami"], scores["one_to_one"]]
-    assert f"| units | {' | '.join(f'{figure:.1f}' for figure in figures)} |" in page
+    for level, tracks in (("motifs", "labels"), ("units", "units")):
+        scores = json.loads(rondo(tmp_path, "evaluate", "truth.npy", f"legs/{tracks}/{name}.npy", "--json").stdout)
+        figures = [scores["ari"], scores["ami"], scores["one_to_one"]]
+        assert f"| {level} | {' | '.join(f'{figure:.1f}' for figure in figures)} |" in page
 
 
 def test_pictures_are_small_and_commands_take_no_settings() -> None:

@@ -11,12 +11,14 @@ from scipy.spatial.distance import pdist
 
 from rondo.data.windows import Windows
 from rondo.encoders import Representations
-from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats, SummaryStatsConfig
+from rondo.encoders.convolution_shares import fit_convolution_shares
+from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats, SummaryStatsConfig, describes_shapes
 from rondo.errors import ModelError
 from tests import naive_units as naive
 from tests.contracts import planted, windows_of
 
-ENCODER = SummaryStats(SummaryStatsConfig())
+ENCODER = SummaryStats(SummaryStatsConfig(shape_channels=0))
+WITH_SHAPES = SummaryStats(SummaryStatsConfig())
 
 
 def encoded(windows: Windows, encoder: SummaryStats = ENCODER) -> Representations:
@@ -97,7 +99,9 @@ def test_the_last_digit_of_a_mean_is_not_a_variation() -> None:
 def test_clip_is_the_limit() -> None:
     spike = planted(400, 1)
     spike[200] = 1e4
-    tight, wide = (encoded(windows_of(spike), SummaryStats(SummaryStatsConfig(clip=clip))) for clip in (1.5, 1e6))
+    tight, wide = (
+        encoded(windows_of(spike), SummaryStats(SummaryStatsConfig(clip=clip, shape_channels=0))) for clip in (1.5, 1e6)
+    )
     assert np.abs(tight).max() == pytest.approx(1.5)
     npt.assert_allclose(tight, np.clip(wide, -1.5, 1.5), rtol=1e-6)
 
@@ -131,3 +135,51 @@ def test_tensors_that_do_not_belong_together_are_refused(spoil: str) -> None:
     del tensors[spoil]
     with pytest.raises(ModelError, match=f"'{spoil}' is missing"):
         ENCODER.restore(tensors)
+
+
+# ---------------------------------------------------------------- shapes, where channels are few
+
+
+@pytest.mark.parametrize("n_channels", [1, 2, 3])
+def test_few_channels_have_a_block_of_shapes_behind_the_statistics(n_channels: int) -> None:
+    windows = windows_of(planted(600, n_channels), length=40, step=10)
+    plain, shaped = encoded(windows), encoded(windows, WITH_SHAPES)
+    npt.assert_array_equal(shaped[:, : plain.shape[1]], plain)
+    shares = fit_convolution_shares([windows]).of(windows).astype(np.float64)
+    varies = shares.std(axis=0) > 1e-6 * shares.mean(axis=0)
+    expected = np.clip((shares - shares.mean(axis=0)) / np.where(varies, shares.std(axis=0), np.inf), -5, 5)
+    expected *= 3.0 / np.sqrt(varies.sum())
+    npt.assert_allclose(shaped[:, plain.shape[1] :], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_four_channels_have_statistics_only() -> None:
+    windows = windows_of(planted(200, 4))
+    npt.assert_array_equal(encoded(windows, WITH_SHAPES), encoded(windows))
+    assert not describes_shapes(WITH_SHAPES.fit([windows]))
+    assert sorted(WITH_SHAPES.fit([windows]).tensors()) == ["axes", "centre", "spread"]
+    assert describes_shapes(WITH_SHAPES.fit([windows_of(planted(200, 3))]))
+
+
+def test_shapes_in_chunks_are_those_of_the_whole() -> None:
+    windows = windows_of(planted(900, 1), length=50, step=13)
+    fitted = WITH_SHAPES.fit([windows])
+    whole = fitted.encode(windows)
+    for i, start in enumerate(windows.grid.starts.tolist()):
+        alone = fitted.encode(windows_of(windows.values[start : start + 50], length=50, step=50))
+        npt.assert_array_equal(alone[:, 3:], whole[i : i + 1, 3:])
+
+
+def test_shapes_are_restored_as_they_were() -> None:
+    windows = windows_of(planted(300, 2), length=30)
+    fitted = WITH_SHAPES.fit([windows])
+    npt.assert_array_equal(WITH_SHAPES.restore(fitted.tensors()).encode(windows), fitted.encode(windows))
+
+
+@pytest.mark.parametrize("spoil", ["dilations", "thresholds"])
+def test_shapes_that_do_not_belong_together_are_refused(spoil: str) -> None:
+    tensors = dict(WITH_SHAPES.fit([windows_of(planted(300, 1), length=30)]).tensors())
+    with pytest.raises(ModelError, match="do not belong together"):
+        WITH_SHAPES.restore(tensors | {spoil: tensors[spoil][..., :-1]})
+    del tensors[spoil]
+    with pytest.raises(ModelError, match="do not belong"):
+        WITH_SHAPES.restore(tensors)

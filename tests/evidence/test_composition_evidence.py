@@ -7,23 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_array_equal
 
 from rondo.arrays import Floats
 from rondo.evidence import composition as module
-from rondo.evidence.composition import (
-    PhraseBook,
-    _Sequences,
-    composition_evidence,
-    phrase_book,
-    quasi_independent,
-)
+from rondo.evidence.composition import PhraseBook, composition_evidence, phrase_book
 from rondo.evidence.verdicts import Entries, EntryEvidence
 from rondo.motifs.discover import flat_motifs
 from rondo.motifs.model import UnitRuns
-from tests.naive_evidence import naive_surprises
+from rondo.motifs.shuffling import Sequences
 
 RECURS = EntryEvidence(0.05, 1.5, 9, "recurs")
 
@@ -34,19 +26,19 @@ def runs_of_spans(*spans: Sequence[int]) -> UnitRuns:
     return UnitRuns(units, np.arange(units.size), np.ones(units.size, np.int64), first)
 
 
-def any_order(n_runs: int, frequencies: Floats, seed: int) -> _Sequences:
+def any_order(n_runs: int, frequencies: Floats, seed: int) -> Sequences:
     """Runs without order, of about these frequencies."""
     units = np.repeat(np.arange(frequencies.size), np.rint(frequencies * n_runs).astype(int))
-    start = _Sequences(units[None], np.arange(units.size) == 0, frequencies.size)
+    start = Sequences(units[None], np.arange(units.size) == 0, frequencies.size)
     return start.shuffled(1, np.random.default_rng(seed))
 
 
 def in_order(n_phrases: int, seed: int) -> list[int]:
-    """0 1 2 and 2 1 0 among 3 4 5 in any order: that 1 follows 0 says little about what comes next."""
+    """0 1 2 and 2 0 1 among 3 4 5 in any order."""
     rng = np.random.default_rng(seed)
     sequence: list[int] = []
     for _ in range(n_phrases):
-        sequence += [(0, 1, 2), (2, 1, 0)][rng.integers(2)]
+        sequence += [(0, 1, 2), (2, 0, 1)][rng.integers(2)]
         sequence += rng.permutation([3, 4, 5])[: rng.integers(1, 4)].tolist()
     return sequence
 
@@ -56,61 +48,11 @@ def evidence_of(runs: UnitRuns, book: PhraseBook, p_whole: float = 0.05, seed: i
     return composition_evidence(runs, book, units, p_whole, 19, np.random.default_rng(seed))
 
 
-@settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 2**16), n_units=st.integers(2, 4), longest=st.integers(2, 5))
-def test_surprise_equals_its_definition(seed: int, n_units: int, longest: int) -> None:
-    rng = np.random.default_rng(seed)
-    steps = rng.integers(1, n_units, 40)
-    units = np.cumsum(steps) % n_units  # no unit follows itself
-    first = np.isin(np.arange(40), [0, *rng.integers(1, 40, 2)])
-    sequences = _Sequences(np.stack([units, units]), first, n_units)
-    weights = quasi_independent(np.bincount(units, minlength=n_units) / 40)
-    follows = {(u, v): weights[v] / (1 - weights[u]) for u in range(n_units) for v in range(n_units)}
-    spans = [part.tolist() for part in np.split(units, np.flatnonzero(first)[1:])]
-    expected = naive_surprises(spans, follows, longest)
-    for row in range(2):
-        found = {
-            tuple(phrase): surprise
-            for own in sequences.phrases(longest)
-            for phrase, surprise in zip(own.units[row].tolist(), own.surprise[row].tolist(), strict=True)
-        }
-        assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
-
-
-@given(counts=st.lists(st.integers(1, 50), min_size=3, max_size=8))
-def test_the_chain_has_the_frequencies_where_one_can(counts: list[int]) -> None:
-    frequencies = np.array(counts) / sum(counts)
-    weights = quasi_independent(frequencies)
-    assert (weights > 0).all()
-    if frequencies.max() < 0.49:
-        transitions = weights / (1 - weights)[:, None]
-        np.fill_diagonal(transitions, 0.0)
-        assert_allclose(transitions.sum(axis=1), 1.0, atol=1e-6)
-        assert_allclose(frequencies @ transitions, frequencies, atol=1e-6)
-
-
-@pytest.mark.parametrize("frequencies", [[0.1, 0.2, 0.3, 0.4], [0.5, 0.3, 0.2], [0.7, 0.2, 0.1], [0.5, 0.5]])
-def test_surrogates_hold_the_units_as_often_and_never_one_twice_in_a_row(frequencies: list[float]) -> None:
-    drawn = any_order(2_000, np.array(frequencies), seed=1)
-    units = drawn.units[0]
-    assert (units[1:] != units[:-1]).all()
-    others = (1 - min(0.5, frequencies[0])) / (1 - frequencies[0])  # no unit can be more than every second run
-    possible = [min(0.5, frequencies[0]), *(others * np.array(frequencies[1:]))]
-    assert_allclose(np.bincount(units) / units.size, possible, atol=0.03)
-
-
-def test_a_span_may_begin_with_the_unit_that_ended_the_one_before() -> None:
-    units = np.tile([0, 1], 500)
-    drawn = _Sequences(units[None], np.arange(1000) % 2 == 0, 2).shuffled(3, np.random.default_rng(0)).units
-    assert (drawn[:, 1::2] != drawn[:, ::2]).all()
-    assert 0.4 < (drawn[:, 2::2] == drawn[:, 1:-1:2]).mean() < 0.6
-
-
 def test_planted_order_recurs_and_what_is_in_any_order_does_not() -> None:
     sequence = in_order(60, seed=0)
-    book = {10: Counter({(0, 1, 2): 30}), 11: Counter({(2, 1, 0): 28, (2, 1): 2}), 12: Counter({(3, 5): 5})}
+    book = {10: Counter({(0, 1, 2): 30}), 11: Counter({(2, 0, 1): 28, (2, 0): 2}), 12: Counter({(3, 5): 5})}
     found = evidence_of(runs_of_spans(sequence), book)
-    assert [found[id].verdict for id in (10, 11, 12)] == ["recurs", "recurs", "no more than chance"]
+    assert [found[id].verdict for id in (10, 11, 12)] == ["recurs", "recurs", "not shown"]
     assert [found[id].n_occurrences for id in (10, 11, 12)] == [30, 30, 5]
     assert np.isnan(found[10].closeness)
 
@@ -131,7 +73,7 @@ def test_phrases_do_not_cross_spans() -> None:
     book = {0: Counter({(1, 2): 20})}
     apart = runs_of_spans(*[[3, 1], [2, 3]] * 20)
     together = runs_of_spans(*[[3, 1, 2, 3]] * 20)
-    assert evidence_of(apart, book)[0].verdict == "not tested"  # no such phrase is there
+    assert evidence_of(apart, book)[0].verdict == "not shown"  # no such phrase is there
     assert evidence_of(together, book)[0].verdict == "recurs"
 
 
@@ -141,19 +83,19 @@ def test_a_motif_that_is_a_unit_has_the_evidence_of_the_unit() -> None:
     assert found[0] == RECURS._replace(n_occurrences=7)
     assert found[1] == RECURS._replace(n_occurrences=9)
     assert np.isnan(found[2].closeness)
-    assert (found[3].verdict, found[3].n_occurrences) == ("not tested", 0)
+    assert (found[3].verdict, found[3].n_occurrences) == ("not shown", 0)
 
 
 def test_what_occurs_once_and_what_never_does_is_said() -> None:
     found = evidence_of(runs_of_spans(in_order(20, seed=1)), {0: Counter({(4,): 1}), 1: Counter({(4,): 0})})
-    assert [entry.verdict for entry in found.values()] == ["occurs once", "not tested"]
+    assert [entry.verdict for entry in found.values()] == ["occurs once", "not shown"]
 
 
 def test_a_motif_is_never_surer_than_the_whole_and_one_occurrence_is_no_recurrence() -> None:
     runs = runs_of_spans(in_order(60, seed=0))
     book = {0: Counter({(0, 1, 2): 30}), 1: Counter({(3, 4, 5): 1})}
     found = evidence_of(runs, book, p_whole=0.4)
-    assert (found[0].p, found[0].verdict) == (0.4, "no more than chance")
+    assert (found[0].p, found[0].verdict) == (0.4, "not shown")
     assert found[1].verdict == "occurs once"
     assert np.isnan(found[1].p)
 
@@ -172,7 +114,7 @@ def test_long_phrases_are_judged_by_their_beginning_and_long_recordings_in_part(
     book = {0: Counter({(0, 1, 2, 3, 4, 5): 30}), 1: Counter({(5, 0, 5): 2})}
     found = evidence_of(runs_of_spans(sequence), book)
     assert found[0].verdict == "recurs"
-    assert found[1].verdict == "not tested"
+    assert found[1].verdict == "not shown"
 
 
 def test_seeds_repeat() -> None:

@@ -6,14 +6,21 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from rondo.evidence.reasons import Reason
 from rondo.evidence.verdicts import EntryEvidence, Evidence, rank_p, verdict_of
 
 SOME = Evidence(
     0.05,
     0.731234567890123,
     {"signal": np.array([0.1, 0.2]), "statistics": np.array([0.3, -0.4])},
-    {3: EntryEvidence(0.05, 1.25, 7, "recurs"), 8: EntryEvidence(np.nan, np.nan, 1, "occurs once")},
-    {0: EntryEvidence(0.35, np.nan, 4, "no more than chance"), 2: EntryEvidence(np.nan, np.nan, 0, "not tested")},
+    {
+        3: EntryEvidence(0.05, 1.25, 7, "recurs", Reason("spacing", 149.5)),
+        8: EntryEvidence(np.nan, np.nan, 1, "occurs once"),
+    },
+    {
+        0: EntryEvidence(0.35, np.nan, 4, "not shown", Reason("end", 97.0, 100)),
+        2: EntryEvidence(np.nan, np.nan, 0, "not tested"),
+    },
 )
 
 
@@ -26,7 +33,7 @@ def assert_same(some: Evidence, other: Evidence) -> None:
         assert list(own) == list(others)
         for entry, twin in zip(own.values(), others.values(), strict=True):
             assert_array_equal(entry[:3], twin[:3])
-            assert entry.verdict == twin.verdict
+            assert (entry.verdict, entry.reason) == (twin.verdict, twin.reason)
 
 
 def test_tensors_hold_everything_and_nothing_that_is_not_finite() -> None:
@@ -35,6 +42,12 @@ def test_tensors_hold_everything_and_nothing_that_is_not_finite() -> None:
     assert_same(Evidence.restore(tensors, [8, 3], [0, 2]), SOME)
     untested = Evidence.not_tested({1: 4}, {})
     assert_same(Evidence.restore(untested.tensors(), [1], []), untested)
+
+
+def test_models_of_older_versions_have_no_reasons() -> None:
+    older = {name: tensor for name, tensor in SOME.tensors().items() if not name.endswith("reasons")}
+    restored = Evidence.restore(older, [3, 8], [0, 2])
+    assert restored.units[3] == SOME.units[3]._replace(reason=Reason())
 
 
 def test_models_without_evidence_are_not_tested() -> None:
@@ -53,6 +66,8 @@ def test_models_without_evidence_are_not_tested() -> None:
         ("units.table", np.array([[3, 7, 0]])),
         ("units.table", np.array([[3, 7, 0], [9, 1, 1]])),
         ("motifs.known", np.ones((2, 1))),
+        ("units.reasons", np.ones((2, 2))),
+        ("units.reasons", np.full((2, 3), 99.0)),
         ("figures", np.ones((2, 2))),
         ("figures", np.array([[-0.05, 1.0]])),
         ("units.figures", np.array([[1.5, 1.0], [0.0, 0.0]])),
@@ -66,4 +81,5 @@ def test_tensors_that_do_not_fit_are_refused(name: str, value: np.ndarray) -> No
 def test_p_is_a_rank_and_5_percent_is_enough() -> None:
     chance = np.arange(19.0)
     assert [rank_p(figure, chance) for figure in (18.5, 18.0, -1.0)] == [0.05, 0.1, 1.0]
-    assert [verdict_of(p) for p in (0.05, 0.1)] == ["recurs", "no more than chance"]
+    assert [verdict_of(p) for p in (0.05, 0.1, np.nan)] == ["recurs", "not shown", "not shown"]
+    assert verdict_of(0.01, n_occurrences=1) == "occurs once"

@@ -183,7 +183,7 @@ def _sequence(motif: int) -> str:
 def _entries(segments: pl.DataFrame, level: str, n_frames: int) -> list[dict[str, Any]]:
     """The rows that a run writes, with a word and a verdict for each entry."""
     own = segments.filter(pl.col("id") != OTHER)
-    verdicts: list[Verdict] = ["recurs", "no more than chance", "occurs once", "not tested", "recurs"]
+    verdicts: list[Verdict] = ["recurs", "not shown", "occurs once", "not tested", "recurs"]
     figures = [0.05, 0.35, np.nan, np.nan, 0.05]
     found = {id: EntryEvidence(figures[id], 1.0, 3, verdicts[id]) for id in range(N_UNITS)}
     evidence = replace(Evidence.not_tested({}, {}), p=0.05, units=found, motifs=found)

@@ -143,11 +143,11 @@ def test_the_annotation_of_a_stream_is_a_lane_that_grows_with_it(opened: Any, tm
 
 
 def test_the_widest_table_fits_the_page(opened: Any, tmp_path: Path) -> None:
-    """Ten columns: every recording with a vocabulary of its own, motifs with compositions, no more than chance."""
+    """Ten columns: every recording with a vocabulary of its own, motifs with compositions, recurrence not shown."""
     ids = ("subject00_trial00", "subject00_trial01")
     folder = write_run_folder(tmp_path / "run", recording_ids=ids, n_frames=2_000)
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-    evidence = {"evidence": {"p": 0.35, "verdict": "no more than chance"}}
+    evidence = {"evidence": {"p": 0.35, "verdict": "not shown"}}
     own = {
         level: [row | evidence | {"recording": id} for id in ids for row in rows]
         for level, rows in ((level, summary[level]) for level in ("units", "motifs"))
@@ -156,7 +156,7 @@ def test_the_widest_table_fits_the_page(opened: Any, tmp_path: Path) -> None:
     page = opened(write_report(folder).as_uri())
     sizes = "[...document.querySelectorAll('section.scroll')].map((it) => [it.scrollWidth, it.clientWidth])"
     assert all(whole <= shown for whole, shown in page.evaluate(sizes))
-    assert page.page.locator("td.evidence").first.inner_text() == "no more than chance (p\xa0=\xa00.35)"
+    assert page.page.locator("td.evidence").first.inner_text() == "not shown (p\xa0=\xa00.35)"
 
 
 def test_a_page_that_may_keep_nothing_is_drawn_all_the_same(browser: Any, tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ def test_entries_without_evidence_are_marked_not_hidden(tmp_path: Path) -> None:
     rows = summarize(write_run_folder(tmp_path))["entries"]["unit"]
     assert [(row["evidence"], row["unproven"]) for row in rows] == [
         ("yes (p = 0.05)", False),
-        ("no more than chance (p = 0.35)", True),
+        ("not shown (p = 0.35)", True),
         ("occurs once", True),
         ("not tested", False),
         ("yes (p = 0.05)", False),

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from rondo.evidence.verdicts import EntryEvidence, Evidence, Verdict
-from rondo.run.findings import edited_findings, fit_sentence, found_sentence, recurrence_sentence
+from rondo.run.findings import (
+    composition_sentence,
+    edited_findings,
+    fit_sentence,
+    found_sentence,
+    recurrence_sentence,
+)
 from rondo.run.summary import FitSummary, Profile, RecordingSummary, RunSummary
 from rondo.vocabulary.edits import Edits
 
@@ -20,45 +26,40 @@ def evidence(p: float, *verdicts: Verdict) -> Evidence:
 
 
 def test_what_recurs_is_counted() -> None:
-    told = recurrence_sentence([evidence(0.05, "recurs", "occurs once", "no more than chance")], 19)
+    told = recurrence_sentence([evidence(0.05, "recurs", "occurs once", "not shown")])
     assert told == (
-        "Together they recur more than chance would have it (p = 0.05, against 19 artificial copies of the signal in "
-        "which nothing recurs); one by one, 1 of 3 units and 1 of 1 motifs do."
+        "1 of 3 units recurs, 1 occurs once and 1 of 1 motif recurs (p <= 0.05, corrected for the number of tests)."
     )
 
 
 def test_motifs_that_are_units_are_not_counted_once_more() -> None:
-    told = recurrence_sentence([evidence(0.05, "recurs", "occurs once")], 19, is_flat=True)
-    assert told.endswith("; one by one, 1 of 2 units do.")
+    told = recurrence_sentence([evidence(0.05, "recurs", "recurs", "not shown")], is_flat=True)
+    assert told == "2 of 3 units recur (p <= 0.05, corrected for the number of tests)."
 
 
-def test_what_was_not_asked_about_has_not_failed() -> None:
-    told = recurrence_sentence([evidence(0.05, "recurs", "not tested", "not tested", "occurs once")], 19, is_flat=True)
-    assert told.endswith("; one by one, 1 of 4 units (2 not tested) do.")
+def test_a_whole_without_a_unit_that_recurs_is_not_called_a_vocabulary() -> None:
+    told = recurrence_sentence([evidence(0.01, "not shown", "occurs once")])
+    assert told == (
+        "The signal as a whole comes back to earlier states (p = 0.01), "
+        "but recurrence was not shown for any single unit."
+    )
 
 
-def test_where_all_recordings_recur_there_are_no_others() -> None:
-    assert recurrence_sentence([evidence(0.05, "recurs")] * 2, 19).endswith("(p <= 0.05 in each, 19 surrogates).")
-    assert "in the others" in recurrence_sentence([evidence(0.05, "recurs"), evidence(0.5, "recurs")], 19)
-
-
-def test_what_does_not_recur_is_called_no_vocabulary() -> None:
-    told = recurrence_sentence([evidence(0.35, "no more than chance")], 19)
-    assert told.startswith("Nothing here recurs more than chance would have it (p = 0.35): ")
-    assert told.endswith("not a vocabulary.")
+def test_what_is_not_shown_is_not_denied() -> None:
+    told = recurrence_sentence([evidence(0.35, "not shown")])
+    assert told == "Recurrence not shown (p = 0.35): the units may describe slow change only."
 
 
 def test_evidence_from_elsewhere_is_said_to_be() -> None:
     for p in (0.05, 0.35):
-        told = recurrence_sentence([evidence(p, "recurs")], 19, is_foreign=True)
-        assert "where the model was fitted" in told
-        assert "here" not in told.split()
+        told = recurrence_sentence([evidence(p, "recurs")], is_foreign=True)
+        assert told.startswith("Where the model was fitted: ")
 
 
 def test_vocabularies_of_their_own_are_counted() -> None:
     each = [evidence(0.05, "recurs"), evidence(0.5, "recurs"), evidence(np.nan, "not tested")]
-    assert recurrence_sentence(each, 19).startswith("1 of 2 recordings recur")
-    assert recurrence_sentence(each[2:], 0).endswith("was not tested.")
+    assert recurrence_sentence(each) == "Recurrence shown in 1 of 2 recordings (p <= 0.05 in each)."
+    assert recurrence_sentence(each[2:]) == "Recurrence was not tested."
 
 
 def summary(**changes: Any) -> RunSummary:
@@ -88,6 +89,14 @@ def test_one_unit_of_many_tells_nothing_apart(n_units: int, n_units_of_model: in
     told = fit_sentence("a", fit, Profile(share_accepted=0.95, distance_quantiles={}))
     assert "median distance unknown (unknown)" in told
     assert told.endswith("nothing in it is told apart") == said
+
+
+def test_phrases_that_labels_do_not_show_are_no_lack_of_composition() -> None:
+    said = composition_sentence(True, True, has_phrases=True)
+    assert said.startswith("Some orders of units recur, but") and said.endswith(": every unit is its own motif.")
+    (merged,) = edited_findings([said], [Edits()], motifs_are_units=False)
+    assert merged == said.replace(": every unit is its own motif", "")
+    assert edited_findings([merged], [Edits()], motifs_are_units=True) == (said,)
 
 
 def test_what_is_said_of_merges_is_said_anew() -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -431,3 +433,68 @@ def test_frames_are_not_planted_one_by_one() -> None:
 
     looped_s = shortest(lambda: sum(i * i for i in range(250_000)))
     assert shortest(lambda: plant(n_frames=250_000)) < 60 * looped_s  # 12 were measured
+
+
+# ---------------------------------------------------------------- structures of motifs
+
+OWN = StreamPlan(motifs="own", n_units=12, n_motifs=3)
+CYCLES = StreamPlan(motifs="cycles", n_units=12, n_motifs=3)
+CONTEXTS = StreamPlan(motifs="contexts")
+
+
+def test_the_standard_plan_draws_what_it_always_drew() -> None:
+    """The programme of version 0.1.0."""
+    stream = plant(n_frames=5_000, seed=20)
+    digest = hashlib.sha256(stream.unit_truth.tobytes() + stream.motif_truth.tobytes()).hexdigest()
+    assert digest[:16] == "ecec036128ebda8c"
+
+
+@pytest.mark.parametrize("plan", [OWN, CYCLES])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_unit_is_in_two_motifs(plan: StreamPlan, seed: int) -> None:
+    motifs = plant(plan, n_frames=3_000, seed=seed).motifs
+    units = [item.unit for motif in motifs for item in motif.items]
+    assert sorted(units) == list(range(12))
+
+
+def test_a_cycle_goes_round_without_a_rest_and_each_round_is_an_occurrence() -> None:
+    stream = plant(CYCLES, n_frames=20_000, seed=1)
+    for occurrence in stream.occurrences:
+        assert occurrence.units == tuple(item.unit for item in stream.motifs[occurrence.motif].items)
+    follow = [(a, b) for a, b in pairwise(stream.occurrences) if a.stop == b.start]
+    assert all(a.motif == b.motif for a, b in follow)
+    assert len(follow) >= 0.6 * len(stream.occurrences)
+
+
+def test_a_context_lasts_long_and_holds_its_few_units_in_any_order() -> None:
+    stream = plant(CONTEXTS, n_frames=60_000, seed=2)
+    seconds = [(own.stop - own.start) / 50 for own in stream.occurrences]
+    assert 15 < min(seconds) < max(seconds) < 50
+    for own in stream.occurrences:
+        assert set(own.units) <= {item.unit for item in stream.motifs[own.motif].items}
+        assert all(a != b for a, b in pairwise(own.units))
+    assert len({own.units for own in stream.occurrences}) == len(stream.occurrences)
+    members = [frozenset(item.unit for item in motif.items) for motif in stream.motifs]
+    assert len(set(members)) == len(members)
+    assert sum(map(len, members)) > 8  # contexts share units
+
+
+@pytest.mark.parametrize("plan", [OWN, CYCLES, CONTEXTS])
+def test_both_truths_of_every_structure_are_its_occurrences(plan: StreamPlan) -> None:
+    stream = plant(plan, n_frames=20_000, seed=3)
+    motifs = np.full(20_000, OTHER)
+    for own in stream.occurrences:
+        motifs[own.start : own.stop] = own.motif
+        edges = [*own.unit_starts, own.stop]
+        for unit, (start, stop) in zip(own.units, pairwise(edges), strict=True):
+            assert (stream.unit_truth[start:stop] == unit).all()
+    npt.assert_array_equal(stream.motif_truth, motifs)
+
+
+def test_structures_that_cannot_be_planted_are_refused() -> None:
+    with pytest.raises(SettingError, match="motifs must be one of"):
+        StreamPlan(motifs="words")  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="n_units must be 3 to 4 for each motif"):
+        StreamPlan(motifs="own")
+    with pytest.raises(SettingError, match="context_s"):
+        StreamPlan(motifs="contexts", context_s=(1.0, 2.0))

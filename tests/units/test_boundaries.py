@@ -188,3 +188,38 @@ def test_aligned_labels_are_nearer_to_the_planted_truth_than_votes() -> None:
         pair = (stream.unit_truth, model.predict(stream.recording).units)
         scores[projection] = evaluate({"stream": pair}).as_dict()["ami"]
     assert scores["aligned"] > scores["vote"] + 5
+
+
+# ---------------------------------------------------------------- slivers
+
+
+def slivers_of(labels: NDArray[np.int32]) -> int:
+    return int((runs_of(labels).lengths < LENGTH / 2).sum())
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 3), min_size=4, max_size=40), st.integers(0, 99))
+def test_no_run_of_frames_is_shorter_than_half_a_window(codes: list[int], seed: int) -> None:
+    units = np.array(codes, dtype=np.int32)
+    values = np.random.default_rng(seed).normal(size=(LENGTH + STEP * (units.size - 1), 2)).astype(np.float32)
+    windows = windows_of(values)
+    boundaries = fit_boundaries([windows], [units], (0, 1, 2, 3))
+    assert slivers_of(units[boundaries.windows_of_frames(windows, units)]) == 0
+
+
+def test_a_sliver_goes_to_the_neighbour_that_fits_its_blocks() -> None:
+    """Six blocks of two frames read as unit 1 between 0 and 2; four of them look like 0, two like 2."""
+    values = np.zeros((200, 1), np.float32)
+    (stretch,) = module._stretches(windows_of(values), 2)
+    log_density = np.zeros((stretch.statistics.shape[0], 3))
+    log_density[:44, 0], log_density[44:, 2] = 1.0, 1.0
+    runs = module.Runs(np.array([0, 9, 12]), np.array([9, 12, 22]), np.array([0, 1, 2]))
+    assert module._first_frames(runs, np.array([40, 46]), log_density, stretch).tolist() == [0, 88, 88]
+
+
+@pytest.mark.parametrize(("cuts", "expected"), [([3, 50], [0, 0, 100]), ([50, 97], [0, 100, 200])])
+def test_slivers_at_the_ends_go_to_their_only_neighbour(cuts: list[int], expected: list[int]) -> None:
+    (stretch,) = module._stretches(windows_of(np.zeros((200, 1), np.float32)), 2)
+    runs = module.Runs(np.array([0, 9, 12]), np.array([9, 12, 22]), np.array([0, 1, 2]))
+    log_density = np.zeros((stretch.statistics.shape[0], 3))
+    assert module._first_frames(runs, np.array(cuts), log_density, stretch).tolist() == expected

@@ -33,6 +33,7 @@ def discover(
     ] = DEFAULT,
     window: options.Window = None,
     step: options.Step = None,
+    motif_window: options.MotifWindow = None,
     per_recording: Annotated[
         bool,
         typer.Option("--per-recording", metavar="", help="A vocabulary for each recording, as in the paper."),
@@ -59,7 +60,8 @@ def discover(
     Example: rondo discover walk.csv --out run
     """
     chosen = find_method(method)
-    given = Options(window, step, states, encoder, preset, device, per_recording, options.overrides(set_), config)
+    own = options.overrides(set_)
+    given = Options(window, step, states, encoder, preset, device, per_recording, own, config, motif_window)
     settings = chosen.configure(given)
     from rondo.discovery import checked_seed
     from rondo.store.writing import check_free

@@ -83,6 +83,10 @@ Window = Annotated[
     str | None,
     typer.Option("--window", metavar="LENGTH", help="auto (default), frames (256) or a time (2s, 500ms)."),
 ]
+MotifWindow = Annotated[
+    str | None,
+    typer.Option("--motif-window", metavar="LENGTH", help="Of the longer motifs: auto (default), frames or a time."),
+]
 Step = Annotated[
     str | None,
     typer.Option("--step", metavar="LENGTH", help="auto (default: a quarter of the window), frames or a time."),

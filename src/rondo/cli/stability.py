@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rondo.refits import Levels
 
 _NO_PROOF = (
-    "Found again is not proven: a split that every fit makes is stable too. Whether entries recur more than chance "
-    "would have it, `rondo discover` tests."
+    "Stability does not prove recurrence: a split that every fit makes is stable too. `rondo discover` tests whether "
+    "entries recur."
 )
 
 

@@ -1,4 +1,4 @@
-"""`rondo suggest`: which window suits the data, the curve behind it, and what a run would cost.
+"""`rondo suggest`: which windows suit the data, the curve behind that of units, and what a run would cost.
 
 Nothing is written but the picture of the curve, where one is asked for.
 
@@ -53,14 +53,15 @@ def suggest(
     set_: options.Settings = None,
     json: options.Json = False,
 ) -> None:
-    """Suggest a window and a step for recordings, show the curve behind it, and estimate what a run would cost.
+    """Suggest windows of units and of motifs, show the curve behind them, and estimate what a run would cost.
 
     Example: rondo suggest walk.csv --rate 100
     """
     from rondo.cost import cost_of_fit
     from rondo.data.as_recordings import common_rate
     from rondo.data.preprocess import Preprocessor
-    from rondo.data.suggest import typical_period, window_and_step, window_curve
+    from rondo.data.scales import choose_scales
+    from rondo.data.suggest import typical_period, window_curve
 
     settings = options.resolve_settings(preset, config, set_)
     if picture is not None and picture.suffix.lower() != ".svg":
@@ -69,14 +70,15 @@ def suggest(
     common_rate(recordings)
     preprocessor = Preprocessor.fit(recordings, settings.preprocess)
     signals = [preprocessor.apply(recording) for recording in recordings]
-    length, step = window_and_step(signals, settings.windows)
-    curve = window_curve(signals)
+    length, step, motif_length = choose_scales(signals, settings)
+    curve = window_curve(signals, length)
     fits = _fits(recordings, settings, curve) if fit else []
     sizes = [signal.n_frames for signal in signals]
     cost = cost_of_fit(settings, sizes, len(preprocessor.channels), length, step)
     facts: dict[str, Any] = {
         "window_length_frames": length,
         "step_frames": step,
+        "motif_window_frames": motif_length,
         "rate": signals[0].rate,
         "typical_period_frames": typical_period(signals),
         "n_frames": sum(sizes),
@@ -151,30 +153,73 @@ def curve_table(curve: Sequence[Candidate], rate: float | None, chosen: int, fit
 
 
 def _why(signals: Sequence[Signal], facts: dict[str, Any], settings: RondoConfig) -> list[str]:
-    """Where the window comes from, and when to doubt it."""
+    """Where the windows come from, and when to doubt them."""
+    from rondo.config.schema import ComposedMotifsConfig
     from rondo.data.suggest import FEWEST_TELLING_FRAMES
 
     length, rate, period = facts["window_length_frames"], facts["rate"], facts["typical_period_frames"]
-    said = f"suggested: --window {length} --step {facts['step_frames']}"
+    two_scales = isinstance(settings.motifs, ComposedMotifsConfig)
+    long = f" --motif-window {facts['motif_window_frames']}" if two_scales else ""
+    said = "suggested" if settings.windows.length == "auto" else "as asked for"
     longest = max(stop - start for signal in signals for start, stop in signal.spans)
     cycle = f"{period:.0f} frames" if rate is None else duration_in_words(period / rate)
-    if settings.windows.length != "auto":
-        said = f"as asked for: --window {length} --step {facts['step_frames']}"
-        why = f"The typical period of the signal is {cycle}."
-    elif length == longest // 20:
-        why = f"A twentieth of the longest unbroken stretch ({longest:,} frames): longer, and too few windows are left."
-    elif rate is not None and length == round(1.5 * rate):
-        why = f"1.5 s did best over our development sets, from a flat optimum; the signal's typical period is {cycle}."
-    else:
-        why = f"The typical period of the signal, {cycle}" + (
-            "; with --rate HZ it would be 1.5 s." if rate is None else ": 1.5 s would be only a handful of frames."
-        )
     rule = (
-        "A window should hold one or two cycles of the fastest thing you care about: you know it, the curve does not."
+        "A window of units should hold one or two cycles of the fastest thing you care about: you know it, the curve "
+        "does not."
     )
     cycles = length / period
     if length < FEWEST_TELLING_FRAMES:
         rule += f" With {longest:,} frames a window sees values and no movements: record longer."
-    if cycles < 0.5:
+    if cycles < 0.5 and facts["motif_window_frames"] < period:
         rule += f" This one holds {cycles:.1f} of a typical period; try --window {round(period)} beside it."
-    return [said, why, rule]
+    return [
+        f"{said}: --window {length} --step {facts['step_frames']}{long}",
+        _scales(facts, two_scales),
+        _source_of_windows(signals, facts, settings, longest, cycle),
+        rule,
+    ]
+
+
+def _scales(facts: dict[str, Any], two_scales: bool) -> str:
+    """Both windows in time and frames.
+
+    >>> _scales({"window_length_frames": 38, "motif_window_frames": 150, "rate": 50.0}, True)
+    'units: 0.76 s (38 frames), motifs: 3 s (150 frames)'
+    >>> _scales({"window_length_frames": 38, "motif_window_frames": 38, "rate": None}, False)
+    'units: 38 frames, motifs are made of these'
+    """
+    rate = facts["rate"]
+
+    def told(frames: int) -> str:
+        return f"{frames} frames" if rate is None else f"{frames / rate:.3g} s ({frames} frames)"
+
+    long = f"motifs: {told(facts['motif_window_frames'])}" if two_scales else "motifs are made of these"
+    return f"units: {told(facts['window_length_frames'])}, {long}"
+
+
+def _source_of_windows(
+    signals: Sequence[Signal], facts: dict[str, Any], settings: RondoConfig, longest: int, cycle: str
+) -> str:
+    from rondo.config.schema import ComposedMotifsConfig
+    from rondo.data.scales import WindowScales, why_scales
+    from rondo.data.suggest import typical_periods
+
+    length, rate = facts["window_length_frames"], facts["rate"]
+    if isinstance(settings.motifs, ComposedMotifsConfig):
+        why = why_scales(signals, settings, WindowScales(length, facts["step_frames"], facts["motif_window_frames"]))
+        return f"{why} The typical period of the signal is {cycle}."
+    if settings.windows.length != "auto":
+        return f"The typical period of the signal is {cycle}."
+    if length == longest // 20:
+        return (
+            f"A twentieth of the longest unbroken stretch ({longest:,} frames): longer, and too few windows are left."
+        )
+    if rate is not None and length == round(1.5 * rate):
+        return f"1.5 s did best over our development sets, from a flat optimum; the signal's typical period is {cycle}."
+    n_periods = typical_periods(signals)
+    counted = "The typical period" if n_periods == 1 else f"{n_periods} typical periods"
+    return (
+        f"{counted} of the signal, {cycle}"
+        + (" each" if n_periods > 1 else "")
+        + ("; with --rate HZ it would be 1.5 s." if rate is None else ": 1.5 s would be only a handful of frames.")
+    )

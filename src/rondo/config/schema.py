@@ -107,7 +107,7 @@ class WindowsConfig(StageSettings):
 
     length: Duration = setting(
         "auto",
-        "ours: 1.5 s, or the typical period where that makes no sense; paper: per data set (Table preproc)",
+        "ours: 1.5 s; without a rate a typical period, 20 for 1 to 3 channels; paper: per data set (Table preproc)",
     )
     step: Duration = setting("auto", "ours: a quarter of the window; the paper sets it per data set (Table preproc)")
     projection: Literal["aligned", "vote", "centre", "start"] = setting(
@@ -161,7 +161,8 @@ class SlowUnitsConfig(StageSettings):
     method: Literal["slow"] = "slow"
     pca_dim: int = setting(30, "ours: recurrence study, step 2", ge=1)
     dimension: Literal["auto"] | Annotated[int, Field(ge=1)] = setting(
-        "auto", "ours: the directions, 3 to 8, that stay correlated for a window length or longer (docs/units.md)"
+        "auto",
+        "ours: the directions, 3 (of shapes 5) to 8, that stay correlated for a window length (docs/units.md)",
     )
     ridge: float = setting(0.1, "ours: recurrence study; without it some direction is slow by accident", ge=0)
     persistence: float = setting(
@@ -173,7 +174,9 @@ class SlowUnitsConfig(StageSettings):
         "overlap", "ours: a window counts as step/length observations, the frames it adds (docs/units.md)"
     )
     mixture: MixtureConfig = MixtureConfig()
-    transition_scale: float = setting(2.0, "paper: Table UnitAlign, Viterbi transition scale", ge=0)
+    transition_scale: Literal["auto"] | Annotated[float, Field(ge=0)] = setting(
+        "auto", "paper: Table UnitAlign, 2 typical steps; ours: 4 where shapes are described (docs/units.md)"
+    )
     merge: bool = setting(False, "ours: whether units that are confused with each other are one (docs/units.md)")
 
 
@@ -217,22 +220,20 @@ class AcceptanceConfig(StageSettings):
     posterior_quantile: float = setting(0.05, "paper: Table Motif discovery, posterior threshold P5", ge=0, lt=1)
 
 
-class GrammarMotifsConfig(StageSettings):
-    """Motifs as small grammars over unit runs, found by their evidence: our training-free motif stage."""
+class ComposedMotifsConfig(StageSettings):
+    """Contexts, in which the same units keep coming, and phrases, whose units come in order."""
 
-    method: Literal["grammar"] = "grammar"
-    motif_cap: int = setting(16, "ours: planted streams have 6; unused motifs cost nothing", ge=1)
-    prior: float = setting(0.02, "ours: planted streams, motif AMI 81.4 at 0.02 and 73.6 at 0.1 (docs/motifs.md)", gt=0)
+    method: Literal["composed"] = "composed"
+    window: Duration = setting(
+        "auto", "ours: of contexts; a fortieth of the recording, from 1.5 to 6 s (docs/contexts.md)"
+    )
+    shuffles: int = setting(99, "ours: p of a phrase is at least 1 / (1 + shuffles)", ge=19)
+    significance: float = setting(0.05, "ours: the usual one; family-wise, over all phrases of a recording", gt=0, lt=1)
     phrase_distance: float = setting(
-        0.5,
-        "ours: occurrences whose sets of units are further apart (Jaccard) are different motifs",
+        0.25,
+        "ours: phrases further apart (1 - 2 common units in order / all units) are different motifs",
         ge=0,
         le=1,
-    )
-    min_evidence: float = setting(
-        5.0,
-        "ours: log-evidence for composition over flat units; 5 is 'very strong' (Kass & Raftery 1995)",
-        ge=0,
     )
 
 
@@ -270,16 +271,16 @@ class NoMotifsConfig(StageSettings):
 
 
 def _enough_surrogates(n: int) -> int:
-    if 0 < n < 19:
-        raise ValueError("must be 0 (not tested) or at least 19: with fewer, nothing can pass at 0.05")
+    if 0 < n < 5:
+        raise ValueError("must be 0 (not tested) or at least 5: fewer do not tell how much surrogates vary")
     return n
 
 
 class EvidenceConfig(StageSettings):
-    """Whether what was found recurs more than chance would have it, asked of surrogates."""
+    """Whether what was found recurs."""
 
     surrogates: Annotated[int, AfterValidator(_enough_surrogates)] = setting(
-        19, "ours: the least with which p reaches 0.05 (Theiler et al. 1992); 0 = not tested", ge=0
+        7, "ours: the most of each kind; twice as many change few verdicts. 0 = not tested", ge=0
     )
 
 
@@ -307,7 +308,7 @@ class ContinualConfig(StageSettings):
 
 EncoderConfig = Annotated[EncoderSettings, SerializeAsAny(), Found(ENCODERS)]
 UnitsConfig = Annotated[SlowUnitsConfig | UnitAlignConfig | DirectUnitsConfig, Field(discriminator="method")]
-MotifsConfig = Annotated[GrammarMotifsConfig | MotifFormerConfig | NoMotifsConfig, Field(discriminator="method")]
+MotifsConfig = Annotated[ComposedMotifsConfig | MotifFormerConfig | NoMotifsConfig, Field(discriminator="method")]
 
 
 class RondoConfig(StageSettings):
@@ -319,7 +320,7 @@ class RondoConfig(StageSettings):
     preprocess: PreprocessConfig = PreprocessConfig()
     encoder: EncoderConfig = Field(default_factory=lambda: ENCODERS["summary_stats"].settings())
     units: UnitsConfig = SlowUnitsConfig()
-    motifs: MotifsConfig = GrammarMotifsConfig()
+    motifs: MotifsConfig = ComposedMotifsConfig()
     evidence: EvidenceConfig = EvidenceConfig()
     continual: ContinualConfig = ContinualConfig()
 

@@ -3,7 +3,7 @@
 Every window gets the latents, the costs and the penalty of the unit model (`units/model.py`). Its unit is decided
 `continual.lag` windows later by the cheapest path then (`units/timeline.py`), where `label` knows all windows to come;
 boundaries are found as in a whole recording (`run_frames.py`); motifs are read by the motif model, where units compose
-once two more units have begun (`motif_reader.py`). What is new gets the nearest unit, as in `label`.
+once two more units have begun (`motif_reader.py`). Windows too far from their unit are OTHER, as in `label`.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 
 from rondo.arrays import owned, owned_by
 from rondo.config.schema import ContinualConfig
-from rondo.continual.motif_reader import Motif, MotifReader
-from rondo.continual.reading import Decision, Due, Floats, encoded, straddling_windows
+from rondo.continual.context_reader import reader_of
+from rondo.continual.motif_reader import Motif
+from rondo.continual.reading import Decision, Due, Floats, encoded
 from rondo.continual.run_frames import RunFrames
+from rondo.data.labels import OTHER
 from rondo.data.windows import Span
-from rondo.units.timeline import Viterbi
+from rondo.units.timeline import Viterbi, is_foreign
 
 if TYPE_CHECKING:
     from rondo.motifs.base import Motifs
@@ -43,10 +45,11 @@ class FrozenReader:
         self.length_frames, self.step_frames = grid
         self.viterbi = Viterbi(len(units.vocabulary.ids), units.penalty, config.lag)
         self.frames = RunFrames(units.boundaries if aligned else None, *grid)
-        self.motifs = MotifReader(motifs, config, 1.0, straddling_windows(*grid), learns=False)
+        self.motifs = reader_of(motifs, config, 1.0, grid, learns=False)
         self._shown = units.tree.coarsened(np.array(units.vocabulary.ids), units.n_merges).tolist()  # of each column
         self._n_windows = 0
         self._open: deque[Floats] = deque()  # costs of the windows without a unit
+        self._strange: deque[float] = deque()  # their distances to the nearest exemplar
         self._decided: deque[Decision] = deque()  # without their frames and motif
         self._spans: deque[Span] = deque()  # of the first of those decided, as in the next line
         self._read: deque[Motif] = deque()
@@ -62,8 +65,11 @@ class FrozenReader:
     def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
         """One window (n_channels, length); gives the decisions that have become due."""
         self.frames.see(window, start_frame)
-        costs = self.units.costs(encoded(self.units.encoder, window))
+        self.motifs.see(window, start_frame)
+        representation = encoded(self.units.encoder, window)
+        costs = self.units.costs(representation)
         self._open.append(costs[0])
+        self._strange.append(float(self.units.exemplars.strangeness(representation)[0]))
         self._decide(self.viterbi.push(costs).tolist())
         return self._due(), []
 
@@ -71,14 +77,16 @@ class FrozenReader:
         """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
         self._decide(self.viterbi.flush().tolist())
         self._spans.extend(self.frames.end(frame))
-        self._read.extend(self.motifs.boundary())
+        self._read.extend(self.motifs.boundary(frame))
         return self._due(), []
 
     def _decide(self, columns: Iterable[int]) -> None:
         for column in columns:
             distance = float(self._open.popleft()[column] / self.units.vocabulary.radii[column])
             unit = self._shown[column]
-            self._decided.append(Decision(self._n_windows, 0, 0, unit, 0, float(np.exp(-distance)), 0.0))
+            foreign = is_foreign(np.array([distance]), np.array([self._strange.popleft()]))[0]
+            label, score = (OTHER, 0.0) if foreign else (unit, float(np.exp(-distance)))
+            self._decided.append(Decision(self._n_windows, 0, 0, label, 0, score, 0.0))
             self._n_windows += 1
             self._spans.extend(self.frames.push(unit))
             self._read.extend(self.motifs.push(unit))
@@ -88,6 +96,8 @@ class FrozenReader:
         while self._spans and self._read:
             (start, stop), (motif, score) = self._spans.popleft(), self._read.popleft()
             own = self._decided.popleft()
+            if own.unit == OTHER:
+                motif, score = OTHER, 0.0
             due.append(own._replace(start_frame=start, stop_frame=stop, motif=motif, motif_score=score))
         return due
 
@@ -95,11 +105,14 @@ class FrozenReader:
         """Everything that changed since it began, exactly."""
         viterbi, viterbi_plain = self.viterbi.state()
         frames, frames_plain = self.frames.state()
+        motifs, motifs_plain = self.motifs.state()
         costs = np.array(self._open, np.float64).reshape(-1, len(self._shown))
-        return owned("viterbi", viterbi) | owned("frames", frames) | {"costs": costs}, {
+        tensors = owned("viterbi", viterbi) | owned("frames", frames) | owned("motifs", motifs)
+        return tensors | {"costs": costs}, {
+            "strange": list(self._strange),
             "viterbi": viterbi_plain,
             "frames": frames_plain,
-            "motifs": self.motifs.state(),
+            "motifs": motifs_plain,
             "n_windows": self._n_windows,
             "decided": [list(own) for own in self._decided],
             "spans": [list(span) for span in self._spans],
@@ -110,8 +123,9 @@ class FrozenReader:
         """This reader, which has only begun, as it was when it gave that state."""
         self.viterbi = Viterbi.restore(owned_by("viterbi", tensors), plain["viterbi"])
         self.frames.load(owned_by("frames", tensors), plain["frames"])
-        self.motifs = self.motifs.restored(plain["motifs"])
+        self.motifs = self.motifs.restored(owned_by("motifs", tensors), plain["motifs"])
         self._open = deque(np.array(tensors["costs"], np.float64))
+        self._strange = deque(plain["strange"])
         self._n_windows = plain["n_windows"]
         self._decided = deque(Decision(*own) for own in plain["decided"])
         self._spans = deque((start, stop) for start, stop in plain["spans"])

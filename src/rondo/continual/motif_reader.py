@@ -5,11 +5,12 @@ a phrase. It is read when it has ended: by the motif model; or, where the model 
 does not know, a combination it has never seen), by the motifs that have grown; else it goes to the phrase buffer and
 may be promoted like a unit, with support, extent and recurrence. Passages that were no unit are left out of a phrase.
 
-*Elsewhere* a window waits until two more units have begun: what a unit belongs to shows in what follows it. Nothing
+*Elsewhere* a window waits until as many more units have begun as the longest phrase has, at least two: what a unit
+belongs to shows in what follows it. Nothing
 grows there, for nothing says where a phrase ends; a promoted unit stands for itself, under a motif id of its own.
 
-No window waits for more than ninety-six others; what was said is never changed. Learning the grammar anew from the
-labels of the stream was tried and is worse: they are noisier than those it was learned from.
+No window waits for more than ninety-six others; what was said is never changed. Learning the motifs anew from the
+labels of the stream was tried and is worse: they are noisier than those they were learned from.
 """
 
 from __future__ import annotations
@@ -22,19 +23,20 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Tensors
 from rondo.config.schema import ContinualConfig
 from rondo.continual.journal import Evidence
 from rondo.continual.novelty import MicroCluster, is_eligible
 from rondo.continual.phrase_buffer import Occurrence, PhraseBuffer, Wordings, unit_distance
 from rondo.data.labels import OTHER, runs_of
-from rondo.motifs.base import Motifs
+from rondo.motifs.base import UnitMotifs
 from rondo.motifs.phrases import Phrase, composition
 from rondo.units.timeline import Timeline
 
 _MOST_WAITING = 96  # windows
 _CONTEXT = 96  # windows before those that wait, which are read with them
 _UNITS_LATER = 2
-_REACH = 0.5  # between phrases of one motif: motifs.phrase_distance
+_REACH = 0.5  # Jaccard, between phrases of one motif that has grown
 _MERGE_REACH = 0.25  # between a new kind and a known motif; 0.4 costs 1.3 points of motif AMI on planted streams
 
 Motif = tuple[int, float]
@@ -61,12 +63,13 @@ class MotifReader:
     """The units of the last windows, the motifs there are, and those that have grown."""
 
     def __init__(
-        self, motifs: Motifs, config: ContinualConfig, half_life: float, passage: int, *, learns: bool = True
+        self, motifs: UnitMotifs, config: ContinualConfig, half_life: float, passage: int, *, learns: bool = True
     ) -> None:
         """Without `learns` nothing grows, so that nothing has to be read by the phrase."""
         self.model, self.config, self.passage = motifs, config, passage
         self.standing = frozenset(motifs.standing_units if learns else ())
         self.reads_at_once = not learns and not motifs.composed  # then every unit is its own motif, whatever follows
+        self.units_later = max([_UNITS_LATER, *(len(phrase) for phrase, _ in motifs.known_phrases)])
         self.past: deque[int] = deque(maxlen=_CONTEXT + _MOST_WAITING + 1)  # the last `n_waiting` of them wait
         self.n_waiting = self.n_windows = 0
         self.own: dict[int, int] = {}  # promoted unit -> its motif
@@ -92,6 +95,9 @@ class MotifReader:
 
     # ------------------------------------------------------------ window by window
 
+    def see(self, window: NDArray[np.float32], start_frame: int) -> None:
+        """A window whose unit is told later: motifs of this kind are read from units alone."""
+
     def push(self, unit: int) -> list[Motif]:
         """One more window; gives the motifs that have become final, of the windows that have waited longest."""
         if self.reads_at_once:
@@ -99,15 +105,19 @@ class MotifReader:
         before = self.past[-1] if self.past else None
         final: list[Motif] = []
         if self.standing and before is not None and before != unit and {before, unit} & self.standing:
-            final = self.boundary()
+            final = self._phrase_end()
         self.past.append(unit)
         self.n_waiting += 1
         self.n_windows += 1
         n_final = self._n_final() if not self.standing and unit != before else 0
         return final + self._final(max(n_final, self.n_waiting - _MOST_WAITING))
 
-    def boundary(self) -> list[Motif]:
-        """A phrase or a stretch has ended: all that wait are read, and nothing is carried over."""
+    def boundary(self, frame: int) -> list[Motif]:
+        """The stretch ends before this frame: all that wait are read, and nothing is carried over."""
+        return self._phrase_end()
+
+    def _phrase_end(self) -> list[Motif]:
+        """A phrase or a stretch has ended."""
         if not self.n_waiting:
             self.past.clear()
             return []
@@ -123,7 +133,7 @@ class MotifReader:
         """Windows, of those that wait, after which enough units have begun."""
         units = np.array(self.past)[-self.n_waiting :]
         begins = np.flatnonzero(np.diff(units) != 0) + 1
-        return int(begins[-_UNITS_LATER]) if begins.size >= _UNITS_LATER else 0
+        return int(begins[-self.units_later]) if begins.size >= self.units_later else 0
 
     def _final(self, n: int) -> list[Motif]:
         if n <= 0:
@@ -255,9 +265,9 @@ class MotifReader:
 
     # ------------------------------------------------------------ keeping
 
-    def state(self) -> dict[str, Any]:
-        """Everything that changed since it began, exactly, as plain values."""
-        return {
+    def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
+        """Everything that changed since it began, exactly: no tensors, and plain values."""
+        return {}, {
             "past": list(self.past),
             "n_waiting": self.n_waiting,
             "n_windows": self.n_windows,
@@ -267,7 +277,7 @@ class MotifReader:
             "next_id": self.next_id,
         }
 
-    def restored(self, plain: Mapping[str, Any]) -> MotifReader:
+    def restored(self, tensors: Tensors, plain: Mapping[str, Any]) -> MotifReader:
         """This reader, which has only begun, as it was when it gave that state."""
         self.past.extend(plain["past"])
         self.own = {int(unit): int(motif) for unit, motif in plain["own"]}

@@ -1,8 +1,8 @@
 """Phrases that no motif explains: the novelty buffer of the motifs.
 
 Where units are known by their windows, motifs are known by the units they are made of. Two phrases are of one kind
-when their sets of units are near (Jaccard distance, as in `motifs/phrases.py`), so that an occurrence that leaves out a
-unit joins the others; hence one buffer for phrases of all lengths. Support counts windows, and halves like that of a
+when their sets of units are near (Jaccard distance), so that an occurrence that leaves out a unit
+joins the others; hence one buffer for phrases of all lengths. Support counts windows, and halves like that of a
 micro-cluster of windows.
 """
 

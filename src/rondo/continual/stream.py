@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.arrays import owned, owned_by
+from rondo.continual.context_reader import ContextReader
 from rondo.continual.journal import Event
+from rondo.continual.motif_reader import MotifReader
 from rondo.continual.reading import Decision, Due, Reader
 from rondo.continual.updater import Updater
 from rondo.data.labels import OTHER
@@ -171,7 +173,9 @@ class Stream:
 def read_anew(updater: Updater, windows: Windows) -> tuple[Timeline, MotifTimeline]:
     """Unit and motif of every window of one signal; the distance of a window of no unit is that to the nearest one."""
     units = _units(updater, windows)
-    return units, _motifs(updater, units)
+    if isinstance(updater.motifs, ContextReader):
+        return units, updater.motifs.read(units, windows)
+    return units, _motifs(updater.motifs, units)
 
 
 def _units(updater: Updater, windows: Windows) -> Timeline:
@@ -186,9 +190,9 @@ def _units(updater: Updater, windows: Windows) -> Timeline:
     return Timeline(ids, of_state[np.arange(len(q)), states], tuple(spans))
 
 
-def _motifs(updater: Updater, units: Timeline) -> MotifTimeline:
+def _motifs(reader: MotifReader, units: Timeline) -> MotifTimeline:
     """Each stretch is read as a whole."""
-    read = [motif for start, stop in units.spans for motif in updater.motifs.read(units.ids[start:stop])]
+    read = [motif for start, stop in units.spans for motif in reader.read(units.ids[start:stop])]
     ids = np.array([motif for motif, _ in read], dtype=np.int32)
     begins = np.diff(ids, prepend=OTHER - 1) != 0
     begins[[start for start, _ in units.spans]] = True

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from rondo.arrays import owned, owned_by
 from rondo.config.schema import ContinualConfig
+from rondo.continual.context_reader import ContextReader, reader_of
 from rondo.continual.journal import Event
 from rondo.continual.motif_reader import Motif, MotifReader
 from rondo.continual.novelty import (
@@ -81,7 +82,7 @@ class Updater:
     def __init__(
         self,
         encoder: FittedEncoder,
-        motifs: MotifReader,
+        motifs: MotifReader | ContextReader,
         units: PointSets,
         buffer: NoveltyBuffer,
         viterbi: Viterbi,
@@ -120,7 +121,7 @@ class Updater:
         lag = -(-grid[0] // grid[1])
         penalty = config.transition_scale * exemplars.step / max(buffer.scales.reach, _TINY)
         viterbi = Viterbi(len(sets) + 1, penalty, lag)
-        reader = MotifReader(motifs, config, half_life, straddling_windows(*grid))
+        reader = reader_of(motifs, config, half_life, grid)
         cuts = Cuts(units.boundaries if aligned else None, *grid)
         updater = cls(units.encoder, reader, sets, buffer, viterbi, cuts, config, grid)
         updater.next_id = max(updater.next_id, units.vocabulary.next_id)
@@ -133,19 +134,20 @@ class Updater:
         units, units_plain = self.units.state()
         buffer, buffer_plain = self.buffer.state()
         viterbi, viterbi_plain = self.viterbi.state()
+        motifs, motifs_plain = self.motifs.state()
         n_dims = self.units.points.shape[2]
         rows = [opened.point for opened in self.open] + [point for _, point in self.rejected]
         q = np.zeros((len(self.open), len(self.units)))
         for row, opened in zip(q, self.open, strict=True):
             row[: opened.q.size] = opened.q
-        tensors = owned("units", units) | owned("buffer", buffer) | owned("viterbi", viterbi)
+        tensors = owned("units", units) | owned("buffer", buffer) | owned("viterbi", viterbi) | owned("motifs", motifs)
         tensors |= {"points": np.array(rows, np.float64).reshape(-1, n_dims), "q": q}
         tensors |= {"blocks": np.array([opened.blocks for opened in self.open], np.float64)}
         return tensors, {
             "units": units_plain,
             "buffer": buffer_plain,
             "viterbi": viterbi_plain,
-            "motifs": self.motifs.state(),
+            "motifs": motifs_plain,
             "open": [(opened.window, opened.start_frame, int(opened.q.size), opened.is_first) for opened in self.open],
             "at_start": self.at_start,
             "rejected": [window for window, _ in self.rejected],
@@ -162,7 +164,7 @@ class Updater:
         units, buffer, viterbi = (owned_by(part, tensors) for part in ("units", "buffer", "viterbi"))
         updater = Updater(
             self.encoder,
-            self.motifs.restored(plain["motifs"]),
+            self.motifs.restored(owned_by("motifs", tensors), plain["motifs"]),
             PointSets.restore(units, plain["units"]),
             NoveltyBuffer.restore(buffer, plain["buffer"]),
             Viterbi.restore(viterbi, plain["viterbi"]),
@@ -188,6 +190,7 @@ class Updater:
     def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
         """One window (n_channels, length); gives the decisions that have become due, and what happened."""
         point = np.asarray(encoded(self.encoder, window)[0], np.float64)
+        self.motifs.see(window, start_frame)
         return self.push_point(point, start_frame, self.cuts.blocks(window))
 
     def push_point(self, point: Floats, start_frame: int, blocks: Floats) -> Due:
@@ -212,7 +215,7 @@ class Updater:
             events += own
         self.rejected.clear()
         self.is_filed = False
-        decisions += self._with_motifs(self.motifs.boundary())
+        decisions += self._with_motifs(self.motifs.boundary(frame))
         events += self._motif_events(frame)
         if decisions:  # the last window speaks for the frames after its middle too
             decisions[-1] = decisions[-1]._replace(stop_frame=max(decisions[-1].stop_frame, frame))

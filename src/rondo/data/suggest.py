@@ -1,8 +1,10 @@
-"""A window for recordings whose owner gave none.
+"""A window for recordings whose owner gave none, where a method has one scale (`scales` has the two of the default).
 
 Where the rate is known: 1.5 s, the flat optimum over our development sets (docs/windows.md; the paper's own windows
 are 1 to 3 s). Where it is not, or where 1.5 s is only a handful of frames: the typical period of the signal, the
-power-weighted geometric mean over its spectrum. The step is a quarter of the window.
+power-weighted geometric mean over its spectrum. One to three channels are described by the shapes in a window, which
+takes several of them: there the window is 20 typical periods. No window is longer than a twentieth of the longest
+stretch. The step is a quarter of the window.
 """
 
 from __future__ import annotations
@@ -16,27 +18,34 @@ from numpy.typing import NDArray
 from rondo.config.schema import WindowsConfig, to_frames
 from rondo.data.preprocess import Signal
 from rondo.data.recording import Values
+from rondo.data.windows import FEW_CHANNELS
 from rondo.errors import SettingError
 
 _SECONDS = 1.5
 _FEWEST_FRAMES = 16
+SHAPE_PERIODS = 20  # typical periods in a window of few channels; docs/windows.md has the choice
 CURVE_FACTORS = (0.25, 0.5, 2 / 3, 1, 4 / 3, 2, 3, 4)
 FEWEST_TELLING_FRAMES = 8  # a shorter window sees values and no movement
 _FEWEST_WINDOW_LENGTHS = 20  # a suggested window fits at least this often into the longest span
 
 
 def window_and_step(signals: Sequence[Signal], config: WindowsConfig) -> tuple[int, int]:
-    """Window length and step in frames; refused when no span of any signal holds a window."""
+    """Window and step in frames, of methods with one scale; refused when no span of any signal holds a window."""
     rate = signals[0].rate
-    longest = max(stop - start for signal in signals for start, stop in signal.spans)
     length = suggest_window(signals) if config.length == "auto" else to_frames(config.length, rate, "windows.length")
+    refuse_too_long(length, signals)
+    step = max(1, length // 4) if config.step == "auto" else to_frames(config.step, rate, "windows.step")
+    return length, step
+
+
+def refuse_too_long(length: int, signals: Sequence[Signal]) -> None:
+    """Refuse a window that no span of any signal holds."""
+    longest = max(stop - start for signal in signals for start, stop in signal.spans)
     if length > longest:
         raise SettingError(
             f"windows.length is {length} frames, but the longest unbroken stretch of "
             f"{_named(signals)} has {longest}; choose a shorter window (--window)"
         )
-    step = max(1, length // 4) if config.step == "auto" else to_frames(config.step, rate, "windows.step")
-    return length, step
 
 
 def suggest_window(signals: Sequence[Signal]) -> int:
@@ -45,8 +54,13 @@ def suggest_window(signals: Sequence[Signal]) -> int:
     longest = max(stop - start for signal in signals for start, stop in signal.spans)
     frames = 0 if rate is None else round(_SECONDS * rate)
     if frames < _FEWEST_FRAMES:
-        frames = max(_FEWEST_FRAMES, round(typical_period(signals)))
+        frames = max(_FEWEST_FRAMES, round(typical_periods(signals) * typical_period(signals)))
     return max(1, min(frames, longest // _FEWEST_WINDOW_LENGTHS))
+
+
+def typical_periods(signals: Sequence[Signal]) -> int:
+    """How many typical periods a window holds where its length follows from the signal."""
+    return SHAPE_PERIODS if signals[0].values.shape[1] <= FEW_CHANNELS else 1
 
 
 def typical_period(signals: Sequence[Signal]) -> float:
@@ -76,16 +90,18 @@ class Candidate:
     power_within: float  # share of the power of the signal at periods that fit into the window
 
 
-def window_curve(signals: Sequence[Signal]) -> list[Candidate]:
-    """What windows from a quarter to four times the suggested length would hold, the suggested one among them.
+def window_curve(signals: Sequence[Signal], chosen: int | None = None) -> list[Candidate]:
+    """What windows from a quarter to four times the chosen length would hold, the chosen one among them.
+
+    `chosen`: in frames; where none is given, the window of methods with one scale.
 
     A window should hold one or two cycles of the fastest thing that matters. `power_within` is the spectral
     distribution function read at the window: near 0, the window sees only pieces of movements; near 1, a longer window
     adds nothing but blur. It describes the signal and measures no quality.
     """
-    suggested = suggest_window(signals)
+    middle = suggest_window(signals) if chosen is None else chosen
     spans = [stop - start for signal in signals for start, stop in signal.spans]
-    lengths = sorted({max(1, round(suggested * factor)) for factor in CURVE_FACTORS})
+    lengths = sorted({max(1, round(middle * factor)) for factor in CURVE_FACTORS})
     lengths = [length for length in lengths if length <= max(spans)]
     values = _longest_stretch(signals)
     period = typical_period(signals)

@@ -4,6 +4,10 @@ Per window and channel: mean, standard deviation, mean absolute difference of ne
 channels: correlations. In the recurrence study (docs/units.md) these beat trained encoders on ARI, AMI and
 one-to-one, at a thousandth of the cost. Each family of statistics is one block; blocks are balanced, so that
 many correlations do not drown few means.
+
+One to three channels leave few statistics, so there a further block describes shapes
+(`rondo.encoders.convolution_shares`). More channels describe a movement by how they move together and have no such
+block.
 """
 
 from __future__ import annotations
@@ -16,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.config.ways import EncoderSettings, setting
-from rondo.data.windows import Windows
-from rondo.encoders.base import Curves, DeclaredEncoder, EncoderCost, Representations, Tensors
+from rondo.data.windows import FEW_CHANNELS, Windows
+from rondo.encoders.base import Curves, DeclaredEncoder, EncoderCost, FittedEncoder, Representations, Tensors
+from rondo.encoders.convolution_shares import KERNELS, ConvolutionShares, fit_convolution_shares
 from rondo.errors import ModelError
 from rondo.progress import Progress, silent
 
@@ -31,6 +36,12 @@ class SummaryStatsConfig(EncoderSettings):
     name: Literal["summary_stats"] = "summary_stats"
     correlation_floor: float = setting(0.1, "ours: keeps silent channels quiet in the correlations", gt=0)
     clip: float = setting(5.0, "ours: standardised statistics beyond this many deviations are cut", gt=0)
+    shape_channels: int = setting(
+        FEW_CHANNELS, "ours: shapes are described for up to this many channels, 0 = never (docs/units.md)", ge=0
+    )
+    shape_weight: float = setting(
+        3.0, "ours: size of the shape block, that of each block of statistics being 1 (docs/units.md)", ge=0
+    )
 
 
 @dataclass(frozen=True)
@@ -51,12 +62,13 @@ class SummaryStats:
     def _fit(self, windows: Sequence[Windows]) -> tuple[FittedSummaryStats, list[NDArray[np.float32]]]:
         filled = [w for w in windows if len(w)]
         axes = _channel_axes(filled)
-        each = zip(*(self._blocks(w, axes) for w in filled), strict=True)
+        shapes = fit_convolution_shares(filled) if filled[0].n_channels <= self.config.shape_channels else None
+        each = zip(*(self._blocks(w, axes, shapes) for w in filled), strict=True)
         blocks = [np.concatenate(parts) for parts in each]
         centre = np.concatenate([block.mean(axis=0, dtype=np.float64) for block in blocks])
         spread = np.concatenate([block.std(axis=0, dtype=np.float64) for block in blocks])
         spread[spread <= _LEAST_VARIATION * np.abs(centre)] = 0.0
-        return FittedSummaryStats(self, axes, centre, spread), blocks
+        return FittedSummaryStats(self, axes, shapes, centre, spread), blocks
 
     def restore(self, tensors: Tensors) -> FittedSummaryStats:
         """The fitted encoder that wrote these tensors."""
@@ -64,17 +76,22 @@ class SummaryStats:
             axes, centre, spread = (np.asarray(tensors[name], np.float64) for name in ("axes", "centre", "spread"))
         except KeyError as error:
             raise ModelError(f"the encoder's tensor {error} is missing; fit and save the model again") from None
-        if axes.ndim != 2 or centre.shape != (_n_statistics(axes),) or spread.shape != centre.shape:
+        shapes = _restored_shapes(tensors)
+        n_columns = _n_statistics(axes) + (shapes.n_columns if shapes else 0)
+        if axes.ndim != 2 or centre.shape != (n_columns,) or spread.shape != centre.shape:
             raise ModelError(
                 f"the encoder's tensors axes {axes.shape}, centre {centre.shape} and spread {spread.shape} do not "
                 "belong together; fit and save the model again"
             )
-        return FittedSummaryStats(self, axes, centre, spread)
+        return FittedSummaryStats(self, axes, shapes, centre, spread)
 
-    def _blocks(self, windows: Windows, axes: NDArray[np.float64]) -> list[NDArray[np.float32]]:
-        """Raw statistics, one (n_windows, n_columns) array per family."""
+    def _blocks(
+        self, windows: Windows, axes: NDArray[np.float64], shapes: ConvolutionShares | None = None
+    ) -> list[NDArray[np.float32]]:
+        """Raw statistics, one (n_windows, n_columns) array per family; shapes, where they count, are the last."""
         rows = [self._batch_blocks(batch, axes) for batch in windows.batches()]
-        return [np.concatenate(parts) for parts in zip(*rows, strict=True)]
+        blocks = [np.concatenate(parts) for parts in zip(*rows, strict=True)]
+        return blocks if shapes is None else [*blocks, shapes.of(windows)]
 
     def _batch_blocks(self, batch: NDArray[np.float32], axes: NDArray[np.float64]) -> list[NDArray[np.float32]]:
         # One memory layout for all batches: the order in which numpy adds, and so the last digit, follows it.
@@ -104,6 +121,7 @@ class FittedSummaryStats:
 
     encoder: SummaryStats
     axes: NDArray[np.float64]  # (32, n_channels), or (0, n_channels) where every pair of channels is correlated
+    shapes: ConvolutionShares | None  # where channels are few
     centre: NDArray[np.float64]  # (n_dims,)
     spread: NDArray[np.float64]  # (n_dims,), 0 where a statistic did not vary
 
@@ -115,7 +133,7 @@ class FittedSummaryStats:
         """Representations (n_windows, n_dims); a statistic that did not vary when fitted stays 0."""
         if not len(windows):
             return np.zeros((0, self.centre.size), dtype=np.float32)
-        return self._standardised(self.encoder._blocks(windows, self.axes))
+        return self._standardised(self.encoder._blocks(windows, self.axes, self.shapes))
 
     def _standardised(self, blocks: Sequence[NDArray[np.float32]]) -> Representations:
         factor = np.divide(1.0, self.spread, out=np.zeros_like(self.spread), where=self.spread > 0)
@@ -126,11 +144,34 @@ class FittedSummaryStats:
             n_varying = max(1, int(np.count_nonzero(factor[columns])))
             parts.append((scaled / np.sqrt(n_varying)).astype(np.float32))
             at += block.shape[1]
+        if self.shapes is not None:
+            parts[-1] *= np.float32(self.encoder.config.shape_weight)
         return np.concatenate(parts, axis=1)
 
     def tensors(self) -> Tensors:
         """Everything learned, as arrays, for the model folder."""
-        return {"axes": self.axes, "centre": self.centre, "spread": self.spread}
+        learned: Tensors = {"axes": self.axes, "centre": self.centre, "spread": self.spread}
+        if self.shapes is None:
+            return learned
+        return {**learned, "dilations": self.shapes.dilations, "thresholds": self.shapes.thresholds}
+
+
+def describes_shapes(encoder: FittedEncoder) -> bool:
+    """Whether representations are mainly of the shapes in a window."""
+    return isinstance(encoder, FittedSummaryStats) and encoder.shapes is not None
+
+
+def _restored_shapes(tensors: Tensors) -> ConvolutionShares | None:
+    if "thresholds" not in tensors:
+        return None
+    thresholds = np.asarray(tensors["thresholds"], np.float64)
+    dilations = np.asarray(tensors.get("dilations", ()), np.int64)
+    if thresholds.ndim != 3 or thresholds.shape[1:] != (dilations.size, len(KERNELS)):
+        raise ModelError(
+            f"the encoder's tensors dilations {dilations.shape} and thresholds {thresholds.shape} do not belong "
+            "together; fit and save the model again"
+        )
+    return ConvolutionShares(dilations, thresholds)
 
 
 def _n_statistics(axes: NDArray[np.float64]) -> int:

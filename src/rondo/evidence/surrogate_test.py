@@ -1,8 +1,15 @@
-"""The surrogate test of a fitted vocabulary: the signal first, then what is composed of its units."""
+"""All evidence for a fitted vocabulary: for the whole and for each unit from several tests, then for motifs.
+
+A unit recurs if one test says so, corrected for all units and for all tests at once (family-wise 5 %). Within a test
+p holds for all units together; between tests the 5 % are shared out: 3 % to likeness, which few surrogates limit, and
+the rest evenly to spacing, order and, from five recordings on, place. So
+
+    p = min over tests of p_test / share_test.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,12 +17,22 @@ import numpy as np
 from rondo.config.schema import RondoConfig
 from rondo.data.windows import Windows
 from rondo.evidence.composition import composition_evidence, phrase_book
-from rondo.evidence.signal import occurrences, signal_evidence, unit_labels
-from rondo.evidence.verdicts import Evidence
+from rondo.evidence.contexts import context_evidence
+from rondo.evidence.occurrences import Occurrences
+from rondo.evidence.order import order_test
+from rondo.evidence.place import FEWEST_RECORDINGS, place_test
+from rondo.evidence.reasons import Reason
+from rondo.evidence.signal import alike_test
+from rondo.evidence.spacing import spacing_test
+from rondo.evidence.verdicts import SIGNIFICANT, EntryEvidence, Evidence, verdict_of
 from rondo.motifs.base import Motifs
+from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.model import UnitRuns
 from rondo.training.device import one_thread
 from rondo.units.timeline import Timeline
+
+_SHARE_OF_LIKENESS = 0.6
+_SEQUENCES = 19  # the least with which the rank of a motif reaches p = 0.05
 
 
 def find_evidence(
@@ -28,17 +45,68 @@ def find_evidence(
 ) -> Evidence:
     """Evidence in these windows for the units of their timelines and for the motifs found in them.
 
-    It draws from `rng` only and changes nothing. Units that occur nowhere in the windows are 'not tested'.
+    It draws from `rng` only and changes nothing. With no surrogates nothing is tested.
     """
-    labels = [timeline.ids for timeline in timelines]
-    book = phrase_book(motifs)
-    n_of_units = dict.fromkeys(unit_ids, 0) | dict(occurrences(windows, labels))
-    untested = Evidence.not_tested(n_of_units, {id: counts.total() for id, counts in book.items()})
+    contexts = motifs.contexts if isinstance(motifs, ComposedMotifs) and motifs.shown == "context" else None
+    book = {} if contexts else phrase_book(motifs)
+    counts = dict.fromkeys(unit_ids, 0) | Occurrences.of_timelines(timelines).counts()
     n_surrogates = config.evidence.surrogates
     if n_surrogates == 0:
-        return untested
+        if contexts:
+            return Evidence.not_tested(counts, contexts.occurrences(windows, timelines))
+        return Evidence.not_tested(counts, {id: phrases.total() for id, phrases in book.items()})
     with one_thread():  # many small matrices
-        found = signal_evidence(windows, labels, unit_labels(config), n_surrogates, rng)
-    units = {id: found.units.get(id, entry) for id, entry in untested.units.items()}
-    composed = composition_evidence(UnitRuns.of(timelines), book, units, found.p, n_surrogates, rng)
+        found, p_order = unit_evidence(windows, timelines, n_surrogates, rng)
+    units = {
+        id: found.units.get(id, EntryEvidence(np.nan, np.nan, n, verdict_of(np.nan, n))) for id, n in counts.items()
+    }
+    if contexts:
+        occurrences = contexts.occurrences(windows, timelines)
+        return replace(found, units=units, motifs=context_evidence(timelines, occurrences, contexts, found.p, rng))
+    composed = composition_evidence(UnitRuns.of(timelines), book, units, p_order, _SEQUENCES, rng)
     return replace(found, units=units, motifs=composed)
+
+
+def shown_after_test(motifs: Motifs, evidence: Evidence) -> tuple[Motifs, Evidence]:
+    """Contexts that fail their own test are not shown: then every unit is its own motif, with its own evidence."""
+    if not isinstance(motifs, ComposedMotifs) or motifs.shown != "context":
+        return motifs, evidence
+    if any(not entry.p > SIGNIFICANT for entry in evidence.motifs.values()):  # NaN: not tested
+        return motifs, evidence
+    return motifs.showing("unit"), replace(evidence, motifs=evidence.units)
+
+
+def unit_evidence(
+    windows: Sequence[Windows], timelines: Sequence[Timeline], n_surrogates: int, rng: np.random.Generator
+) -> tuple[Evidence, float]:
+    """Evidence for the whole and for the units that occur, and p of an order that is more than slow change."""
+    occurrences = Occurrences.of_timelines(timelines)
+    alike = alike_test(windows, occurrences.labels, n_surrogates, rng)
+    spacing, order = spacing_test(occurrences), order_test(occurrences, rng)
+    place, where = place_test(occurrences, rng)
+    n_recordings, step = len(occurrences.labels), windows[0].grid.step_frames
+    other = (1 - _SHARE_OF_LIKENESS) / (3 if n_recordings >= FEWEST_RECORDINGS else 2)
+    entries = {}
+    for id, n in occurrences.counts().items():
+        p_alike, closeness = alike.units.get(id, (np.nan, np.nan))
+        each: dict[Reason, float] = {
+            Reason("alike"): p_alike / _SHARE_OF_LIKENESS,
+            Reason("spacing", step * spacing.seen.get(id, 0.0)): spacing.p.get(id, np.nan) / other,
+            Reason("order"): order.p.get(id, np.nan) / other,
+            Reason(where.get(id, ""), place.seen.get(id, 0.0), n_recordings): place.p.get(id, np.nan) / other,
+        }
+        entries[id] = _entry(each, closeness, n)
+    p_whole = min(1.0, alike.p / _SHARE_OF_LIKENESS)
+    p = min([p_whole, *(entry.p for entry in entries.values() if not np.isnan(entry.p))])
+    p_order = min([p_whole, *(own / other for own in order.p.values())])
+    return Evidence(p, alike.closeness, alike.by_chance, entries, {}), p_order
+
+
+def _entry(each: Mapping[Reason, float], closeness: float, n_occurrences: int) -> EntryEvidence:
+    known = {reason: p for reason, p in each.items() if not np.isnan(p)}
+    if n_occurrences < 2 or not known:
+        return EntryEvidence(np.nan, closeness, n_occurrences, verdict_of(np.nan, n_occurrences))
+    reason = min(known, key=known.__getitem__)
+    p = min(1.0, known[reason])
+    verdict = verdict_of(p, n_occurrences)
+    return EntryEvidence(p, closeness, n_occurrences, verdict, reason if verdict == "recurs" else Reason())

@@ -1,8 +1,8 @@
-"""What speaks for a vocabulary: for the whole, for each unit and for each motif, whether it recurs more than by chance.
+"""What speaks for a vocabulary: whether the whole, each unit and each motif recurs.
 
-Any method finds units in slow noise, and motifs in the units. Evidence marks what is no more than that; it hides
-nothing and changes no label. Where the figures come from: `surrogate_test` (all of it), `signal_evidence` (the whole
-and units), `composition_evidence` (motifs of several units).
+Any method finds units in slow noise, and motifs in the units. Evidence marks what may be no more than that; it hides
+nothing and changes no label. Where the figures come from: `surrogate_test` (all of it), `signal`, `spacing`, `order`
+and `place` (units), `composition` (motifs of several units).
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import owned, owned_by
+from rondo.evidence.reasons import KINDS, Reason
 
-Verdict = Literal["recurs", "occurs once", "no more than chance", "not tested"]
+Verdict = Literal["recurs", "occurs once", "not shown", "not tested"]
 
 SIGNIFICANT = 0.05
 _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)  # model folders hold their places here: append only
@@ -25,13 +26,15 @@ _VERDICTS: tuple[Verdict, ...] = get_args(Verdict)  # model folders hold their p
 class EntryEvidence(NamedTuple):
     """What speaks for one entry.
 
-    p is NaN where nothing could be compared, closeness also in a motif of several units, which is about order.
+    p is NaN where nothing could be compared, closeness also in a motif of several units, which is about order. The
+    reason is that of the smallest p, and empty where the verdict is not 'recurs'.
     """
 
     p: float
     closeness: float
     n_occurrences: int
     verdict: Verdict
+    reason: Reason = Reason()
 
 
 Entries = Mapping[int, EntryEvidence]
@@ -39,11 +42,11 @@ Entries = Mapping[int, EntryEvidence]
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """p and closeness of the whole (NaN where not tested), that of its surrogates, evidence for each entry."""
+    """p of the whole, closeness of its windows and of surrogates (NaN where not tested), evidence for each entry."""
 
     p: float
     closeness: float
-    by_chance: Mapping[str, NDArray[np.float64]]  # (n_surrogates,) for each kind of surrogates
+    by_chance: Mapping[str, NDArray[np.float64]]  # closeness of the surrogates of each kind
     units: Entries
     motifs: Entries
 
@@ -96,15 +99,20 @@ def rank_p(figure: float, by_chance: NDArray[np.float64]) -> float:
     return float((1 + (by_chance >= figure).sum()) / (1 + by_chance.size))
 
 
-def verdict_of(p: float) -> Verdict:
-    return "recurs" if p <= SIGNIFICANT else "no more than chance"
+def verdict_of(p: float, n_occurrences: int = 2) -> Verdict:
+    """What is said of an entry with this p; NaN is not shown."""
+    if n_occurrences == 1:
+        return "occurs once"
+    return "recurs" if p <= SIGNIFICANT else "not shown"
 
 
 def _entry_tensors(entries: Entries) -> dict[str, NDArray[np.generic]]:
     table = [(id, entry.n_occurrences, _VERDICTS.index(entry.verdict)) for id, entry in entries.items()]
     figures = [(entry.p, entry.closeness) for entry in entries.values()]
+    reasons = [(KINDS.index(entry.reason.kind), *entry.reason[1:]) for entry in entries.values()]
     return {
         "table": np.array(table, np.int64).reshape(-1, 3),
+        "reasons": np.array(reasons, np.float64).reshape(-1, 3),
         **_without_nan(np.array(figures, np.float64).reshape(-1, 2)),
     }
 
@@ -113,8 +121,14 @@ def _restored_entries(tensors: Mapping[str, NDArray[np.generic]]) -> Entries:
     table, figures = np.asarray(tensors["table"], np.int64), _with_nan(tensors)
     if table.shape != (len(figures), 3) or ((table[:, 2] < 0) | (table[:, 2] >= len(_VERDICTS))).any():
         raise ValueError("a table of evidence that Rondo did not write")
-    rows = zip(table.tolist(), figures.tolist(), strict=True)
-    return {id: EntryEvidence(p, closeness, n, _VERDICTS[verdict]) for (id, n, verdict), (p, closeness) in rows}
+    reasons = np.asarray(tensors.get("reasons", np.zeros(table.shape)), np.float64)  # older models hold none
+    if reasons.shape != table.shape or ((reasons[:, 0] < 0) | (reasons[:, 0] >= len(KINDS))).any():
+        raise ValueError("reasons of evidence that Rondo did not write")
+    rows = zip(table.tolist(), figures.tolist(), reasons.tolist(), strict=True)
+    return {
+        id: EntryEvidence(p, closeness, n, _VERDICTS[verdict], Reason(KINDS[int(kind)], figure, int(of)))
+        for (id, n, verdict), (p, closeness), (kind, figure, of) in rows
+    }
 
 
 def _without_nan(figures: NDArray[np.float64]) -> dict[str, NDArray[np.generic]]:

@@ -1,4 +1,4 @@
-"""What every motif model is, whichever way it was learned: it reads motifs from a unit timeline."""
+"""What every motif model is, whichever way it was learned."""
 
 from __future__ import annotations
 
@@ -50,11 +50,15 @@ class Motifs(Protocol):
     def curves(self) -> Curves:
         """The training log, to be plotted; empty where nothing is trained."""
 
-    def timeline(self, units: Timeline) -> MotifTimeline:
-        """The motif of every window."""
-
     def composition(self, motif: int) -> str:
         """What a motif is made of, for people."""
 
     def tensors(self) -> Mapping[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""
+
+
+class UnitMotifs(Motifs, Protocol):
+    """Motifs that are read from the units alone."""
+
+    def timeline(self, units: Timeline) -> MotifTimeline:
+        """The motif of every window."""

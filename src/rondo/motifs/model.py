@@ -1,8 +1,8 @@
 """MotifModel: reads motifs from a unit timeline. Fitting gives it (`motifs/discover.py`); it never changes afterwards.
 
-Two steps: the grammar cuts the unit runs into phrases, the phrase book says which motif a phrase is. Where the data
-give no evidence for composition, there is no grammar and every unit is its own motif: the two levels coincide, and
-Rondo says so instead of inventing a hierarchy.
+The lexicon divides the unit runs into occurrences of phrases and standing units; each phrase belongs to a motif, and a
+standing unit is a motif of its own. Where no phrase recurs more often than in shuffled order, there is no lexicon and
+every unit is its own motif, under the unit's id: the two levels coincide.
 """
 
 from __future__ import annotations
@@ -15,38 +15,47 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.data.labels import OTHER, Labels, runs_of
+from rondo.data.labels import OTHER, runs_of
 from rondo.encoders import Curves
 from rondo.motifs.base import MotifTimeline as MotifTimeline
-from rondo.motifs.grammar import Grammar, decode_runs
-from rondo.motifs.phrases import Content, Phrase, composition, content_distances, content_of
+from rondo.motifs.lexicon import STANDING, Lexicon, Token
+from rondo.motifs.phrases import Phrase, composition
 from rondo.units.timeline import Timeline
 
 
 @dataclass(frozen=True)
 class PhraseUse:
-    """A phrase of the fitted recordings: its motif, the grammar's motif it was filed under, how often it occurred."""
+    """The units of some occurrences in the fitted recordings, the motif, and how many there were."""
 
     motif: int
-    heading: int
     phrase: Phrase
     count: int
 
 
 @dataclass(frozen=True, eq=False)
 class MotifModel:
-    """A grammar over units (None: flat) and the phrases of each motif."""
+    """A lexicon over units (None: flat), the motif of each of its phrases, and what was read in the fitted recordings.
+
+    Attributes
+    ----------
+    motif_of_phrase : of each phrase of the lexicon.
+    usages : what occurred; those of one unit say which units are motifs of their own.
+    p_values : of each motif of several units, against the best phrase of each shuffle (Westfall & Young 1993).
+    gain_per_run : nats by which the description of a run is shorter with phrases, they included, than without.
+    """
 
     unit_ids: tuple[int, ...]  # ascending
-    grammar: Grammar | None
+    lexicon: Lexicon | None
+    motif_of_phrase: tuple[int, ...]
     usages: tuple[PhraseUse, ...]
-    phrase_distance: float  # a new phrase takes the motif of the nearest known one up to this distance
-    evidence: float  # log-evidence for composition over flat units
+    p_values: Mapping[int, float]
+    gain_per_run: float
 
     @cached_property
-    def motif_of(self) -> dict[Content, int]:
-        """The motif of every known content."""
-        return {content_of(usage.phrase, usage.heading): usage.motif for usage in self.usages}
+    def motif_of_unit(self) -> dict[int, int]:
+        """The motif of every unit that stands for itself."""
+        composed = set(self.motif_of_phrase)
+        return {usage.phrase[0]: usage.motif for usage in self.usages if usage.motif not in composed}
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -54,20 +63,34 @@ class MotifModel:
 
     @property
     def composed(self) -> bool:
-        return self.grammar is not None
+        return self.lexicon is not None
+
+    @property
+    def occurrences(self) -> dict[int, int]:
+        """How often each motif occurs in the fitted recordings."""
+        counts = dict.fromkeys(self.ids, 0)
+        for usage in self.usages:
+            counts[usage.motif] += usage.count
+        return counts
 
     @property
     def standing_units(self) -> tuple[int, ...]:
-        """Units that more often than not are a motif by themselves, beside motifs of several units."""
-        if self.grammar is None:
+        """Units that more often than not stand for themselves, among motifs of several units."""
+        if self.lexicon is None:
             return ()
-        alone, all_told = Counter[int](), Counter[int]()
+        alone, everywhere = Counter[int](), Counter[int]()
         for usage in self.usages:
             for unit in usage.phrase:
-                all_told[unit] += usage.count
+                everywhere[unit] += usage.count
             if len(usage.phrase) == 1:
                 alone[usage.phrase[0]] += usage.count
-        return tuple(sorted(unit for unit in alone if alone[unit] >= 2 and all_told[unit] <= 2 * alone[unit]))
+        return tuple(sorted(unit for unit in alone if alone[unit] >= 2 and everywhere[unit] <= 2 * alone[unit]))
+
+    @property
+    def share_in_phrases(self) -> float:
+        """The share of the fitted unit runs that lie in phrases of several units."""
+        several = sum(len(usage.phrase) * usage.count for usage in self.usages if len(usage.phrase) > 1)
+        return several / max(1, sum(len(usage.phrase) * usage.count for usage in self.usages))
 
     @property
     def known_phrases(self) -> Sequence[tuple[Phrase, int]]:
@@ -79,93 +102,87 @@ class MotifModel:
 
     def composition(self, motif: int) -> str:
         """What a motif is made of, for people."""
-        counts: dict[Phrase, int] = {}
+        counts = Counter[Phrase]()
         for usage in self.usages:
             if usage.motif == motif:
-                counts[usage.phrase] = counts.get(usage.phrase, 0) + usage.count
+                counts[usage.phrase] += usage.count
         return composition(counts)
 
     def timeline(self, units: Timeline) -> MotifTimeline:
-        """The motif of every window."""
+        """The motif of every window; the score of an occurrence is the share of its phrase that it holds."""
         if not units.ids.size:
             return MotifTimeline(units.ids, units.scores, np.zeros(0, np.bool_))
         runs = UnitRuns.of([units])
-        phrases, headings, posterior = self.read(runs)
-        motifs, begins = self.named(phrases, headings)
-        window_begins = np.zeros(units.ids.size, dtype=np.bool_)
-        window_begins[runs.starts[begins]] = True
-        scores = units.scores if posterior is None else np.repeat(posterior, runs.lengths)
-        return MotifTimeline(np.repeat(motifs, runs.lengths), scores, window_begins)
+        begins = np.zeros(units.ids.size, dtype=np.bool_)
+        if self.lexicon is None:
+            begins[runs.starts] = True
+            return MotifTimeline(units.ids, units.scores, begins)
+        motifs, shares = np.empty(runs.units.size, dtype=np.int32), np.empty(runs.units.size)
+        for token, motif in self.read(runs):
+            motifs[token.start : token.stop] = motif
+            shares[token.start : token.stop] = _share(token, self.lexicon, motif)
+            begins[runs.starts[token.start]] = True
+        return MotifTimeline(np.repeat(motifs, runs.lengths), np.repeat(shares, runs.lengths), begins)
 
-    def read(self, runs: UnitRuns) -> tuple[list[Phrase], list[int], NDArray[np.float64] | None]:
-        """The phrases in order, the grammar's motif of each, and its posterior at each run."""
-        if self.grammar is None:
-            return [(int(unit),) for unit in runs.units], [0] * runs.units.size, None
-        codes = np.searchsorted(np.array(self.unit_ids), runs.units)
-        headings, begins, posterior = decode_runs(codes, runs.first, self.grammar)
-        edges = np.flatnonzero(begins)
-        phrases = [tuple(part.tolist()) for part in np.split(runs.units, edges[1:])]
-        return phrases, headings[edges].tolist(), posterior
-
-    def named(self, phrases: Sequence[Phrase], headings: Sequence[int]) -> tuple[Labels, NDArray[np.bool_]]:
-        """The motif of each run, and where occurrences begin."""
-        contents = [content_of(phrase, heading) for phrase, heading in zip(phrases, headings, strict=True)]
-        motif_of = self.motif_of | self._motifs_of_new(sorted(set(contents) - self.motif_of.keys()))
-        motifs: list[int] = []
-        begins: list[bool] = []
-        for phrase, content in zip(phrases, contents, strict=True):
-            if content in motif_of:
-                motifs += [motif_of[content]] * len(phrase)
-                begins += [True] + [False] * (len(phrase) - 1)
-            else:  # recurs nowhere: each unit stands for itself
-                motifs += [motif_of.get(content_of((unit,), content[0]), OTHER) for unit in phrase]
-                begins += [True] * len(phrase)
-        return np.array(motifs, dtype=np.int32), np.array(begins, dtype=np.bool_)
-
-    def _motifs_of_new(self, contents: Sequence[Content]) -> dict[Content, int]:
-        """The motif of the nearest known content under the same heading, if it is near enough; of equals the first."""
-        found: dict[Content, int] = {}
-        for content in contents:
-            known = [other for other in self.motif_of if other[0] == content[0]]
-            if known and len(content[1]) > 1:
-                distances = content_distances([content], known)[0]
-                if distances.min() <= self.phrase_distance:
-                    found[content] = self.motif_of[known[int(distances.argmin())]]
-        return found
+    def read(self, runs: UnitRuns) -> list[tuple[Token, int]]:
+        """The tokens of the cheapest reading and the motif of each; OTHER for a unit that was never seen alone."""
+        if self.lexicon is None:
+            raise ValueError("expected motifs of several units; got one for each unit")
+        tokens = self.lexicon.read(np.searchsorted(np.array(self.unit_ids), runs.units), runs.first)
+        alone = [self.motif_of_unit.get(int(runs.units[token.start]), OTHER) for token in tokens]
+        return [
+            (token, unit_motif if token.phrase == STANDING else self.motif_of_phrase[token.phrase])
+            for token, unit_motif in zip(tokens, alone, strict=True)
+        ]
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""
         named: dict[str, NDArray[np.generic]] = {
             "unit_ids": np.array(self.unit_ids, dtype=np.int64),
-            "phrases.units": np.array([unit for usage in self.usages for unit in usage.phrase], dtype=np.int64),
-            "phrases.lengths": np.array([len(usage.phrase) for usage in self.usages], dtype=np.int64),
-            "phrases.motifs": np.array([usage.motif for usage in self.usages], dtype=np.int64),
-            "phrases.headings": np.array([usage.heading for usage in self.usages], dtype=np.int64),
-            "phrases.counts": np.array([usage.count for usage in self.usages], dtype=np.int64),
-            "settings": np.array([self.phrase_distance, self.evidence]),
+            **_phrase_tensors("usages", [usage.phrase for usage in self.usages]),
+            "usages.motifs": np.array([usage.motif for usage in self.usages], dtype=np.int64),
+            "usages.counts": np.array([usage.count for usage in self.usages], dtype=np.int64),
+            "gain_per_run": np.array([self.gain_per_run]),
         }
-        if self.grammar is not None:
-            named |= {f"grammar.{name}": getattr(self.grammar, name) for name in ("go", "start", "follow")}
+        if self.lexicon is not None:
+            named |= _phrase_tensors("lexicon", self.lexicon.phrases)
+            named["lexicon.motifs"] = np.array(self.motif_of_phrase, dtype=np.int64)
+            named["lexicon.costs"] = self.lexicon.costs
+            named["lexicon.p"] = np.array([self.p_values[motif] for motif in self.motif_of_phrase])
         return named
 
     @classmethod
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> MotifModel:
         """The model that wrote these tensors."""
-        units, lengths, motifs, headings, counts = (
-            np.asarray(tensors[f"phrases.{name}"], np.int64)
-            for name in ("units", "lengths", "motifs", "headings", "counts")
-        )
-        phrases = [tuple(part.tolist()) for part in np.split(units, np.cumsum(lengths)[:-1])]
-        rows = zip(motifs.tolist(), headings.tolist(), phrases, counts.tolist(), strict=True)
-        grammar = None
-        if "grammar.go" in tensors:
-            go, start, follow = (
-                np.asarray(tensors[f"grammar.{name}"], np.float64) for name in ("go", "start", "follow")
-            )
-            grammar = Grammar(go, start, follow)
-        distance, evidence = np.asarray(tensors["settings"], np.float64).tolist()
+        motifs, counts = (np.asarray(tensors[f"usages.{name}"], np.int64).tolist() for name in ("motifs", "counts"))
+        usages = tuple(map(PhraseUse, motifs, _restored_phrases("usages", tensors), counts))
+        lexicon, motif_of_phrase, p_values = None, [], {}
+        if "lexicon.costs" in tensors:
+            lexicon = Lexicon(_restored_phrases("lexicon", tensors), np.asarray(tensors["lexicon.costs"], np.float64))
+            motif_of_phrase = np.asarray(tensors["lexicon.motifs"], np.int64).tolist()
+            p_values = dict(zip(motif_of_phrase, np.asarray(tensors["lexicon.p"], np.float64).tolist(), strict=True))
         unit_ids = tuple(np.asarray(tensors["unit_ids"], np.int64).tolist())
-        return cls(unit_ids, grammar, tuple(PhraseUse(*row) for row in rows), distance, evidence)
+        (gain,) = np.asarray(tensors["gain_per_run"], np.float64).tolist()
+        return cls(unit_ids, lexicon, tuple(motif_of_phrase), usages, p_values, gain)
+
+
+def _share(token: Token, lexicon: Lexicon, motif: int) -> float:
+    if token.phrase == STANDING:
+        return 0.0 if motif == OTHER else 1.0
+    length = len(lexicon.phrases[token.phrase])
+    return length / (length + token.edits)
+
+
+def _phrase_tensors(name: str, phrases: Sequence[Phrase]) -> dict[str, NDArray[np.generic]]:
+    return {
+        f"{name}.units": np.array([unit for phrase in phrases for unit in phrase], dtype=np.int64),
+        f"{name}.lengths": np.array([len(phrase) for phrase in phrases], dtype=np.int64),
+    }
+
+
+def _restored_phrases(name: str, tensors: Mapping[str, NDArray[np.generic]]) -> tuple[Phrase, ...]:
+    units, lengths = (np.asarray(tensors[f"{name}.{part}"], np.int64) for part in ("units", "lengths"))
+    return tuple(tuple(part.tolist()) for part in np.split(units, np.cumsum(lengths)[:-1]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 The score of a unit is exp(-r), where r is the distance of the window to the centre of its unit over the radius of that
 unit: 1 at the centre, 0.37 at the radius. Streams measure to the nearest exemplar instead, in reaches. It says how
 typical a window is, not how likely its label is right. The score of a motif is what the motif model gives: the
-posterior of the motif under the grammar, given the units.
+length of its phrase over length plus edits, 1 where the occurrence is exact.
 """
 
 from __future__ import annotations

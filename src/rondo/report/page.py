@@ -86,7 +86,7 @@ a sequence of units that comes back. <b>OTHER</b> fits none of them. Ids such as
 </ul>
 {% endfor %}
 <p class="quiet">Share of the time, how often, and how long on average{% if glance_other %}; grey is OTHER{% endif %}
-{%- if glance_unproven %}; pale is what occurs once or recurs no more than chance would have it{% endif %}.
+{%- if glance_unproven %}; pale entries occur once or were not shown to recur{% endif %}.
 Press one to see where it occurs.</p>
 {% endif %}
 {% if scores %}
@@ -226,9 +226,9 @@ with the highest scores, the longest first among equals; press one to see it in 
 {% if has_signal %}all occurrences side by side. How an entry looks is told by the channel that sets it apart most, up
 to six of its occurrences over each other.{% else %}where it occurs.{% endif %}
 {%- if composition_key %} In a composition, {{ composition_key }}.{% endif %}
-{%- if has_evidence %} Whether an entry recurs is asked of artificial copies (surrogates), as slow and as loud, in
-which nothing recurs: p is the share of them that do as well. What occurs once or recurs no more than chance would have
-it is greyed; not tested is what a long recording has fewer than twice in the part that was asked about.{% endif %}</p>
+{%- if has_evidence %} An entry recurs if its occurrences are more alike than in artificial copies of the signal, come
+at regular intervals, keep their order, or lie at the same place in many recordings; p is corrected for the number of
+tests. Entries that occur once or were not shown to recur are greyed.{% endif %}</p>
 <div class="columns">
 {% for level, heading in (("unit", "Units"), ("motif", "Motifs")) %}
 <section class="scroll">

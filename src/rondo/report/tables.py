@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 MAX_ENTRIES_SHOWN = 200
 """Rows per level; a page with thousands would be slow to open and read by nobody."""
 
-_UNPROVEN = ("no more than chance", "occurs once")
+_UNPROVEN = ("not shown", "occurs once", "no more than chance")  # the last in runs of older versions
 UnitNames = Mapping[tuple[str, int], str]
 """What people call units, by vocabulary ("" where all recordings share one, else the recording) and id."""
 MAX_EVENTS_LISTED = 300
@@ -156,11 +156,16 @@ def _durations(entry: EntrySummary) -> dict[str, str]:
 
 
 def evidence_words(evidence: EntryEvidenceSummary | None) -> str:
-    """The verdict on an entry with its p; nothing where no model was fitted."""
+    """The verdict on an entry with its reason and p; nothing where no model was fitted."""
     if evidence is None:
         return ""
     verdict = "yes" if evidence.verdict == "recurs" else evidence.verdict
-    return verdict if evidence.p is None else f"{verdict} (p = {evidence.p:.2g})"
+    reason = f": {evidence.reason}" if evidence.reason else ""
+    return verdict + reason if evidence.p is None else f"{verdict}{reason} ({_p_in_words(evidence.p)})"
+
+
+def _p_in_words(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
 def _exemplar(exemplar: Exemplar, places: dict[str, tuple[int, RecordingSummary]], named: bool) -> dict[str, Any]:

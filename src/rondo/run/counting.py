@@ -50,6 +50,7 @@ class Words:
     merges: Sequence[UnitMerge] = ()  # of units, in order; see `rondo.vocabulary.confusion`
     evidence: Evidence | None = None  # of recurrence; None where the method has no test for it
     edits: Edits = field(default_factory=Edits)  # what people have named and merged
+    rate: float | None = None  # frames per second, to say how long an interval is
 
 
 def entry_rows(
@@ -81,7 +82,7 @@ def entry_rows(
         if words.evidence is not None:
             found = words.evidence.motifs if level == "motif" else words.evidence.units
             # what was merged by hand was tested in its parts only
-            about["evidence"] = _entry_evidence(None if absorbed else found.get(row["id"]))
+            about["evidence"] = _entry_evidence(None if absorbed else found.get(row["id"]), words.rate)
         rows.append(EntrySummary(**row, **about, recording=recording, share=share, exemplars=exemplars[row["id"]]))
     return rows
 
@@ -93,10 +94,11 @@ def evidence_row(evidence: Evidence | None) -> VocabularyEvidence | None:
     return VocabularyEvidence(p=evidence.p, recurs=evidence.recurs)
 
 
-def _entry_evidence(found: EntryEvidence | None) -> EntryEvidenceSummary:
+def _entry_evidence(found: EntryEvidence | None, rate: float | None) -> EntryEvidenceSummary:
     if found is None:  # it occurs here, but did not where the model was fitted
         return EntryEvidenceSummary(verdict="not tested")
-    return EntryEvidenceSummary(verdict=found.verdict, p=None if math.isnan(found.p) else found.p)
+    p = None if math.isnan(found.p) else found.p
+    return EntryEvidenceSummary(verdict=found.verdict, p=p, reason=found.reason.in_words(rate))
 
 
 def _durations(duration: pl.Expr, axis: str) -> list[pl.Expr]:

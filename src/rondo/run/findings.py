@@ -1,13 +1,14 @@
-"""What a run found, in sentences: how much, whether it recurs, whether the model fits, what was merged by hand."""
+"""What a run found, in sentences: how much, what recurs, whether the model fits, what was merged by hand."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from rondo.evidence.verdicts import Entries, Evidence
+from rondo.evidence.verdicts import Evidence
 from rondo.run.summary import FitSummary, Profile, RunSummary
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.names import EntryId
@@ -16,10 +17,11 @@ from rondo.wording import counted, found_in_words
 
 OWN_VOCABULARIES = "Every recording has a vocabulary of its own: the same id in two recordings means nothing."
 _FLAT = "No composition of units into longer motifs recurs here"
+_FEW_PHRASES = "Some orders of units recur, but not so clearly that labels show them"
 _NOT_ASKED = "Motifs were not looked for (motifs.method = 'none')"
 _OWN_MOTIF = ": every unit is its own motif"
 _MERGED = "Merged by hand, and not tested as one: "
-_NOT_TESTED = "Whether anything recurs more than chance would have it was not tested."
+NOT_TESTED = "Recurrence was not tested"
 
 
 def found_sentence(summary: RunSummary) -> str:
@@ -60,9 +62,22 @@ def unfit_notes(summary: RunSummary) -> list[str]:
     ]
 
 
-def composition_sentence(was_asked: bool, motifs_are_units: bool) -> str:
-    """What there is to say where no composition of units was found."""
-    return f"{_FLAT if was_asked else _NOT_ASKED}{_OWN_MOTIF if motifs_are_units else ''}."
+def composition_sentence(was_asked: bool, motifs_are_units: bool, has_phrases: bool = False) -> str:
+    """What there is to say where labels show no composition of units; `has_phrases`: some were found all the same."""
+    head = _NOT_ASKED if not was_asked else _FEW_PHRASES if has_phrases else _FLAT
+    return f"{head}{_OWN_MOTIF if motifs_are_units else ''}."
+
+
+def phrase_sentence(begins: str, n_phrases: int, commonest: str, n_occurrences: int) -> str:
+    """Sequences of units that come back in order.
+
+    >>> phrase_sentence("Besides, ", 2, "u1 u4 u2", 14)
+    'Besides, 2 sequences of units come back in their order; the commonest, u1 u4 u2, occurs 14 times.'
+    """
+    if n_phrases == 1:
+        return f"{begins}one sequence of units comes back in its order: {commonest}, {n_occurrences} times."
+    several = counted(n_phrases, "sequence of units", "sequences of units")
+    return f"{begins}{several} come back in their order; the commonest, {commonest}, occurs {n_occurrences} times."
 
 
 def vocabulary_sentences(window_lengths_frames: Sequence[int]) -> list[str]:
@@ -78,9 +93,9 @@ def edited_findings(findings: Sequence[str], edits: Sequence[Edits], motifs_are_
     """The same sentences after people have merged or split entries: what they say of merges is said anew."""
     kept: list[str] = []
     for sentence in findings:
-        for head in (_FLAT, _NOT_ASKED):
+        for head in (_FLAT, _FEW_PHRASES, _NOT_ASKED):
             if sentence.startswith(head):
-                sentence = composition_sentence(head == _FLAT, motifs_are_units)
+                sentence = composition_sentence(head != _NOT_ASKED, motifs_are_units, head == _FEW_PHRASES)
         if not sentence.startswith(_MERGED):
             kept.append(sentence)
     merged = (merged_sentence(own, motifs_are_units) for own in edits)
@@ -117,35 +132,30 @@ def grown_sentence(new_units: Sequence[int]) -> str:
     return f"Read anew with what the stream has learned, which has {added}; what is new was not tested."
 
 
-def recurrence_sentence(
-    each: Sequence[Evidence], n_surrogates: int, is_foreign: bool = False, is_flat: bool = False
-) -> str:
-    """Whether vocabularies recur more than chance would have it; `is_foreign`: in other recordings than these.
+def recurrence_sentence(each: Sequence[Evidence], is_foreign: bool = False, is_flat: bool = False) -> str:
+    """How many entries recur; `is_foreign`: in other recordings than these.
 
     `is_flat`: motifs are the units under other ids, and not counted once more.
     """
     tested = [evidence for evidence in each if not math.isnan(evidence.p)]
     if not tested:
-        return _NOT_TESTED
-    where = " where the model was fitted" if is_foreign else ""
+        return f"{NOT_TESTED}."
     if len(each) > 1:
         n_recurring = sum(evidence.recurs for evidence in tested)
-        others = "; in the others the units describe slow change" if n_recurring < len(tested) else ""
-        return (
-            f"{n_recurring} of {len(tested)} recordings recur more than chance would have it "
-            f"(p <= 0.05 in each, {n_surrogates} surrogates){others}."
-        )
+        return f"Recurrence shown in {n_recurring} of {len(tested)} recordings (p <= 0.05 in each)."
     evidence = tested[0]
+    where = "Where the model was fitted: " if is_foreign else ""
     if not evidence.recurs:
+        return f"{where}Recurrence not shown (p = {evidence.p:.2g}): the units may describe slow change only."
+    levels = {"unit": evidence.units} | ({} if is_flat else {"motif": evidence.motifs})
+    verdicts = [[entry.verdict for entry in entries.values()] for entries in levels.values()]
+    if not any("recurs" in own for own in verdicts):
         return (
-            f"Nothing{where or ' here'} recurs more than chance would have it (p = {evidence.p:.2g}): "
-            "the units are a description of slow change, not a vocabulary."
+            f"{where}The signal as a whole comes back to earlier states (p = {evidence.p:.2g}), "
+            "but recurrence was not shown for any single unit."
         )
-    return (
-        f"Together they recur more than chance would have it{where} (p = {evidence.p:.2g}, against {n_surrogates} "
-        f"artificial copies of the signal in which nothing recurs); one by one, {_recurring(evidence.units, 'units')}"
-        + (" do." if is_flat else f" and {_recurring(evidence.motifs, 'motifs')} do.")
-    )
+    shown = " and ".join(_recurring(own, noun) for own, noun in zip(verdicts, levels, strict=True))
+    return f"{where}{shown} (p <= 0.05, corrected for the number of tests)."
 
 
 def merged_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
@@ -164,15 +174,27 @@ def in_kept_units(composition: str, edits: Edits) -> str:
 
     >>> in_kept_units("u6 (u5 u4)×2-4 [u3]", Edits().merged(["u3", "u5"]))
     'u6 (u3 u4)×2-4 [u3]'
+    >>> in_kept_units("u5 40%, u1 35%, u3 20%", Edits().merged(["u3", "u5"]))
+    'u3 60%, u1 35%'
     """
+    if shares := re.fullmatch(r"(?:u\d+ \d+%(?:, |$))+", composition):  # of a context
+        kept = Counter[str]()
+        for unit, share in re.findall(r"u(\d+) (\d+)%", shares[0]):
+            kept[f"u{edits.kept('unit', int(unit))}"] += int(share)
+        return ", ".join(f"{unit} {share}%" for unit, share in kept.most_common())
     return re.sub(r"\bu(\d+)\b", lambda found: f"u{edits.kept('unit', int(found[1]))}", composition)
 
 
-def _recurring(entries: Entries, noun: str) -> str:
-    """How many do, and of how many nobody asked: those too rare in the part that was tested have not failed."""
-    verdicts = [entry.verdict for entry in entries.values()]
-    untested = f" ({verdicts.count('not tested')} not tested)" if "not tested" in verdicts else ""
-    return f"{verdicts.count('recurs')} of {len(verdicts)} {noun}{untested}"
+def _recurring(verdicts: Sequence[str], noun: str) -> str:
+    """How many recur, and what is to be said of the others.
+
+    >>> _recurring(["recurs", "occurs once", "occurs once", "not shown"], "unit")
+    '1 of 4 units recurs, 2 occur once'
+    """
+    n, n_once, n_untested = (verdicts.count(verdict) for verdict in ("recurs", "occurs once", "not tested"))
+    told = f"{n} of {counted(len(verdicts), noun)} {'recurs' if n == 1 else 'recur'}"
+    once = f", {n_once} {'occurs' if n_once == 1 else 'occur'} once" if n_once else ""
+    return told + once + (f", {n_untested} not tested" if n_untested else "")
 
 
 def _median(profile: Profile) -> str:

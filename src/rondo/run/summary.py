@@ -41,10 +41,11 @@ class VocabularyEvidence(_Stored):
 
 
 class EntryEvidenceSummary(_Stored):
-    """What speaks for one entry; p is None where nothing could be compared."""
+    """What speaks for one entry; p is None where nothing could be compared, `reason` is empty where nothing does."""
 
     verdict: str
     p: Share | None = None
+    reason: str = ""
 
 
 class Profile(_Stored):

@@ -1,5 +1,12 @@
 """Planted motifs: small grammars over units, drawn so that no order of units can come from two of them.
 
+Four structures can be planted:
+
+- `sharing`: motifs of three or four units, one of them repeated, perhaps one missing; motifs share units;
+- `own`: the same, but no unit is in two motifs;
+- `cycles`: a fixed order of units that goes round several times without a rest; no unit is in two cycles;
+- `contexts`: long stretches in which the same few units come in any order; contexts share units.
+
 The programme of a stream says which motif is played when, with which unit instances, and where there is rest.
 """
 
@@ -8,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +23,11 @@ from numpy.typing import NDArray
 from rondo.data.labels import OTHER
 from rondo.errors import SettingError
 
+Structure = Literal["sharing", "own", "cycles", "contexts"]
+
 MAX_ITEMS = 4
 _N_TRIES = 500
+_ROUNDS = (3, 8)  # of a cycle, between two rests
 
 
 class Item(NamedTuple):
@@ -37,6 +47,9 @@ class Item(NamedTuple):
 class PlantedMotif:
     """Items in fixed order, each with its repeats and its chance to be left out.
 
+    It goes round `rounds` (lo to hi) times before the next rest; each round is an occurrence. With `instances` (lo to
+    hi) an occurrence is that many items in any order instead, none twice in a row.
+
     >>> motif = PlantedMotif(4, (Item(0), Item(2, repeats=(1, 2)), Item(1, present=0.7)))
     >>> print(motif)
     m4 = u0 u2{1,2} [u1]
@@ -46,10 +59,16 @@ class PlantedMotif:
 
     id: int
     items: tuple[Item, ...]
+    rounds: tuple[int, int] = (1, 1)
+    instances: tuple[int, int] | None = None
 
     def perform(self, rng: np.random.Generator) -> tuple[int, ...]:
         """The units of one occurrence, in order."""
         units: list[int] = []
+        if self.instances is not None:
+            for _ in range(_draw_between(self.instances, rng)):
+                units.append(int(rng.choice([item.unit for item in self.items if [item.unit] != units[-1:]])))
+            return tuple(units)
         for item in self.items:
             if rng.random() < item.present:
                 units += [item.unit] * int(rng.integers(item.repeats[0], item.repeats[1] + 1))
@@ -57,12 +76,17 @@ class PlantedMotif:
 
     @property
     def orders(self) -> frozenset[tuple[int, ...]]:
-        """All unit sequences that the motif can produce, repeats counted once."""
+        """All unit sequences that the motif can produce, repeats counted once; in any order: its units, ascending."""
+        if self.instances is not None:
+            return frozenset([tuple(sorted(item.unit for item in self.items))])
         choices = [((item.unit,),) if item.present == 1.0 else ((item.unit,), ()) for item in self.items]
         return frozenset(sum(parts, start=()) for parts in product(*choices))
 
     def __str__(self) -> str:
-        return f"m{self.id} = " + " ".join(str(item) for item in self.items)
+        units = " ".join(str(item) for item in self.items)
+        if self.instances is not None:
+            return f"m{self.id} = {{{units}}} in any order"
+        return f"m{self.id} = {units}" if self.rounds == (1, 1) else f"m{self.id} = ({units}) round and round"
 
 
 class Stage(NamedTuple):
@@ -72,8 +96,23 @@ class Stage(NamedTuple):
     n_motifs: int
 
 
+class Form(NamedTuple):
+    """How all motifs of a stream are made: their structure, and how many instances an occurrence of a context has."""
+
+    structure: Structure
+    instances: tuple[int, int]
+
+    @property
+    def owns_units(self) -> bool:
+        return self.structure in ("own", "cycles")
+
+
 def draw_motifs(
-    stages: Sequence[Stage], first_id: int, taken: frozenset[tuple[int, ...]], rng: np.random.Generator
+    stages: Sequence[Stage],
+    first_id: int,
+    taken: frozenset[tuple[int, ...]],
+    rng: np.random.Generator,
+    form: Form,
 ) -> list[list[PlantedMotif]]:
     """The motifs of each stage, ids from `first_id` on, no order of units in `taken` or in two of them.
 
@@ -87,7 +126,8 @@ def draw_motifs(
         fresh = rng.permutation(stage.fresh_units).tolist()
         motifs: list[PlantedMotif] = []
         for place in range(stage.n_motifs):
-            motif = _draw_new_motif(next_id, fresh[place :: stage.n_motifs], known, taken, rng)
+            own = fresh[place :: stage.n_motifs]
+            motif = _draw_new_motif(next_id, own, own if form.owns_units else known, taken, rng, form)
             taken |= motif.orders
             motifs.append(motif)
             next_id += 1
@@ -101,9 +141,10 @@ def _draw_new_motif(
     known: list[int],
     taken: frozenset[tuple[int, ...]],
     rng: np.random.Generator,
+    form: Form,
 ) -> PlantedMotif:
     for _ in range(_N_TRIES):
-        motif = _draw_motif(motif_id, wanted, known, rng)
+        motif = _draw_motif(motif_id, wanted, known, rng, form)
         if not motif.orders & taken:
             return motif
     raise SettingError(
@@ -112,13 +153,20 @@ def _draw_new_motif(
     )
 
 
-def _draw_motif(motif_id: int, wanted: list[int], known: list[int], rng: np.random.Generator) -> PlantedMotif:
-    """Three or four different units in random order, one repeated; of four, one may be missing."""
+def _draw_motif(
+    motif_id: int, wanted: list[int], known: list[int], rng: np.random.Generator, form: Form
+) -> PlantedMotif:
+    """Three or four different units in random order, one repeated; of four, one may be missing (not in a cycle)."""
     n_items = max(int(rng.integers(3, MAX_ITEMS + 1)), len(wanted))
     others = rng.permutation([unit for unit in known if unit not in wanted]).tolist()
     units = rng.permutation(wanted + others[: n_items - len(wanted)]).tolist()
+    if form.structure == "cycles":
+        return PlantedMotif(motif_id, tuple(Item(unit) for unit in units), rounds=_ROUNDS)
+    if form.structure == "contexts":
+        return PlantedMotif(motif_id, tuple(Item(unit) for unit in units), instances=form.instances)
     repeated = int(rng.integers(len(units)))
-    may_miss = [place for place, unit in enumerate(units) if unit not in wanted] if len(units) == MAX_ITEMS else []
+    spare = [place for place, unit in enumerate(units) if form.owns_units or unit not in wanted]
+    may_miss = spare if len(units) == MAX_ITEMS else []
     optional = int(rng.choice(may_miss)) if may_miss else -1
     items = (
         Item(unit, (1, 3) if place == repeated else (1, 1), 0.7 if place == optional else 1.0)
@@ -154,7 +202,7 @@ def write_programme(
     edges, units, played = [0], [], []
     pending, known, deck = list(arrivals), list[PlantedMotif](), list[PlantedMotif]()
     while True:
-        edges.append(edges[-1] + _draw_length(rest_frames, rng))
+        edges.append(edges[-1] + _draw_between(rest_frames, rng))
         units.append(OTHER)
         while pending and pending[0][0] <= edges[-1]:
             fresh = pending.pop(0)[1]
@@ -162,19 +210,22 @@ def write_programme(
             deck += _shuffled(fresh, rng)  # the end of the list is the top of the deck
         deck = deck or _shuffled(known, rng)
         motif = deck.pop()
-        performed = motif.perform(rng)
-        stops = edges[-1] + np.cumsum([_draw_length(unit_frames[unit], rng) for unit in performed])
+        n_rounds = 1 if motif.rounds == (1, 1) else _draw_between(motif.rounds, rng)
+        rounds = [motif.perform(rng) for _ in range(n_rounds)]
+        performed = sum(rounds, start=())
+        stops = edges[-1] + np.cumsum([_draw_between(unit_frames[unit], rng) for unit in performed])
         if stops[-1] + rest_frames[0] > n_frames:
             break
-        played.append((motif.id, slice(len(units), len(units) + len(performed))))
+        for own in rounds:
+            played.append((motif.id, slice(len(units), len(units) + len(own))))
+            units += own
         edges += stops.tolist()
-        units += performed
     edges[-1] = n_frames
     return Programme(np.array(edges, dtype=np.int64), np.array(units, dtype=np.int64), played)
 
 
-def _draw_length(frames: tuple[int, int], rng: np.random.Generator) -> int:
-    return int(rng.integers(frames[0], frames[1] + 1))
+def _draw_between(bounds: tuple[int, int], rng: np.random.Generator) -> int:
+    return int(rng.integers(bounds[0], bounds[1] + 1))
 
 
 def _shuffled(motifs: Sequence[PlantedMotif], rng: np.random.Generator) -> list[PlantedMotif]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 from rondo.errors import SettingError
-from rondo.synthetic.motifs import MAX_ITEMS, Stage
+from rondo.synthetic.motifs import MAX_ITEMS, Form, Stage, Structure
 
 
 class Novelty(NamedTuple):
@@ -39,7 +39,7 @@ class StreamPlan:
     sensor noise beside amplitudes of about 1; `variation` scales how much instances of one unit differ;
     `style` how much subjects differ in gain and offset; `drift` how far baseline and amplitude wander.
     `n_one_offs` background stretches hold a shape that never comes again: at both levels their truth is
-    OTHER.
+    OTHER. `motifs` is their structure (`rondo.synthetic.motifs`); a context lasts about `context_s` at a time.
     """
 
     rate: float = 50.0
@@ -55,6 +55,8 @@ class StreamPlan:
     novelty: tuple[Novelty, ...] = ()
     n_one_offs: int = 0
     gaps: Gaps = NO_GAPS
+    motifs: Structure = "sharing"
+    context_s: tuple[float, float] = (20.0, 40.0)
 
     def __post_init__(self) -> None:
         refuse(not 20 <= self.rate < math.inf, "rate", "at least 20 Hz, or the pulses are lost", self.rate)
@@ -67,6 +69,10 @@ class StreamPlan:
         _refuse_range("unit_s", self.unit_s, least=0.5)
         _refuse_range("background_s", self.background_s, least=0.5)
         _refuse_range("gaps.seconds", self.gaps.seconds, least=1 / self.rate)
+        structures = get_args(Structure)
+        refuse(self.motifs not in structures, "motifs", "one of " + ", ".join(structures), repr(self.motifs))
+        if self.motifs == "contexts":
+            _refuse_range("context_s", self.context_s, least=self.unit_s[1])
         self._check_stages()
 
     def _check_stages(self) -> None:
@@ -85,6 +91,18 @@ class StreamPlan:
                 f"enough for its units, {MAX_ITEMS} to a motif, at the start and at each novelty",
                 f"{stage.n_motifs} for {n_fresh} units",
             )
+            refuse(
+                self.form.owns_units and n_fresh < 3 * stage.n_motifs,
+                "n_units",
+                f"3 to {MAX_ITEMS} for each motif, where motifs share no unit",
+                f"{n_fresh} for {stage.n_motifs} motifs",
+            )
+
+    @property
+    def form(self) -> Form:
+        """How its motifs are made."""
+        mean_s = sum(self.unit_s) / 2
+        return Form(self.motifs, (round(self.context_s[0] / mean_s), round(self.context_s[1] / mean_s)))
 
     @property
     def stages(self) -> list[Stage]:

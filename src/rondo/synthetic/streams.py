@@ -126,7 +126,7 @@ def plant_subjects(
     streams: list[PlantedStream] = []
     taken: frozenset[tuple[int, ...]] = frozenset()
     for subject, rng in enumerate(subject_rngs):
-        motifs = draw_motifs(plan.stages, subject * plan.n_motifs, taken, rng)
+        motifs = draw_motifs(plan.stages, subject * plan.n_motifs, taken, rng, plan.form)
         taken = taken.union(*(motif.orders for stage in motifs for motif in stage))
         shown = units + one_offs[subject * plan.n_one_offs :][: plan.n_one_offs]
         streams.append(_stream(f"planted{seed}-subject{subject}", plan, shown, motifs, n_frames, rng))

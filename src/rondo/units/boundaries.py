@@ -10,6 +10,10 @@ between a run of unit a and one of unit b is then put at the block edge e that m
 between the middles of the two runs (in speech recognition: forced alignment). Which units follow each other stays as
 the windows had it, but a run that its own blocks do not support is squeezed to nothing.
 
+A run shorter than half a window is then absorbed: windows cannot tell a unit that short from a passage between its
+neighbours. From the first run to the last, the boundary between the neighbours of such a run is put at the likeliest
+of the edges inside it, by the same sum. At the end of a stretch its only neighbour takes all of it.
+
 A stream that learns is cut as it goes on (`Cuts`). When the first window of a new run is decided, its
 own blocks are at hand: the cut is put at the likeliest of their edges, by the alignment of `Boundaries`. Units that the
 model was fitted with have their Gaussians from there. Units promoted since, and OTHER, have none: there the cut is half
@@ -76,9 +80,10 @@ class Boundaries:
         codes = np.searchsorted(np.array(self.unit_ids), units)
         for stretch in _stretches(windows, self.block_frames):
             runs = _runs(stretch, codes)
-            cuts = _aligned(runs, self.gaussians.log_joint(self.space.points(stretch.statistics)), stretch)
+            log_density = self.gaussians.log_joint(self.space.points(stretch.statistics))
+            firsts = _first_frames(runs, _aligned(runs, log_density, stretch), log_density, stretch)
             start, stop = stretch.frame_span
-            frames = np.diff(np.concatenate([[start], stretch.frame_of_block[cuts], [stop]]))
+            frames = np.diff(firsts, append=stop)
             nearest[start:stop] = np.clip(
                 nearest[start:stop], np.repeat(runs.starts, frames), np.repeat(runs.stops - 1, frames)
             )
@@ -197,6 +202,37 @@ def _aligned(runs: Runs, log_density: NDArray[np.float64], stretch: _Stretch) ->
         places = np.arange(middles[i], middles[i + 1] + 1)
         cuts[i] = likeliest_edge(summed, places, before, after, drawn=cuts[i])
     return cuts
+
+
+def _first_frames(
+    runs: Runs, cuts: NDArray[np.int64], log_density: NDArray[np.float64], stretch: _Stretch
+) -> NDArray[np.int64]:
+    """The first frame of every run, where runs shorter than half a window are squeezed to nothing."""
+    start, stop = stretch.frame_span
+    edges = [0, *cuts.tolist()]
+    frames = np.append(start, stretch.frame_of_block[cuts])
+    summed, last = summed_up(log_density), len(runs) - 1
+    kept: int | None = None  # the unit of the last run that stays
+    absorbed: list[int] = []  # runs since then, which end where the next begins that stays
+    for i, unit in enumerate(runs.ids.tolist()):
+        end = stop if i == last else frames[i + 1]
+        if unit == kept or end - frames[i] >= stretch.length_frames / 2 or (kept is None and i == last):
+            frames[absorbed] = frames[i]
+            kept, absorbed = unit, []
+            continue
+        absorbed.append(i)
+        if i < last and kept is not None:
+            edges[i + 1] = edge_within(summed, edges[i], edges[i + 1], kept, int(runs.ids[i + 1]))
+            frames[i + 1] = stretch.frame_of_block[edges[i + 1]]
+        elif i < last:
+            edges[i + 1], frames[i + 1] = edges[i], frames[i]
+    frames[absorbed] = stop
+    return frames
+
+
+def edge_within(summed: NDArray[np.float64], first: int, last: int, before: int, after: int) -> int:
+    """The boundary between the neighbours of a run that is absorbed, among the block edges from `first` to `last`."""
+    return likeliest_edge(summed, np.arange(first, last + 1), before, after, drawn=(first + last) / 2)
 
 
 def summed_up(log_density: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,12 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config.schema import AcceptanceConfig, MixtureConfig
+from rondo.config.schema import AcceptanceConfig, MixtureConfig, UnitsConfig
 from rondo.data.labels import runs_of
 from rondo.data.windows import Span
 from rondo.mixture import FittedMixture, acceptance_of, fit_components
 from rondo.units.timeline import centre_distances, smooth_spans
 from rondo.vocabulary import Vocabulary
+from rondo.vocabulary.vocabulary import Level
 
 
 class UnitRules(NamedTuple):
@@ -24,6 +25,18 @@ class UnitRules(NamedTuple):
     window_weight: float  # observations that one window is worth
 
 
+def transition_scale(config: UnitsConfig, *, shapes: bool) -> float:
+    """The price of a change of unit in typical steps; `shapes`: representations are mainly of shapes.
+
+    >>> from rondo.config.schema import SlowUnitsConfig
+    >>> transition_scale(SlowUnitsConfig(), shapes=True), transition_scale(SlowUnitsConfig(), shapes=False)
+    (4.0, 2.0)
+    """
+    if config.transition_scale == "auto":
+        return 4.0 if shapes else 2.0
+    return config.transition_scale
+
+
 def discover_units(
     latents: NDArray[np.float64],
     embeddings: NDArray[np.float64],
@@ -32,6 +45,7 @@ def discover_units(
     config: MixtureConfig,
     rng: np.random.Generator,
     device: str,
+    level: Level = "unit",
 ) -> Vocabulary:
     """Fit the mixture on latents (n_windows, n_dims), smooth its assignments, make entries of what persists.
 
@@ -45,7 +59,7 @@ def discover_units(
     distances = centre_distances(latents, centres)
     kept = _persisting(distances, spans, rules.penalty, rules.shortest_run)
     path = kept[smooth_spans(distances[:, kept], spans, rules.penalty)]
-    vocabulary = Vocabulary("unit")
+    vocabulary = Vocabulary(level)
     for k in _by_first_appearance(path):
         members = path == k
         radius, floor = acceptance_of(distances[members, k], posterior[members, k], AcceptanceConfig())

@@ -24,16 +24,18 @@ from rondo.config.schema import EncoderConfig, SlowUnitsConfig, UnitAlignConfig,
 from rondo.data.labels import Labels
 from rondo.data.windows import Span, Windows
 from rondo.encoders import Curves, FittedEncoder, Representations, build_encoder
+from rondo.encoders.summary_stats import describes_shapes
 from rondo.errors import ModelError, RecordingError
 from rondo.progress import Progress, silent
 from rondo.units.boundaries import Boundaries, fit_boundaries
-from rondo.units.discover import UnitRules, discover_units
-from rondo.units.slow import SlowProjection, fit_slow, fit_slow_enough
+from rondo.units.discover import UnitRules, discover_units, transition_scale
+from rondo.units.slow import FEWEST_OF_SHAPES, SlowProjection, fit_slow, fit_slow_enough
 from rondo.units.timeline import Timeline, centre_distances, decode, typical_step
 from rondo.vocabulary import MergeTree, Vocabulary, merge_tree
 
 _PER_UNIT = 64
 _MOST_COMPARED = 2000  # windows, in one stretch per span, from which the reach is taken: their distances are a table
+_ROWS = 2048  # windows compared with exemplars at a time
 _RADIUS_QUANTILE = 0.95  # paper: Table Continual update
 _ROUNDING = 1e-6  # relative; a dimension that varies by less, as float32 does, is constant
 
@@ -47,6 +49,18 @@ class Exemplars:
     supports: NDArray[np.int64]  # (n_units,), windows that each unit had, in the order of their ids
     radius: float
     step: float  # median distance between consecutive windows
+
+    def strangeness(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Distance of each window (n_windows, n_dims) to the nearest exemplar, in radii."""
+        if self.radius <= 0:
+            return np.zeros(len(representations))
+        norms = np.square(self.points).sum(axis=1)
+        nearest = np.empty(len(representations), np.int64)
+        for first in range(0, len(representations), _ROWS):
+            rows = slice(first, first + _ROWS)
+            nearest[rows] = (norms - 2 * representations[rows].astype(np.float32) @ self.points.T).argmin(axis=1)
+        gaps = representations - self.points[nearest]
+        return np.asarray(np.sqrt(np.square(gaps, dtype=np.float64).sum(axis=1)) / self.radius)
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything, as arrays, for the model folder."""
@@ -159,9 +173,10 @@ class UnitModel:
         spans = windows.grid.window_spans
         if not spans:
             return Timeline(np.zeros(0, np.int32), np.zeros(0), ())
-        latents = self.projection.apply(self.encoder.encode(windows))
-        fine = decode(latents, spans, self.vocabulary, self.penalty)
-        return replace(fine, ids=self.tree.coarsened(fine.ids, self.n_merges))
+        representations = self.encoder.encode(windows)
+        fine = decode(self.projection.apply(representations), spans, self.vocabulary, self.penalty)
+        strangeness = self.exemplars.strangeness(representations)
+        return replace(fine, ids=self.tree.coarsened(fine.ids, self.n_merges), strangeness=strangeness)
 
     def costs(self, representations: Representations) -> NDArray[np.float64]:
         """What each window costs under each entry of the vocabulary, (n_windows, n_entries), as `timeline` has it."""
@@ -213,9 +228,11 @@ def fit_units(
     spans = joined_spans([w.grid.window_spans for w in windows])
     grid = windows[0].grid
     step_share = grid.step_frames / grid.length_frames
-    projection = _fit_projection(representations, spans, step_share, config, int(rng.integers(2**31)), device, progress)
+    seed = int(rng.integers(2**31))
+    shapes = describes_shapes(encoder)
+    projection = _fit_projection(representations, spans, step_share, config, shapes, seed, device, progress)
     latents = projection.apply(representations)
-    penalty = config.transition_scale * typical_step(latents, spans)
+    penalty = transition_scale(config, shapes=shapes) * typical_step(latents, spans)
     rules = _rules(penalty, step_share, config)
     vocabulary = discover_units(latents, projection.embed(representations), spans, rules, config.mixture, rng, device)
     fine = decode(latents, spans, vocabulary, penalty)
@@ -245,13 +262,15 @@ def _fit_projection(
     spans: Sequence[Span],
     step_share: float,
     config: UnitsConfig,
+    shapes: bool,
     seed: int,
     device: str,
     progress: Progress,
 ) -> UnitProjection:
     if isinstance(config, SlowUnitsConfig):
         if config.dimension == "auto":
-            return fit_slow_enough(representations, spans, config.pca_dim, step_share, config.ridge)
+            fewest = {"fewest": FEWEST_OF_SHAPES} if shapes else {}
+            return fit_slow_enough(representations, spans, config.pca_dim, step_share, config.ridge, **fewest)
         return fit_slow(representations, spans, config.pca_dim, config.dimension, config.ridge)
     if isinstance(config, UnitAlignConfig):
         from rondo.units.align.unit_align import fit_unit_align

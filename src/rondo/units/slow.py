@@ -33,6 +33,7 @@ from rondo.encoders import Curves
 from rondo.errors import ModelError
 
 _FEWEST, _MOST = 3, 8  # dimensions that are chosen among; more fragment (docs/units.md)
+FEWEST_OF_SHAPES = 5  # shapes spread over many directions, none of which stands out against the ridge
 _ROUNDING = 1e-12  # relative; far above what float64 loses, far below what matters
 
 
@@ -98,12 +99,17 @@ def fit_slow(
 
 
 def fit_slow_enough(
-    representations: NDArray[np.floating], spans: Sequence[Span], pca_dim: int, step_share: float, ridge: float
+    representations: NDArray[np.floating],
+    spans: Sequence[Span],
+    pca_dim: int,
+    step_share: float,
+    ridge: float,
+    fewest: int = _FEWEST,
 ) -> SlowProjection:
-    """Fit with as many dimensions, 3 to 8, as are slow enough; `step_share` is a step in window lengths."""
+    """Fit with as many dimensions, `fewest` to 8, as are slow enough; `step_share` is a step in window lengths."""
     projection = fit_slow(representations, spans, pca_dim, _MOST, ridge)
     n_slow = int((projection.slowness >= math.exp(-step_share)).sum())
-    return projection.slowest(max(_FEWEST, n_slow))
+    return projection.slowest(max(fewest, n_slow))
 
 
 def _without_drift(q: NDArray[np.float64]) -> NDArray[np.float64]:

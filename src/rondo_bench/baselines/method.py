@@ -58,6 +58,7 @@ class BaselineMethod:
             "--encoder": options.encoder,
             "--preset": options.preset not in ("", "default"),
             "--device": options.device,
+            "--motif-window": options.motif_window,
         }
         idle |= {} if "windows" in names else {"--window": options.window, "--step": options.step}
         refuse_idle(idle | ({} if "n_states" in names else {"--states": options.states}), f"--method {self.name}")
@@ -182,7 +183,7 @@ def _findings(method: BaselineMethod, baseline: Baseline, found: Sequence[Discov
 
 def _one_level(name: str) -> list[str]:
     return [
-        f"Whether anything recurs more than chance would have it was not tested: {name} has no such test.",
+        f"Recurrence was not tested: {name} has no such test.",
         f"{name} knows one level: every unit is its own motif.",
     ]
 

@@ -93,7 +93,7 @@ def points_of(windows: Windows, n_initial: int) -> Floats:
     grid = windows.grid
     end = int(grid.starts[n_initial - 1]) + grid.length_frames
     seen = replace(grid, spans=tuple((start, min(stop, end)) for start, stop in grid.spans if start < end))
-    encoder = SummaryStats(SummaryStatsConfig()).fit([Windows(windows.values, seen)])
+    encoder = SummaryStats(SummaryStatsConfig(shape_channels=0)).fit([Windows(windows.values, seen)])
     return encoder.encode(windows).astype(np.float64)
 
 

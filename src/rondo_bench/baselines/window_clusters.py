@@ -80,7 +80,7 @@ class WindowKMeans:
     def fit(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> FittedWindowKMeans:
         """The encoder and the centres of one recording."""
         windows = _windows(signal, self.config)
-        encoder = SummaryStats(SummaryStatsConfig()).fit([windows])
+        encoder = SummaryStats(SummaryStatsConfig(shape_channels=0)).fit([windows])
         points = encoder.encode(windows)
         _refuse_few(signal, len(points), self.config.n_states, "n_states")
         from sklearn.cluster import KMeans  # slow to import
@@ -101,7 +101,7 @@ class WindowKMeans:
 
     def restore(self, tensors: Mapping[str, NDArray[np.generic]]) -> FittedWindowKMeans:
         """What was learned, from its tensors."""
-        encoder = SummaryStats(SummaryStatsConfig()).restore(owned_by("encoder", tensors))
+        encoder = SummaryStats(SummaryStatsConfig(shape_channels=0)).restore(owned_by("encoder", tensors))
         centres = np.asarray(tensors["centres"])
         length, step = (int(n) for n in np.asarray(tensors["window"]).tolist())
         if centres.ndim != 2 or centres.shape[1] != encoder.centre.size:
@@ -140,7 +140,7 @@ class WindowHDBSCAN:
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
         """One cluster for each frame, OTHER for noise; nothing is drawn from `rng`."""
         windows = _windows(signal, self.config)
-        points = SummaryStats(SummaryStatsConfig()).fit_encode([windows])
+        points = SummaryStats(SummaryStatsConfig(shape_channels=0)).fit_encode([windows])
         _refuse_few(signal, len(points), self.config.min_cluster_size, "min_cluster_size")
         from sklearn.cluster import HDBSCAN  # slow to import
 

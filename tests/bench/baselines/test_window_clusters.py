@@ -47,7 +47,7 @@ def test_hdbscan_leaves_noise_out_unless_told_to_give_it_to_the_nearest() -> Non
     )
     signal = Preprocessor.fit([recording], noisy.config.preprocess).apply(recording)
     grid = WindowGrid(30, 5, signal.n_frames, signal.spans)
-    points = SummaryStats(SummaryStatsConfig()).fit_encode([Windows(signal.values, grid)])
+    points = SummaryStats(SummaryStatsConfig(shape_channels=0)).fit_encode([Windows(signal.values, grid)])
     centres = grid.starts + 15  # frames that take the state of their window
     before, after = (each.fit_predict(signal, np.random.default_rng(0))[centres] for each in (noisy, full))
     known = np.flatnonzero(before != OTHER)

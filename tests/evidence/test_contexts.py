@@ -1,0 +1,93 @@
+"""Evidence of contexts: mixes that come back are claimed, runs of units in any order are not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rondo.config.schema import SlowUnitsConfig
+from rondo.data.labels import runs_of
+from rondo.evidence.contexts import context_evidence, level_p
+from rondo.evidence.surrogate_test import shown_after_test
+from rondo.evidence.verdicts import SIGNIFICANT, Evidence
+from rondo.motifs.composed import ComposedMotifs
+from rondo.motifs.contexts import ContextModel, LongWindows, fit_contexts
+from rondo.motifs.discover import flat_motifs
+from rondo.motifs.model import UnitRuns
+from rondo.units.timeline import Timeline
+from tests.motifs.planted_contexts import LENGTH, LONG, STEP, cut, planted
+
+UNITS = (0, 1, 2)
+
+
+@pytest.fixture(scope="module")
+def line() -> Timeline:
+    values, units, _ = planted()
+    return cut(values, units)[1]
+
+
+@pytest.fixture(scope="module")
+def contexts(line: Timeline) -> ContextModel:
+    values, units, _ = planted()
+    wide = LongWindows.of(LONG, (LENGTH, STEP))
+    found = fit_contexts([cut(values, units)[0]], [line], UNITS, wide, SlowUnitsConfig(), np.random.default_rng(0))
+    assert found is not None
+    return found
+
+
+def in_any_order(line: Timeline, seed: int) -> Timeline:
+    """The same runs, of the same lengths."""
+    runs = runs_of(line.ids)
+    order = np.random.default_rng(seed).permutation(len(runs))
+    return replace(line, ids=np.repeat(runs.ids[order], runs.lengths[order]))
+
+
+def test_planted_contexts_are_claimed(line: Timeline, contexts: ContextModel) -> None:
+    entries = context_evidence([line], dict.fromkeys(contexts.ids, 5), contexts, 0.05, np.random.default_rng(0))
+    assert set(entries) == set(contexts.ids)
+    for entry in entries.values():
+        assert (entry.verdict, entry.reason.kind, entry.n_occurrences) == ("recurs", "mix", 5)
+        assert entry.p == 0.05 and np.isnan(entry.closeness)
+        assert entry.reason.in_words() == "the same units come together again"
+
+
+def test_runs_in_any_order_are_not_claimed_oftener_than_a_test_may(line: Timeline, contexts: ContextModel) -> None:
+    each = [level_p([in_any_order(line, seed)], contexts, np.random.default_rng(seed)) for seed in range(40)]
+    assert np.mean(np.array(each) <= SIGNIFICANT) <= 0.125  # five of forty: more would come by chance once in 70
+    assert np.median(each) > 0.2
+    assert level_p([line], contexts, np.random.default_rng(0)) == 2 / 80  # the least that 79 shuffles can give
+
+
+def test_without_order_nothing_recurs(line: Timeline, contexts: ContextModel) -> None:
+    other = in_any_order(line, seed=1)
+    entries = context_evidence([other], dict.fromkeys(contexts.ids, 5), contexts, 0.05, np.random.default_rng(0))
+    assert {entry.verdict for entry in entries.values()} == {"not shown"}
+    assert {entry.reason.kind for entry in entries.values()} == {""}
+
+
+def test_a_recording_that_does_not_recur_has_no_context_that_does(line: Timeline, contexts: ContextModel) -> None:
+    entries = context_evidence([line], dict.fromkeys(contexts.ids, 5), contexts, 0.4, np.random.default_rng(0))
+    assert {(entry.verdict, entry.p) for entry in entries.values()} == {("not shown", 0.4)}
+
+
+def test_what_comes_once_occurs_once(line: Timeline, contexts: ContextModel) -> None:
+    occurrences = dict(zip(contexts.ids, (1, 2, 9), strict=True))
+    entries = context_evidence([line], occurrences, contexts, 0.05, np.random.default_rng(0))
+    assert [entry.verdict for entry in entries.values()] == ["occurs once", "recurs", "recurs"]
+    assert [entry.reason.kind for entry in entries.values()] == ["", "mix", "mix"]
+
+
+def test_contexts_that_fail_their_test_are_not_shown(line: Timeline, contexts: ContextModel) -> None:
+    motifs = ComposedMotifs(flat_motifs(UnitRuns.of([line]), UNITS), None, contexts, "context")
+    known = Evidence.not_tested(dict.fromkeys(UNITS, 5), dict.fromkeys(contexts.ids, 5))
+    assert shown_after_test(motifs, known) == (motifs, known)  # nothing was asked
+    for timeline, shown in ((line, "context"), (in_any_order(line, seed=1), "unit")):
+        counts = dict.fromkeys(contexts.ids, 5)
+        entries = context_evidence([timeline], counts, contexts, 0.05, np.random.default_rng(0))
+        found, evidence = shown_after_test(motifs, replace(known, motifs=entries))
+        assert isinstance(found, ComposedMotifs) and found.shown == shown
+        assert set(evidence.motifs) == set(found.ids)
+        assert evidence.motifs == (entries if shown == "context" else known.units)
+        assert found.contexts is contexts  # kept, not shown

@@ -1,0 +1,103 @@
+"""ComposedMotifs: each kind is shown when it is asked for, and a folder keeps all of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+
+from rondo.config.schema import ComposedMotifsConfig, SlowUnitsConfig
+from rondo.data.windows import Windows
+from rondo.motifs.base import MotifTimeline
+from rondo.motifs.composed import ComposedMotifs, MotifKind
+from rondo.motifs.contexts import LongWindows, fit_contexts
+from rondo.motifs.discover import fit_phrases, flat_motifs, read_motifs
+from rondo.motifs.model import UnitRuns
+from rondo.units.timeline import Timeline
+from tests.motifs.planted_contexts import LENGTH, LONG, STEP, cut, planted
+from tests.naive_motifs import speak
+
+UNITS = tuple(range(7))
+KINDS: tuple[MotifKind, ...] = ("unit", "phrase", "context")
+
+
+@pytest.fixture(scope="module")
+def cuts() -> tuple[Windows, Timeline]:
+    """Units that come in phrases, over a signal that changes slowly."""
+    rng = np.random.default_rng(0)
+    runs, _ = speak([[1, 2, 3], [4, 1, 5], [2, 6]], separator=0, n_phrases=150, rng=rng)
+    ids = np.repeat(runs, rng.integers(2, 6, len(runs)))
+    values = planted(LENGTH + STEP * (ids.size - 1))[0]
+    windows, timeline = cut(values, np.zeros(len(values), np.int64))
+    return windows, replace(timeline, ids=ids.astype(np.int32))
+
+
+@pytest.fixture(scope="module")
+def motifs(cuts: tuple[Windows, Timeline]) -> ComposedMotifs:
+    windows, timeline = cuts
+    rng = np.random.default_rng(0)
+    phrases = fit_phrases([timeline], UNITS, ComposedMotifsConfig(), rng)
+    wide = LongWindows.of(LONG, (LENGTH, STEP))
+    contexts = fit_contexts([windows], [timeline], UNITS, wide, SlowUnitsConfig(), rng)
+    assert phrases.composed and contexts is not None
+    return ComposedMotifs(flat_motifs(UnitRuns.of([timeline]), UNITS), phrases, contexts, "context")
+
+
+def assert_same(one: MotifTimeline, other: MotifTimeline) -> None:
+    npt.assert_array_equal(one.ids, other.ids)
+    npt.assert_array_equal(one.scores, other.scores)
+    npt.assert_array_equal(one.begins, other.begins)
+
+
+def test_each_kind_is_shown(motifs: ComposedMotifs, cuts: tuple[Windows, Timeline]) -> None:
+    windows, timeline = cuts
+    assert motifs.phrases is not None and motifs.contexts is not None
+    expected = {
+        "unit": (motifs.flat, motifs.flat.timeline(timeline)),
+        "phrase": (motifs.phrases, motifs.phrases.timeline(timeline)),
+        "context": (motifs.contexts, motifs.contexts.timeline(timeline, windows)),
+    }
+    for kind in KINDS:
+        shown = motifs.showing(kind)
+        model, read = expected[kind]
+        assert shown.shown == kind and shown.composed == (kind != "unit")
+        assert shown.ids == model.ids and shown.unit_ids == UNITS
+        assert_same(read_motifs(shown, timeline, windows), read)
+        assert [shown.composition(id) for id in shown.ids] == [model.composition(id) for id in model.ids]
+        assert set(read.ids.tolist()) <= set(shown.ids)
+    npt.assert_array_equal(motifs.showing("unit").timeline(timeline, windows).ids, timeline.ids)
+
+
+def test_only_phrases_tell_of_phrases_and_of_units_between_them(motifs: ComposedMotifs) -> None:
+    by_phrases = motifs.showing("phrase")
+    assert motifs.phrases is not None
+    assert by_phrases.by_units is motifs.phrases and by_phrases.known_phrases == motifs.phrases.known_phrases
+    assert by_phrases.standing_units == motifs.phrases.standing_units
+    assert motifs.showing("unit").by_units is motifs.flat and list(motifs.showing("unit").known_phrases) == []
+    assert motifs.by_units is None and motifs.known_phrases == () and motifs.standing_units == ()
+    assert motifs.curves == {}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_restored_it_reads_the_same(motifs: ComposedMotifs, cuts: tuple[Windows, Timeline], kind: MotifKind) -> None:
+    shown = motifs.showing(kind)
+    tensors = shown.tensors()
+    again = ComposedMotifs.restore({name: tensor.copy() for name, tensor in tensors.items()})
+    assert (again.shown, again.ids) == (kind, shown.ids)
+    restored = again.tensors()
+    assert set(restored) == set(tensors)
+    for name, tensor in tensors.items():
+        npt.assert_array_equal(restored[name], tensor, err_msg=name)
+    windows, timeline = cuts
+    for other in KINDS:  # what is not shown is kept too
+        assert_same(again.showing(other).timeline(timeline, windows), motifs.showing(other).timeline(timeline, windows))
+
+
+def test_what_there_is_none_of_is_kept_as_none_and_cannot_be_shown(motifs: ComposedMotifs) -> None:
+    bare = ComposedMotifs.restore(ComposedMotifs(motifs.flat, None, None, "unit").tensors())
+    assert (bare.phrases, bare.contexts, bare.composed, bare.ids) == (None, None, False, UNITS)
+    for kind in KINDS[1:]:
+        with pytest.raises(ValueError, match=f"the kind '{kind}', of which there are none"):
+            _ = bare.showing(kind).ids

@@ -1,0 +1,234 @@
+"""Contexts: what is described, what is found, what is read where there is little, and what a folder keeps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import adjusted_mutual_info_score
+
+from rondo.config.schema import SlowUnitsConfig
+from rondo.data.windows import WindowGrid, Windows
+from rondo.motifs.contexts import (
+    ContextModel,
+    LongWindows,
+    at_unit_boundaries,
+    fit_contexts,
+    persistence,
+    unit_shares,
+)
+from tests.motifs.planted_contexts import LENGTH, LONG, N_UNITS, STEP, cut, middles, planted
+
+WIDE = LongWindows.of(LONG, (LENGTH, STEP))
+
+
+def fitted(n_frames: int = 12_000, seed: int = 0, unit_ids: tuple[int, ...] = (0, 1, 2)) -> ContextModel | None:
+    values, units, _ = planted(n_frames, seed)
+    windows, timeline = cut(values, np.array(unit_ids)[units])
+    return fit_contexts([windows], [timeline], unit_ids, WIDE, SlowUnitsConfig(), np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def model() -> ContextModel:
+    found = fitted()
+    assert found is not None
+    return found
+
+
+# ---------------------------------------------------------------- what a long window is
+
+
+@given(st.integers(1, 40), st.integers(1, 10), st.integers(0, 300))
+def test_long_windows_are_the_same_counted_in_frames_and_in_windows(length: int, step: int, long: int) -> None:
+    step = min(step, length)
+    wide = LongWindows.of(long, (length, step))
+    windows = Windows(np.zeros((400, 1), np.float32), cut_grid(length, step))
+    grid = wide.grid(windows.grid)
+    assert wide.n_covered >= 2 and wide.n_apart >= 1
+    first = wide.first_covered(windows.grid.window_spans)
+    npt.assert_array_equal(grid.starts, windows.grid.starts[first])
+    npt.assert_array_equal(
+        grid.starts + grid.length_frames, windows.grid.starts[first + wide.n_covered - 1] + windows.grid.length_frames
+    )
+    assert wide.spans(windows.grid.window_spans) == tuple(span for span in grid.window_spans if span[1] > span[0])
+
+
+def cut_grid(length: int, step: int) -> WindowGrid:
+    return WindowGrid(length, step, 400, ((0, 250), (250, 290), (290, 400)))
+
+
+@given(st.integers(2, 9), st.integers(1, 4), st.integers(1, 12), st.integers(0, 20))
+def test_each_window_gets_the_long_window_with_the_nearest_middle(covered: int, apart: int, n: int, more: int) -> None:
+    wide = LongWindows(covered, apart)
+    n_windows = covered + (n - 1) * apart + more
+    spread = wide.spread(np.arange(n), n_windows)
+    middle = apart * np.arange(n) + (covered - 1) / 2
+    for window, chosen in enumerate(spread.tolist()):
+        assert abs(middle[chosen] - window) == np.abs(middle - window).min()
+
+
+@given(st.data())
+def test_shares_are_counted(data: st.DataObject) -> None:
+    n_units, n_covered = data.draw(st.integers(1, 5)), data.draw(st.integers(1, 8))
+    codes = data.draw(st.lists(st.integers(-1, n_units - 1), min_size=n_covered, max_size=40))
+    first = data.draw(st.lists(st.integers(0, len(codes) - n_covered), max_size=6))
+    expected = np.zeros((len(first), n_units))
+    for row, begin in enumerate(first):
+        for code in codes[begin : begin + n_covered]:
+            if code >= 0:  # a unit that is not known belongs to none
+                expected[row, code] += 1 / n_covered
+    shares = unit_shares(np.array(codes), np.array(first, np.int64), n_covered, n_units)
+    npt.assert_allclose(shares, np.sqrt(expected), atol=1e-12)
+
+
+def test_what_lasts_persists_and_what_alternates_does_not() -> None:
+    lasting = np.repeat([1.0, -1.0], 50)[:, None]
+    assert persistence(lasting, ((0, 100),), 2) > 0.9
+    assert persistence(lasting, ((0, 50), (50, 100)), 2) > 0.95  # nothing is compared across the end of a span
+    assert persistence(np.tile([1.0, -1.0], 50)[:, None], ((0, 100),), 1) < -0.9
+    assert persistence(np.zeros((10, 2)), ((0, 10),), 2) == 0.0
+
+
+# ---------------------------------------------------------------- where a context begins
+
+
+def slow_at_unit_boundaries(contexts: list[int], units: list[int], reach: int) -> list[int]:
+    """Window by window."""
+    starts = [i for i in range(len(contexts)) if i == 0 or contexts[i] != contexts[i - 1]]
+    stops = [*starts[1:], len(contexts)]
+    moved = [0]
+    for before, own in zip(range(len(starts)), range(1, len(starts)), strict=False):
+        drawn = starts[own]
+        low = (starts[before] + stops[before]) // 2
+        high = (starts[own] + stops[own]) // 2
+        best = drawn
+        for distance in range(reach, -1, -1):  # the nearest is taken last; of two, the earlier
+            for at in (drawn + distance, drawn - distance):
+                if low <= at <= high and 0 < at < len(units) and units[at] != units[at - 1]:
+                    best = at
+        moved.append(best)
+    label: list[int] = []
+    for run, stop in enumerate([*moved[1:], len(contexts)]):
+        label += [contexts[starts[run]]] * (stop - len(label))
+    return label
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=60), st.integers(0, 6))
+def test_contexts_begin_where_the_nearest_unit_does(windows: list[tuple[int, int]], reach: int) -> None:
+    contexts, units = ([pair[i] for pair in windows] for i in range(2))
+    moved = at_unit_boundaries(np.array(contexts, np.int32), np.array(units), reach)
+    assert moved.tolist() == slow_at_unit_boundaries(contexts, units, reach)
+
+
+# ---------------------------------------------------------------- what is found
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_planted_contexts_are_found_and_units_alone_do_not_tell_them(seed: int) -> None:
+    model = fitted(seed=seed)
+    assert model is not None
+    values, units, truth = planted(seed=seed)
+    windows, timeline = cut(values, units)
+    read = model.timeline(timeline, windows)
+    own = truth[middles(windows)]
+    assert adjusted_mutual_info_score(own, read.ids) > 0.8
+    assert adjusted_mutual_info_score(own, timeline.ids) < 0.5
+    assert len(model.ids) == 3 and read.ids.dtype == np.int32
+    assert (read.scores > 0).all() and (read.scores <= 1).all()
+    npt.assert_array_equal(read.begins, np.append(True, np.diff(read.ids) != 0))
+
+
+def test_a_recording_that_was_not_fitted_is_read_too(model: ContextModel) -> None:
+    values, units, truth = planted(6_000, seed=7)
+    windows, timeline = cut(values, units)
+    assert adjusted_mutual_info_score(truth[middles(windows)], model.timeline(timeline, windows).ids) > 0.85
+
+
+def test_too_few_long_windows_or_units_make_no_contexts() -> None:
+    assert fitted(n_frames=800) is None
+    values, units, _ = planted()
+    windows, timeline = cut(values, 0 * units)
+    assert fit_contexts([windows], [timeline], (0,), WIDE, SlowUnitsConfig(), np.random.default_rng(0)) is None
+
+
+def test_unit_ids_need_not_be_columns(model: ContextModel) -> None:
+    other = fitted(unit_ids=(3, 10, 40))
+    assert other is not None and other.unit_ids == (3, 10, 40)
+    npt.assert_array_equal(other.counts, model.counts)
+    assert other.codes(np.array([40, 3, 10, 11, 99, -1])).tolist() == [2, 0, 1, -1, -1, -1]
+
+
+def test_several_recordings_have_one_vocabulary() -> None:
+    each = [planted(6_000, seed) for seed in (3, 4)]
+    windows, timelines = zip(*(cut(values, units) for values, units, _ in each), strict=True)
+    model = fit_contexts(windows, timelines, (0, 1, 2), WIDE, SlowUnitsConfig(), np.random.default_rng(0))
+    assert model is not None
+    read = np.concatenate([model.timeline(line, w).ids for line, w in zip(timelines, windows, strict=True)])
+    truth = np.concatenate([own[2][middles(w)] for own, w in zip(each, windows, strict=True)])
+    assert adjusted_mutual_info_score(truth, read) > 0.85
+    counts = model.occurrences(windows, timelines)
+    assert set(counts) == set(model.ids) and sum(counts.values()) == int(np.count_nonzero(np.diff(read)) + 1) + (
+        read[len(windows[0]) - 1] == read[len(windows[0])]
+    )
+
+
+def test_counts_are_the_windows_of_each_unit(model: ContextModel) -> None:
+    assert model.counts.shape == (3, N_UNITS)
+    assert (model.counts.min(axis=1) < 0.1 * model.counts.sum(axis=1)).all()  # each mix leaves one unit out
+    npt.assert_allclose(np.exp(model.log_shares).sum(axis=1), 1.0)
+
+
+# ---------------------------------------------------------------- where there is little
+
+
+def test_a_span_too_short_for_a_long_window_has_the_context_of_its_units(model: ContextModel) -> None:
+    values, units, _ = planted(3_000, seed=5)
+    short = LONG // 2
+    units[3_000 - short :] = np.repeat([0, 2], short // 2)
+    windows, timeline = cut(values, units, spans=((0, 3_000 - short), (3_000 - short, 3_000)))
+    read = model.timeline(timeline, windows)
+    start, stop = windows.grid.window_spans[1]
+    assert WIDE.n_in((start, stop)) == 0 < stop - start
+    assert set(read.ids[start:stop].tolist()) == {model.likeliest(model.codes(timeline.ids[start:stop]))}
+    without = model.counts / model.counts.sum(axis=1, keepdims=True)
+    assert read.ids[start] == model.ids[int(without[:, 1].argmin())]  # of the mixes, the one without unit 1
+    npt.assert_array_equal(read.scores[start:stop], timeline.scores[start:stop])
+    assert read.begins[start]
+    alone = model.timeline(*reversed(cut(values[: 3_000 - short], units[: 3_000 - short])))
+    npt.assert_array_equal(read.ids[:start], alone.ids)
+
+
+def test_a_recording_without_windows_has_no_contexts(model: ContextModel) -> None:
+    windows, timeline = cut(np.zeros((LENGTH - 1, 4), np.float32), np.zeros(LENGTH - 1, np.int64))
+    assert model.timeline(timeline, windows).ids.size == 0
+
+
+# ---------------------------------------------------------------- what is kept and said
+
+
+def test_saved_and_loaded_it_is_the_same(model: ContextModel) -> None:
+    tensors = model.tensors()
+    again = ContextModel.restore({name: tensor.copy() for name, tensor in tensors.items()})
+    assert (again.ids, again.unit_ids, again.windows) == (model.ids, model.unit_ids, model.windows)
+    restored = again.tensors()
+    assert set(restored) == set(tensors)
+    for name, tensor in tensors.items():
+        npt.assert_array_equal(restored[name], tensor, err_msg=name)
+    values, units, _ = planted(4_000, seed=6)
+    windows, timeline = cut(values, units)
+    one, other = model.timeline(timeline, windows), again.timeline(timeline, windows)
+    npt.assert_array_equal(one.ids, other.ids)
+    npt.assert_array_equal(one.scores, other.scores)
+    npt.assert_array_equal(one.begins, other.begins)
+
+
+def test_a_context_is_told_by_the_shares_of_its_units(model: ContextModel) -> None:
+    told = replace(model, unit_ids=(0, 4, 7), counts=np.array([[5, 35, 60], [20, 30, 50], [92, 5, 3]]))
+    first, second, third = model.ids
+    assert told.composition(first) == "u7 60%, u4 35%"  # until nine tenths are told
+    assert told.composition(second) == "u7 50%, u4 30%, u0 20%"
+    assert told.composition(third) == "u0 92%"
