@@ -164,7 +164,7 @@ def _composition_sentences(model: Rondo) -> list[str]:
     motifs = model.motif_model_
     if not isinstance(motifs, ComposedMotifs) or motifs.shown == "unit":
         return []
-    phrases = None if motifs.phrases is None else motifs.phrases
+    phrases = motifs.phrases
     if motifs.shown == "phrase":
         return [phrase_sentence("Motifs are phrases: ", *_commonest(phrases))] if phrases else []
     frames, rate = model.motif_window_frames_, model.rate_

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.cli.running import Command, command
+from rondo import Rondo
+from rondo.live import session
+from rondo.live.session import Place, Session
+from tests.cli.running import Command, command, waves, write_csv
 
 
 @pytest.fixture(autouse=True)
@@ -20,3 +24,17 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def rondo(capfd: pytest.CaptureFixture[str]) -> Command:
     return command(capfd)
+
+
+@pytest.fixture
+def halfway(here: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The --out of a stream, with the model of the test file's own `run`, that was stopped after half of its rows."""
+    monkeypatch.setattr(session, "CHUNK_ROWS", 100)
+    write_csv(here / "x.csv", waves(1800, seed=6))
+    folder = run / "model"
+    place = Place("x.csv", here / "live", here / "live" / "checkpoint")
+    with closing(Session(Rondo.load(folder), folder, place)) as stopped:
+        for _ in range(9):
+            stopped.step()
+        stopped.save()
+    return here / "live"

@@ -7,7 +7,6 @@ import os
 import resource
 import shutil
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -15,8 +14,6 @@ import pytest
 
 from rondo import Recording, Rondo
 from rondo.errors import OutputError
-from rondo.live import session
-from rondo.live.session import Place, Session
 from tests.cli.running import Command, Outcome, call, tree, waves, write_csv
 
 PRECIOUS = "the only copy"
@@ -101,20 +98,6 @@ def test_a_report_kept_for_later_follows_no_link(rondo: Command, run: Path, prec
     (run / ".report_wish.json").symlink_to(precious)
     assert rondo("report", "run", "--channels", "a").code == 0
     assert precious.read_text() == PRECIOUS
-
-
-@pytest.fixture
-def halfway(here: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The --out of a stream that was stopped after half of its rows."""
-    monkeypatch.setattr(session, "CHUNK_ROWS", 100)
-    write_csv(here / "x.csv", waves(1800, seed=6))
-    folder = run / "model"
-    place = Place("x.csv", here / "live", here / "live" / "checkpoint")
-    with closing(Session(Rondo.load(folder), folder, place)) as stopped:
-        for _ in range(9):
-            stopped.step()
-        stopped.save()
-    return here / "live"
 
 
 @pytest.mark.parametrize("draft", ["labels/.x.npy.draft", "units/.x.npy.draft", ".summary.json.draft"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +11,7 @@ import numpy.testing as npt
 import polars as pl
 import pytest
 
-from rondo import Rondo
 from rondo.continual.journal import Event
-from rondo.live import session
-from rondo.live.session import Place, Session
 from tests.cli.running import Command, Outcome, call, tree, waves, write_csv
 
 QUICK = ("--set", "evidence.surrogates=0")
@@ -191,20 +187,6 @@ def test_edits_that_someone_has_spoilt(rondo: Command, run: Path) -> None:
 
 
 # ------------------------------------------------------------ a stream
-
-
-@pytest.fixture
-def halfway(here: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A stream of this model that was stopped after half of its rows."""
-    monkeypatch.setattr(session, "CHUNK_ROWS", 100)
-    write_csv(here / "x.csv", waves(1800, seed=6))
-    folder = run / "model"
-    place = Place("x.csv", here / "live", here / "live" / "checkpoint")
-    with closing(Session(Rondo.load(folder), folder, place)) as stopped:
-        for _ in range(9):
-            stopped.step()
-        stopped.save()
-    return here / "live"
 
 
 def test_a_stream_goes_on_with_names_and_merges(rondo: Command, here: Path, halfway: Path) -> None:

@@ -76,7 +76,8 @@ def test_only_phrases_tell_of_phrases_and_of_units_between_them(motifs: Composed
     assert by_phrases.by_units is motifs.phrases and by_phrases.known_phrases == motifs.phrases.known_phrases
     assert by_phrases.standing_units == motifs.phrases.standing_units
     assert motifs.showing("unit").by_units is motifs.flat and list(motifs.showing("unit").known_phrases) == []
-    assert motifs.by_units is None and motifs.known_phrases == () and motifs.standing_units == ()
+    assert motifs.shown_contexts is motifs.contexts and by_phrases.shown_contexts is None
+    assert motifs.by_units is motifs.flat and list(motifs.known_phrases) == [] and motifs.standing_units == ()
     assert motifs.curves == {}
 
 

@@ -127,7 +127,7 @@ class ContextReader:
             return
         codes = self.model.codes(np.array(self._units[first : first + long.n_covered]))
         shares = unit_shares(codes, np.zeros(1, np.int64), long.n_covered, len(self.model.unit_ids))
-        costs = self.model.costs_of(self._statistics.popleft()[None], shares)
+        costs = self.model.costs(self._statistics.popleft()[None], shares)
         self._n_costed += 1
         self._costs.append(costs[0])
         self._decide(self.viterbi.push(costs).tolist())
@@ -220,7 +220,7 @@ def reader_of(
 ) -> MotifReader | ContextReader:
     """What reads, in a stream, the motifs that labels show; without `learns` nothing grows."""
     if isinstance(motifs, ComposedMotifs):
-        if motifs.contexts is not None and motifs.shown == "context":
-            return ContextReader(motifs.contexts, grid, max(motifs.ids) + 1)
-        motifs = motifs.by_units or motifs.flat
+        if motifs.shown_contexts is not None:
+            return ContextReader(motifs.shown_contexts, grid, max(motifs.ids) + 1)
+        motifs = motifs.by_units
     return MotifReader(cast(UnitMotifs, motifs), config, half_life, straddling_windows(*grid), learns=learns)

@@ -1,7 +1,7 @@
 """Two scales: a short window for units and a long one for the contexts that they make up.
 
 Levels live at different scales, and the best window is about half the mean length of what it should show. The long
-window follows the recording, T / 40, between 1.5 and 6 s: of eight rules that need no labels it was the best
+window follows the recording, T / 40, between 1.5 and 6 s: of the rules tried that need no labels it was the best
 (docs/contexts.md). The window of units is a quarter of it, and at least 0.3 s.
 
 Where the rate is unknown or below 10 Hz, seconds mean little: the bounds are then the typical period of the signal and

@@ -33,7 +33,7 @@ _MOST_RUNS, _STRETCHES = 4000, 10  # more runs are asked about in evenly spread 
 def phrase_book(motifs: Motifs) -> PhraseBook:
     """The phrases in which each motif occurs in the fitted recordings; a motif that occurs nowhere has none."""
     if isinstance(motifs, ComposedMotifs):
-        motifs = motifs.by_units or motifs.flat
+        motifs = motifs.by_units
     if isinstance(motifs, MotifModel):
         rows = [(usage.motif, usage.phrase, usage.count) for usage in motifs.usages]
     else:

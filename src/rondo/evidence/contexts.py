@@ -1,4 +1,4 @@
-"""Do mixes of units come back, oftener than their order by chance would have it?
+"""Do mixes of units come back more often than they would if units came in any order?
 
 A context says that the units of one long window are those of another. Two figures ask for it: how alike the mix of
 units in a long window is to the most alike one elsewhere (mean cosine of the square roots of shares), and how alike it

@@ -47,7 +47,7 @@ def find_evidence(
 
     It draws from `rng` only and changes nothing. With no surrogates nothing is tested.
     """
-    contexts = motifs.contexts if isinstance(motifs, ComposedMotifs) and motifs.shown == "context" else None
+    contexts = motifs.shown_contexts if isinstance(motifs, ComposedMotifs) else None
     book = {} if contexts else phrase_book(motifs)
     counts = dict.fromkeys(unit_ids, 0) | Occurrences.of_timelines(timelines).counts()
     n_surrogates = config.evidence.surrogates
@@ -69,7 +69,7 @@ def find_evidence(
 
 def shown_after_test(motifs: Motifs, evidence: Evidence) -> tuple[Motifs, Evidence]:
     """Contexts that fail their own test are not shown: then every unit is its own motif, with its own evidence."""
-    if not isinstance(motifs, ComposedMotifs) or motifs.shown != "context":
+    if not isinstance(motifs, ComposedMotifs) or motifs.shown_contexts is None:
         return motifs, evidence
     if any(not entry.p > SIGNIFICANT for entry in evidence.motifs.values()):  # NaN: not tested
         return motifs, evidence

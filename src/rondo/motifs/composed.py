@@ -40,11 +40,14 @@ class ComposedMotifs:
         return self.flat.unit_ids
 
     @property
-    def by_units(self) -> MotifModel | None:
-        """What reads the motifs that are shown from units alone; None where they are contexts."""
-        if self.shown == "context":
-            return None
-        return self.flat if self.shown == "unit" else self.phrases
+    def shown_contexts(self) -> ContextModel | None:
+        """The contexts, where labels show them."""
+        return self.contexts if self.shown == "context" else None
+
+    @property
+    def by_units(self) -> MotifModel:
+        """What reads motifs from units alone: the phrases where labels show them, else every unit by itself."""
+        return self.phrases if self.shown == "phrase" and self.phrases is not None else self.flat
 
     @property
     def _shown(self) -> MotifModel | ContextModel:
@@ -63,11 +66,11 @@ class ComposedMotifs:
 
     @property
     def standing_units(self) -> tuple[int, ...]:
-        return () if self.by_units is None else self.by_units.standing_units
+        return self.by_units.standing_units
 
     @property
     def known_phrases(self) -> Sequence[tuple[tuple[int, ...], int]]:
-        return () if self.by_units is None else self.by_units.known_phrases
+        return self.by_units.known_phrases
 
     @property
     def curves(self) -> Curves:

@@ -39,7 +39,7 @@ from rondo.vocabulary import Vocabulary
 _FEWEST_LONG_WINDOWS = 20  # fewer cannot show that anything comes back
 _PRIOR_WINDOWS = 0.5  # of every unit in every context: a unit never seen there is unlikely, not impossible
 _NORM = 2.0  # of a block, as that of the four families of window statistics together
-_SHARES_COUNT = 3.0  # docs/contexts.md: 67.6 over eight sets with 2 or 3, 66.5 where shares always count fully
+_SHARES_COUNT = 3.0  # chosen on development sets (docs/contexts.md)
 _DRAWS = 5
 _STATISTICS = ENCODERS["summary_stats"].settings
 
@@ -112,7 +112,9 @@ class ContextModel:
             return MotifTimeline(units.ids, units.scores, np.zeros(0, np.bool_))
         codes = self.codes(units.ids)
         long = Windows(windows.values, self.windows.grid(windows.grid))
-        costs = self.costs(windows, codes)
+        covered = self.windows.first_covered(units.spans)
+        shares = unit_shares(codes, covered, self.windows.n_covered, len(self.unit_ids))
+        costs = self.costs(self.encoder.encode(long), shares)
         path = smooth_spans(costs, long.grid.window_spans, self.penalty)
         ids = np.array(self.ids, np.int32)[path]
         scores = np.exp(-costs[np.arange(path.size), path] / self.vocabulary.radii[path])
@@ -148,15 +150,8 @@ class ContextModel:
                 counts[id] += 1
         return counts
 
-    def costs(self, windows: Windows, codes: Ints) -> Floats:
+    def costs(self, statistics: NDArray[np.floating], shares: Floats) -> Floats:
         """What each long window costs in each context, (n_long_windows, n_contexts)."""
-        long = Windows(windows.values, self.windows.grid(windows.grid))
-        covered = self.windows.first_covered(windows.grid.window_spans)
-        shares = unit_shares(codes, covered, self.windows.n_covered, len(self.unit_ids))
-        return self.costs_of(self.encoder.encode(long), shares)
-
-    def costs_of(self, statistics: NDArray[np.floating], shares: Floats) -> Floats:
-        """The same from both blocks."""
         described = balanced(statistics, shares, self.centre, self.scales)
         return centre_distances(self.projection.apply(described), self.vocabulary.centres)
 
