@@ -108,16 +108,31 @@ def one_to_one(overlap: Overlap) -> float:
     >>> one_to_one(Overlap.of([0, 0, 0, 1], [5, 5, 6, 7]))
     0.75
     """
+    matched = partners(overlap)[overlap.contingency.classes] == overlap.contingency.clusters
+    return float(overlap.contingency.frames[matched].sum() / overlap.n_frames)
+
+
+def partners(overlap: Overlap) -> Index:
+    """The cluster of each class (n_classes,) under that matching, -1 where it has none; a tie goes to what is first.
+
+    Of two matchings that explain as many frames it is the one with more Σ (n_classes - i)(n_clusters - j) over its
+    pairs of class i and cluster j: what else would decide is the version of a solver.
+    """
     cells = overlap.contingency
+    earlier = (overlap.n_classes - cells.classes) * (overlap.n_clusters - cells.clusters)
+    more_than_all = overlap.n_classes**2 * overlap.n_clusters + 1
     # The solver wants every class matched and no weight of zero: so each class may also take a partner of its
     # own that is worth nothing, and every weight is raised by one.
     own = np.arange(overlap.n_classes)
-    weights = np.concatenate([cells.frames + 1, np.ones(overlap.n_classes, dtype=np.int64)])
+    worth = cells.frames * more_than_all + earlier
+    weights = np.concatenate([worth + 1, np.ones(overlap.n_classes, dtype=np.int64)])
     rows = np.concatenate([cells.classes, own])
     columns = np.concatenate([cells.clusters, overlap.n_clusters + own])
     table = coo_array((weights, (rows, columns))).tocsr()
-    matched = table[min_weight_full_bipartite_matching(table, maximize=True)]
-    return float((matched.sum() - overlap.n_classes) / overlap.n_frames)
+    classes, found = min_weight_full_bipartite_matching(table, maximize=True)
+    clusters = np.empty(overlap.n_classes, dtype=np.int64)
+    clusters[classes] = np.where(found < overlap.n_clusters, found, -1)
+    return clusters
 
 
 def occurrences_per_cluster(overlap: Overlap) -> float:
