@@ -29,7 +29,7 @@ ExperimentName = Annotated[
     str,
     typer.Argument(
         metavar="EXPERIMENT",
-        help="static, continual, transfer, ablation, representation, qualitative, or a .toml file.",
+        help="static, continual, transfer, ablation, representation, qualitative, clap_suite, or a .toml file.",
     ),
 ]
 OutDir = Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from rondo.errors import SettingError
 from rondo.wording import near_match
@@ -11,7 +12,7 @@ from rondo.wording import near_match
 
 @dataclass(frozen=True)
 class Listing:
-    """Facts about one data set; `window` and `step` are frames."""
+    """Facts about one data set; `window` and `step` are frames, or come from the data."""
 
     name: str
     title: str
@@ -20,12 +21,14 @@ class Listing:
     n_channels: int
     n_classes: int
     rate: float | None
-    window: int
-    step: int
+    window: int | Literal["auto"]
+    step: int | Literal["auto"]
     source: str  # of the facts
     about: str
+    repository: str = ""  # that holds it, under `datasets`
 
 
+CLAP = "classification-label-profile"
 DATA_SETS = (
     Listing("mocap", "CMU motion capture 86", 9, 65_611, 4, 9, None, 256, 50, "paper", "exercises, four limb angles"),
     Listing("actrectut", "ActRecTut", 4, 200_693, 24, 17, 32.0, 90, 30, "paper", "walking and gestures, worn IMUs"),
@@ -36,6 +39,9 @@ DATA_SETS = (
     Listing("openpack", "OpenPack sample", 2, 102_072, 24, 11, 30.0, 90, 30, "counted", "packing, two label levels"),
     Listing("usc_had", "USC-HAD", 14, 2_811_490, 6, 12, 100.0, 200, 100, "counted", "daily life, one IMU"),
     Listing("hugadb", "HuGaDB, one recording", 1, 3_142, 38, 4, 60.0, 90, 30, "counted", "gait, six IMUs and two EMGs"),
+    Listing("tssb", "TSSB", 75, 359_497, 1, 8, None, "auto", "auto", "counted", "shapes of the UCR archive", CLAP),
+    Listing("utsa", "UTSA", 32, 422_320, 1, 3, None, "auto", "auto", "counted", "medicine, animals, machines", CLAP),
+    Listing("skab", "SKAB", 34, 37_401, 8, 2, None, "auto", "auto", "counted", "water circuit with faults", CLAP),
 )  # fmt: skip
 
 
@@ -57,8 +63,13 @@ def is_known(name: str) -> bool:
 
 
 def folders_of(known: Listing, data_dir: Path) -> list[Path]:
-    """Folders directly in `data_dir` that are called like the data set, whatever their case and punctuation."""
-    return sorted(path for path in data_dir.iterdir() if _plain(path.name) == _plain(known.name) and path.is_dir())
+    """Folders called like the data set, whatever the case and punctuation, in `data_dir` or in its repository there."""
+    places = [data_dir]
+    if known.repository:
+        clones = [data_dir, *sorted(data_dir.glob(f"{known.repository}*"))]
+        places += [clone / "datasets" for clone in clones if (clone / "datasets").is_dir()]
+    found = (sorted(place.iterdir()) for place in places)
+    return [path for paths in found for path in paths if _plain(path.name) == _plain(known.name) and path.is_dir()]
 
 
 def _plain(name: str) -> str:

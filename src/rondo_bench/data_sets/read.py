@@ -1,8 +1,9 @@
 """Read a data set by name: recordings for those who learn, annotations apart for those who score.
 
 Under the data directory (option --data, the variable RONDO_DATA, or the user's settings) each set has a folder of its
-name, whatever the case and punctuation of that. Its files are found by what lies there: our .npz form first, then the
-official files. A path instead of a name is a folder of one's own recordings.
+name, whatever the case and punctuation of that; those of one repository may lie in its clone. Its files are found by
+what lies there: our .npz form first, then the official files. A path instead of a name is a folder of one's own
+recordings.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from rondo.errors import AnnotationError, RecordingError, SettingError
 from rondo.formats.annotations.annotation import Annotation
 from rondo_bench.data_sets import (
     actrectut,
+    clap_suite,
     drive_act,
     hugadb,
     lara,
@@ -48,10 +50,14 @@ class Reader(NamedTuple):
     read_recording: Callable[[Path], Recording]
     read_annotation: Callable[[Path], Annotation | None]
     recording_id: Callable[[Path], str] = lambda path: path.stem
+    comes_first: bool = False  # where a published file is an .npz too
 
 
 _STORED = Reader(stored.find_npz, stored.read_recording, stored.read_annotation)
 _OWN_FILES = Reader(stored.find_files, stored.read_recording, stored.read_annotation)
+_CLAP_SUITE = Reader(
+    clap_suite.find_files, clap_suite.read_recording, clap_suite.read_annotation, clap_suite.recording_id, True
+)
 _OFFICIAL = {
     "mocap": Reader(mocap.find_files, mocap.read_recording, mocap.read_annotation),
     "actrectut": Reader(actrectut.find_files, actrectut.read_recording, actrectut.read_annotation),
@@ -64,6 +70,9 @@ _OFFICIAL = {
     "openpack": Reader(openpack.find_files, openpack.read_recording, openpack.read_annotation, openpack.recording_id),
     "usc_had": Reader(usc_had.find_files, usc_had.read_recording, usc_had.read_annotation, usc_had.recording_id),
     "hugadb": Reader(hugadb.find_files, hugadb.read_recording, hugadb.read_annotation, hugadb.recording_id),
+    "tssb": _CLAP_SUITE,
+    "utsa": _CLAP_SUITE,
+    "skab": _CLAP_SUITE,
 }
 
 
@@ -151,6 +160,7 @@ def local_copy(known: Listing, data_dir: Path | None) -> Copy | None:
     if not data_dir.is_dir():
         raise SettingError(f"{data_dir}: no such folder of data sets; check --data or the variable RONDO_DATA")
     readers = [_STORED, *([_OFFICIAL[known.name]] if known.name in _OFFICIAL else [])]
+    readers.sort(key=lambda reader: not reader.comes_first)
     for place in folders_of(known, data_dir):
         for reader in readers:
             paths = reader.find_files(place)

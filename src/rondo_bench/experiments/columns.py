@@ -34,6 +34,12 @@ SEG_RATIO = Column("seg_ratio", "SegRatio", "near 1")
 _PAPER = (Column("mof", "MoF"), Column("recall", "Recall"), Column("f1_50", "F1@50"), Column("edit", "Edit"), SEG_RATIO)
 RECURRENCE = (Column("ari", "ARI"), Column("ami", "AMI"), Column("one_to_one", "one-to-one"))
 _CLUSTERS = Column("n_clusters", "clusters", "neither", 1)
+_STATES = (
+    Column("covering", "covering"),
+    Column("change_point_f1", "F1 of changes"),
+    Column("wari", "WARI"),
+    Column("sms", "SMS"),
+)
 _STAGES = tuple(Column(f"h_{percent}", f"H@{percent}") for percent in (40, 60, 80, 100))
 _FORGETTING = Column("forgetting", "M_f", "low")
 _INSPECTED = (
@@ -51,6 +57,8 @@ def columns_of(protocol: Protocol) -> tuple[Column, ...]:
     match protocol:
         case "continual":
             return (*_PAPER, *_STAGES, _FORGETTING, *RECURRENCE, _CLUSTERS)
+        case "states":
+            return (*RECURRENCE, *_STATES, _CLUSTERS)
         case "qualitative":
             return (*_INSPECTED, *_PAPER, *RECURRENCE)
         case _:

@@ -59,6 +59,8 @@ def config_of(
     about: dict[str, Any] = {"channels": list(of_set.channels)}
     if method.clock:
         return about | {"pieces": method.clock}, None
+    if method.stored:
+        return about | {"stored": method.stored}, None
     if method.baseline:
         baseline = baseline_for(method, data_set, of_set)
         return about | {"baseline": method.baseline} | baseline.config.model_dump(mode="json"), baseline

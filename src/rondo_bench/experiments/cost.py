@@ -88,7 +88,7 @@ class Costs:
 
 def _unseen(task: Task, n_frames: int, n_channels: int) -> float:
     n_windows = n_frames / (task.of_set.step if isinstance(task.of_set.step, int) else 20)
-    if task.method.clock:
+    if task.method.clock or task.method.stored:
         return 0.0
     if task.method.baseline:
         baseline = baseline_for(task.method, task.set_name, task.of_set)

@@ -14,7 +14,8 @@ from typing import Any
 
 from rondo.errors import InputError, SettingError
 from rondo.wording import counted, did_you_mean
-from rondo_bench.data_sets.catalogue import DATA_SETS, find_data_set, is_known
+from rondo_bench.data_sets.catalogue import CLAP, DATA_SETS, find_data_set, is_known
+from rondo_bench.data_sets.clap_labels import find_labels
 from rondo_bench.experiments.configured import config_of, fingerprint, joins, trains_networks
 from rondo_bench.experiments.inputs import recording_ids
 from rondo_bench.experiments.rows import Key
@@ -122,6 +123,11 @@ def plan(
             method = experiment.methods[method_name]
             if method.needs == "mantis" and not mantis:
                 notes.append(f"{name}, {method_name} is left out: give the folder of MantisV2's weights with --mantis")
+                continue
+            if method.stored and find_labels(Path(name).name, method.stored, data) is None:
+                notes.append(
+                    f"{name}, {method_name} is left out: its labels are not at hand; give --data a clone of {CLAP}"
+                )
                 continue
             try:
                 config, baseline = config_of(method, Path(name).name, of_set, experiment.protocol, mantis)

@@ -1,6 +1,6 @@
 """What an experiment is: methods, data sets and seeds, read from TOML that people can read and copy.
 
-The experiments of the paper lie beside this file in `specs/`, one each, and `data_sets.toml`, which holds the
+The experiments lie beside this file in `specs/`, one each, and `data_sets.toml`, which holds the
 windows, channels and axes that they share. A path instead of a name reads an experiment of one's own.
 
 >>> static = read_experiment("static")
@@ -27,9 +27,9 @@ from rondo.errors import SettingError
 from rondo.wording import did_you_mean
 from rondo_bench.baselines.base import baseline_names
 
-Protocol = Literal["static", "continual", "transfer", "qualitative"]
+Protocol = Literal["static", "continual", "transfer", "qualitative", "states"]
 Level = Literal["unit", "motif"]
-NAMES = ("static", "continual", "transfer", "ablation", "representation", "qualitative")
+NAMES = ("static", "continual", "transfer", "ablation", "representation", "qualitative", "clap_suite")
 _SHARED = "data_sets"
 
 Spec = TypeVar("Spec", bound=BaseModel)
@@ -40,13 +40,14 @@ class _Spec(BaseModel):
 
 
 class Method(_Spec):
-    """One row of a table: Rondo (`preset`), a baseline, or the clock, with its settings and where they come from."""
+    """One row of a table: Rondo (`preset`), a baseline, the clock or stored labels; settings and their source."""
 
     title: str
     source: str
     preset: str = ""
     baseline: str = ""
     clock: int = Field(0, ge=0)  # equal pieces
+    stored: str = ""  # a method of the CLaP paper, whose labels are read where they are published
     paper: str = ""  # its row in the published table
     once: str = ""  # why one seed is enough
     needs: Literal["", "mantis"] = ""  # what must be at hand
@@ -57,8 +58,8 @@ class Method(_Spec):
     for_: dict[str, dict[str, Any]] = Field({}, alias="for")  # on one data set
 
     def model_post_init(self, _: Any) -> None:
-        if sum(map(bool, (self.preset, self.baseline, self.clock))) != 1:
-            raise ValueError("must have one of preset (Rondo), baseline and clock")
+        if sum(map(bool, (self.preset, self.baseline, self.clock, self.stored))) != 1:
+            raise ValueError("must have one of preset (Rondo), baseline, clock and stored")
 
     def settings_for(self, data_set: str) -> dict[str, Any]:
         """Its settings on that data set."""
@@ -141,6 +142,13 @@ class Experiment(_Spec):
     data_sets: tuple[str, ...]
     seeds: int = Field(ge=1)
     methods: dict[str, Method]
+
+    def model_post_init(self, _: Any) -> None:
+        stored = next((name for name, method in self.methods.items() if method.stored), None)
+        if stored and self.protocol != "states":
+            raise ValueError(
+                f"methods.{stored}: stored labels are for the protocol 'states', this is '{self.protocol}'"
+            )
 
 
 def read_experiment(name: str) -> Experiment:

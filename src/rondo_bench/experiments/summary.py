@@ -74,7 +74,7 @@ class Line:
     n_seeds: int
     cells: Mapping[str, Cell]
     clock: Mapping[str, float]  # the control at as many segments as the method has
-    seconds: float  # of one seed on one recording
+    seconds: float | None  # of one seed on one recording; None: it was not run
     peak_mb: float | None
     published: Mapping[str, float]
     is_control: bool = False
@@ -261,8 +261,10 @@ def _line(method: str, runs: Runs, experiment: Experiment, of_set: SetSpec, colu
         len(runs),
         cells,
         clock,
-        float(np.mean([row.seconds for row in everything])),
-        max((row.peak_mb for row in everything if row.peak_mb is not None), default=None),
+        None if spec and spec.stored else float(np.mean([row.seconds for row in everything])),
+        max(
+            (row.peak_mb for row in everything if row.peak_mb is not None and not (spec and spec.stored)), default=None
+        ),
         published(experiment.paper_table, of_set.paper, spec.paper) if spec and spec.paper else {},
         is_control=bool(spec and spec.clock),
     )

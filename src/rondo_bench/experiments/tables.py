@@ -27,13 +27,19 @@ _ABOUT_TESTS = (
 )
 _ABOUT_TRANSFER = "A recording is one observation, its score the mean over the participants it was read from."
 
+_ABOUT_STATES = (
+    "Rows without seconds are of labels that the authors of the CLaP paper stored: nothing was run, and AMI and "
+    "covering come out as they published them. Covering and F1 of changes (within 1 % of a series) are of the segments "
+    "that a method gave."
+)
+
 
 # ---------------------------------------------------------------- Markdown
 
 
 def markdown(summary: Summary) -> str:
     """For people and documentation."""
-    parts = [f"## {summary.experiment.title}\n", _ABOUT]
+    parts = [f"## {summary.experiment.title}\n", _about(summary)]
     for section in summary.sections:
         parts.append(f"\n### {section.title}: {_size(summary, section)}\n")
         if section.lines:
@@ -48,6 +54,10 @@ def markdown(summary: Summary) -> str:
         if summary.experiment.protocol == "transfer":
             parts.append(f"\n{_ABOUT_TRANSFER}")
     return "\n".join(parts) + "\n"
+
+
+def _about(summary: Summary) -> str:
+    return f"{_ABOUT} {_ABOUT_STATES}" if summary.experiment.protocol == "states" else _ABOUT
 
 
 def _tests(summary: Summary) -> list[tuple[str, Sequence[Comparison]]]:
@@ -73,7 +83,7 @@ def _markdown_rows(section: Section, columns: Sequence[Column]) -> list[str]:
         cells = [
             _marked(_shown(line.cells[own.name], own), line.ranks.get(own.name, 0), _IN_MARKDOWN) for own in columns
         ]
-        rows.append([line.title, *cells, _clock(line), str(line.n_seeds), f"{line.seconds:.1f}", _megabytes(line)])
+        rows.append([line.title, *cells, _clock(line), str(line.n_seeds), _seconds(line), _megabytes(line)])
         if line.published:
             paper = [_shown(_published(line.published, column), column) for column in columns]
             rows.append(["*paper*", *paper, NOTHING, *[""] * 3])
@@ -114,7 +124,7 @@ def latex(summary: Summary) -> str:
         "% needs \\usepackage{booktabs,graphicx}; tables that are too wide are made smaller",
         "\\begin{table*}[t]",
         "\\centering",
-        f"\\caption{{{_escaped(summary.experiment.title)}. {_escaped(_ABOUT.replace('`', ''))}}}",
+        f"\\caption{{{_escaped(summary.experiment.title)}. {_escaped(_about(summary).replace('`', ''))}}}",
         f"\\label{{tab:{summary.experiment.name}}}",
         "\\scriptsize",
         _FITTED,
@@ -210,6 +220,10 @@ def notes_of(summary: Summary) -> list[str]:
 
 
 # ---------------------------------------------------------------- cells
+
+
+def _seconds(line: Line) -> str:
+    return NOTHING if line.seconds is None else f"{line.seconds:.1f}"
 
 
 def _megabytes(line: Line) -> str:

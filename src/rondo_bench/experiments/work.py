@@ -138,6 +138,10 @@ def _run(task: Task, data: DataSet) -> tuple[dict[str, Labels], Extras, dict[str
         case "transfer":
             labels, failures = _transferred(task, recordings)
             return labels, {}, {}, failures
+        case "states":
+            from rondo_bench.experiments.states import detected
+
+            return (*detected(task, data), {}, {})
         case "qualitative":
             from rondo_bench.experiments.qualitative import inspected
 
