@@ -13,6 +13,7 @@ from rondo.errors import AnnotationError
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.segmentation import change_point_f1, covering
 from rondo.metrics.states import state_matching_score, weighted_adjusted_rand
+from rondo_bench.baselines.base import in_order_of_appearance
 from rondo_bench.data_sets.clap_labels import find_labels, read_labels
 from rondo_bench.data_sets.read import DataSet
 from rondo_bench.experiments.labels import labels_of
@@ -38,7 +39,7 @@ def _stored(task: Task, data: DataSet) -> tuple[dict[str, Labels], Extras]:
     for id in (own.id for own in data.recordings):
         truth = data.annotations[id].classes
         stored = read_labels(path, id, truth)
-        labels[id] = stored.states.astype(np.int32)
+        labels[id] = in_order_of_appearance(stored.states)  # as stored they may be any numbers
         extras[id] = state_scores(truth, stored.states, stored.segments)
     return labels, extras
 
