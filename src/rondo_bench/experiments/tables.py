@@ -237,7 +237,7 @@ _IN_LATEX = {1: ("\\textbf{", "}"), 2: ("\\underline{", "}")}
 def _shown(cell: Cell, column: Column) -> str:
     if cell.mean is None:
         return NOTHING
-    mean = f"{cell.mean:.{column.digits}f}"
+    mean = f"{round(cell.mean, column.digits) + 0.0:.{column.digits}f}"  # no -0.00
     return mean if cell.std is None else f"{mean} ± {cell.std:.{column.digits}f}"
 
 

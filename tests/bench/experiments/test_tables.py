@@ -225,6 +225,11 @@ def full() -> Summary:
     return summary([*rows, row("one", "clock", 5.0), row("two", "clock", 5.0)])
 
 
+def test_what_rounds_to_nothing_has_no_sign() -> None:
+    shown = markdown(summary(two_recordings("kmeans", {0: (-1e-9, -1e-9)})))
+    assert "| 0.00 |" in shown and "-0.00" not in shown
+
+
 def test_markdown_has_the_published_row_under_ours() -> None:
     lines = markdown(full()).splitlines()
     at = next(i for i, line in enumerate(lines) if line.startswith("| TICC |"))
