@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rondo.data.recording import Recording
@@ -16,7 +17,6 @@ from rondo.result import Result
 from rondo.run.counting import Words
 from rondo.run.findings import (
     composition_sentence,
-    in_kept_units,
     merged_sentence,
     moved_sentence,
     phrase_sentence,
@@ -132,13 +132,13 @@ def short_window_note(model: Rondo, recordings: Sequence[Recording]) -> str:
 
 def words_of(model: Rondo) -> Words:
     """What there is to say about the entries of a fitted model."""
-    tree = model.unit_model_.tree
+    tree, motifs = model.unit_model_.tree, model.motif_model_
     advised, kept = tree.kept_at(tree.best), model.edits_.kept
     taken_for = {id: kept("unit", advised[id]) for id in model.unit_model_.ids if kept("unit", id) == id}
     return Words(
         {id: "" if other == id else f"u{other}" for id, other in taken_for.items()},
-        {id: in_kept_units(model.motif_model_.composition(id), model.edits_) for id in model.motif_model_.ids},
-        {**model.unit_model_.curves, **{f"motifs.{name}": curve for name, curve in model.motif_model_.curves.items()}},
+        {id: motifs.composition(id, partial(kept, "unit")) for id in motifs.ids},
+        {**model.unit_model_.curves, **{f"motifs.{name}": curve for name, curve in motifs.curves.items()}},
         [UnitMerge(**asdict(step), advised=number < tree.best) for number, step in enumerate(tree.steps)],
         model.evidence_,
         model.edits_,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 from rondo.data.labels import Labels
 from rondo.encoders import Curves
 from rondo.units.timeline import Timeline
+
+Kept = Callable[[int], int]
+"""Of each unit, the one that it counts as since people have merged some; `int`: itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +53,8 @@ class Motifs(Protocol):
     def curves(self) -> Curves:
         """The training log, to be plotted; empty where nothing is trained."""
 
-    def composition(self, motif: int) -> str:
-        """What a motif is made of, for people."""
+    def composition(self, motif: int, kept: Kept = int) -> str:
+        """What a motif is made of, for people, in units under the ids that are kept."""
 
     def tensors(self) -> Mapping[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""

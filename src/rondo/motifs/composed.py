@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rondo.arrays import owned, owned_by
 from rondo.data.windows import Windows
 from rondo.encoders import Curves
-from rondo.motifs.base import MotifTimeline
+from rondo.motifs.base import Kept, MotifTimeline
 from rondo.motifs.contexts import ContextModel
 from rondo.motifs.model import MotifModel
 from rondo.units.timeline import Timeline
@@ -81,9 +81,9 @@ class ComposedMotifs:
         shown = self._shown
         return shown.timeline(units, windows) if isinstance(shown, ContextModel) else shown.timeline(units)
 
-    def composition(self, motif: int) -> str:
-        """What a motif is made of, for people."""
-        return self._shown.composition(motif)
+    def composition(self, motif: int, kept: Kept = int) -> str:
+        """What a motif is made of, for people, in units under the ids that are kept."""
+        return self._shown.composition(motif, kept)
 
     def showing(self, kind: MotifKind) -> ComposedMotifs:
         """The same with another kind shown."""
