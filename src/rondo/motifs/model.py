@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, runs_of
 from rondo.encoders import Curves
-from rondo.motifs.base import Kept
+from rondo.motifs.base import Kept, MotifKind
 from rondo.motifs.base import MotifTimeline as MotifTimeline
 from rondo.motifs.lexicon import STANDING, Lexicon, Token
 from rondo.motifs.phrases import Phrase, composition, in_kept
@@ -61,6 +61,14 @@ class MotifModel:
     @property
     def ids(self) -> tuple[int, ...]:
         return tuple(sorted({usage.motif for usage in self.usages}))
+
+    @property
+    def unshown_ids(self) -> tuple[int, ...]:
+        return ()
+
+    def kind(self, motif: int) -> MotifKind:
+        """A phrase, or a unit that stands for itself."""
+        return "phrase" if motif in self.motif_of_phrase else "unit"
 
     @property
     def composed(self) -> bool:

@@ -27,7 +27,7 @@ def found_sentence(summary: RunSummary) -> str:
     own = " (recording by recording)" if summary.own_vocabularies else ""
     where = f" in {counted(len(summary.recordings), 'recording')}{own}"
     return found_in_words(
-        len(summary.units), len(summary.motifs), motifs_are_units=summary.motifs_are_units, where=where
+        len(summary.units), len(summary.shown_motifs), motifs_are_units=summary.motifs_are_units, where=where
     )
 
 

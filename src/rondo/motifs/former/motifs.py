@@ -20,7 +20,7 @@ from rondo.encoders import Curves
 from rondo.errors import ModelError
 from rondo.mixture import FittedMixture
 from rondo.mixture.autoencoder import FittedAutoencoder
-from rondo.motifs.base import Kept, MotifTimeline
+from rondo.motifs.base import Kept, MotifKind, MotifTimeline
 from rondo.motifs.former.fusion import HIGHEST_SCORE, Fused, fuse, occurrences
 from rondo.motifs.former.length_vocabularies import LengthMotifs, discover_lengths
 from rondo.motifs.former.linking import link
@@ -47,6 +47,14 @@ class FormerMotifs:
     @property
     def ids(self) -> tuple[int, ...]:
         return tuple(sorted({int(id) for ids in self.motif_ids for id in ids}))
+
+    @property
+    def unshown_ids(self) -> tuple[int, ...]:
+        return ()
+
+    def kind(self, motif: int) -> MotifKind:
+        """Subsequences are phrases."""
+        return "phrase"
 
     @property
     def composed(self) -> bool:
