@@ -20,7 +20,7 @@ from rondo.report.summarize import summarize
 from rondo.synthetic import StreamPlan, plant
 from tests.cli.running import command
 
-CYCLES = plant(StreamPlan(motifs="cycles", n_units=12, n_motifs=3), n_frames=12_000, seed=3).recording
+CYCLES = plant(StreamPlan(motifs="cycles", n_units=12, n_motifs=3), n_frames=30_000, seed=3).recording
 
 
 @pytest.fixture(scope="module")
