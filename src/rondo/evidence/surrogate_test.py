@@ -16,7 +16,7 @@ import numpy as np
 
 from rondo.config.schema import RondoConfig
 from rondo.data.windows import Windows
-from rondo.evidence.composition import composition_evidence, phrase_book
+from rondo.evidence.composition import accepted_evidence, composition_evidence, phrase_book
 from rondo.evidence.contexts import context_evidence
 from rondo.evidence.occurrences import Occurrences
 from rondo.evidence.order import order_test
@@ -28,7 +28,7 @@ from rondo.evidence.verdicts import SIGNIFICANT, Entries, EntryEvidence, Evidenc
 from rondo.motifs.base import Motifs
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.contexts import ContextModel
-from rondo.motifs.model import UnitRuns
+from rondo.motifs.model import MotifModel, UnitRuns
 from rondo.training.device import one_thread
 from rondo.units.timeline import Timeline
 
@@ -65,10 +65,12 @@ def find_evidence(
             id: found.units.get(id, EntryEvidence(np.nan, np.nan, n, verdict_of(np.nan, n))) for id, n in counts.items()
         }
         found = replace(found, units=units)
-        tested = [
-            {} if own is None else _tested(own, windows, timelines, found, p_order, rng) for own in (shown, unshown)
-        ]
-        found = replace(found, motifs=tested[0], unshown=tested[1])
+        own = _tested(shown, windows, timelines, found, p_order, rng)
+        if isinstance(unshown, MotifModel):  # whose phrases were tested when they were accepted
+            beside = accepted_evidence(unshown, p_order)
+        else:
+            beside = {} if unshown is None else _tested(unshown, windows, timelines, found, p_order, rng)
+        found = replace(found, motifs=own, unshown=beside)
     if not isinstance(motifs, ComposedMotifs):
         return found
     renamed = {id: found.unshown[own] for id, own in zip(motifs.unshown_ids, motifs.unshown, strict=True)}
