@@ -169,13 +169,15 @@ def counted(base: RunSummary, segments: Tables, unshown: Tables, words: Mapping[
     """
     own = base.own_vocabularies
     entries = {level: _entries(level, base.recordings, segments, words) for level in LEVELS}
+    motifs = entries["motif"] + _entries("motif", base.recordings, unshown, words, in_labels=False)
+    places = {one.id: place for place, one in enumerate(base.recordings)}
     every = [merge.model_copy(update={"recording": key}) for key, said in words.items() for merge in said.merges]
     changed: dict[str, Any] = {
         "recordings": tuple(
             _with_shares(one, segments[one.id], words[one.id if own else ""], own) for one in base.recordings
         ),
         "units": entries["unit"],
-        "motifs": entries["motif"] + _entries("motif", base.recordings, unshown, words, in_labels=False),
+        "motifs": tuple(sorted(motifs, key=lambda one: places.get(one.recording, 0))),  # within each, shown ones first
         "unit_merges": tuple(every),
         "evidence": None if own else evidence_row(words[""].evidence),
         "motifs_are_units": _motifs_are_units(segments, own),
