@@ -58,7 +58,7 @@ def finished(stream: PlantedStream, tmp_path_factory: pytest.TempPathFactory) ->
 
 def every_segment(run: Path) -> pl.DataFrame:
     """Those of the labels, and those of motifs that labels do not show."""
-    return pl.concat([pl.read_parquet(path).select(SEGMENTS) for path in sorted(run.glob("*segments.parquet"))])
+    return pl.concat([pl.read_parquet(path).select(list(SEGMENTS)) for path in sorted(run.glob("*segments.parquet"))])
 
 
 def labels_in(run: Path, recording: str) -> NDArray[np.int32]:
