@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from pathlib import Path
 
@@ -101,6 +102,14 @@ def test_a_run_folder_keeps_them_and_their_names(
     assert f"u{merged}" not in " ".join(Result.load(run).unshown_segments["units"]).split()
     assert rondo("split", run, f"u{merged}").code == 0
     assert (run / "unshown_segments.csv").read_bytes() == before
+
+
+def test_a_result_in_hand_follows_the_edits_of_its_model(result: Result, motifs: ComposedMotifs) -> None:
+    id = motifs.unshown_ids[-1]
+    model = copy.copy(result.model).name(f"motif:{id}", "rowing")
+    named = result.with_models({"": model}).edited()
+    assert set(named.unshown_segments.loc[named.unshown_segments["id"] == id, "name"]) == {"rowing"}
+    assert {one.id: one.name for one in named.summary.motifs if one.name} == {id: "rowing"}
 
 
 def test_the_page_lists_them_apart(result: Result, motifs: ComposedMotifs, tmp_path: Path) -> None:
