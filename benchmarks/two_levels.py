@@ -54,7 +54,7 @@ def labels_of(recording: Recording, seed: int) -> tuple[dict[str, Labels], tuple
     if motifs.contexts is not None:
         model.motif_model_ = motifs.showing("context")
         found["contexts"] = model.label_one(recording).motifs
-        counts = motifs.contexts.counts
+        counts = motifs.contexts.mixes.windows
         has = counts / np.maximum(1, counts.sum(axis=1, keepdims=True)) >= LEAST_SHARE
         told = (float((has.sum(axis=0) > 1).mean()), float(has.sum(axis=1).mean()))
     for name, window in (("flat 1.5 s", "1.5s"), ("flat, long", model.motif_window_frames_)):

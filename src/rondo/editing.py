@@ -22,7 +22,7 @@ from rondo.run.folder import edits_folder, update_run
 from rondo.run.stream_folder import EVENTS
 from rondo.run.summary import SUMMARY, EntrySummary, RunSummary, read_summary
 from rondo.vocabulary.edits import Edits, changing, read_edits, write_edits
-from rondo.vocabulary.names import EntryId, known_entry
+from rondo.vocabulary.names import EntryId, in_labels, known_entry
 from rondo.vocabulary.vocabulary import Level
 
 _MODEL, _MANIFEST = "model", "manifest.json"
@@ -38,10 +38,15 @@ class EditedVocabulary(NamedTuple):
     own_motifs: Mapping[int, int]  # of units, where every unit is its own motif
     runs: tuple[Path, ...] = ()  # folders that show its entries
     journal: Path | None = None  # events.jsonl of the stream that has grown it
+    unshown: tuple[int, ...] = ()  # motifs that labels do not show
 
     def entry(self, text: str) -> EntryId:
         """The entry that is meant, if there is such a one."""
         return known_entry(text, self.ids)
+
+    def entry_in_labels(self, text: str) -> EntryId:
+        """The same, if labels can hold it."""
+        return in_labels(self.entry(text), self.unshown)
 
     def write(self, edits: Edits) -> None:
         """Keep the edits, and show them in the runs that the vocabulary belongs to."""
@@ -67,17 +72,16 @@ def open_vocabulary(where: Path, stream: Path | None = None, recording: str | No
         stream = run
     model = grown_model(folder, stream) if stream is not None else Rondo.load(folder)
     runs = [run] if run is not None and stream is None else []
+    known, unshown = (model.entry_ids(), model.own_motifs()), model.motif_model_.unshown_ids
     if stream is None:
-        return EditedVocabulary(folder, model.edits_, 0, model.entry_ids(), model.own_motifs(), tuple(runs))
+        return EditedVocabulary(folder, model.edits_, 0, *known, tuple(runs), unshown=unshown)
     beside = checkpoint_folder(stream)
     n_before = len(model.edits_.history) - len(read_edits(beside).history)
     runs = [
         each for each in (stream, stream.parent) if (each / SUMMARY).is_file() and checkpoint_folder(each) == beside
     ]
     journal = next((each / EVENTS for each in (stream, stream.parent) if (each / EVENTS).is_file()), None)
-    return EditedVocabulary(
-        beside, model.edits_, n_before, model.entry_ids(), model.own_motifs(), tuple(runs[:1]), journal
-    )
+    return EditedVocabulary(beside, model.edits_, n_before, *known, tuple(runs[:1]), journal, unshown)
 
 
 @contextmanager

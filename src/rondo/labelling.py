@@ -120,6 +120,7 @@ class Labelling:
     distance_profile: tuple[float, ...] = ()  # r of the windows at `rondo.labelling.QUANTILES`
     edits: Edits = field(default_factory=Edits)  # that these ids are kept by; they know the names
     found: Labelling | None = None  # the same before it was edited; None where nobody has edited anything
+    unshown: Labelling | None = None  # the same with the other kind of motif, where there are motifs of both kinds
 
     def edited(self, edits: Edits) -> Labelling:
         """Under the ids that people have kept, and with their names; neighbours that were merged become one run.
@@ -128,7 +129,8 @@ class Labelling:
         """
         found = self.as_found
         units, motifs = edits.apply("unit", found.units), edits.apply("motif", found.motifs)
-        return replace(found, units=units, motifs=motifs, edits=edits, found=found)
+        unshown = None if self.unshown is None else self.unshown.edited(edits)
+        return replace(found, units=units, motifs=motifs, edits=edits, found=found, unshown=unshown)
 
     def stored(self, table: pl.DataFrame, edits: Edits, found: Labelling | None = None) -> Labelling:
         """The same with the table of segments that was written with it."""
@@ -211,6 +213,12 @@ class Labelling:
         sequences = unit_sequences(motifs, units)
         unit_table = self._level_table("unit", units, self.unit_scores, [""] * len(units))
         return pl.concat([unit_table, self._level_table("motif", motifs, self.motif_scores, sequences)])
+
+    @cached_property
+    def unshown_table(self) -> pl.DataFrame:
+        """The occurrences of motifs that labels do not show, as a table of the same columns."""
+        table = self.table.clear() if self.unshown is None else self.unshown.table
+        return table.filter(table["level"] == "motif")
 
     def _level_table(self, level: Level, runs: Runs, scores: NDArray[np.float32], units: list[str]) -> pl.DataFrame:
         starts, stops = runs.starts, runs.stops

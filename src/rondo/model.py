@@ -33,7 +33,7 @@ from rondo.labelling import FitProfile, Labelling, repeat_starts
 from rondo.model_folder import model_card, provenance_of
 from rondo.model_result import result_of, words_of
 from rondo.motifs.base import Motifs, MotifTimeline
-from rondo.motifs.discover import fit_motifs, read_motifs
+from rondo.motifs.discover import fit_motifs, read_motifs, read_unshown
 from rondo.motifs.former.subsequences import lengths_in_windows
 from rondo.progress import Progress, silent
 from rondo.result import Result
@@ -45,7 +45,7 @@ from rondo.units.adapt import distances_moved, moved_to
 from rondo.units.model import UnitModel, fit_units
 from rondo.units.timeline import Timeline
 from rondo.vocabulary.edits import Edits, now
-from rondo.vocabulary.names import EntryId, known_entry
+from rondo.vocabulary.names import EntryId, in_labels, known_entry
 from rondo.vocabulary.vocabulary import Level
 from rondo.wording import counted
 
@@ -304,7 +304,7 @@ class Rondo:
 
         Where every unit is its own motif, the motifs of merged units are merged too.
         """
-        these = [self._known(entry) for entry in entries]
+        these = [in_labels(self._known(entry), self.motif_model_.unshown_ids) for entry in entries]
         return self._with(self.edits_.merged(these, now(), self.own_motifs()))
 
     def split(self, entry: str) -> Rondo:
@@ -321,8 +321,9 @@ class Rondo:
         return {"unit": tuple(sorted(units)), "motif": tuple(sorted(motifs))}
 
     def fitted_ids(self) -> dict[Level, tuple[int, ...]]:
-        """The ids of both levels as they were fitted: what a new stream begins with."""
-        return {"unit": tuple(self.unit_model_.ids), "motif": tuple(self.motif_model_.ids)}
+        """The ids of both levels as they were fitted, motifs that labels do not show among them."""
+        motifs = self.motif_model_
+        return {"unit": tuple(self.unit_model_.ids), "motif": (*motifs.ids, *motifs.unshown_ids)}
 
     def own_motifs(self) -> dict[int, int]:
         """The motif of each unit, where every unit is its own motif; empty where units compose."""
@@ -387,16 +388,17 @@ class Rondo:
         return _Prepared(recording, signal, windows, self.unit_model_.timeline(windows))
 
     def _label(self, recording: Recording, signal: Signal, windows: Windows, units: Timeline) -> Labelling:
-        motifs, window_of_frame = (
-            read_motifs(self.motif_model_, units, windows),
-            self._windows_of_frames(windows, units),
-        )
-        labels = units.labels
-        foreign = labels == OTHER
-        motifs = replace(
-            motifs, ids=np.where(foreign, np.int32(OTHER), motifs.ids), scores=np.where(foreign, 0.0, motifs.scores)
-        )
-        return self._labelling(recording, signal, windows, replace(units, ids=labels), motifs, window_of_frame)
+        labels, window_of_frame = units.labels, self._windows_of_frames(windows, units)
+        foreign, accepted = labels == OTHER, replace(units, ids=labels)
+
+        def labelled(motifs: MotifTimeline) -> Labelling:
+            ids, scores = np.where(foreign, np.int32(OTHER), motifs.ids), np.where(foreign, 0.0, motifs.scores)
+            known = replace(motifs, ids=ids, scores=scores)
+            return self._labelling(recording, signal, windows, accepted, known, window_of_frame)
+
+        shown = labelled(read_motifs(self.motif_model_, units, windows))
+        unshown = read_unshown(self.motif_model_, units, windows)
+        return shown if unshown is None else replace(shown, unshown=labelled(unshown))
 
     def _label_anew(self, recording: Recording, resample: bool) -> Labelling:
         signal, windows = self._windows_of(recording, resample, by_model=True)

@@ -117,8 +117,9 @@ def _restored(kind: type[Rondo], stored: artifact.Artifact) -> Rondo:
     if not 1 <= model.step_frames_ <= model.window_length_frames_ <= _LONGEST_WINDOW:
         raise ValueError(f"a window of {model.window_length_frames_} frames and a step of {model.step_frames_}")
     model.unit_model_ = UnitModel.restore(parts["units"], config.encoder, config.units)
-    model.motif_model_ = _motifs(parts["motifs"], lengths_in_windows(config.motifs, model.step_frames_, model.rate_))
-    model.evidence_ = Evidence.restore(parts["evidence"], model.unit_model_.ids, model.motif_model_.ids)
+    motifs = _motifs(parts["motifs"], lengths_in_windows(config.motifs, model.step_frames_, model.rate_))
+    model.motif_model_ = motifs
+    model.evidence_ = Evidence.restore(parts["evidence"], model.unit_model_.ids, motifs.ids, motifs.unshown_ids)
     followed = provenance.pop("stream", None)
     model.config_, model.provenance_, model.edits_ = config, provenance, Edits()
     probe = np.random.default_rng(0).normal(size=(model.window_length_frames_ + model.step_frames_, len(channels)))
@@ -186,8 +187,12 @@ def model_card(model: Rondo) -> str:
     if not motifs.composed:
         listed = [(_shown(model, "unit", id), _verdict(evidence.units, id)) for id in units.ids]
         return card(repr(model), facts, ("unit", "evidence"), listed)
-    rows = [(_shown(model, "motif", id), motifs.composition(id), _verdict(evidence.motifs, id)) for id in motifs.ids]
-    return card(repr(model), facts, ("motif", "made of", "evidence"), rows)
+    known = {**evidence.motifs, **evidence.unshown}
+    rows = [
+        (_shown(model, "motif", id), motifs.kind(id), motifs.composition(id), _verdict(known, id))
+        for id in (*motifs.ids, *motifs.unshown_ids)
+    ]
+    return card(repr(model), facts, ("motif", "kind", "made of", "evidence"), rows)
 
 
 def _shown(model: Rondo, level: Level, id: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from rondo.data.recording import Recording
@@ -16,7 +17,6 @@ from rondo.result import Result
 from rondo.run.counting import Words
 from rondo.run.findings import (
     composition_sentence,
-    in_kept_units,
     merged_sentence,
     moved_sentence,
     phrase_sentence,
@@ -26,6 +26,7 @@ from rondo.run.findings import (
 from rondo.run.summary import RecordingSummary, RunKind, RunSummary, StreamSummary, UnitMerge
 from rondo.times import duration_in_words
 from rondo.version import __version__
+from rondo.wording import counted
 
 if TYPE_CHECKING:
     from rondo.model import Rondo
@@ -132,13 +133,15 @@ def short_window_note(model: Rondo, recordings: Sequence[Recording]) -> str:
 
 def words_of(model: Rondo) -> Words:
     """What there is to say about the entries of a fitted model."""
-    tree = model.unit_model_.tree
+    tree, motifs = model.unit_model_.tree, model.motif_model_
     advised, kept = tree.kept_at(tree.best), model.edits_.kept
     taken_for = {id: kept("unit", advised[id]) for id in model.unit_model_.ids if kept("unit", id) == id}
+    every = (*motifs.ids, *motifs.unshown_ids)
     return Words(
         {id: "" if other == id else f"u{other}" for id, other in taken_for.items()},
-        {id: in_kept_units(model.motif_model_.composition(id), model.edits_) for id in model.motif_model_.ids},
-        {**model.unit_model_.curves, **{f"motifs.{name}": curve for name, curve in model.motif_model_.curves.items()}},
+        {id: motifs.composition(id, partial(kept, "unit")) for id in every},
+        {id: motifs.kind(id) for id in every},
+        {**model.unit_model_.curves, **{f"motifs.{name}": curve for name, curve in motifs.curves.items()}},
         [UnitMerge(**asdict(step), advised=number < tree.best) for number, step in enumerate(tree.steps)],
         model.evidence_,
         model.edits_,
@@ -153,24 +156,30 @@ def findings_of(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
     if is_flat:
         was_asked = models[0].config_.motifs.method != "none"
         are_units = all(_motifs_are_units(model) for model in models)
-        found.append(composition_sentence(was_asked, are_units, any(_has_phrases(model) for model in models)))
+        found.append(
+            composition_sentence(was_asked, are_units, any(model.motif_model_.unshown_ids for model in models))
+        )
     found += _composition_sentences(models[0]) if len(models) == 1 else _kinds_sentence(models)
     found += [sentence for model in models if (sentence := merged_sentence(model.edits_, _motifs_are_units(model)))]
     return found + vocabulary_sentences([model.window_length_frames_ for model in models])
 
 
 def _composition_sentences(model: Rondo) -> list[str]:
-    """Which kind of motif the labels show, and the phrases that come back where it is contexts."""
+    """Which kind of motif the labels show, and what recurs of the other kind."""
     motifs = model.motif_model_
     if not isinstance(motifs, ComposedMotifs) or motifs.shown == "unit":
         return []
-    phrases = motifs.phrases
-    if motifs.shown == "phrase":
-        return [phrase_sentence("Motifs are phrases: ", *_commonest(phrases))] if phrases else []
-    frames, rate = model.motif_window_frames_, model.rate_
+    frames, rate, phrases = model.motif_window_frames_, model.rate_, motifs.phrases
     long = f"{frames} frames" if rate is None else duration_in_words(frames / rate)
-    told = [f"Motifs are contexts: stretches, read in windows of {long}, in which the same units keep coming."]
-    return [*told, phrase_sentence("Besides, ", *_commonest(phrases))] if phrases else told
+    stretches = f"stretches, read in windows of {long}, in which the same units keep coming."
+    if motifs.shown == "context":
+        besides = (
+            [phrase_sentence("Besides, ", *_commonest(phrases, motifs.unshown))] if phrases and motifs.unshown else []
+        )
+        return [f"Motifs are contexts: {stretches}", *besides]
+    told = [phrase_sentence("Motifs are phrases: ", *_commonest(phrases, phrases.motif_of_phrase))] if phrases else []
+    n = len(motifs.unshown)
+    return [*told, f"Besides, {counted(n, 'context')} {'recurs' if n == 1 else 'recur'}: {stretches}"] if n else told
 
 
 def _kinds_sentence(models: Sequence[Rondo]) -> list[str]:
@@ -181,18 +190,11 @@ def _kinds_sentence(models: Sequence[Rondo]) -> list[str]:
     return [f"Motifs are {' and '.join(each)} recordings."] if each else []
 
 
-def _commonest(phrases: MotifModel) -> tuple[int, str, int]:
-    """How many phrases there are; what the commonest is made of, and how often it occurs."""
-    several = {motif for _, motif in phrases.known_phrases}
-    counts = {motif: n for motif, n in phrases.occurrences.items() if motif in several}
+def _commonest(phrases: MotifModel, among: Sequence[int]) -> tuple[int, str, int]:
+    """How many of these phrases there are; what the commonest is made of, and how often it occurs."""
+    counts = {motif: phrases.occurrences[motif] for motif in among}
     best = max(counts, key=lambda motif: (counts[motif], -motif))
     return len(counts), phrases.composition(best), counts[best]
-
-
-def _has_phrases(model: Rondo) -> bool:
-    """Whether phrases were found, also where labels do not show them."""
-    motifs = model.motif_model_
-    return isinstance(motifs, ComposedMotifs) and motifs.phrases is not None
 
 
 def _motifs_are_units(model: Rondo) -> bool:

@@ -127,7 +127,7 @@ class Result:
         at_hand = {recording.id: recording for recording in recordings}
         training = _curve_table(named_words)
         return cls(
-            counted(base, {id: labelling.table for id, labelling in by_id.items()}, named_words),
+            counted(base, *_tables_of(by_id), named_words),
             by_id,
             Overviews(ids, lambda id: signal_overview(at_hand[id].values, at_hand[id].channels)),
             Lazy(ids, lambda id: told_scores(by_id[id])),
@@ -152,7 +152,8 @@ class Result:
         """Write the run folder, whole or not at all; it must not exist yet, or be empty.
 
         labels/ and units/ hold an .npy for each recording, segments.csv and .parquet every occurrence, model/ the
-        model, summary.json what was found, report.html the page.
+        model, summary.json what was found, report.html the page; unshown_segments.csv and .parquet the occurrences of
+        motifs that labels do not show, where there are any.
         """
         from rondo.run.folder import write_run
 
@@ -280,6 +281,24 @@ class Result:
         return pl.concat([labelling.table for labelling in self])
 
     @property
+    def unshown_segments(self) -> pd.DataFrame:
+        """Every occurrence of a motif of the kind that labels do not show: columns as in `segments`, and its kind."""
+        return to_pandas(self.unshown_table)
+
+    @cached_property
+    def unshown_table(self) -> pl.DataFrame:
+        """The same as a polars table."""
+        import polars as pl
+
+        table = self.tables.get("unshown_segments")
+        if table is None:
+            table = pl.concat([labelling.unshown_table for labelling in self])
+        kinds = {(one.recording, one.id): one.kind for one in self.summary.unshown_motifs}
+        own = self.summary.own_vocabularies
+        each = [kinds[recording if own else "", id] for recording, id in table.select("recording", "id").iter_rows()]
+        return table.with_columns(pl.Series("kind", each, dtype=pl.String))
+
+    @property
     def labels(self) -> pd.DataFrame:
         """One row per frame: recording, frame, seconds, unit, motif, unit_score, motif_score."""
         import pandas as pd
@@ -394,20 +413,25 @@ class Result:
             labelling.recording_id: labelling.edited(words[labelling.recording_id if own else ""].edits)
             for labelling in self
         }
-        tables = {id: labelling.table for id, labelling in labellings.items()}
-        summary = with_known_evidence(counted(self.summary, tables, words), self.summary)
+        summary = with_known_evidence(counted(self.summary, *_tables_of(labellings), words), self.summary)
         every = [one.edits for one in words.values()]
         findings = edited_findings(self.findings, every, summary.motifs_are_units)
         return replace(
             self,
             summary=summary.model_copy(update={"findings": findings}),
             labelling_of=labellings,
-            tables={name: self.tables[name] for name in self.tables if name != "segments"},
+            tables={name: self.tables[name] for name in self.tables if name not in ("segments", "unshown_segments")},
             folder=None,
         )
 
 
 # ---------------------------------------------------------------- tables
+
+
+def _tables_of(labellings: Mapping[str, Labelling]) -> tuple[dict[str, pl.DataFrame], dict[str, pl.DataFrame]]:
+    """The segments of each recording, and those of motifs that labels do not show."""
+    each = [(id, labelling.table, labelling.unshown_table) for id, labelling in labellings.items()]
+    return {id: table for id, table, _ in each}, {id: table for id, _, table in each}
 
 
 def _curve_table(words: Mapping[str, Words]) -> pl.DataFrame | None:

@@ -56,6 +56,11 @@ def finished(stream: PlantedStream, tmp_path_factory: pytest.TempPathFactory) ->
     return folder / "run", outcome
 
 
+def every_segment(run: Path) -> pl.DataFrame:
+    """Those of the labels, and those of motifs that labels do not show."""
+    return pl.concat([pl.read_parquet(path).select(list(SEGMENTS)) for path in sorted(run.glob("*segments.parquet"))])
+
+
 def labels_in(run: Path, recording: str) -> NDArray[np.int32]:
     return np.load(run / "labels" / f"{recording}.npy")
 
@@ -73,7 +78,7 @@ def test_the_folder_holds_what_it_should(finished: tuple[Path, Outcome]) -> None
     run, _ = finished
     assert {path.name for path in run.iterdir()} == {
         "labels", "units", "scores", "overview", "model", "segments.csv", "segments.parquet", "summary.json",
-        "report.html",
+        "report.html", "unshown_segments.csv", "unshown_segments.parquet",
     }  # fmt: skip
     for name in ("labels", "units"):
         assert {path.name for path in (run / name).iterdir()} == {"whole.npy", "holed.npy"}
@@ -113,7 +118,7 @@ def test_segments_say_what_the_labels_say(finished: tuple[Path, Outcome]) -> Non
 def test_the_summary_counts_what_the_segments_hold(finished: tuple[Path, Outcome]) -> None:
     run, _ = finished
     summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
-    table = pl.read_parquet(run / "segments.parquet")
+    table = every_segment(run)
     for level in ("unit", "motif"):
         own = table.filter(pl.col("level") == level)
         assert {entry["id"]: entry["n_occurrences"] for entry in summary[f"{level}s"]} == dict(
@@ -269,7 +274,7 @@ def test_each_recording_with_a_vocabulary_of_its_own(rondo: Command, here: Path)
     assert outcome.code == 0  # other channels are no matter: nothing is shared
     assert "p: units" in outcome.err
     summary = json.loads(outcome.out)
-    table = pl.read_parquet(here / "out" / "segments.parquet")
+    table = every_segment(here / "out")
     for level in ("unit", "motif"):
         keys = [(entry["recording"], entry["id"]) for entry in summary[f"{level}s"]]
         assert keys == sorted(set(keys))
@@ -283,7 +288,8 @@ def test_each_recording_with_a_vocabulary_of_its_own(rondo: Command, here: Path)
     assert "vocabulary of its own" in " ".join(summary["findings"])
     page = (here / "out" / "report.html").read_text(encoding="utf-8")
     assert "vocabulary of its own" in page
-    assert page.count('<th class="word">Recording</th>') == 2
+    n_tables = 2 if all(entry["in_labels"] for entry in summary["motifs"]) else 3
+    assert page.count('<th class="word">Recording</th>') == n_tables
     assert {path.name for path in (here / "out" / "model").iterdir()} == {"p", "q"}
     refused = rondo("label", "out", "p.csv", "--out", "labelled")
     assert (refused.code, "one per recording; name one, as out/model/p" in refused.err) == (2, True)

@@ -43,7 +43,7 @@ def flat() -> MotifModel:
 
 
 def begun(model: MotifModel) -> MotifReader:
-    return MotifReader(model, ContinualConfig(), half_life=500.0, passage=4)
+    return MotifReader(model, ContinualConfig(), half_life=500.0, passage=4, next_id=max(model.ids) + 1)
 
 
 def lasting(*units: int, windows: int = 4) -> list[int]:

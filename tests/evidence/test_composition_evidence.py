@@ -11,10 +11,11 @@ from numpy.testing import assert_array_equal
 
 from rondo.arrays import Floats
 from rondo.evidence import composition as module
-from rondo.evidence.composition import PhraseBook, composition_evidence, phrase_book
+from rondo.evidence.composition import PhraseBook, accepted_evidence, composition_evidence, phrase_book
 from rondo.evidence.verdicts import Entries, EntryEvidence
 from rondo.motifs.discover import flat_motifs
-from rondo.motifs.model import UnitRuns
+from rondo.motifs.lexicon import Lexicon
+from rondo.motifs.model import MotifModel, PhraseUse, UnitRuns
 from rondo.motifs.shuffling import Sequences
 
 RECURS = EntryEvidence(0.05, 1.5, 9, "recurs")
@@ -134,3 +135,12 @@ def test_the_book_of_motif_former_holds_its_occurrences() -> None:
     phrases = ((1, (3, 4), 5), (1, (3,), 2), (2, (4,), 1))
     motifs = FormerMotifs((3, 4), None, (), (np.array([0, 1]), np.array([2])), phrases)  # type: ignore[arg-type]
     assert phrase_book(motifs) == {0: Counter(), 1: Counter({(3, 4): 5, (3,): 2}), 2: Counter({(4,): 1})}
+
+
+def test_phrases_that_were_accepted_have_the_p_of_that_test_or_of_the_whole() -> None:
+    usages = (PhraseUse(0, (0, 1), 5), PhraseUse(0, (0, 2, 1), 2), PhraseUse(3, (2, 0), 4), PhraseUse(1, (1,), 9))
+    model = MotifModel((0, 1, 2), Lexicon(((0, 1), (2, 0)), np.zeros((2, 5))), (0, 3), usages, {0: 0.01, 3: 0.04}, 1.0)
+    entries = accepted_evidence(model, p_whole=0.02)
+    assert {id: (entry.p, entry.n_occurrences) for id, entry in entries.items()} == {0: (0.02, 7), 3: (0.04, 4)}
+    assert {(entry.verdict, entry.reason.kind) for entry in entries.values()} == {("recurs", "sequence")}
+    assert {(entry.verdict, entry.p) for entry in accepted_evidence(model, 0.3).values()} == {("not shown", 0.3)}

@@ -11,11 +11,13 @@ from rondo.config.schema import SlowUnitsConfig
 from rondo.data.labels import runs_of
 from rondo.evidence.contexts import context_evidence, level_p
 from rondo.evidence.surrogate_test import shown_after_test
-from rondo.evidence.verdicts import SIGNIFICANT, Evidence
+from rondo.evidence.verdicts import SIGNIFICANT, EntryEvidence, Evidence, Verdict
+from rondo.motifs.base import MotifKind
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.contexts import ContextModel, LongWindows, fit_contexts
 from rondo.motifs.discover import flat_motifs
-from rondo.motifs.model import UnitRuns
+from rondo.motifs.lexicon import Lexicon
+from rondo.motifs.model import MotifModel, PhraseUse, UnitRuns
 from rondo.units.timeline import Timeline
 from tests.motifs.planted_contexts import LENGTH, LONG, STEP, cut, planted
 
@@ -82,7 +84,8 @@ def test_what_comes_once_occurs_once(line: Timeline, contexts: ContextModel) -> 
 def test_contexts_that_fail_their_test_are_not_shown(line: Timeline, contexts: ContextModel) -> None:
     motifs = ComposedMotifs(flat_motifs(UnitRuns.of([line]), UNITS), None, contexts, "context")
     known = Evidence.not_tested(dict.fromkeys(UNITS, 5), dict.fromkeys(contexts.ids, 5))
-    assert shown_after_test(motifs, known) == (motifs, known)  # nothing was asked
+    found, evidence = shown_after_test(motifs, known)  # nothing was asked
+    assert isinstance(found, ComposedMotifs) and found.shown == "context" and evidence.motifs is known.motifs
     for timeline, shown in ((line, "context"), (in_any_order(line, seed=1), "unit")):
         counts = dict.fromkeys(contexts.ids, 5)
         entries = context_evidence([timeline], counts, contexts, 0.05, np.random.default_rng(0))
@@ -91,3 +94,32 @@ def test_contexts_that_fail_their_test_are_not_shown(line: Timeline, contexts: C
         assert set(evidence.motifs) == set(found.ids)
         assert evidence.motifs == (entries if shown == "context" else known.units)
         assert found.contexts is contexts  # kept, not shown
+
+
+@pytest.mark.parametrize("shown", ["phrase", "unit"])
+def test_only_what_passes_its_test_is_listed_beside_what_is_shown(
+    line: Timeline, contexts: ContextModel, shown: MotifKind
+) -> None:
+    flat = flat_motifs(UnitRuns.of([line]), UNITS)
+    usages = (PhraseUse(3, (0, 1), 4), PhraseUse(4, (1, 2), 4), *flat.usages)
+    lexicon = Lexicon(((0, 1), (1, 2)), np.zeros((2, 5)))
+    phrases = MotifModel(UNITS, lexicon, (3, 4), usages, {3: 0.01, 4: 0.01}, 1.0)
+    motifs = ComposedMotifs(flat, phrases, contexts, shown).with_all_unshown()
+    beside = contexts.ids if shown == "phrase" else (3, 4)
+    assert motifs.unshown == beside and motifs.ids == ((0, 1, 2, 3, 4) if shown == "phrase" else UNITS)
+    first = len(motifs.ids)
+    assert motifs.unshown_ids == tuple(range(first, first + len(beside)))
+    verdicts: tuple[Verdict, ...] = ("not shown", "recurs", "occurs once")
+    entries = {
+        id: EntryEvidence(0.5, np.nan, 4, verdict) for id, verdict in zip(motifs.unshown_ids, verdicts, strict=False)
+    }
+    known = replace(Evidence.not_tested(dict.fromkeys(UNITS, 5), dict.fromkeys(motifs.ids, 5)), unshown=entries)
+    found, evidence = shown_after_test(motifs, known)
+    assert isinstance(found, ComposedMotifs) and found.shown == shown and found.ids == motifs.ids
+    assert found.unshown == beside[1:2] and found.unshown_ids == (first,)
+    assert evidence.unshown == {first: entries[first + 1]} and evidence.motifs is known.motifs
+    assert found.kind(first) == ("context" if shown == "phrase" else "phrase")
+    again = Evidence.restore(evidence.tensors(), UNITS, found.ids, found.unshown_ids)
+    assert {id: entry.verdict for id, entry in again.unshown.items()} == {first: "recurs"}
+    with pytest.raises(ValueError, match="about other units or motifs"):
+        Evidence.restore(evidence.tensors(), UNITS, found.ids, ())

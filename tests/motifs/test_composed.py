@@ -9,9 +9,10 @@ import numpy.testing as npt
 import pytest
 
 from rondo.config.schema import ComposedMotifsConfig, SlowUnitsConfig
+from rondo.data.labels import OTHER
 from rondo.data.windows import Windows
-from rondo.motifs.base import MotifTimeline
-from rondo.motifs.composed import ComposedMotifs, MotifKind
+from rondo.motifs.base import MotifKind, MotifTimeline
+from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.contexts import LongWindows, fit_contexts
 from rondo.motifs.discover import fit_phrases, flat_motifs, read_motifs
 from rondo.motifs.model import UnitRuns
@@ -102,3 +103,47 @@ def test_what_there_is_none_of_is_kept_as_none_and_cannot_be_shown(motifs: Compo
     for kind in KINDS[1:]:
         with pytest.raises(ValueError, match=f"the kind '{kind}', of which there are none"):
             _ = bare.showing(kind).ids
+
+
+# ---------------------------------------------------------------- the kind that is not shown
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_motifs_of_the_other_kind_follow_in_one_space_of_ids(
+    motifs: ComposedMotifs, cuts: tuple[Windows, Timeline], kind: MotifKind
+) -> None:
+    windows, timeline = cuts
+    every = motifs.showing(kind).with_all_unshown()
+    other = every.unshown_model
+    assert other is (motifs.contexts if kind == "phrase" else motifs.phrases) and other is not None
+    assert every.ids == motifs.showing(kind).ids and not set(every.ids) & set(every.unshown_ids)
+    assert min(every.unshown_ids) == max(every.ids) + 1
+    assert {every.kind(id) for id in every.unshown_ids} == {"context" if kind == "phrase" else "phrase"}
+    assert {every.kind(id) for id in every.ids} == ({"phrase", "unit"} if kind == "phrase" else {kind})
+    for id, own in zip(every.unshown_ids, every.unshown, strict=True):
+        assert every.composition(id) == other.composition(own)
+    assert_same(every.timeline(timeline, windows), motifs.showing(kind).timeline(timeline, windows))
+    some = replace(every, unshown=every.unshown[1:])
+    read, everything = (
+        some.unshown_timeline(timeline, windows),
+        motifs.showing("context" if kind == "phrase" else "phrase"),
+    )
+    assert read is not None
+    expected = everything.timeline(timeline, windows)
+    own = dict(zip(some.unshown_ids, some.unshown, strict=True))
+    listed = np.isin(expected.ids, some.unshown)
+    assert listed.any() and not listed.all()
+    npt.assert_array_equal(read.ids == OTHER, ~listed)
+    assert [own[id] for id in read.ids[listed].tolist()] == expected.ids[listed].tolist()
+    npt.assert_array_equal(read.scores, np.where(listed, expected.scores, 0.0))
+    again = ComposedMotifs.restore(some.tensors())
+    assert again.unshown == some.unshown and again.unshown_ids == some.unshown_ids
+    assert motifs.showing(kind).unshown_timeline(timeline, windows) is None
+
+
+def test_what_is_unshown_stays_so_until_it_is_shown(motifs: ComposedMotifs) -> None:
+    every = motifs.with_all_unshown()
+    assert every.showing("unit").unshown == every.unshown and every.showing("phrase").unshown == ()
+    tensors = every.tensors() | {"unshown": np.array([99])}
+    with pytest.raises(ValueError, match="none of the model"):
+        ComposedMotifs.restore(tensors)

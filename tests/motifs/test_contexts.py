@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +22,7 @@ from rondo.motifs.contexts import (
     persistence,
     unit_shares,
 )
-from tests.motifs.planted_contexts import LENGTH, LONG, N_UNITS, STEP, cut, middles, planted
+from tests.motifs.planted_contexts import LENGTH, LONG, N_UNITS, STEP, UNIT_FRAMES, cut, middles, planted
 
 WIDE = LongWindows.of(LONG, (LENGTH, STEP))
 
@@ -158,7 +159,7 @@ def test_too_few_long_windows_or_units_make_no_contexts() -> None:
 def test_unit_ids_need_not_be_columns(model: ContextModel) -> None:
     other = fitted(unit_ids=(3, 10, 40))
     assert other is not None and other.unit_ids == (3, 10, 40)
-    npt.assert_array_equal(other.counts, model.counts)
+    npt.assert_array_equal(other.mixes.follows, model.mixes.follows)
     assert other.codes(np.array([40, 3, 10, 11, 99, -1])).tolist() == [2, 0, 1, -1, -1, -1]
 
 
@@ -177,9 +178,32 @@ def test_several_recordings_have_one_vocabulary() -> None:
 
 
 def test_counts_are_the_windows_of_each_unit(model: ContextModel) -> None:
-    assert model.counts.shape == (3, N_UNITS)
-    assert (model.counts.min(axis=1) < 0.1 * model.counts.sum(axis=1)).all()  # each mix leaves one unit out
+    assert model.mixes.windows.shape == (3, N_UNITS)
+    assert (
+        model.mixes.windows.min(axis=1) < 0.1 * model.mixes.windows.sum(axis=1)
+    ).all()  # each mix leaves one unit out
     npt.assert_allclose(np.exp(model.log_shares).sum(axis=1), 1.0)
+
+
+def test_the_order_within_a_context_is_told_where_there_is_one() -> None:
+    """Of two contexts one goes round, u0 u1 u2, and one has u2 u3 u4 in any order."""
+    rng = np.random.default_rng(0)
+    units: list[int] = []
+    for i in range(30):
+        any_order = np.concatenate([rng.permutation([2, 3, 4]) for _ in range(5)])
+        units += any_order.tolist() if i % 2 else [0, 1, 2] * 5
+    of_frame = np.repeat(units, UNIT_FRAMES)
+    values = 2 * np.eye(5)[of_frame] + 0.1 * rng.normal(size=(of_frame.size, 5))
+    windows, timeline = cut(values.astype(np.float32), of_frame)
+    model = fit_contexts([windows], [timeline], range(5), WIDE, SlowUnitsConfig(), np.random.default_rng(0))
+    assert model is not None
+    told = [model.composition(id) for id in model.ids]
+    rounds = [line for line in told if {"u0", "u1"} <= {part.split()[0] for part in line.split(", ")}]
+    assert rounds and all(re.search("; mostly u. → u. → u., [456] times per occurrence", line) for line in rounds), told
+    for line in rounds:
+        assert re.search("u0 → u1 → u2|u1 → u2 → u0|u2 → u0 → u1", line), told
+    others = [line for line in told if line.count("%") > 2 and line not in rounds]
+    assert others and all("; no fixed order, u" in line for line in others), told
 
 
 # ---------------------------------------------------------------- where there is little
@@ -194,7 +218,7 @@ def test_a_span_too_short_for_a_long_window_has_the_context_of_its_units(model: 
     start, stop = windows.grid.window_spans[1]
     assert WIDE.n_in((start, stop)) == 0 < stop - start
     assert set(read.ids[start:stop].tolist()) == {model.likeliest(model.codes(timeline.ids[start:stop]))}
-    without = model.counts / model.counts.sum(axis=1, keepdims=True)
+    without = model.mixes.windows / model.mixes.windows.sum(axis=1, keepdims=True)
     assert read.ids[start] == model.ids[int(without[:, 1].argmin())]  # of the mixes, the one without unit 1
     npt.assert_array_equal(read.scores[start:stop], timeline.scores[start:stop])
     assert read.begins[start]
@@ -227,8 +251,9 @@ def test_saved_and_loaded_it_is_the_same(model: ContextModel) -> None:
 
 
 def test_a_context_is_told_by_the_shares_of_its_units(model: ContextModel) -> None:
-    told = replace(model, unit_ids=(0, 4, 7), counts=np.array([[5, 35, 60], [20, 30, 50], [92, 5, 3]]))
-    first, second, third = model.ids
-    assert told.composition(first) == "u7 60%, u4 35%"  # until nine tenths are told
-    assert told.composition(second) == "u7 50%, u4 30%, u0 20%"
-    assert told.composition(third) == "u0 92%"
+    counts = np.array([[5, 35, 60], [20, 30, 50], [92, 5, 3]])
+    told = replace(model, unit_ids=(0, 4, 7), mixes=replace(model.mixes, windows=counts))
+    first, second, third = (told.composition(id) for id in model.ids)
+    assert first.startswith("u7 60%, u4 35%; u7 ")  # until nine tenths are told
+    assert second.startswith("u7 50%, u4 30%, u0 20%; ")
+    assert third == "u0 92%"

@@ -44,7 +44,7 @@ def demo(
         return
     minutes = recording.n_frames / (60 * stream.plan.rate)
     print(f"planted: {len(stream.units)} units and {len(stream.motifs)} motifs in {minutes:.0f} minutes")
-    n_units, n_motifs, blind = len(summary.units), len(summary.motifs), ", without seeing the truth"
+    n_units, n_motifs, blind = len(summary.units), len(summary.shown_motifs), ", without seeing the truth"
     found = found_in_words(n_units, n_motifs, motifs_are_units=summary.motifs_are_units, where=blind)
     print(f"found:   {found}")
     print(score_table({} if summary.scores is None else summary.scores.model_dump()))

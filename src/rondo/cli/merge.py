@@ -39,7 +39,7 @@ def merge(
     from rondo.vocabulary.edits import now
 
     with editing(model, stream, recording) as edited:
-        these = [edited.entry(entry) for entry in entries]
+        these = [edited.entry_in_labels(entry) for entry in entries]
         edits = edited.edits.merged(these, now(), edited.own_motifs)
         edited.write(edits)
     _tell(edited, edits, these[0], json)

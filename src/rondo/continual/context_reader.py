@@ -219,8 +219,10 @@ def reader_of(
     motifs: Motifs, config: ContinualConfig, half_life: float, grid: tuple[int, int], *, learns: bool = True
 ) -> MotifReader | ContextReader:
     """What reads, in a stream, the motifs that labels show; without `learns` nothing grows."""
+    next_id = max([*motifs.ids, *motifs.unshown_ids], default=-1) + 1
     if isinstance(motifs, ComposedMotifs):
         if motifs.shown_contexts is not None:
-            return ContextReader(motifs.shown_contexts, grid, max(motifs.ids) + 1)
+            return ContextReader(motifs.shown_contexts, grid, next_id)
         motifs = motifs.by_units
-    return MotifReader(cast(UnitMotifs, motifs), config, half_life, straddling_windows(*grid), learns=learns)
+    passage = straddling_windows(*grid)
+    return MotifReader(cast(UnitMotifs, motifs), config, half_life, passage, next_id, learns=learns)

@@ -63,9 +63,16 @@ class MotifReader:
     """The units of the last windows, the motifs there are, and those that have grown."""
 
     def __init__(
-        self, motifs: UnitMotifs, config: ContinualConfig, half_life: float, passage: int, *, learns: bool = True
+        self,
+        motifs: UnitMotifs,
+        config: ContinualConfig,
+        half_life: float,
+        passage: int,
+        next_id: int,
+        *,
+        learns: bool = True,
     ) -> None:
-        """Without `learns` nothing grows, so that nothing has to be read by the phrase."""
+        """`next_id` is the first motif that nobody has; without `learns` nothing grows, or is read by the phrase."""
         self.model, self.config, self.passage = motifs, config, passage
         self.standing = frozenset(motifs.standing_units if learns else ())
         self.reads_at_once = not learns and not motifs.composed  # then every unit is its own motif, whatever follows
@@ -75,7 +82,7 @@ class MotifReader:
         self.own: dict[int, int] = {}  # promoted unit -> its motif
         self.grown: list[tuple[int, Wordings]] = []
         self.buffer = PhraseBuffer(_REACH, half_life, config.apart)
-        self.next_id = max(motifs.ids, default=-1) + 1
+        self.next_id = next_id
         self._changes: list[Change] = []
 
     @property

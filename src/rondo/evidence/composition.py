@@ -78,6 +78,16 @@ def composition_evidence(
     return entries
 
 
+def accepted_evidence(phrases: MotifModel, p_whole: float) -> Entries:
+    """Evidence for phrases from the test by which each was accepted (`motifs/discover.py`), never below `p_whole`."""
+    entries = {}
+    for motif, own in phrases.p_values.items():
+        p, n = max(p_whole, own), phrases.occurrences[motif]
+        verdict = verdict_of(p, n)
+        entries[motif] = EntryEvidence(p, np.nan, n, verdict, Reason("sequence" if verdict == "recurs" else ""))
+    return entries
+
+
 def _composed(counts: Counter[Phrase]) -> list[Phrase]:
     """The phrases of several units, where those are what the motif mostly is."""
     several = [phrase for phrase in counts if len(phrase) > 1]

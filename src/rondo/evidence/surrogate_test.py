@@ -16,7 +16,7 @@ import numpy as np
 
 from rondo.config.schema import RondoConfig
 from rondo.data.windows import Windows
-from rondo.evidence.composition import composition_evidence, phrase_book
+from rondo.evidence.composition import accepted_evidence, composition_evidence, phrase_book
 from rondo.evidence.contexts import context_evidence
 from rondo.evidence.occurrences import Occurrences
 from rondo.evidence.order import order_test
@@ -24,13 +24,15 @@ from rondo.evidence.place import FEWEST_RECORDINGS, place_test
 from rondo.evidence.reasons import Reason
 from rondo.evidence.signal import alike_test
 from rondo.evidence.spacing import spacing_test
-from rondo.evidence.verdicts import SIGNIFICANT, EntryEvidence, Evidence, verdict_of
+from rondo.evidence.verdicts import SIGNIFICANT, Entries, EntryEvidence, Evidence, verdict_of
 from rondo.motifs.base import Motifs
 from rondo.motifs.composed import ComposedMotifs
-from rondo.motifs.model import UnitRuns
+from rondo.motifs.contexts import ContextModel
+from rondo.motifs.model import MotifModel, UnitRuns
 from rondo.training.device import one_thread
 from rondo.units.timeline import Timeline
 
+AnyMotifs = Motifs | ContextModel
 _SHARE_OF_LIKENESS = 0.6
 _SEQUENCES = 19  # the least with which the rank of a motif reaches p = 0.05
 
@@ -47,33 +49,70 @@ def find_evidence(
 
     It draws from `rng` only and changes nothing. With no surrogates nothing is tested.
     """
-    contexts = motifs.shown_contexts if isinstance(motifs, ComposedMotifs) else None
-    book = {} if contexts else phrase_book(motifs)
+    shown: AnyMotifs = motifs
+    unshown: AnyMotifs | None = None
+    if isinstance(motifs, ComposedMotifs):
+        shown, unshown = motifs.shown_model, motifs.unshown_model if motifs.unshown else None
     counts = dict.fromkeys(unit_ids, 0) | Occurrences.of_timelines(timelines).counts()
     n_surrogates = config.evidence.surrogates
     if n_surrogates == 0:
-        if contexts:
-            return Evidence.not_tested(counts, contexts.occurrences(windows, timelines))
-        return Evidence.not_tested(counts, {id: phrases.total() for id, phrases in book.items()})
-    with one_thread():  # many small matrices
-        found, p_order = unit_evidence(windows, timelines, n_surrogates, rng)
-    units = {
-        id: found.units.get(id, EntryEvidence(np.nan, np.nan, n, verdict_of(np.nan, n))) for id, n in counts.items()
-    }
-    if contexts:
-        occurrences = contexts.occurrences(windows, timelines)
-        return replace(found, units=units, motifs=context_evidence(timelines, occurrences, contexts, found.p, rng))
-    composed = composition_evidence(UnitRuns.of(timelines), book, units, p_order, _SEQUENCES, rng)
-    return replace(found, units=units, motifs=composed)
+        each = [{} if own is None else _counts(own, windows, timelines) for own in (shown, unshown)]
+        found = Evidence.not_tested(counts, *each)
+    else:
+        with one_thread():  # many small matrices
+            found, p_order = unit_evidence(windows, timelines, n_surrogates, rng)
+        units = {
+            id: found.units.get(id, EntryEvidence(np.nan, np.nan, n, verdict_of(np.nan, n))) for id, n in counts.items()
+        }
+        found = replace(found, units=units)
+        own = _tested(shown, windows, timelines, found, p_order, rng)
+        if isinstance(unshown, MotifModel):  # whose phrases were tested when they were accepted
+            beside = accepted_evidence(unshown, p_order)
+        else:
+            beside = {} if unshown is None else _tested(unshown, windows, timelines, found, p_order, rng)
+        found = replace(found, motifs=own, unshown=beside)
+    if not isinstance(motifs, ComposedMotifs):
+        return found
+    renamed = {id: found.unshown[own] for id, own in zip(motifs.unshown_ids, motifs.unshown, strict=True)}
+    return replace(found, unshown=renamed)
+
+
+def _counts(motifs: AnyMotifs, windows: Sequence[Windows], timelines: Sequence[Timeline]) -> dict[int, int]:
+    """How often each motif occurs."""
+    if isinstance(motifs, ContextModel):
+        return motifs.occurrences(windows, timelines)
+    return {id: phrases.total() for id, phrases in phrase_book(motifs).items()}
+
+
+def _tested(
+    motifs: AnyMotifs,
+    windows: Sequence[Windows],
+    timelines: Sequence[Timeline],
+    found: Evidence,
+    p_order: float,
+    rng: np.random.Generator,
+) -> Entries:
+    """Evidence for motifs of one kind, by the test of that kind."""
+    if isinstance(motifs, ContextModel):
+        return context_evidence(timelines, motifs.occurrences(windows, timelines), motifs, found.p, rng)
+    return composition_evidence(UnitRuns.of(timelines), phrase_book(motifs), found.units, p_order, _SEQUENCES, rng)
 
 
 def shown_after_test(motifs: Motifs, evidence: Evidence) -> tuple[Motifs, Evidence]:
-    """Contexts that fail their own test are not shown: then every unit is its own motif, with its own evidence."""
-    if not isinstance(motifs, ComposedMotifs) or motifs.shown_contexts is None:
+    """What fails its own test is neither shown nor listed.
+
+    Without contexts that pass every unit is its own motif, with its own evidence.
+    """
+    if not isinstance(motifs, ComposedMotifs):
         return motifs, evidence
-    if any(not entry.p > SIGNIFICANT for entry in evidence.motifs.values()):  # NaN: not tested
-        return motifs, evidence
-    return motifs.showing("unit"), replace(evidence, motifs=evidence.units)
+    tested = list(zip(motifs.unshown, evidence.unshown.values(), strict=True))
+    # NaN: not tested
+    if motifs.shown_contexts is not None and all(entry.p > SIGNIFICANT for entry in evidence.motifs.values()):
+        motifs, evidence = motifs.showing("unit"), replace(evidence, motifs=evidence.units)
+    passed = [(id, entry) for id, entry in tested if entry.verdict in ("recurs", "not tested")]
+    motifs = replace(motifs, unshown=tuple(id for id, _ in passed))
+    listed = dict(zip(motifs.unshown_ids, (entry for _, entry in passed), strict=True))
+    return motifs, replace(evidence, unshown=listed)
 
 
 def unit_evidence(

@@ -8,7 +8,7 @@ and `place` (units), `composition` (motifs of several units).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -49,19 +49,22 @@ class Evidence:
     by_chance: Mapping[str, NDArray[np.float64]]  # closeness of the surrogates of each kind
     units: Entries
     motifs: Entries
+    unshown: Entries = field(default_factory=dict)  # motifs of the kind that labels do not show
 
     @property
     def recurs(self) -> bool:
         return self.p <= SIGNIFICANT
 
     @classmethod
-    def not_tested(cls, unit_occurrences: Mapping[int, int], motif_occurrences: Mapping[int, int]) -> Evidence:
+    def not_tested(
+        cls, units: Mapping[int, int], motifs: Mapping[int, int], unshown: Mapping[int, int] | None = None
+    ) -> Evidence:
         """Nothing is known but how often each entry occurs."""
-        units, motifs = (
+        each = (
             {id: EntryEvidence(np.nan, np.nan, n, "not tested") for id, n in occurrences.items()}
-            for occurrences in (unit_occurrences, motif_occurrences)
+            for occurrences in (units, motifs, unshown or {})
         )
-        return cls(np.nan, np.nan, {}, units, motifs)
+        return cls(np.nan, np.nan, {}, *each)
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything, as arrays, for the model folder, which takes no NaN."""
@@ -69,6 +72,7 @@ class Evidence:
             "by_chance": self.by_chance,
             "units": _entry_tensors(self.units),
             "motifs": _entry_tensors(self.motifs),
+            "unshown": _entry_tensors(self.unshown),
         }
         named = _without_nan(np.array([[self.p, self.closeness]]))
         for part, own in parts.items():
@@ -77,17 +81,22 @@ class Evidence:
 
     @classmethod
     def restore(
-        cls, tensors: Mapping[str, NDArray[np.generic]], unit_ids: Iterable[int], motif_ids: Iterable[int]
+        cls,
+        tensors: Mapping[str, NDArray[np.generic]],
+        unit_ids: Iterable[int],
+        motif_ids: Iterable[int],
+        unshown_ids: Iterable[int] = (),
     ) -> Evidence:
         """The evidence that wrote these tensors; models of a version that did not ask for it hold none."""
         if not tensors:
-            return cls.not_tested(dict.fromkeys(unit_ids, 0), dict.fromkeys(motif_ids, 0))
+            return cls.not_tested(*(dict.fromkeys(ids, 0) for ids in (unit_ids, motif_ids, unshown_ids)))
         ((p, closeness),) = _with_nan(tensors).tolist()
         by_chance = {kind: np.asarray(own, np.float64) for kind, own in owned_by("by_chance", tensors).items()}
-        units, motifs = (_restored_entries(owned_by(level, tensors)) for level in ("units", "motifs"))
-        if set(units) != set(unit_ids) or set(motifs) != set(motif_ids):
+        levels = {"units": unit_ids, "motifs": motif_ids, "unshown": unshown_ids}
+        each = [_restored_entries(owned_by(level, tensors)) for level in levels]
+        if any(set(own) != set(ids) for own, ids in zip(each, levels.values(), strict=True)):
             raise ValueError("the evidence is about other units or motifs")
-        return cls(p, closeness, by_chance, units, motifs)
+        return cls(p, closeness, by_chance, *each)
 
 
 def rank_p(figure: float, by_chance: NDArray[np.float64]) -> float:
@@ -118,6 +127,8 @@ def _entry_tensors(entries: Entries) -> dict[str, NDArray[np.generic]]:
 
 
 def _restored_entries(tensors: Mapping[str, NDArray[np.generic]]) -> Entries:
+    if not tensors:  # older models know of none that labels do not show
+        return {}
     table, figures = np.asarray(tensors["table"], np.int64), _with_nan(tensors)
     if table.shape != (len(figures), 3) or ((table[:, 2] < 0) | (table[:, 2] >= len(_VERDICTS))).any():
         raise ValueError("a table of evidence that Rondo did not write")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,11 @@ from numpy.typing import NDArray
 from rondo.data.labels import Labels
 from rondo.encoders import Curves
 from rondo.units.timeline import Timeline
+
+MotifKind = Literal["unit", "phrase", "context"]
+"""A unit that stands for itself, a sequence of units that comes back, a stretch in which the same units keep coming."""
+Kept = Callable[[int], int]
+"""Of each unit, the one that it counts as since people have merged some; `int`: itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +37,14 @@ class Motifs(Protocol):
 
     @property
     def ids(self) -> tuple[int, ...]:
-        """The motifs there are."""
+        """The motifs that labels show."""
+
+    @property
+    def unshown_ids(self) -> tuple[int, ...]:
+        """Motifs of the kind that labels do not show, in the same space of ids."""
+
+    def kind(self, motif: int) -> MotifKind:
+        """What kind of motif it is."""
 
     @property
     def composed(self) -> bool:
@@ -50,8 +62,8 @@ class Motifs(Protocol):
     def curves(self) -> Curves:
         """The training log, to be plotted; empty where nothing is trained."""
 
-    def composition(self, motif: int) -> str:
-        """What a motif is made of, for people."""
+    def composition(self, motif: int, kept: Kept = int) -> str:
+        """What a motif is made of, for people, in units under the ids that are kept."""
 
     def tensors(self) -> Mapping[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""

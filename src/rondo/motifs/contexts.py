@@ -28,7 +28,8 @@ from rondo.data.labels import OTHER, Labels, runs_of
 from rondo.data.windows import Span, WindowGrid, Windows
 from rondo.encoders import FittedEncoder, build_encoder
 from rondo.encoders.summary_stats import describes_shapes
-from rondo.motifs.base import MotifTimeline
+from rondo.motifs.base import Kept, MotifTimeline
+from rondo.motifs.mixes import Mixes
 from rondo.units.boundaries import Boundaries, fit_boundaries
 from rondo.units.discover import UnitRules, discover_units, transition_scale
 from rondo.units.model import joined_spans
@@ -95,7 +96,7 @@ class ContextModel:
     vocabulary: Vocabulary
     penalty: float
     boundaries: Boundaries
-    counts: Ints  # (n_contexts, n_units): windows of units in the fitted recordings
+    mixes: Mixes  # of which units each is made
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -104,7 +105,8 @@ class ContextModel:
     @property
     def log_shares(self) -> Floats:
         """(n_contexts, n_units)"""
-        return _log_shares(self.counts)
+        smoothed = self.mixes.windows + _PRIOR_WINDOWS
+        return np.asarray(np.log(smoothed / smoothed.sum(axis=1, keepdims=True)))
 
     def timeline(self, units: Timeline, windows: Windows) -> MotifTimeline:
         """The context of every window of units."""
@@ -155,13 +157,9 @@ class ContextModel:
         described = balanced(statistics, shares, self.centre, self.scales)
         return centre_distances(self.projection.apply(described), self.vocabulary.centres)
 
-    def composition(self, context: int) -> str:
-        """Which units, in which share of its time."""
-        at = self.ids.index(context)
-        shares = self.counts[at] / self.counts[at].sum()
-        order = np.argsort(-shares, kind="stable")
-        most = order[: max(1, int(np.searchsorted(np.cumsum(shares[order]), 0.9)) + 1)][:5]
-        return ", ".join(f"u{self.unit_ids[i]} {shares[i]:.0%}" for i in most)
+    def composition(self, context: int, kept: Kept = int) -> str:
+        """Which units, in which share of its time, in which order, how often."""
+        return self.mixes.told(self.ids.index(context), self.unit_ids, kept)
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""
@@ -171,9 +169,8 @@ class ContextModel:
             "centre": self.centre,
             "scales": self.scales,
             "penalty": np.array([self.penalty]),
-            "counts": self.counts,
         }
-        for part in ("encoder", "projection", "vocabulary", "boundaries"):
+        for part in ("encoder", "projection", "vocabulary", "boundaries", "mixes"):
             named |= owned(part, getattr(self, part).tensors())
         return named
 
@@ -191,7 +188,7 @@ class ContextModel:
             Vocabulary.restore("motif", owned_by("vocabulary", tensors)),
             float(tensors["penalty"][0]),
             Boundaries.restore(owned_by("boundaries", tensors)),
-            np.asarray(tensors["counts"], np.int64),
+            Mixes.restore(owned_by("mixes", tensors)),
         )
 
 
@@ -237,11 +234,11 @@ def fit_contexts(
     read = [
         long.spread(paths[chosen][a:b], stop - start) for (a, b), (start, stop) in zip(long_spans, holding, strict=True)
     ]
-    rows = np.searchsorted(np.array(vocabulary.ids), np.concatenate(read))
-    counts = np.zeros((len(vocabulary), len(unit_ids)), np.int64)
-    np.add.at(counts, (rows, np.concatenate([codes[a:b] for a, b in holding])), 1)
+    places = np.array(vocabulary.ids)
+    of_each = [(np.searchsorted(places, contexts), codes[a:b]) for contexts, (a, b) in zip(read, holding, strict=True)]
+    mixes = Mixes.counted(of_each, len(vocabulary), len(unit_ids))
     ids = tuple(int(id) for id in unit_ids)
-    return ContextModel(ids, long, encoder, centre, scales, projection, vocabulary, penalty, boundaries, counts)
+    return ContextModel(ids, long, encoder, centre, scales, projection, vocabulary, penalty, boundaries, mixes)
 
 
 def _medoid(paths: Sequence[NDArray[np.int32]]) -> int:
@@ -303,8 +300,3 @@ def at_unit_boundaries(contexts: Labels, units: Ints, reach: int) -> Labels:
         if near.size:
             cuts[i] = near[np.abs(near - drawn).argmin()]
     return np.repeat(runs.ids, np.diff(cuts, prepend=0, append=contexts.size)).astype(np.int32)
-
-
-def _log_shares(counts: Ints) -> Floats:
-    smoothed = counts + _PRIOR_WINDOWS
-    return np.asarray(np.log(smoothed / smoothed.sum(axis=1, keepdims=True)))

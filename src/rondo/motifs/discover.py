@@ -14,8 +14,8 @@ import numpy as np
 from rondo.arrays import Flags, Floats, Ints
 from rondo.config.schema import ComposedMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig, SlowUnitsConfig
 from rondo.data.windows import Windows
-from rondo.motifs.base import Motifs, MotifTimeline, UnitMotifs
-from rondo.motifs.composed import ComposedMotifs, MotifKind
+from rondo.motifs.base import MotifKind, Motifs, MotifTimeline, UnitMotifs
+from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.contexts import LongWindows, fit_contexts
 from rondo.motifs.lexicon import STANDING, Lexicon
 from rondo.motifs.mining import LEAST_COUNT, Miner
@@ -63,7 +63,7 @@ def fit_motifs(
     shown: MotifKind = "unit" if contexts is None else "context"
     if _phrases_tell_all(phrases):
         shown = "phrase"
-    return ComposedMotifs(flat, phrases if phrases.composed else None, contexts, shown)
+    return ComposedMotifs(flat, phrases if phrases.composed else None, contexts, shown).with_all_unshown()
 
 
 def _phrases_tell_all(phrases: MotifModel) -> bool:
@@ -84,6 +84,11 @@ def read_motifs(motifs: Motifs, units: Timeline, windows: Windows) -> MotifTimel
     if isinstance(motifs, ComposedMotifs):
         return motifs.timeline(units, windows)
     return cast(UnitMotifs, motifs).timeline(units)
+
+
+def read_unshown(motifs: Motifs, units: Timeline, windows: Windows) -> MotifTimeline | None:
+    """The motif of every window, of the kind that labels do not show; None where there is none."""
+    return motifs.unshown_timeline(units, windows) if isinstance(motifs, ComposedMotifs) else None
 
 
 def fit_phrases(

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, runs_of
 from rondo.encoders import Curves
+from rondo.motifs.base import Kept, MotifKind
 from rondo.motifs.base import MotifTimeline as MotifTimeline
 from rondo.motifs.lexicon import STANDING, Lexicon, Token
-from rondo.motifs.phrases import Phrase, composition
+from rondo.motifs.phrases import Phrase, composition, in_kept
 from rondo.units.timeline import Timeline
 
 
@@ -62,6 +63,14 @@ class MotifModel:
         return tuple(sorted({usage.motif for usage in self.usages}))
 
     @property
+    def unshown_ids(self) -> tuple[int, ...]:
+        return ()
+
+    def kind(self, motif: int) -> MotifKind:
+        """A phrase, or a unit that stands for itself."""
+        return "phrase" if motif in self.motif_of_phrase else "unit"
+
+    @property
     def composed(self) -> bool:
         return self.lexicon is not None
 
@@ -100,12 +109,12 @@ class MotifModel:
     def curves(self) -> Curves:
         return {}  # nothing is trained
 
-    def composition(self, motif: int) -> str:
-        """What a motif is made of, for people."""
+    def composition(self, motif: int, kept: Kept = int) -> str:
+        """What a motif is made of, for people, in units under the ids that are kept."""
         counts = Counter[Phrase]()
         for usage in self.usages:
             if usage.motif == motif:
-                counts[usage.phrase] += usage.count
+                counts[in_kept(usage.phrase, kept)] += usage.count
         return composition(counts)
 
     def timeline(self, units: Timeline) -> MotifTimeline:

@@ -16,9 +16,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rondo.motifs.base import Kept
 
 Phrase = tuple[int, ...]
 """The units of one occurrence, in their order."""
@@ -137,6 +140,15 @@ def _times(phrase: Phrase, at: int, cycle: Cycle) -> int:
     while phrase[at + times * length : at + (times + 1) * length] == cycle:
         times += 1
     return times
+
+
+def in_kept(phrase: Phrase, kept: Kept) -> Phrase:
+    """The phrase in units under the ids that are kept; what was merged is one run.
+
+    >>> in_kept((6, 5, 3, 4), {3: 3, 4: 4, 5: 3, 6: 6}.__getitem__)
+    (6, 3, 4)
+    """
+    return tuple(unit for unit, _ in groupby(map(kept, phrase)))
 
 
 # ---------------------------------------------------------------- phrases of one motif

@@ -28,6 +28,16 @@ def asset(name: str) -> str:
 PAGE = """{% macro swatch(look) -%}
 <span class="swatch {{ look.pattern }}" style="background-color:{{ look.colour }}"></span>
 {%- endmacro %}
+{% macro made_of(entry) %}{% for part in entry.parts %}
+{%- if part.colour %}<span class="part"{% if part.name %} title="{{ part.name }}"{% endif %}>
+{{- swatch(part) }}{{ part.text }}</span>
+{% else %}{{ part.text }} {% endif %}{% endfor %}{% endmacro %}
+{% macro exemplars(entry) %}{% for one in entry.exemplars %}<span class="nowrap">
+{%- if one.timeline is none %}{{ one.text }}{% else -%}
+<button type="button" class="exemplar" data-timeline="{{ one.timeline }}" data-from="{{ one.from }}"
+ data-to="{{ one.to }}">
+{{- one.text }}</button>{% endif %} ({{ one.score }}){% if not loop.last %},{% endif %}</span>
+{% endfor %}{% endmacro %}
 {% macro chooser(id, heading, choices) %}
 <details class="chooser" id="{{ id }}"{% if choices | rejectattr("at_first") | list %} open{% endif %}>
 <summary><h3>{{ heading }}</h3><span class="count"></span></summary>
@@ -264,19 +274,11 @@ summary.json holds all.</p>
 {% endif %}<td data-is="Occurrences">{{ entry.n_occurrences }}</td><td data-is="Share of time">{{ entry.share }}</td>
 <td data-is="Mean duration">{{ entry.mean_duration }}</td>
 <td data-is="Median (10–90 %)">{{ entry.median_duration }}</td>
-{% if told %}<td class="word" data-is="{{ told_as }}">{% if level == "motif" %}{% for part in entry.parts %}
-{%- if part.colour %}<span class="part"{% if part.name %} title="{{ part.name }}"{% endif %}>
-{{- swatch(part) }}{{ part.text }}</span>
-{% else %}{{ part.text }} {% endif %}{% endfor %}
+{% if told %}<td class="word" data-is="{{ told_as }}">{% if level == "motif" %}{{ made_of(entry) }}
 {% else %}{{ entry.taken_for }}{% endif %}</td>
 {% endif %}{% if has_signal %}<td class="word" data-is="Looks like">
 <canvas class="spark" data-key="{{ entry.key }}" width="1" height="1"></canvas></td>
-{% endif %}<td class="word exemplars" data-is="Exemplars (score)">{% for one in entry.exemplars %}<span class="nowrap">
-{%- if one.timeline is none %}{{ one.text }}{% else -%}
-<button type="button" class="exemplar" data-timeline="{{ one.timeline }}" data-from="{{ one.from }}"
- data-to="{{ one.to }}">
-{{- one.text }}</button>{% endif %} ({{ one.score }}){% if not loop.last %},{% endif %}</span>
-{% endfor %}</td></tr>
+{% endif %}<td class="word exemplars" data-is="Exemplars (score)">{{ exemplars(entry) }}</td></tr>
 {% endfor %}
 </tbody></table>
 {% else %}<p class="quiet">None found.</p>{% endif %}
@@ -285,6 +287,25 @@ summary.json holds all.</p>
 </section>
 {% endfor %}
 </div>
+{% if unshown %}
+<h2>Motifs that labels do not show</h2>
+<p class="quiet">Labels hold one kind of motif. These are of the other kind and have passed their own test; where they
+occur is in unshown_segments.csv.</p>
+<div class="scroll"><table class="entries unshown">
+<thead><tr>{% if unshown[0].recording %}<th class="word">Recording</th>{% endif %}<th class="word">Id</th>
+<th class="word">Kind</th><th class="word">Recurs?</th><th>Occurrences</th><th class="word">Composition</th>
+<th class="word">Exemplars (score)</th></tr></thead>
+<tbody>
+{% for entry in unshown %}
+<tr>{% if entry.recording %}<td class="word" data-is="Recording">{{ entry.recording }}</td>{% endif %}
+<td class="word id">{{ entry.name }}</td><td class="word" data-is="Kind">{{ entry.kind }}</td>
+<td class="word evidence" data-is="Recurs?">{{ entry.evidence | replace(" = ", "\u00a0=\u00a0") }}</td>
+<td data-is="Occurrences">{{ entry.n_occurrences }}</td>
+<td class="word" data-is="Composition">{{ made_of(entry) }}</td>
+<td class="word exemplars" data-is="Exemplars (score)">{{ exemplars(entry) }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+{% endif %}
 </main>
 <aside id="drawer" aria-label="Occurrences of the chosen entry" hidden><button type="button" class="close"
 title="close (Esc)">close</button><div class="inside"><div class="facts" aria-live="polite"></div>

@@ -80,9 +80,12 @@ def render(summary: dict[str, Any], *, live: str = "") -> str:
             "events": summary.get("events", []),
             "n_events": summary.get("n_events", 0),
             "n_refined": summary.get("n_refined", 0),
+            "unshown": summary.get("unshown", []),
             "agreement": summary.get("agreement"),
             "motif_lane": motif_lane,
-            "composition_key": composition_key(entry["composition"] for entry in summary["entries"]["motif"]),
+            "composition_key": composition_key(
+                entry["composition"] for entry in (*summary["entries"]["motif"], *summary.get("unshown", []))
+            ),
             "no_longer_motif": NO_LONGER_MOTIF.capitalize(),
             "has_evidence": any(entry["evidence"] for rows in summary["entries"].values() for entry in rows),
             "fit_rule": RULE,

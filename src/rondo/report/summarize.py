@@ -38,13 +38,13 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
 
     Keys: title, overview, findings, provenance, scores (rows), fit (rows), notes, n_recordings, motifs_are_units (no
     motif is longer than a unit), left_out (in words), recordings (those inside the page, each with its signal, scores
-    and lanes), entries (unit and motif rows), n_entries, details (of entries, by key); of a stream events, n_events
-    and n_refined.
+    and lanes), entries (unit and motif rows), unshown (rows of motifs that labels do not show), n_entries, details (of
+    entries, by key); of a stream events, n_events and n_refined.
     """
     run, segments, truth = result.summary, result.table, result.tables.get("truth")
     contents = contents_of(run, [segments] if truth is None else [segments, truth], wish)
     drawn = contents.recordings
-    levels, unit_names = {"unit": run.units, "motif": run.motifs}, unit_names_of(run.units)
+    levels, unit_names = {"unit": run.units, "motif": run.shown_motifs}, unit_names_of(run.units)
     annotated = {} if wish.truth is None else _annotated(result, wish.truth)
     return {
         "title": "Rondo report" if run.stream is None else "Rondo stream",
@@ -68,6 +68,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
             for place, recording in enumerate(drawn)
         ],
         "entries": {level: entry_table(level, entries, drawn, unit_names) for level, entries in levels.items()},
+        "unshown": entry_table("motif", run.unshown_motifs, drawn, unit_names),
         "n_entries": {level: len(entries) for level, entries in levels.items()},
         "details": _details(levels, segments, result.overviews, drawn),
         **journal(result.events, run.recordings[0].rate),
@@ -118,7 +119,8 @@ def _overview_sentence(run: RunSummary) -> str:
     share_other = sum(r.share_other * r.n_frames for r in run.recordings) / n_frames
     channels = f"{n_channels} {noun(1 if n_channels == '1' else 2, 'channel')}"
     where = f" in {counted(len(run.recordings), 'recording')} ({length}, {channels}{clock})"
-    found = found_in_words(len(run.units), len(run.motifs), motifs_are_units=run.motifs_are_units, where=where)
+    n_motifs = len(run.shown_motifs)
+    found = found_in_words(len(run.units), n_motifs, motifs_are_units=run.motifs_are_units, where=where)
     return f"{finder} found {found}. {percent(share_other)} of the time is OTHER."
 
 

@@ -67,6 +67,7 @@ def entry_table(
             "evidence": evidence_words(entry.evidence),
             "unproven": entry.evidence is not None and entry.evidence.verdict in _UNPROVEN,
             "exemplars": [_exemplar(one, places, several and not entry.recording) for one in entry.exemplars],
+            "kind": entry.kind,
             "composition": entry.composition,
             "parts": composition_parts(entry.composition, entry.recording, unit_names),
             "taken_for": entry.taken_for,

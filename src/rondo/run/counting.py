@@ -46,6 +46,7 @@ class Words:
 
     units: Mapping[int, str] = field(default_factory=dict)  # which other unit each is taken for
     motifs: Mapping[int, str] = field(default_factory=dict)  # what each is made of
+    kinds: Mapping[int, Any] = field(default_factory=dict)  # of motifs: `rondo.motifs.base.MotifKind`
     curves: Mapping[str, Sequence[float]] = field(default_factory=dict)  # what training reached, step by step
     merges: Sequence[UnitMerge] = ()  # of units, in order; see `rondo.vocabulary.confusion`
     evidence: Evidence | None = None  # of recurrence; None where the method has no test for it
@@ -54,7 +55,7 @@ class Words:
 
 
 def entry_rows(
-    level: Level, segments: pl.DataFrame, n_frames: int, words: Words, recording: str = ""
+    level: Level, segments: pl.DataFrame, n_frames: int, words: Words, recording: str = "", *, in_labels: bool = True
 ) -> list[EntrySummary]:
     """One row per entry of a level that occurs in the segments of one vocabulary, by id.
 
@@ -76,11 +77,12 @@ def entry_rows(
         share, absorbed = row.pop("frames") / n_frames, words.edits.absorbed(level, row["id"])
         about: dict[str, Any] = {"name": words.edits.name(level, row["id"]), "absorbed": absorbed}
         if level == "motif":
-            about["composition"] = words.motifs.get(row["id"], "")
+            about |= {"composition": words.motifs.get(row["id"], ""), "kind": words.kinds.get(row["id"], "")}
+            about["in_labels"] = in_labels
         else:
             about["taken_for"] = words.units.get(row["id"], "")
         if words.evidence is not None:
-            found = words.evidence.motifs if level == "motif" else words.evidence.units
+            found = words.evidence.units if level == "unit" else {**words.evidence.motifs, **words.evidence.unshown}
             # what was merged by hand was tested in its parts only
             about["evidence"] = _entry_evidence(None if absorbed else found.get(row["id"]), words.rate)
         rows.append(EntrySummary(**row, **about, recording=recording, share=share, exemplars=exemplars[row["id"]]))
@@ -159,20 +161,23 @@ def profile_summary(profile: FitProfile) -> Profile:
     return Profile(share_accepted=profile.share_accepted, distance_quantiles=quantiles)
 
 
-def counted(base: RunSummary, segments: Tables, words: Mapping[str, Words]) -> RunSummary:
+def counted(base: RunSummary, segments: Tables, unshown: Tables, words: Mapping[str, Words]) -> RunSummary:
     """The summary with what depends on labels: shares, entries, and whether motifs are the units.
 
-    `segments` holds the table of each recording, `words` those of each vocabulary: by its recording, or "" for all.
+    `segments` holds the table of each recording, `unshown` that of motifs that labels do not show, `words` those of
+    each vocabulary: by its recording, or "" for all.
     """
     own = base.own_vocabularies
     entries = {level: _entries(level, base.recordings, segments, words) for level in LEVELS}
+    motifs = entries["motif"] + _entries("motif", base.recordings, unshown, words, in_labels=False)
+    places = {one.id: place for place, one in enumerate(base.recordings)}
     every = [merge.model_copy(update={"recording": key}) for key, said in words.items() for merge in said.merges]
     changed: dict[str, Any] = {
         "recordings": tuple(
             _with_shares(one, segments[one.id], words[one.id if own else ""], own) for one in base.recordings
         ),
         "units": entries["unit"],
-        "motifs": entries["motif"],
+        "motifs": tuple(sorted(motifs, key=lambda one: places.get(one.recording, 0))),  # within each, shown ones first
         "unit_merges": tuple(every),
         "evidence": None if own else evidence_row(words[""].evidence),
         "motifs_are_units": _motifs_are_units(segments, own),
@@ -184,7 +189,8 @@ def known_words(summary: RunSummary, key: str) -> Words:
     """What a summary tells about the entries of a vocabulary whose model is not there."""
     units = {one.id: one.taken_for for one in summary.units if one.recording == key}
     motifs = {one.id: one.composition for one in summary.motifs if one.recording == key}
-    return Words(units, motifs, merges=[one for one in summary.unit_merges if one.recording == key])
+    kinds = {one.id: one.kind for one in summary.motifs if one.recording == key}
+    return Words(units, motifs, kinds, merges=[one for one in summary.unit_merges if one.recording == key])
 
 
 def with_known_evidence(summary: RunSummary, before: RunSummary) -> RunSummary:
@@ -216,16 +222,25 @@ def _with_shares(about: RecordingSummary, segments: pl.DataFrame, words: Words, 
 
 
 def _entries(
-    level: Level, recordings: Sequence[RecordingSummary], segments: Tables, words: Mapping[str, Words]
+    level: Level,
+    recordings: Sequence[RecordingSummary],
+    segments: Tables,
+    words: Mapping[str, Words],
+    *,
+    in_labels: bool = True,
 ) -> tuple[EntrySummary, ...]:
     """One row per entry of each vocabulary."""
     import polars as pl
 
+    if not segments:
+        return ()
     if "" in words:
-        joined = pl.concat([segments[one.id] for one in recordings])
-        return tuple(entry_rows(level, joined, sum(one.n_frames for one in recordings), words[""]))
+        joined, n_frames = pl.concat([segments[one.id] for one in recordings]), sum(one.n_frames for one in recordings)
+        return tuple(entry_rows(level, joined, n_frames, words[""], in_labels=in_labels))
     return tuple(
-        row for one in recordings for row in entry_rows(level, segments[one.id], one.n_frames, words[one.id], one.id)
+        row
+        for one in recordings
+        for row in entry_rows(level, segments[one.id], one.n_frames, words[one.id], one.id, in_labels=in_labels)
     )
 
 

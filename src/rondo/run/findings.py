@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,7 +27,7 @@ def found_sentence(summary: RunSummary) -> str:
     own = " (recording by recording)" if summary.own_vocabularies else ""
     where = f" in {counted(len(summary.recordings), 'recording')}{own}"
     return found_in_words(
-        len(summary.units), len(summary.motifs), motifs_are_units=summary.motifs_are_units, where=where
+        len(summary.units), len(summary.shown_motifs), motifs_are_units=summary.motifs_are_units, where=where
     )
 
 
@@ -167,22 +165,6 @@ def merged_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
         for id in edits.groups(level)
     ]
     return f"{_MERGED}{'; '.join(parts)}." if parts else ""
-
-
-def in_kept_units(composition: str, edits: Edits) -> str:
-    """What a motif is made of, in the units that are kept.
-
-    >>> in_kept_units("u6 (u5 u4)×2-4 [u3]", Edits().merged(["u3", "u5"]))
-    'u6 (u3 u4)×2-4 [u3]'
-    >>> in_kept_units("u5 40%, u1 35%, u3 20%", Edits().merged(["u3", "u5"]))
-    'u3 60%, u1 35%'
-    """
-    if shares := re.fullmatch(r"(?:u\d+ \d+%(?:, |$))+", composition):  # of a context
-        kept = Counter[str]()
-        for unit, share in re.findall(r"u(\d+) (\d+)%", shares[0]):
-            kept[f"u{edits.kept('unit', int(unit))}"] += int(share)
-        return ", ".join(f"{unit} {share}%" for unit, share in kept.most_common())
-    return re.sub(r"\bu(\d+)\b", lambda found: f"u{edits.kept('unit', int(found[1]))}", composition)
 
 
 def _recurring(verdicts: Sequence[str], noun: str) -> str:

@@ -4,7 +4,8 @@
     scores/<id>.npz                   how well each frame fits them, where the method says so
     overview/<id>.npz                 the signal, small enough to draw
     segments.csv, segments.parquet    every occurrence (`rondo.run.segments`)
-    found.parquet                     the same before people merged entries; only where they have
+    unshown_segments.csv, .parquet    the same of motifs that labels do not show, with their kind; where there are any
+    found.parquet                     segments before people merged entries; only where they have
     truth.parquet, training.csv       ground truth, curves of training; where there are any
     model/ or model/<id>/             the model of all recordings, or of each; edits.json beside it
     summary.json                      what was found (`rondo.run.summary`)
@@ -15,7 +16,7 @@ A folder is written whole or not at all. What people edit later is brought up to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ from rondo.report.overview import GrowingOverview, Overview, cut_to, overview_pa
 from rondo.report.wall_clock import run_clock
 from rondo.result import Result
 from rondo.run.counting import Words
-from rondo.run.segments import LEVELS, labels_in, whole_columns
+from rondo.run.segments import LEVELS, labels_in, spans_in, unit_sequences, whole_columns
 from rondo.run.stream_folder import DECISIONS, decided_segments, events_of, read_decisions, stored_stream
 from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary, read_summary
 from rondo.store.reading import regular
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 SEGMENTS, FOUND, TRUTH, TRAINING = "segments.parquet", "found.parquet", "truth.parquet", "training.csv"
+UNSHOWN = "unshown_segments.parquet"
 _MODEL, _MANIFEST = "model", "manifest.json"
 _TRACKS = {"labels": "motif", "units": "unit"}
 
@@ -93,20 +95,22 @@ def write_labels(folder: Path, labelling: Labelling) -> None:
 
 
 def write_tables(folder: Path, result: Result) -> None:
-    """segments.csv and .parquet, and found.parquet where they differ from what was found."""
+    """segments, those that labels do not show, and found.parquet where segments differ from what was found."""
     import polars as pl
 
     write_segments(folder, result.table)
+    if result.summary.unshown_motifs:
+        write_segments(folder, result.unshown_table, UNSHOWN)
     if result.kind != "stream" and any(labelling.edits.groups(level) for labelling in result for level in LEVELS):
         with whole_file(folder / FOUND) as file:
             pl.concat([labelling.as_found.table for labelling in result]).write_parquet(file)
 
 
-def write_segments(folder: Path, table: pl.DataFrame) -> None:
-    """segments.csv and .parquet."""
-    with whole_file(folder / SEGMENTS) as file:
+def write_segments(folder: Path, table: pl.DataFrame, name: str = SEGMENTS) -> None:
+    """A table of segments as .csv and .parquet."""
+    with whole_file(folder / name) as file:
         table.write_parquet(file)
-    with whole_file(folder / "segments.csv") as file:
+    with whole_file((folder / name).with_suffix(".csv")) as file:
         table.write_csv(file)
 
 
@@ -174,7 +178,7 @@ def _tables(run_dir: Path, summary: RunSummary) -> Lazy[pl.DataFrame]:
             return decided_segments(read_decisions(run_dir / DECISIONS), summary.recordings[0].id)
         return read_segments(run_dir / f"{name}.parquet", summary)
 
-    there = [name for name in (FOUND, TRUTH, TRAINING) if (run_dir / name).exists()]
+    there = [name for name in (FOUND, UNSHOWN, TRUTH, TRAINING) if (run_dir / name).exists()]
     there += [FOUND] if summary.kind == "stream" else []
     return Lazy(["segments", *(name.partition(".")[0] for name in there)], read)
 
@@ -204,8 +208,9 @@ def _overview(run_dir: Path, about: RecordingSummary) -> Overview:
 
 def _labelling(run_dir: Path, about: RecordingSummary, tables: Mapping[str, pl.DataFrame]) -> Labelling:
     """The labels of one recording as they were written; between the ends of segments its times are interpolated."""
-    segments = tables["segments"]
-    own = segments.filter(segments["recording"] == about.id)
+    own, found, unshown = (_of_recording(tables, name, about.id) for name in ("segments", "found", "unshown_segments"))
+    if own is None:
+        raise OutputError(f"{run_dir}: it has no {SEGMENTS}; run `rondo discover` again")
     units, motifs = (_track(run_dir / name / f"{about.id}.npy", about.n_frames) for name in ("units", "labels"))
     clock = run_clock(about, own)
     times = None if clock is None else clock.seconds_at(np.arange(about.n_frames))
@@ -215,18 +220,34 @@ def _labelling(run_dir: Path, about: RecordingSummary, tables: Mapping[str, pl.D
     profile = () if about.fit is None else tuple(r or np.nan for r in about.fit.distance_quantiles.values())
     edits = read_edits(_edits_of(run_dir, about.id))
     written = Labelling(about.id, units, motifs, *rest, distance_profile=profile)
-    if "found" not in tables:
-        return written.stored(own, edits)
-    found = tables["found"].filter(tables["found"]["recording"] == about.id)
-    as_found = Labelling(
-        about.id,
-        labels_in(found, "unit", about.n_frames),
-        labels_in(found, "motif", about.n_frames),
-        *rest,
-        distance_profile=profile,
-    )
-    before = as_found.stored(found, Edits())
-    return written.stored(own, edits, before)
+
+    def as_found(table: pl.DataFrame) -> Labelling:
+        units, motifs = (labels_in(table, level, about.n_frames) for level in LEVELS)
+        return Labelling(about.id, units, motifs, *rest, distance_profile=profile).stored(table, Edits())
+
+    if unshown is not None:
+        base = own if found is None else found  # whose units are those that were found
+        written = replace(written, unshown=_unshown(base, unshown, as_found).edited(edits))
+    return written.stored(own, edits, None if found is None else as_found(found))
+
+
+def _unshown(segments: pl.DataFrame, unshown: pl.DataFrame, as_found: Callable[[pl.DataFrame], Labelling]) -> Labelling:
+    """The same units, with the motifs that labels do not show; a frame has the score of its occurrence."""
+    import polars as pl
+
+    of_units = segments.filter(segments["level"] == "unit")
+    inside = unit_sequences(spans_in(unshown), spans_in(of_units))  # those stored may be merged
+    table = pl.concat([of_units, unshown.with_columns(pl.Series("units", inside, dtype=pl.String))])
+    found = as_found(table)
+    scores = np.zeros(found.n_frames, np.float32)
+    for start, stop, score in unshown.select("start_frame", "end_frame", "score").iter_rows():
+        scores[start:stop] = score
+    return replace(found, motif_scores=scores).stored(table, Edits())
+
+
+def _of_recording(tables: Mapping[str, pl.DataFrame], name: str, id: str) -> pl.DataFrame | None:
+    """The rows of one recording; None where there is no such table."""
+    return tables[name].filter(tables[name]["recording"] == id) if name in tables else None
 
 
 def _edits_of(run_dir: Path, recording_id: str) -> Path:

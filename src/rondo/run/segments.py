@@ -96,7 +96,7 @@ def edited(table: pl.DataFrame, edits: Edits, breaks: Collection[int]) -> pl.Dat
         ids = edits.apply(level, own["id"].to_numpy())
         if edits.groups(level):
             own = _joined(own, ids, breaks)
-        runs = Runs(*(own[name].to_numpy().astype(np.int64) for name in ("start_frame", "end_frame", "id")))
+        runs = spans_in(own)
         if level == "unit":
             unit_runs = runs
         elif edits.groups("unit") or edits.groups("motif"):
@@ -124,6 +124,11 @@ def _joined(own: pl.DataFrame, ids: NDArray[np.integer], breaks: Collection[int]
     )
     joined = numbered.group_by("run", maintain_order=True).agg(*firsts, *lasts, weighted.alias("score"))
     return joined.select(COLUMNS)
+
+
+def spans_in(table: pl.DataFrame) -> Runs:
+    """Start, end and id of every segment."""
+    return Runs(*(table[name].to_numpy().astype(np.int64) for name in ("start_frame", "end_frame", "id")))
 
 
 def labels_in(table: pl.DataFrame, level: Level, n_frames: int) -> Labels:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.continual.journal import Event, read_journal
-from rondo.data.labels import OTHER, Runs
+from rondo.data.labels import OTHER
 from rondo.errors import OutputError, RondoWarning
 from rondo.labelling import Labelling
 from rondo.lazy import Lazy
@@ -28,7 +28,7 @@ from rondo.report.overview import Overview
 from rondo.report.wall_clock import knots_through
 from rondo.result import Result
 from rondo.run.counting import Words, counted
-from rondo.run.segments import LEVELS, edited, labels_in, unit_sequences, whole_columns
+from rondo.run.segments import LEVELS, edited, labels_in, spans_in, unit_sequences, whole_columns
 from rondo.run.summary import ClockKnots, RecordingSummary, RunSummary
 from rondo.vocabulary.edits import Edits
 
@@ -136,10 +136,7 @@ def decided_segments(decisions: pl.DataFrame, recording_id: str) -> pl.DataFrame
             .drop("run")
             .filter(pl.col("id") != OTHER)
         )
-    units, motifs = (
-        Runs(*(tables[level][name].to_numpy().astype(np.int64) for name in ("start_frame", "end_frame", "id")))
-        for level in LEVELS
-    )
+    units, motifs = (spans_in(tables[level]) for level in LEVELS)
     sequences = pl.Series("units", unit_sequences(motifs, units), dtype=pl.String)
     return whole_columns(pl.concat([tables["unit"], tables["motif"].with_columns(sequences)]))
 
@@ -194,7 +191,7 @@ def stream_result(
     about = _about(base.recordings[0], base, decisions)
     found = decided_segments(decisions, about.id)
     shown = edited(found, words.edits, about.breaks)
-    summary = counted(base.model_copy(update={"recordings": (about,)}), {about.id: shown}, {"": words})
+    summary = counted(base.model_copy(update={"recordings": (about,)}), {about.id: shown}, {}, {"": words})
     about = summary.recordings[0]
     if len(summary.units) < 2:  # of the first unit nobody knows yet whether its motif goes on
         summary = summary.model_copy(update={"motifs_are_units": False})

@@ -3,7 +3,7 @@
 RunSummary
 ├── recordings  RecordingSummary   what each recording is, and how well the model fits it
 ├── units       EntrySummary       how often, how much, how long, where best, what speaks for it
-├── motifs      EntrySummary
+├── motifs      EntrySummary       of both kinds; those that labels show come first
 ├── unit_merges UnitMerge          which units are near each other, in the order in which they would be merged
 ├── scores      RunScores          where there is a ground truth
 └── stream      StreamSummary      how far a stream is
@@ -105,7 +105,7 @@ class Exemplar(_Stored):
 
 
 class EntrySummary(_Stored):
-    """One unit (`taken_for`) or motif (`composition`); `recording` where each has its own vocabulary."""
+    """One unit (`taken_for`) or motif (`kind`, `composition`); `recording` where each has its own vocabulary."""
 
     id: Count
     name: str = ""  # what people call it
@@ -123,6 +123,8 @@ class EntrySummary(_Stored):
     p90_duration_s: float | None
     exemplars: tuple[Exemplar, ...]
     evidence: EntryEvidenceSummary | None = None  # None where no test is known for the method
+    kind: Literal["", "unit", "phrase", "context"] = ""  # of a motif; "" where the method does not know
+    in_labels: bool = True  # False for motifs of the kind that labels do not show
     composition: str = ""
     taken_for: str = ""
 
@@ -206,6 +208,16 @@ class RunSummary(_Stored):
     scores: RunScores | None = None
     stream: StreamSummary | None = None
     config: dict[str, Any] = {}
+
+    @property
+    def shown_motifs(self) -> tuple[EntrySummary, ...]:
+        """The motifs that labels show."""
+        return tuple(one for one in self.motifs if one.in_labels)
+
+    @property
+    def unshown_motifs(self) -> tuple[EntrySummary, ...]:
+        """The motifs of the other kind."""
+        return tuple(one for one in self.motifs if not one.in_labels)
 
     def recording(self, id: str) -> RecordingSummary | None:
         """The recording of this id, if there is one."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from rondo.errors import SettingError
@@ -54,6 +54,16 @@ def known_entry(text: str, ids: Mapping[Level, Sequence[int]]) -> EntryId:
         raise SettingError(
             f"there is no {entry} here: the model has {range_}; one that a stream has learned since is known to that "
             "stream (--stream DIR)"
+        )
+    return entry
+
+
+def in_labels(entry: EntryId, unshown: Collection[int]) -> EntryId:
+    """The entry, if it is none of the motifs that labels do not show."""
+    if entry.level == "motif" and entry.id in unshown:
+        raise SettingError(
+            f"{entry} is of the kind of motif that labels do not show, and cannot be merged; expected motifs that "
+            "labels show (summary.json: in_labels)"
         )
     return entry
 

@@ -20,13 +20,13 @@ from rondo.encoders import Curves
 from rondo.errors import ModelError
 from rondo.mixture import FittedMixture
 from rondo.mixture.autoencoder import FittedAutoencoder
-from rondo.motifs.base import MotifTimeline
+from rondo.motifs.base import Kept, MotifKind, MotifTimeline
 from rondo.motifs.former.fusion import HIGHEST_SCORE, Fused, fuse, occurrences
 from rondo.motifs.former.length_vocabularies import LengthMotifs, discover_lengths
 from rondo.motifs.former.linking import link
 from rondo.motifs.former.matching import match_lengths
 from rondo.motifs.former.training import Epoch, MotifFormer, train_motif_former
-from rondo.motifs.phrases import Phrase, composition
+from rondo.motifs.phrases import Phrase, composition, in_kept
 from rondo.progress import Progress, silent
 from rondo.units.timeline import Timeline
 
@@ -47,6 +47,14 @@ class FormerMotifs:
     @property
     def ids(self) -> tuple[int, ...]:
         return tuple(sorted({int(id) for ids in self.motif_ids for id in ids}))
+
+    @property
+    def unshown_ids(self) -> tuple[int, ...]:
+        return ()
+
+    def kind(self, motif: int) -> MotifKind:
+        """Subsequences are phrases."""
+        return "phrase"
 
     @property
     def composed(self) -> bool:
@@ -78,9 +86,12 @@ class FormerMotifs:
         matches = match_lengths(self.former.describe, codes, spans, self.lengths)
         return fuse(matches, self.motif_ids, codes.size)
 
-    def composition(self, motif: int) -> str:
-        """What a motif is made of, for people."""
-        counts = {phrase: n for own, phrase, n in self.phrases if own == motif}
+    def composition(self, motif: int, kept: Kept = int) -> str:
+        """What a motif is made of, for people, in units under the ids that are kept."""
+        counts = Counter[Phrase]()
+        for own, phrase, n in self.phrases:
+            if own == motif:
+                counts[in_kept(phrase, kept)] += n
         return composition(counts) if counts else ""
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:

@@ -1,0 +1,143 @@
+"""Motifs of the kind that labels do not show: listed after the others, with their occurrences, in every result."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import numpy.testing as npt
+import pandas as pd
+import polars as pl
+import pytest
+
+from rondo import Result, Rondo
+from rondo.config.schema import ContinualConfig
+from rondo.continual.context_reader import reader_of
+from rondo.errors import SettingError
+from rondo.motifs.base import MotifKind
+from rondo.motifs.composed import ComposedMotifs
+from rondo.report.summarize import summarize
+from rondo.synthetic import StreamPlan, plant
+from tests.cli.running import command
+
+CYCLES = plant(StreamPlan(motifs="cycles", n_units=12, n_motifs=3), n_frames=30_000, seed=3).recording
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    """Phrases are shown; contexts, in which the same cycle goes round, are found too."""
+    return Rondo().fit_predict(CYCLES)
+
+
+@pytest.fixture
+def motifs(result: Result) -> ComposedMotifs:
+    own = result.model.motif_model_
+    assert isinstance(own, ComposedMotifs) and own.shown == "phrase" and len(own.unshown) > 1
+    return own
+
+
+def test_they_follow_on_the_motifs_of_the_labels_in_one_list(result: Result, motifs: ComposedMotifs) -> None:
+    listed = {one.id: one for one in result.summary.motifs}
+    assert tuple(listed) == (*motifs.ids, *motifs.unshown_ids)
+    assert set(result.motifs.tolist()) - {-1} <= set(motifs.ids)  # labels are as without them
+    for id, one in listed.items():
+        assert one.in_labels == (id in motifs.ids) and one.kind == motifs.kind(id)
+        assert one.composition == motifs.composition(id)
+    assert [one.id for one in result.summary.unshown_motifs] == list(motifs.unshown_ids)
+    assert {one.evidence.verdict for one in result.summary.unshown_motifs if one.evidence} == {"recurs"}
+    assert {one.kind for one in result.summary.unshown_motifs} == {"context"}
+    assert any("; mostly u" in one.composition for one in result.summary.unshown_motifs)  # it goes round
+    assert f"{len(motifs.ids)} motifs" in repr(result)
+    assert any(said.startswith(f"Besides, {len(motifs.unshown)} contexts recur") for said in result.findings)
+
+
+def test_their_occurrences_are_a_table(result: Result, motifs: ComposedMotifs) -> None:
+    table = result.unshown_segments
+    assert table.columns.tolist() == [*result.segments.columns, "kind"]
+    assert set(table["level"]) == {"motif"} and set(table["kind"]) == {"context"}
+    counts = {one.id: one.n_occurrences for one in result.summary.unshown_motifs}
+    assert table["id"].value_counts().to_dict() == counts
+    other = result[0].unshown
+    assert other is not None
+    npt.assert_array_equal(other.units, result.units)
+    for row in table.itertuples():
+        assert set(other.motifs[row.start_frame : row.end_frame].tolist()) == {row.id}
+    units = result.segments[result.segments["level"] == "unit"]
+    first = table.iloc[0]
+    inside = units[(units["start_frame"] < first["end_frame"]) & (units["end_frame"] > first["start_frame"])]
+    assert first["units"] == " ".join(f"u{id}" for id in inside["id"])
+    assert set(result.segments[result.segments["level"] == "motif"]["id"]) <= set(motifs.ids)
+
+
+def test_a_model_that_reads_again_finds_the_same(result: Result, tmp_path: Path) -> None:
+    result.model.save(tmp_path / "model")
+    again = Rondo.load(tmp_path / "model").predict(CYCLES)
+    pd.testing.assert_frame_equal(again.unshown_segments, result.unshown_segments)
+    assert again.summary.motifs == result.summary.motifs
+
+
+def test_a_run_folder_keeps_them_and_their_names(
+    result: Result, motifs: ComposedMotifs, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    run, rondo = tmp_path / "run", command(capfd)
+    result.save(run)
+    assert pl.read_csv(run / "unshown_segments.csv").height == len(result.unshown_segments)
+    again = Result.load(run)
+    pd.testing.assert_frame_equal(again.unshown_segments, result.unshown_segments)
+    written = json.loads((run / "summary.json").read_text(encoding="utf-8"))["motifs"]
+    assert [one["in_labels"] for one in written] == [one.in_labels for one in result.summary.motifs]
+    id = motifs.unshown_ids[0]
+    assert rondo("name", run, f"motif:{id}", "rowing").code == 0
+    named = Result.load(run)
+    assert {one.id: one.name for one in named.summary.motifs if one.name} == {id: "rowing"}
+    assert set(named.unshown_segments.loc[named.unshown_segments["id"] == id, "name"]) == {"rowing"}
+    refused = rondo("merge", run, f"motif:{id}", "motif:0")
+    assert refused.code == 2 and f"motif:{id} is of the kind of motif that labels do not show" in refused.err
+    before = (run / "unshown_segments.csv").read_bytes()
+    first = result.unshown_segments.iloc[0]["units"].split()[0]
+    other = next(f"u{unit}" for unit in range(12) if f"u{unit}" != first)
+    assert rondo("merge", run, first, other).code == 0
+    merged = max(int(first[1:]), int(other[1:]))
+    assert f"u{merged}" not in " ".join(Result.load(run).unshown_segments["units"]).split()
+    assert rondo("split", run, f"u{merged}").code == 0
+    assert (run / "unshown_segments.csv").read_bytes() == before
+
+
+def test_a_result_in_hand_follows_the_edits_of_its_model(result: Result, motifs: ComposedMotifs) -> None:
+    id = motifs.unshown_ids[-1]
+    model = copy.copy(result.model).name(f"motif:{id}", "rowing")
+    named = result.with_models({"": model}).edited()
+    assert set(named.unshown_segments.loc[named.unshown_segments["id"] == id, "name"]) == {"rowing"}
+    assert {one.id: one.name for one in named.summary.motifs if one.name} == {id: "rowing"}
+
+
+def test_the_page_lists_them_apart(result: Result, motifs: ComposedMotifs, tmp_path: Path) -> None:
+    told = summarize(result)
+    assert [row["name"] for row in told["unshown"]] == [f"m{id}" for id in motifs.unshown_ids]
+    assert {row["name"] for row in told["entries"]["motif"]} == {f"m{id}" for id in motifs.ids}
+    page = result.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Motifs that labels do not show" in page and f">m{motifs.unshown_ids[0]}<" in page
+
+
+def test_python_refuses_to_merge_them_and_a_stream_takes_none_of_their_ids(
+    result: Result, motifs: ComposedMotifs
+) -> None:
+    model, id = result.model, motifs.unshown_ids[0]
+    with pytest.raises(SettingError, match="labels do not show, and cannot be merged"):
+        model.merge("motif:0", f"motif:{id}")
+    assert model.entry_ids()["motif"] == (*motifs.ids, *motifs.unshown_ids)
+    kinds: tuple[MotifKind, ...] = ("phrase", "context", "unit")
+    for shown in kinds:
+        every = motifs.showing(shown).with_all_unshown()
+        reader = reader_of(every, ContinualConfig(), 500.0, (model.window_length_frames_, model.step_frames_))
+        assert reader.add_unit(99) == max(every.unshown_ids) + 1
+
+
+def test_without_a_second_kind_there_is_no_table(tmp_path: Path) -> None:
+    bare = Rondo(settings={"motifs.method": "none"}).fit_predict(CYCLES)
+    assert bare.unshown_segments.empty and bare.unshown_segments.columns.tolist()[-1] == "kind"
+    assert {one.kind for one in bare.summary.motifs} == {"unit"} and all(one.in_labels for one in bare.summary.motifs)
+    bare.save(tmp_path / "run")
+    assert not list((tmp_path / "run").glob("unshown*"))
+    assert Result.load(tmp_path / "run").unshown_segments.empty
