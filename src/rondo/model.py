@@ -33,7 +33,8 @@ from rondo.labelling import FitProfile, Labelling, repeat_starts
 from rondo.model_folder import model_card, provenance_of
 from rondo.model_result import result_of, words_of
 from rondo.motifs.base import Motifs, MotifTimeline
-from rondo.motifs.discover import fit_motifs, read_motifs, read_unshown
+from rondo.motifs.composed import ComposedMotifs
+from rondo.motifs.discover import fit_motifs
 from rondo.motifs.former.subsequences import lengths_in_windows
 from rondo.progress import Progress, silent
 from rondo.result import Result
@@ -396,8 +397,9 @@ class Rondo:
             known = replace(motifs, ids=ids, scores=scores)
             return self._labelling(recording, signal, windows, accepted, known, window_of_frame)
 
-        shown = labelled(read_motifs(self.motif_model_, units, windows))
-        unshown = read_unshown(self.motif_model_, units, windows)
+        shown = labelled(self.motif_model_.timeline(units))
+        motifs = self.motif_model_
+        unshown = motifs.unshown_timeline(units) if isinstance(motifs, ComposedMotifs) else None
         return shown if unshown is None else replace(shown, unshown=labelled(unshown))
 
     def _label_anew(self, recording: Recording, resample: bool) -> Labelling:

@@ -65,7 +65,6 @@ class FrozenReader:
     def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
         """One window (n_channels, length); gives the decisions that have become due."""
         self.frames.see(window, start_frame)
-        self.motifs.see(window, start_frame)
         representation = encoded(self.units.encoder, window)
         costs = self.units.costs(representation)
         self._open.append(costs[0])
@@ -77,7 +76,7 @@ class FrozenReader:
         """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
         self._decide(self.viterbi.flush().tolist())
         self._spans.extend(self.frames.end(frame))
-        self._read.extend(self.motifs.boundary(frame))
+        self._read.extend(self.motifs.boundary())
         return self._due(), []
 
     def _decide(self, columns: Iterable[int]) -> None:

@@ -29,7 +29,7 @@ from rondo.continual.journal import Evidence
 from rondo.continual.novelty import MicroCluster, is_eligible
 from rondo.continual.phrase_buffer import Occurrence, PhraseBuffer, Wordings, unit_distance
 from rondo.data.labels import OTHER, runs_of
-from rondo.motifs.base import UnitMotifs
+from rondo.motifs.base import Motifs
 from rondo.motifs.phrases import Phrase, composition
 from rondo.units.timeline import Timeline
 
@@ -64,7 +64,7 @@ class MotifReader:
 
     def __init__(
         self,
-        motifs: UnitMotifs,
+        motifs: Motifs,
         config: ContinualConfig,
         half_life: float,
         passage: int,
@@ -102,9 +102,6 @@ class MotifReader:
 
     # ------------------------------------------------------------ window by window
 
-    def see(self, window: NDArray[np.float32], start_frame: int) -> None:
-        """A window whose unit is told later: motifs of this kind are read from units alone."""
-
     def push(self, unit: int) -> list[Motif]:
         """One more window; gives the motifs that have become final, of the windows that have waited longest."""
         if self.reads_at_once:
@@ -119,8 +116,8 @@ class MotifReader:
         n_final = self._n_final() if not self.standing and unit != before else 0
         return final + self._final(max(n_final, self.n_waiting - _MOST_WAITING))
 
-    def boundary(self, frame: int) -> list[Motif]:
-        """The stretch ends before this frame: all that wait are read, and nothing is carried over."""
+    def boundary(self) -> list[Motif]:
+        """The stretch ends: all that wait are read, and nothing is carried over."""
         return self._phrase_end()
 
     def _phrase_end(self) -> list[Motif]:

@@ -173,8 +173,6 @@ class Stream:
 def read_anew(updater: Updater, windows: Windows) -> tuple[Timeline, MotifTimeline]:
     """Unit and motif of every window of one signal; the distance of a window of no unit is that to the nearest one."""
     units = _units(updater, windows)
-    if isinstance(updater.motifs, ContextReader):
-        return units, updater.motifs.read(units, windows)
     return units, _motifs(updater.motifs, units)
 
 
@@ -190,7 +188,7 @@ def _units(updater: Updater, windows: Windows) -> Timeline:
     return Timeline(ids, of_state[np.arange(len(q)), states], tuple(spans))
 
 
-def _motifs(reader: MotifReader, units: Timeline) -> MotifTimeline:
+def _motifs(reader: MotifReader | ContextReader, units: Timeline) -> MotifTimeline:
     """Each stretch is read as a whole."""
     read = [motif for start, stop in units.spans for motif in reader.read(units.ids[start:stop])]
     ids = np.array([motif for motif, _ in read], dtype=np.int32)

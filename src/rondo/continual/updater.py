@@ -190,7 +190,6 @@ class Updater:
     def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
         """One window (n_channels, length); gives the decisions that have become due, and what happened."""
         point = np.asarray(encoded(self.encoder, window)[0], np.float64)
-        self.motifs.see(window, start_frame)
         return self.push_point(point, start_frame, self.cuts.blocks(window))
 
     def push_point(self, point: Floats, start_frame: int, blocks: Floats) -> Due:
@@ -215,7 +214,7 @@ class Updater:
             events += own
         self.rejected.clear()
         self.is_filed = False
-        decisions += self._with_motifs(self.motifs.boundary(frame))
+        decisions += self._with_motifs(self.motifs.boundary())
         events += self._motif_events(frame)
         if decisions:  # the last window speaks for the frames after its middle too
             decisions[-1] = decisions[-1]._replace(stop_frame=max(decisions[-1].stop_frame, frame))

@@ -21,7 +21,8 @@ from rondo.data.labels import runs_of
 from rondo.data.windows import Span
 from rondo.evidence.reasons import Reason
 from rondo.evidence.verdicts import SIGNIFICANT, Entries, EntryEvidence, rank_p, verdict_of
-from rondo.motifs.contexts import ContextModel, persistence, unit_shares
+from rondo.motifs.contexts import ContextModel
+from rondo.motifs.long_windows import persistence, unit_shares
 from rondo.units.model import joined_spans
 from rondo.units.timeline import Timeline
 

@@ -56,7 +56,7 @@ def find_evidence(
     counts = dict.fromkeys(unit_ids, 0) | Occurrences.of_timelines(timelines).counts()
     n_surrogates = config.evidence.surrogates
     if n_surrogates == 0:
-        each = [{} if own is None else _counts(own, windows, timelines) for own in (shown, unshown)]
+        each = [{} if own is None else _counts(own, timelines) for own in (shown, unshown)]
         found = Evidence.not_tested(counts, *each)
     else:
         with one_thread():  # many small matrices
@@ -65,11 +65,11 @@ def find_evidence(
             id: found.units.get(id, EntryEvidence(np.nan, np.nan, n, verdict_of(np.nan, n))) for id, n in counts.items()
         }
         found = replace(found, units=units)
-        own = _tested(shown, windows, timelines, found, p_order, rng)
+        own = _tested(shown, timelines, found, p_order, rng)
         if isinstance(unshown, MotifModel):  # whose phrases were tested when they were accepted
             beside = accepted_evidence(unshown, p_order)
         else:
-            beside = {} if unshown is None else _tested(unshown, windows, timelines, found, p_order, rng)
+            beside = {} if unshown is None else _tested(unshown, timelines, found, p_order, rng)
         found = replace(found, motifs=own, unshown=beside)
     if not isinstance(motifs, ComposedMotifs):
         return found
@@ -77,16 +77,15 @@ def find_evidence(
     return replace(found, unshown=renamed)
 
 
-def _counts(motifs: AnyMotifs, windows: Sequence[Windows], timelines: Sequence[Timeline]) -> dict[int, int]:
+def _counts(motifs: AnyMotifs, timelines: Sequence[Timeline]) -> dict[int, int]:
     """How often each motif occurs."""
     if isinstance(motifs, ContextModel):
-        return motifs.occurrences(windows, timelines)
+        return motifs.occurrences(timelines)
     return {id: phrases.total() for id, phrases in phrase_book(motifs).items()}
 
 
 def _tested(
     motifs: AnyMotifs,
-    windows: Sequence[Windows],
     timelines: Sequence[Timeline],
     found: Evidence,
     p_order: float,
@@ -94,7 +93,7 @@ def _tested(
 ) -> Entries:
     """Evidence for motifs of one kind, by the test of that kind."""
     if isinstance(motifs, ContextModel):
-        return context_evidence(timelines, motifs.occurrences(windows, timelines), motifs, found.p, rng)
+        return context_evidence(timelines, motifs.occurrences(timelines), motifs, found.p, rng)
     return composition_evidence(UnitRuns.of(timelines), phrase_book(motifs), found.units, p_order, _SEQUENCES, rng)
 
 

@@ -62,15 +62,11 @@ class Motifs(Protocol):
     def curves(self) -> Curves:
         """The training log, to be plotted; empty where nothing is trained."""
 
+    def timeline(self, units: Timeline) -> MotifTimeline:
+        """The motif of every window."""
+
     def composition(self, motif: int, kept: Kept = int) -> str:
         """What a motif is made of, for people, in units under the ids that are kept."""
 
     def tensors(self) -> Mapping[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""
-
-
-class UnitMotifs(Motifs, Protocol):
-    """Motifs that are read from the units alone."""
-
-    def timeline(self, units: Timeline) -> MotifTimeline:
-        """The motif of every window."""

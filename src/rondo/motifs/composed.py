@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from rondo.arrays import owned, owned_by
 from rondo.data.labels import OTHER
-from rondo.data.windows import Windows
 from rondo.encoders import Curves
 from rondo.motifs.base import Kept, MotifKind, MotifTimeline
 from rondo.motifs.contexts import ContextModel
@@ -79,7 +78,7 @@ class ComposedMotifs:
     def kind(self, motif: int) -> MotifKind:
         """What kind of motif it is."""
         own, model = self._own(motif)
-        return "context" if isinstance(model, ContextModel) else model.kind(own)
+        return model.kind(own)
 
     @property
     def composed(self) -> bool:
@@ -97,16 +96,16 @@ class ComposedMotifs:
     def curves(self) -> Curves:
         return {}  # nothing is trained
 
-    def timeline(self, units: Timeline, windows: Windows) -> MotifTimeline:
+    def timeline(self, units: Timeline) -> MotifTimeline:
         """The motif of every window, of the kind that is shown."""
-        return _read(self.shown_model, units, windows)
+        return self.shown_model.timeline(units)
 
-    def unshown_timeline(self, units: Timeline, windows: Windows) -> MotifTimeline | None:
+    def unshown_timeline(self, units: Timeline) -> MotifTimeline | None:
         """The unshown motif of every window, OTHER where there is none; None where no motif is unshown."""
         model = self.unshown_model
         if not self.unshown or model is None:
             return None
-        read = _read(model, units, windows)
+        read = model.timeline(units)
         number = np.full(max(model.ids) + 2, OTHER, np.int32)  # OTHER = -1 finds the last
         number[list(self.unshown)] = self.unshown_ids
         ids = number[read.ids]
@@ -157,7 +156,3 @@ class ComposedMotifs:
         if not set(restored.unshown) <= set(restored.with_all_unshown().unshown):
             raise ValueError("motifs that labels do not show are none of the model")
         return restored
-
-
-def _read(model: MotifModel | ContextModel, units: Timeline, windows: Windows) -> MotifTimeline:
-    return model.timeline(units, windows) if isinstance(model, ContextModel) else model.timeline(units)

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 import numpy as np
 
 from rondo.arrays import Flags, Floats, Ints
 from rondo.config.schema import ComposedMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig, SlowUnitsConfig
 from rondo.data.windows import Windows
-from rondo.motifs.base import MotifKind, Motifs, MotifTimeline, UnitMotifs
+from rondo.motifs.base import MotifKind, Motifs
 from rondo.motifs.composed import ComposedMotifs
-from rondo.motifs.contexts import LongWindows, fit_contexts
+from rondo.motifs.contexts import fit_contexts
 from rondo.motifs.lexicon import STANDING, Lexicon
+from rondo.motifs.long_windows import LongWindows
 from rondo.motifs.mining import LEAST_COUNT, Miner
 from rondo.motifs.model import MotifModel, PhraseUse, UnitRuns
 from rondo.motifs.phrases import Phrase, grouped
@@ -77,18 +77,6 @@ def _phrases_tell_all(phrases: MotifModel) -> bool:
         n_rounds = sum(usage.count for usage in phrases.usages if len(usage.phrase) > 1)
         return phrases.share_in_phrases >= _LEAST_SHARE_OF_FEW and n_rounds >= _FEWEST_ROUNDS
     return phrases.share_in_phrases >= _LEAST_SHARE and phrases.gain_per_run >= _LEAST_GAIN
-
-
-def read_motifs(motifs: Motifs, units: Timeline, windows: Windows) -> MotifTimeline:
-    """The motif of every window of a recording."""
-    if isinstance(motifs, ComposedMotifs):
-        return motifs.timeline(units, windows)
-    return cast(UnitMotifs, motifs).timeline(units)
-
-
-def read_unshown(motifs: Motifs, units: Timeline, windows: Windows) -> MotifTimeline | None:
-    """The motif of every window, of the kind that labels do not show; None where there is none."""
-    return motifs.unshown_timeline(units, windows) if isinstance(motifs, ComposedMotifs) else None
 
 
 def fit_phrases(
