@@ -32,7 +32,7 @@ from rondo.motifs.long_windows import LongWindows, persistence, unit_shares
 from rondo.motifs.mixes import Mixes
 from rondo.units.discover import UnitRules, discover_units, transition_scale
 from rondo.units.model import joined_spans
-from rondo.units.slow import FEWEST_OF_SHAPES, fit_slow_enough
+from rondo.units.slow import fit_slow
 from rondo.units.timeline import Path, Timeline, decode, smooth_spans, typical_step
 
 CHANGE_NATS = 4.0  # chosen on development sets (docs/contexts.md); 3 to 5 are alike
@@ -40,6 +40,7 @@ _PRIOR = 0.5  # of every unit in every context, in windows that do not overlap: 
 _FEWEST_LONG_WINDOWS = 20  # fewer cannot show that anything comes back
 _NORM = 2.0  # of a block, as that of the four families of window statistics together
 _SHARES_COUNT = 3.0  # chosen on development sets (docs/contexts.md)
+_DIMENSIONS = 5
 _DRAWS = 5
 _MOST_ROUNDS = 20
 _STATISTICS = ENCODERS["summary_stats"].settings
