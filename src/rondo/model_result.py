@@ -20,6 +20,7 @@ from rondo.run.findings import (
     merged_sentence,
     moved_sentence,
     phrase_sentence,
+    place_sentence,
     recurrence_sentence,
     vocabulary_sentences,
 )
@@ -150,6 +151,8 @@ def findings_of(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
     """What the whole run says about recurrence, composition and comparability."""
     is_flat = not any(model.motif_model_.composed for model in models)
     found = [recurrence_sentence([model.evidence_ for model in models], is_foreign, is_flat)]
+    if not is_foreign and len(models) == 1 and (placed := place_sentence(models[0].evidence_.units)):
+        found.append(placed)
     if is_flat:
         was_asked = models[0].config_.motifs.method != "none"
         are_units = all(_motifs_are_units(model) for model in models)
