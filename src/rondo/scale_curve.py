@@ -55,7 +55,7 @@ _FEWEST_LENGTHS, _FEWEST_IN_SPAN = 20, 4  # window lengths in all recordings tog
 _SHIFTS = np.linspace(0.1, 0.9, 9)  # of the track
 _COARSE = 1e-4  # tolerance of the mixture; the default's costs three times as much and moves the curve by a hundredth
 
-View = Literal["channels", "statistics"]
+Dealt = Literal["channels", "statistics"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class ScaleCurve:
     """The ladder, shortest first, what was dealt into two views, and the lengths (frames) that are levels."""
 
     scales: tuple[Scale, ...]
-    views: View
+    views: Dealt
     levels: tuple[int, ...]
 
     @property
@@ -112,7 +112,7 @@ def scale_curve(
 def curve_of_signals(signals: Sequence[Signal], seed: int = 0, progress: Progress = silent) -> ScaleCurve:
     """The curve of signals that have the same channels and rate."""
     lengths = ladder(signals)
-    views: View = "channels" if signals[0].values.shape[1] > FEW_CHANNELS else "statistics"
+    views: Dealt = "channels" if signals[0].values.shape[1] > FEW_CHANNELS else "statistics"
     scales = []
     for number, length in enumerate(lengths):
         progress("levels", number, len(lengths))
@@ -124,8 +124,8 @@ def curve_of_signals(signals: Sequence[Signal], seed: int = 0, progress: Progres
 def ladder(signals: Sequence[Signal]) -> list[int]:
     """Window lengths in frames: 0.3 to 24 s; without a usable rate, a quarter to 20 typical periods.
 
-    Few channels without a usable rate have windows of 20 periods, and a ladder around these. A length fits at least 20 times
-    into all recordings together, and 4 times into the longest stretch.
+    Few channels without a usable rate have windows of 20 periods, and a ladder around these. A length fits at least 20
+    times into all recordings together, and 4 times into the longest stretch.
     """
     rate, spans = signals[0].rate, [stop - start for signal in signals for start, stop in signal.spans]
     affordable = _MOST_VALUES // signals[0].values.shape[1]
@@ -181,18 +181,18 @@ def _smoothed(table: NDArray[np.float64]) -> NDArray[np.float64]:
 # ---------------------------------------------------------------- one length
 
 
-def _scale(signals: Sequence[Signal], length: int, views: View, seed: int) -> Scale:
+def _scale(signals: Sequence[Signal], length: int, views: Dealt, seed: int) -> Scale:
     windows = _sample(signals, length)
     rng = np.random.default_rng(seed)  # the same deals at every length
     deals, by_chance, n_units = [], [], []
-    whole = _encoded(windows, views) if views == "statistics" else np.zeros((0, 0))
+    whole = _encoded(windows, views) if views == "statistics" else None
     for _ in range(_N_DEALS):
-        if views == "channels":
+        if whole is None:
             halves = _halves(windows[0].n_channels, rng)
             pair = [_encoded([Windows(w.values[:, half], w.grid) for w in windows], views) for half in halves]
         else:
             pair = [whole[:, half] for half in _halves(whole.shape[1], rng)]
-        one, other = (_units(own, windows, views == "statistics", rng.spawn(1)[0]) for own in pair)
+        one, other = (_units(own, windows, whole is not None, rng.spawn(1)[0]) for own in pair)
         own, chance = _agreement(one, other)
         deals.append(own)
         by_chance.append(chance)
@@ -205,7 +205,7 @@ def _halves(n: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArra
     return np.sort(order[: n // 2]), np.sort(order[n // 2 :])
 
 
-def _encoded(windows: Sequence[Windows], views: View) -> Representations:
+def _encoded(windows: Sequence[Windows], views: Dealt) -> Representations:
     """Statistics; shapes, which cost ten times as much, only where there is nothing else to deal."""
     config = SummaryStatsConfig() if views == "statistics" else SummaryStatsConfig(shape_channels=0)
     return SummaryStats(config).fit_encode(windows)
