@@ -11,7 +11,8 @@ entries and the files that have both, the share that has them in the commoner or
 
 `levels`: DATA holds a folder per set: .npz recordings (`X`; `y`, `y2` for scoring) and a meta.json (`rate_hz`). Each
 recording has a curve of its own. `marked` is how many recordings have at least one level, `near y` in how many of those
-a level lies within a factor of two of half the mean annotated segment. The levels of the mean curve come last.
+a level lies within a factor of two of half the mean annotated segment. The levels of the mean curve come last. The set
+`planted` has contexts of 14 to 20 s made of units of 1.5 to 2.5 s, the set `noise` the noises of evidence_quality.py.
 """
 
 from __future__ import annotations
@@ -21,20 +22,24 @@ import json
 import os
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before numpy is loaded
 
 import numpy as np
+from evidence_quality import NOISES, RATE
 from numpy.typing import NDArray
 
 from rondo import Recording, Result, discover
 from rondo.data.labels import OTHER
 from rondo.run.summary import EntrySummary
 from rondo.scale_curve import Scale, ScaleCurve, levels_of, scale_curve
+from rondo.synthetic import StreamPlan, plant
 
 N_SHOWN = 8  # entries of a case
+PLAN = StreamPlan(motifs="contexts", n_channels=8, unit_s=(1.5, 2.5), context_s=(14, 20))
 FACTOR = 2.0  # a level this near to half a mean segment has found it
 
 Tracks = dict[str, NDArray[np.int32]]
@@ -104,24 +109,43 @@ def mean_levels(curves: list[ScaleCurve]) -> tuple[int, ...]:
     return levels_of(means) if len(whole) > 1 else ()
 
 
-def print_levels(data: Path, name: str, n_recordings: int | None) -> None:
-    rate = json.loads((data / name / "meta.json").read_text(encoding="utf-8"))["rate_hz"]
-    curves, halves = [], Counter[str]()
+Annotated = tuple[Recording, dict[str, NDArray[np.integer]]]
+
+
+def annotated(data: Path, name: str, most: int | None) -> Iterator[Annotated]:
+    """The recordings of a set with their annotation, longer segments under y, shorter ones under y2."""
+    if name == "planted":
+        for seed in range(most or 5):
+            stream = plant(PLAN, n_frames=40_000, seed=seed)
+            yield stream.recording, {"y": stream.motif_truth, "y2": stream.unit_truth}
+    elif name == "noise":
+        for noise in NOISES.values():
+            for seed in range(most or 3):
+                yield Recording(noise(12_000, np.random.default_rng(seed)).astype(np.float32), rate=RATE), {}
+    else:
+        rate = json.loads((data / name / "meta.json").read_text(encoding="utf-8"))["rate_hz"]
+        for path in sorted((data / name).glob("*.npz"))[:most]:
+            with np.load(path) as stored:
+                truths = {key: stored[key] for key in ("y", "y2") if key in stored.files}
+                yield Recording(stored["X"], rate, id=path.stem), truths
+
+
+def print_levels(data: Path, name: str, most: int | None) -> None:
+    curves, found = [], Counter[str]()
     segments: dict[str, list[float]] = {}
-    for path in sorted((data / name).glob("*.npz"))[:n_recordings]:
-        with np.load(path) as stored:
-            curve = scale_curve(Recording(stored["X"], rate, id=path.stem))
-            truths = {key: mean_segment(stored[key]) for key in ("y", "y2") if key in stored.files}
+    for recording, truths in annotated(data, name, most):
+        rate = recording.rate or 1.0
+        curve = scale_curve(recording)
         curves.append(curve)
-        for key, frames in truths.items():
+        for key, truth in truths.items():
+            frames = mean_segment(truth)
             segments.setdefault(key, []).append(frames / rate)
-            near = [level for level in curve.levels if 1 / FACTOR <= level / (frames / 2) <= FACTOR]
-            halves[key] += bool(near)
+            found[key] += any(1 / FACTOR <= level / (frames / 2) <= FACTOR for level in curve.levels)
     marked = sum(bool(curve.levels) for curve in curves)
     levels = mean_levels(curves)
-    told = ", ".join(f"near {key} ({np.mean(own):.3g} s): {halves[key]}" for key, own in segments.items())
+    told = "".join(f", near {key} ({np.mean(own):.3g} s): {found[key]}" for key, own in segments.items())
     seen = ", ".join(f"{level / rate:.3g} s" for level in levels) or "none"
-    print(f"{name}: {len(curves)} recordings, marked {marked}, {told}; mean curve: {seen}", flush=True)
+    print(f"{name}: {len(curves)} recordings, marked {marked}{told}; mean curve: {seen}", flush=True)
 
 
 def main() -> None:

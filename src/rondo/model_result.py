@@ -163,11 +163,13 @@ def findings_of(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
 
 
 def _composition_sentences(model: Rondo) -> list[str]:
-    """Which kind of motif the labels show, and the phrases that come back where it is contexts."""
+    """Which kind of motif the labels show, and the phrases that come back where it is another."""
     motifs = model.motif_model_
-    if not isinstance(motifs, ComposedMotifs) or motifs.shown == "unit":
+    if not isinstance(motifs, ComposedMotifs):
         return []
     phrases = motifs.phrases
+    if motifs.shown == "unit":
+        return [phrase_sentence("Not in the labels: ", *_commonest(phrases))] if phrases else []
     if motifs.shown == "phrase":
         return [phrase_sentence("Motifs are phrases: ", *_commonest(phrases))] if phrases else []
     frames, rate = model.motif_window_frames_, model.rate_

@@ -92,12 +92,12 @@ def suggest(
         "n_frames": sum(sizes),
         "n_recordings": len(signals),
         "curve": [asdict(candidate) for candidate in curve],
-        "cost": {"seconds": cost.seconds, "megabytes": cost.megabytes},
     }
     if fits:
         facts["fits"] = [asdict(one) for one in fits]
     if scales is not None:
         facts["levels"] = _as_dict(scales)
+    facts["cost"] = {"seconds": cost.seconds, "megabytes": cost.megabytes}
     for note in notes_by_recording((signal.id, signal.notes) for signal in signals):
         print(f"note: {note}", file=sys.stderr)
     if picture is not None:
