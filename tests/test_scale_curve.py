@@ -95,6 +95,11 @@ def test_an_agreement_that_shifts_reach_is_no_level() -> None:
     assert levels_of(scales_of(*hill, by_chance=0.31)) == ()
 
 
+def test_an_agreement_of_a_few_hundredths_is_no_level() -> None:
+    assert levels_of(scales_of(0.0, 0.0, 0.09, 0.0, 0.0)) == ()
+    assert levels_of(scales_of(0.0, 0.0, 0.11, 0.0, 0.0)) == (30,)
+
+
 @pytest.mark.parametrize(("agreements", "rises"), [((0.1, 0.2, 0.4), True), ((0.4, 0.2, 0.1), False)])
 def test_a_curve_that_rises_at_its_end_says_so(agreements: tuple[float, ...], rises: bool) -> None:
     assert ScaleCurve(tuple(scales_of(*agreements)), "channels", ()).rises_at_end is rises

@@ -11,7 +11,7 @@ length, so that lengths are compared deal by deal.
 
 A *level* is a maximum inside the curve, smoothed by (1 2 1) / 4, that stands out. On both sides the curve falls by at
 least 0.03, and by two standard errors over the deals, before it rises above the maximum; and the agreement there is
-above that of every shift. A curve that is highest at its end has no level there.
+at least 0.1, and above that of every shift. A curve that is highest at its end has no level there.
 
 The cost is bounded: at each length at most 1,500 windows and two million values are looked at, in evenly spaced blocks.
 """
@@ -44,6 +44,7 @@ from rondo.units.timeline import decode, typical_step
 
 N_LENGTHS = 13
 LEAST_FALL = 0.03  # of a level, to both sides
+LEAST_AGREEMENT = 0.1  # at a level; noise that channels share comes to a few hundredths
 _ERRORS = 2.0  # standard errors over the deals
 _SECONDS = (0.3, 24.0)
 _PERIODS = (0.25, 20.0)
@@ -154,7 +155,7 @@ def levels_of(scales: Sequence[Scale]) -> tuple[int, ...]:
 
 
 def _is_more_than_chance(scale: Scale) -> bool:
-    return scale.agreement > scale.by_chance
+    return scale.agreement > max(LEAST_AGREEMENT, scale.by_chance)
 
 
 def _falls(table: NDArray[np.float64], curve: NDArray[np.float64], place: int, side: range) -> bool:
