@@ -66,11 +66,12 @@ def naive_surprises(
     `follows` holds the probability that the second unit of a pair follows the first.
     """
     surprises = {}
+    every = [unit for span in spans for unit in span]
     for length in range(2, longest + 1):
         places = [tuple(span[i : i + length]) for span in spans for i in range(len(span) - length + 1)]
         for phrase in set(places):
             count = places.count(phrase)
-            expected = float(sum(other[0] == phrase[0] for other in places))
+            expected = len(places) * every.count(phrase[0]) / len(every)
             for pair in pairwise(phrase):
                 expected *= follows[pair]
             expected = max(expected, float(places.count(phrase[::-1])))

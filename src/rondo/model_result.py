@@ -20,6 +20,7 @@ from rondo.run.findings import (
     merged_sentence,
     moved_sentence,
     phrase_sentence,
+    place_sentence,
     recurrence_sentence,
     vocabulary_sentences,
 )
@@ -153,6 +154,8 @@ def findings_of(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
     """What the whole run says about recurrence, composition and comparability."""
     is_flat = not any(model.motif_model_.composed for model in models)
     found = [recurrence_sentence([model.evidence_ for model in models], is_foreign, is_flat)]
+    if not is_foreign and len(models) == 1 and (placed := place_sentence(models[0].evidence_.units)):
+        found.append(placed)
     if is_flat:
         was_asked = models[0].config_.motifs.method != "none"
         are_units = all(_motifs_are_units(model) for model in models)
@@ -167,19 +170,19 @@ def findings_of(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
 def _composition_sentences(model: Rondo) -> list[str]:
     """Which kind of motif the labels show, and what recurs of the other kind."""
     motifs = model.motif_model_
-    if not isinstance(motifs, ComposedMotifs) or motifs.shown == "unit":
+    if not isinstance(motifs, ComposedMotifs):
         return []
-    frames, rate, phrases = model.motif_window_frames_, model.rate_, motifs.phrases
+    frames, rate, phrases, n = model.motif_window_frames_, model.rate_, motifs.phrases, len(motifs.unshown)
+    if motifs.shown == "phrase" and phrases:
+        told = [phrase_sentence("Motifs are phrases: ", *_commonest(phrases, phrases.motif_of_phrase))]
+        besides = f"Besides, {counted(n, 'context')} {'recurs' if n == 1 else 'recur'}: stretches in which the same"
+        return [*told, f"{besides} units keep coming."] if n else told
+    in_phrases = _commonest(phrases, motifs.unshown) if phrases and n else None
+    if motifs.shown == "unit":
+        return [phrase_sentence("Not in the labels: ", *in_phrases)] if in_phrases else []
     long = f"{frames} frames" if rate is None else duration_in_words(frames / rate)
-    stretches = f"stretches, read in windows of {long}, in which the same units keep coming."
-    if motifs.shown == "context":
-        besides = (
-            [phrase_sentence("Besides, ", *_commonest(phrases, motifs.unshown))] if phrases and motifs.unshown else []
-        )
-        return [f"Motifs are contexts: {stretches}", *besides]
-    told = [phrase_sentence("Motifs are phrases: ", *_commonest(phrases, phrases.motif_of_phrase))] if phrases else []
-    n = len(motifs.unshown)
-    return [*told, f"Besides, {counted(n, 'context')} {'recurs' if n == 1 else 'recur'}: {stretches}"] if n else told
+    told = [f"Motifs are contexts: stretches, looked for in windows of {long}, in which the same units keep coming."]
+    return [*told, phrase_sentence("Besides, ", *in_phrases)] if in_phrases else told
 
 
 def _kinds_sentence(models: Sequence[Rondo]) -> list[str]:

@@ -186,6 +186,7 @@ def test_words_for_people(rondo: Command, here: Path) -> None:
     assert found == "3 units in 1 recording; no motif is longer than a unit"
     order = "Some orders of units recur, but not so clearly that labels show them: every unit is its own motif."
     assert order in findings  # three kinds of waves in turn, three times over
+    assert any(line.startswith("Not in the labels: one sequence of units comes back") for line in findings)
     assert last == "report: a/b/out/report.html"
     *progress, note = outcome.err.splitlines()
     assert all(line.startswith("[") for line in progress)

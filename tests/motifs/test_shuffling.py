@@ -76,6 +76,16 @@ def test_what_comes_as_often_backwards_does_not_surprise() -> None:
     assert surprises[2, 3, 4] > 20
 
 
+def test_what_short_recordings_always_begin_with_surprises() -> None:
+    """40 recordings that go from 0 to 1, and others in which 0 comes and goes: that 0 is first is half of the order."""
+    recordings = [[0, 1]] * 40 + [[2, 0, 3, 0, 2, 0, 1]] * 8
+    units = np.concatenate([np.array(own) for own in recordings])
+    first = np.concatenate([np.arange(len(own)) == 0 for own in recordings])
+    sequences = Sequences(units[None], first, 4)
+    by_chance = sequences.shuffled(99, np.random.default_rng(0)).most_surprising(3, 3)
+    assert sequences.surprises(3)[0, 1] > np.quantile(by_chance, 0.95)
+
+
 def test_a_phrase_counts_only_where_it_recurs_often_enough() -> None:
     units = np.array([0, 1, 2, 3, 0, 1, 2, 4, 0, 1, 3, 4])
     found = Sequences(units[None], np.arange(12) == 0, 5).surprises(8, least=3)

@@ -116,6 +116,16 @@ def test_what_is_not_drawn_at_first_can_be_chosen_and_what_is_left_out_is_said(
     assert "of 14 recordings are inside this page, for a page is kept under 2 MB; the others by name: rondo" in text
 
 
+def test_a_note_on_many_recordings_names_the_first_of_them(tmp_path: Path) -> None:
+    folder = write_run_folder(tmp_path, recording_ids=tuple(f"r{i:02}" for i in range(12)), n_frames=800)
+    recordings = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["recordings"]
+    for number, recording in enumerate(recordings):
+        recording["notes"] = ["a column was left out"] if number else []
+    edit_summary(folder, recordings=recordings)
+    page = " ".join(render(summarize(folder)).split())
+    assert "(r01, r02, r03, r04, r05, r06, r07, r08 and 3 more)" in page
+
+
 def test_a_timeline_holds_its_segments_frame_by_frame(tmp_path: Path) -> None:
     for rate in (50.0, None):
         recording = summarize(write_run_folder(tmp_path / str(rate), rate=rate))["recordings"][0]

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rondo.evidence.reasons import Reason
 from rondo.evidence.verdicts import EntryEvidence, Evidence, Verdict
 from rondo.run.findings import (
     composition_sentence,
     edited_findings,
     fit_sentence,
     found_sentence,
+    place_sentence,
     recurrence_sentence,
 )
 from rondo.run.summary import FitSummary, Profile, RecordingSummary, RunSummary
@@ -54,6 +56,16 @@ def test_evidence_from_elsewhere_is_said_to_be() -> None:
     for p in (0.05, 0.35):
         told = recurrence_sentence([evidence(p, "recurs")], is_foreign=True)
         assert told.startswith("Where the model was fitted: ")
+
+
+def test_units_that_most_recordings_have_at_the_same_place_are_named_as_a_recording_goes() -> None:
+    reasons = (Reason("end", 99.0, 100), Reason("alike"), Reason("place", 49.0, 100), Reason("start", 80.0, 100))
+    units = {id: EntryEvidence(0.01, 1.0, 100, "recurs", reason) for id, reason in enumerate(reasons)}
+    told = place_sentence(units)
+    assert (
+        told == "Over the recordings: u3 at the start of 80 of 100 recordings, u0 at the end of 99 of 100 recordings."
+    )
+    assert place_sentence({1: units[1], 2: units[2]}) == ""
 
 
 def test_vocabularies_of_their_own_are_counted() -> None:

@@ -12,6 +12,7 @@ import typer
 from rondo.cli import options
 from rondo.cli.progress import detail, is_quiet, is_verbose, progress
 from rondo.methods import DEFAULT, Options, find_method, method_names
+from rondo.wording import notes_by_recording
 
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
@@ -103,9 +104,8 @@ def announce(out: Path, result: Result, json: bool) -> None:
     detail(f"window {summary.window_length_frames} frames, step {summary.step_frames}, seed {summary.seed}")
     for note in unfit_notes(summary):
         print(f"note: {note}", file=sys.stderr)
-    for recording in summary.recordings:
-        for note in recording.notes:
-            print(f"note: {recording.id}: {note}", file=sys.stderr)
+    for note in notes_by_recording((recording.id, recording.notes) for recording in summary.recordings):
+        print(f"note: {note}", file=sys.stderr)
     if not is_quiet() and any(recording.rate is None for recording in summary.recordings):
         print(f"note: {_NO_CLOCK}", file=sys.stderr)
     if json:

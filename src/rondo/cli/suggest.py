@@ -1,4 +1,4 @@
-"""`rondo suggest`: which windows suit the data, the curve behind that of units, and what a run would cost.
+"""`rondo suggest`: which windows suit the data, at which lengths levels stand out, and what a run would cost.
 
 Nothing is written but the picture of the curve, where one is asked for.
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json as json_module
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +22,7 @@ from rondo.cli.discover import read_all
 from rondo.cli.progress import progress
 from rondo.errors import OutputError
 from rondo.times import duration_in_words
+from rondo.wording import notes_by_recording
 
 if TYPE_CHECKING:
     from rondo.config.schema import RondoConfig
@@ -29,16 +30,22 @@ if TYPE_CHECKING:
     from rondo.data.recording import Recording
     from rondo.data.suggest import Candidate
     from rondo.metrics.stability import WindowFit
+    from rondo.scale_curve import ScaleCurve
 
 _ALIKE = (
     "like the one above: ARI of the units with those of the window above. Near 1 the choice between the two hardly "
     "matters; where it falls, or few units are left, the longer window has begun to blur them."
 )
+_BAR = 40  # characters of an agreement of 1
 _MOST_FITTED_FRAMES = 60_000  # of each recording, with --fit: enough to see, quick enough to wait for
 
 
 def suggest(
     paths: options.Recordings,
+    levels: Annotated[
+        bool,
+        typer.Option("--levels/--no-levels", help="Look for levels: window lengths at which two views agree best."),
+    ] = True,
     fit: Annotated[
         bool, typer.Option("--fit", metavar="", help="Also find units with each window: how many, how long, how alike.")
     ] = False,
@@ -53,7 +60,7 @@ def suggest(
     set_: options.Settings = None,
     json: options.Json = False,
 ) -> None:
-    """Suggest windows of units and of motifs, show the curve behind them, and estimate what a run would cost.
+    """Suggest windows of units and of motifs, show which lengths carry structure, and estimate what a run would cost.
 
     Example: rondo suggest walk.csv --rate 100
     """
@@ -73,6 +80,7 @@ def suggest(
     length, step, motif_length = choose_scales(signals, settings)
     curve = window_curve(signals, length)
     fits = _fits(recordings, settings, curve) if fit else []
+    scales = _scales_seen(signals, settings.seed) if levels else None
     sizes = [signal.n_frames for signal in signals]
     cost = cost_of_fit(settings, sizes, len(preprocessor.channels), length, step)
     facts: dict[str, Any] = {
@@ -84,13 +92,14 @@ def suggest(
         "n_frames": sum(sizes),
         "n_recordings": len(signals),
         "curve": [asdict(candidate) for candidate in curve],
-        "cost": {"seconds": cost.seconds, "megabytes": cost.megabytes},
     }
     if fits:
         facts["fits"] = [asdict(one) for one in fits]
-    for signal in signals:
-        for note in signal.notes:
-            print(f"note: {signal.id}: {note}", file=sys.stderr)
+    if scales is not None:
+        facts["levels"] = _as_dict(scales)
+    facts["cost"] = {"seconds": cost.seconds, "megabytes": cost.megabytes}
+    for note in notes_by_recording((signal.id, signal.notes) for signal in signals):
+        print(f"note: {note}", file=sys.stderr)
     if picture is not None:
         _draw(picture, curve, signals[0].rate, length, fits, recordings)
     if json:
@@ -99,6 +108,8 @@ def suggest(
     print(curve_table(curve, signals[0].rate, length, fits))
     if fits:
         print(_ALIKE)
+    if scales is not None:
+        print(levels_plot(scales, signals[0].rate, {length: "units", motif_length: "motifs"}))
     for sentence in [*_why(signals, facts, settings), f"`rondo discover` would take {cost.sentence()}."]:
         print(sentence)
     if picture is not None:
@@ -150,6 +161,55 @@ def curve_table(curve: Sequence[Candidate], rate: float | None, chosen: int, fit
         lines.append(line)
     widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
     return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
+
+
+def _scales_seen(signals: Sequence[Signal], seed: int) -> ScaleCurve:
+    from rondo.scale_curve import curve_of_signals
+
+    with progress() as tell:
+        return curve_of_signals(signals, seed, tell)
+
+
+def _as_dict(curve: ScaleCurve) -> dict[str, Any]:
+    return {
+        "views": curve.views,
+        "levels_frames": list(curve.levels),
+        "rises_at_end": curve.rises_at_end,
+        "curve": [asdict(scale) | {"agreement": scale.agreement} for scale in curve.scales],
+    }
+
+
+def levels_plot(curve: ScaleCurve, rate: float | None, chosen: dict[int, str]) -> str:
+    """A bar for each length of the ladder, the levels marked, and what that says; `chosen`: what the default takes."""
+    if not curve.scales:
+        return "levels: too short to look for any"
+
+    def told(frames: int) -> str:
+        return f"{frames} frames" if rate is None else f"{frames / rate:.3g} s"
+
+    dealt = "channels" if curve.views == "channels" else "statistics"
+    lines = [f"How far two halves of the {dealt} agree on units, by window length (0 is chance, 1 the same):"]
+    nearest = {min(curve.scales, key=lambda one: abs(one.length_frames - own)): name for own, name in chosen.items()}
+    for scale in curve.scales:
+        bar = "#" * round(_BAR * max(0.0, scale.agreement))
+        marks = ["<- level"] if scale.length_frames in curve.levels else []
+        marks += [f"({nearest[scale]}, by default)"] if scale in nearest else []
+        lines.append(" ".join([f"{told(scale.length_frames):>12} {scale.agreement:6.2f}", bar, *marks]).rstrip())
+    seen = " and ".join(told(level) for level in curve.levels)
+    lines.append(f"levels: {seen or 'none stands out'}" + _what_to_do(curve, told))
+    return "\n".join(lines)
+
+
+def _what_to_do(curve: ScaleCurve, told: Callable[[int], str]) -> str:
+    beyond = ""
+    if curve.rises_at_end:
+        beyond = f"; agreement is highest at the longest window, {told(curve.scales[-1].length_frames)}"
+    if not curve.levels:
+        return f"{beyond}."
+    tries = f"--window {curve.levels[0]}"
+    if len(curve.levels) > 1:
+        tries += f" --motif-window {curve.levels[-1]}"
+    return f"{beyond}. The default is not changed by this; to look at what is there: {tries}"
 
 
 def _why(signals: Sequence[Signal], facts: dict[str, Any], settings: RondoConfig) -> list[str]:

@@ -184,10 +184,7 @@ def _guessed(
     grid = long_windows[0].grid
     step_share = grid.step_frames / grid.length_frames
     shapes = describes_shapes(encoder)
-    fewest = {"fewest": FEWEST_OF_SHAPES} if shapes else {}
-    latents = fit_slow_enough(described, long_spans, config.pca_dim, step_share, config.ridge, **fewest).apply(
-        described
-    )
+    latents = fit_slow(described, long_spans, config.pca_dim, _DIMENSIONS, config.ridge).apply(described)
     penalty = transition_scale(config, shapes=shapes) * typical_step(latents, long_spans)
     rules = UnitRules(penalty, config.persistence / step_share, step_share)
     holding = [span for span in spans if long.n_in(span)]

@@ -7,10 +7,11 @@ twice in a row (two runs of one unit would be one):
 
 The surprise of a phrase w_1 .. w_n that occurs c times comes from the same chain, fitted to the sequence itself:
 
-    surprise = -log P(Poisson(e) >= c),   e = max(starts(w_1) P(w_2 follows w_1) .. P(w_n follows w_n-1), r)
+    surprise = -log P(Poisson(e) >= c),   e = max(m q(w_1) P(w_2 follows w_1) .. P(w_n follows w_n-1), r)
 
-where r is how often the phrase occurs read backwards. A phrase claims an order. Where the signal wavers between units
-without order (u1 u2 u1 u2, or a slow walk among neighbours), both directions are equally common and neither surprises.
+where m is the number of places with n runs of one span, q the frequency of a unit, and r how often the phrase occurs
+read backwards. A phrase claims an order. Where the signal wavers between units without order (u1 u2 u1 u2, or a slow
+walk among neighbours), both directions are equally common and neither surprises.
 """
 
 from __future__ import annotations
@@ -86,13 +87,14 @@ class Sequences(NamedTuple):
             surprise = np.where(counts[phrase[own]] > 1, -np.log(tail), 0.0)
             yield FoundPhrases(length, row[own], start[own], phrase[own], surprise)
 
-    def _starts(self, length: int, row: Ints, start: Ints) -> Ints:
-        """How often the unit of each run begins so many runs of one span, in its sequence."""
+    def _starts(self, length: int, row: Ints, start: Ints) -> Floats:
+        """How often the unit of each run would begin so many runs of one span, if it came anywhere.
+
+        Not how often it does: where recordings are short, that a unit is always first is order too.
+        """
         span = np.cumsum(self.first)
-        begin = np.flatnonzero(span[: span.size - length + 1] == span[length - 1 :])
-        codes = self.units + self.n_units * np.arange(len(self.units))[:, None]
-        counts = np.bincount(codes[:, begin].ravel(), minlength=self.units.shape[0] * self.n_units)
-        return np.asarray(counts[codes[row, start]])
+        n_begins = np.count_nonzero(span[: span.size - length + 1] == span[length - 1 :])
+        return np.asarray(n_begins * self._frequencies()[row, self.units[row, start]])
 
     def most_surprising(self, longest: int, least: int = 2) -> Floats:
         """The surprise of the most surprising phrase of each sequence; 0 where none recurs."""

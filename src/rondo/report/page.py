@@ -177,7 +177,8 @@ columns are quantiles of that distance. {{ fit_rule }}</p>
 {% for note in notes %}
 <li>{{ note.text }}
 {% if n_recordings > 1 %}
-<span class="quiet">({{ "all recordings" if note.in_all else note.recordings | join(", ") }})</span>
+<span class="quiet">({{ "all recordings" if note.in_all else note.recordings[:8] | join(", ") }}
+{%- if not note.in_all and note.recordings[8:] %} and {{ note.recordings[8:] | length }} more{% endif %})</span>
 {% endif %}</li>
 {% endfor %}
 </ul>

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from rondo.evidence.verdicts import Evidence
+from rondo.evidence.verdicts import Entries, Evidence
 from rondo.run.summary import FitSummary, Profile, RunSummary
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.names import EntryId
@@ -19,6 +19,7 @@ _FEW_PHRASES = "Some orders of units recur, but not so clearly that labels show 
 _NOT_ASKED = "Motifs were not looked for (motifs.method = 'none')"
 _OWN_MOTIF = ": every unit is its own motif"
 _MERGED = "Merged by hand, and not tested as one: "
+_MOST_PLACES = 4  # units that a sentence names
 NOT_TESTED = "Recurrence was not tested"
 
 
@@ -154,6 +155,23 @@ def recurrence_sentence(each: Sequence[Evidence], is_foreign: bool = False, is_f
         )
     shown = " and ".join(_recurring(own, noun) for own, noun in zip(verdicts, levels, strict=True))
     return f"{where}{shown} (p <= 0.05, corrected for the number of tests)."
+
+
+def place_sentence(units: Entries) -> str:
+    """Where most recordings have the same unit at the same place; "" where there is no such unit.
+
+    >>> from rondo.evidence.reasons import Reason
+    >>> from rondo.evidence.verdicts import EntryEvidence
+    >>> at_end = EntryEvidence(0.01, 1.0, 102, "recurs", Reason("end", 97.0, 100))
+    >>> place_sentence({1: at_end})
+    'Over the recordings: u1 at the end of 97 of 100 recordings.'
+    """
+    kinds = ("start", "place", "end")  # as a recording goes
+    placed = [(id, entry.reason) for id, entry in units.items() if entry.reason.kind in kinds]
+    common = [(id, reason) for id, reason in placed if 2 * reason.figure >= reason.of]
+    common = sorted(common, key=lambda own: -own[1].figure)[:_MOST_PLACES]
+    told = [f"u{id} {reason.in_words()}" for id, reason in sorted(common, key=lambda own: kinds.index(own[1].kind))]
+    return f"Over the recordings: {', '.join(told)}." if told else ""
 
 
 def merged_sentence(edits: Edits, motifs_are_units: bool = False) -> str:

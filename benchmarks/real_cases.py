@@ -1,0 +1,173 @@
+"""Cases in which people see at once what recurs, and what a run shows of it; and the levels that `rondo suggest` marks.
+
+    python benchmarks/real_cases.py cases FOLDER... [--rate HZ] [--key NAME]
+    python benchmarks/real_cases.py levels DATA SET... [--recordings N]
+
+`cases`: each folder holds the recordings of one case (one task recorded many times, one machine program run again, run
+to failure), read together with the defaults as `rondo discover FOLDER` does. Printed are the units and motifs by
+verdict; then the commonest entries of the level that labels show: their share of time, in how many files they occur,
+which evidence speaks for them. `order` is how far files agree on which of two such entries comes first: of the pairs of
+entries and the files that have both, the share that has them in the commoner order, by mean position (0.5 is chance).
+
+`levels`: DATA holds a folder per set: .npz recordings (`X`; `y`, `y2` for scoring) and a meta.json (`rate_hz`). Each
+recording has a curve of its own. `marked` is how many recordings have at least one level, `near y` in how many of those
+a level lies within a factor of two of half the mean annotated segment. The levels of the mean curve come last. The set
+`planted` has contexts of 14 to 20 s made of units of 1.5 to 2.5 s, the set `noise` the noises of evidence_quality.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before numpy is loaded
+
+import numpy as np
+from evidence_quality import NOISES, RATE
+from numpy.typing import NDArray
+
+from rondo import Recording, Result, discover
+from rondo.data.labels import OTHER
+from rondo.run.summary import EntrySummary
+from rondo.scale_curve import Scale, ScaleCurve, levels_of, scale_curve
+from rondo.synthetic import StreamPlan, plant
+
+N_SHOWN = 8  # entries of a case
+PLAN = StreamPlan(motifs="contexts", n_channels=8, unit_s=(1.5, 2.5), context_s=(14, 20))
+FACTOR = 2.0  # a level this near to half a mean segment has found it
+
+Tracks = dict[str, NDArray[np.int32]]
+
+
+def order_of(tracks: Tracks, ids: list[int]) -> float:
+    """How far recordings agree on which of two entries comes first, by their mean position."""
+    agreeing, asked = 0, 0
+    positions = [
+        {id: float(np.flatnonzero(own == id).mean()) for id in ids if (own == id).any()} for own in tracks.values()
+    ]
+    for one, other in combinations(ids, 2):
+        first = [own[one] < own[other] for own in positions if one in own and other in own]
+        if len(first) > 1:
+            agreeing += max(sum(first), len(first) - sum(first))
+            asked += len(first)
+    return agreeing / asked if asked else float("nan")
+
+
+def shown_entries(result: Result) -> tuple[str, list[EntrySummary], Tracks]:
+    """The level that labels show, its entries, and its labels."""
+    summary = result.summary
+    level = "unit" if summary.motifs_are_units else "motif"
+    named = zip((recording.id for recording in summary.recordings), result.labellings, strict=True)
+    tracks = {id: np.asarray(own.units if level == "unit" else own.motifs) for id, own in named}
+    return level, list(summary.units if level == "unit" else summary.motifs), tracks
+
+
+def print_case(folder: Path, rate: float | None, key: str | None) -> None:
+    result = discover(folder, rate=rate, key=key)
+    summary = result.summary
+    level, entries, tracks = shown_entries(result)
+    print(f"\n## {folder.name}: {len(summary.recordings)} files, {len(summary.units)} units, motifs shown: {level}")
+    for name, own in (("units", summary.units), ("motifs", () if level == "unit" else summary.motifs)):
+        verdicts = Counter("not tested" if entry.evidence is None else entry.evidence.verdict for entry in own)
+        print(f"{name}: {len(own)}; " + ", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common()))
+    for sentence in summary.findings:
+        print(f"> {sentence}")
+    common = sorted(entries, key=lambda entry: -entry.share)[:N_SHOWN]
+    print("| entry | share of time | occurrences | files | evidence |\n|---|---|---|---|---|")
+    for entry in common:
+        n_files = sum(bool((own == entry.id).any()) for own in tracks.values())
+        told = "" if entry.evidence is None else f"{entry.evidence.verdict}: {entry.evidence.reason}".rstrip(": ")
+        cells = (f"{level[0]}{entry.id}", f"{entry.share:.0%}", str(entry.n_occurrences), str(n_files), told)
+        print("| " + " | ".join(cells) + " |")
+    print(f"order: {order_of(tracks, [entry.id for entry in common]):.2f}", flush=True)
+
+
+def mean_segment(truth: NDArray[np.integer]) -> float:
+    """Frames of a segment, on average; stretches without a label are none."""
+    starts = np.append(0, np.flatnonzero(np.diff(truth)) + 1)
+    lengths = np.diff(np.append(starts, truth.size))
+    return float(lengths[truth[starts] != OTHER].mean())
+
+
+def mean_levels(curves: list[ScaleCurve]) -> tuple[int, ...]:
+    """The levels of the mean over the recordings that have as many lengths as half of them have, one deal each."""
+    n = int(np.median([len(curve.scales) for curve in curves]))
+    whole = [curve.scales[:n] for curve in curves if len(curve.scales) >= n]
+    means = [
+        Scale(
+            at[0].length_frames, 0, 0.0, tuple(own.agreement for own in at), float(np.mean([s.by_chance for s in at]))
+        )
+        for at in zip(*whole, strict=True)
+    ]
+    print("  " + " ".join(f"{scale.length_frames}:{scale.agreement:.2f}" for scale in means))
+    return levels_of(means) if len(whole) > 1 else ()
+
+
+Annotated = tuple[Recording, dict[str, NDArray[np.integer]]]
+
+
+def annotated(data: Path, name: str, most: int | None) -> Iterator[Annotated]:
+    """The recordings of a set with their annotation, longer segments under y, shorter ones under y2."""
+    if name == "planted":
+        for seed in range(most or 5):
+            stream = plant(PLAN, n_frames=40_000, seed=seed)
+            yield stream.recording, {"y": stream.motif_truth, "y2": stream.unit_truth}
+    elif name == "noise":
+        for noise in NOISES.values():
+            for seed in range(most or 3):
+                yield Recording(noise(12_000, np.random.default_rng(seed)).astype(np.float32), rate=RATE), {}
+    else:
+        rate = json.loads((data / name / "meta.json").read_text(encoding="utf-8"))["rate_hz"]
+        for path in sorted((data / name).glob("*.npz"))[:most]:
+            with np.load(path) as stored:
+                truths = {key: stored[key] for key in ("y", "y2") if key in stored.files}
+                yield Recording(stored["X"], rate, id=path.stem), truths
+
+
+def print_levels(data: Path, name: str, most: int | None) -> None:
+    curves, found = [], Counter[str]()
+    segments: dict[str, list[float]] = {}
+    for recording, truths in annotated(data, name, most):
+        rate = recording.rate or 1.0
+        curve = scale_curve(recording)
+        curves.append(curve)
+        for key, truth in truths.items():
+            frames = mean_segment(truth)
+            segments.setdefault(key, []).append(frames / rate)
+            found[key] += any(1 / FACTOR <= level / (frames / 2) <= FACTOR for level in curve.levels)
+    marked = sum(bool(curve.levels) for curve in curves)
+    levels = mean_levels(curves)
+    told = "".join(f", near {key} ({np.mean(own):.3g} s): {found[key]}" for key, own in segments.items())
+    seen = ", ".join(f"{level / rate:.3g} s" for level in levels) or "none"
+    print(f"{name}: {len(curves)} recordings, marked {marked}{told}; mean curve: {seen}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    what = parser.add_subparsers(dest="what", required=True)
+    cases = what.add_parser("cases")
+    cases.add_argument("folders", type=Path, nargs="+")
+    cases.add_argument("--rate", type=float, default=None)
+    cases.add_argument("--key", default=None)
+    levels = what.add_parser("levels")
+    levels.add_argument("data", type=Path)
+    levels.add_argument("sets", nargs="+")
+    levels.add_argument("--recordings", type=int, default=None, help="only the first N of each set")
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if given.what == "cases":
+        for folder in given.folders:
+            print_case(folder, given.rate, given.key)
+        return
+    for name in given.sets:
+        print_levels(given.data, name, given.recordings)
+
+
+if __name__ == "__main__":
+    main()
