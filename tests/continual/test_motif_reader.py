@@ -52,7 +52,7 @@ def lasting(*units: int, windows: int = 4) -> list[int]:
 
 def pushed(reader: MotifReader, units: list[int]) -> list[Motif]:
     motifs = [motif for unit in units for motif in reader.push(unit)]
-    return motifs + reader.boundary(len(units))
+    return motifs + reader.boundary()
 
 
 @settings(max_examples=60, deadline=None)
@@ -97,7 +97,7 @@ def test_stopping_anywhere_changes_nothing(grammar: MotifModel, units: list[int]
             kept = begun(grammar).restored(*json.loads(json.dumps(kept.state())))
         assert plain.push(unit) == kept.push(unit)
         assert plain.take_changes() == kept.take_changes()
-    assert plain.boundary(len(units)) == kept.boundary(len(units))
+    assert plain.boundary() == kept.boundary()
     assert plain.state() == kept.state()
 
 

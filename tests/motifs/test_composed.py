@@ -13,8 +13,9 @@ from rondo.data.labels import OTHER
 from rondo.data.windows import Windows
 from rondo.motifs.base import MotifKind, MotifTimeline
 from rondo.motifs.composed import ComposedMotifs
-from rondo.motifs.contexts import LongWindows, fit_contexts
-from rondo.motifs.discover import fit_phrases, flat_motifs, read_motifs
+from rondo.motifs.contexts import fit_contexts
+from rondo.motifs.discover import fit_phrases, flat_motifs
+from rondo.motifs.long_windows import LongWindows
 from rondo.motifs.model import UnitRuns
 from rondo.units.timeline import Timeline
 from tests.motifs.planted_contexts import LENGTH, LONG, STEP, cut, planted
@@ -26,9 +27,10 @@ KINDS: tuple[MotifKind, ...] = ("unit", "phrase", "context")
 
 @pytest.fixture(scope="module")
 def cuts() -> tuple[Windows, Timeline]:
-    """Units that come in phrases, over a signal that changes slowly."""
+    """Units that come in phrases, for a while in those of one kind and for a while in those of another."""
     rng = np.random.default_rng(0)
-    runs, _ = speak([[1, 2, 3], [4, 1, 5], [2, 6]], separator=0, n_phrases=150, rng=rng)
+    kinds = [[1, 2, 3], [4, 1, 5]], [[2, 6], [6, 3, 2]]
+    runs = np.concatenate([speak(list(kinds[i % 2]), separator=0, n_phrases=15, rng=rng)[0] for i in range(12)])
     ids = np.repeat(runs, rng.integers(2, 6, len(runs)))
     values = planted(LENGTH + STEP * (ids.size - 1))[0]
     windows, timeline = cut(values, np.zeros(len(values), np.int64))
@@ -53,22 +55,22 @@ def assert_same(one: MotifTimeline, other: MotifTimeline) -> None:
 
 
 def test_each_kind_is_shown(motifs: ComposedMotifs, cuts: tuple[Windows, Timeline]) -> None:
-    windows, timeline = cuts
+    _, timeline = cuts
     assert motifs.phrases is not None and motifs.contexts is not None
     expected = {
         "unit": (motifs.flat, motifs.flat.timeline(timeline)),
         "phrase": (motifs.phrases, motifs.phrases.timeline(timeline)),
-        "context": (motifs.contexts, motifs.contexts.timeline(timeline, windows)),
+        "context": (motifs.contexts, motifs.contexts.timeline(timeline)),
     }
     for kind in KINDS:
         shown = motifs.showing(kind)
         model, read = expected[kind]
         assert shown.shown == kind and shown.composed == (kind != "unit")
         assert shown.ids == model.ids and shown.unit_ids == UNITS
-        assert_same(read_motifs(shown, timeline, windows), read)
+        assert_same(shown.timeline(timeline), read)
         assert [shown.composition(id) for id in shown.ids] == [model.composition(id) for id in model.ids]
         assert set(read.ids.tolist()) <= set(shown.ids)
-    npt.assert_array_equal(motifs.showing("unit").timeline(timeline, windows).ids, timeline.ids)
+    npt.assert_array_equal(motifs.showing("unit").timeline(timeline).ids, timeline.ids)
 
 
 def test_only_phrases_tell_of_phrases_and_of_units_between_them(motifs: ComposedMotifs) -> None:
@@ -92,9 +94,9 @@ def test_restored_it_reads_the_same(motifs: ComposedMotifs, cuts: tuple[Windows,
     assert set(restored) == set(tensors)
     for name, tensor in tensors.items():
         npt.assert_array_equal(restored[name], tensor, err_msg=name)
-    windows, timeline = cuts
+    _, timeline = cuts
     for other in KINDS:  # what is not shown is kept too
-        assert_same(again.showing(other).timeline(timeline, windows), motifs.showing(other).timeline(timeline, windows))
+        assert_same(again.showing(other).timeline(timeline), motifs.showing(other).timeline(timeline))
 
 
 def test_what_there_is_none_of_is_kept_as_none_and_cannot_be_shown(motifs: ComposedMotifs) -> None:
@@ -112,7 +114,7 @@ def test_what_there_is_none_of_is_kept_as_none_and_cannot_be_shown(motifs: Compo
 def test_motifs_of_the_other_kind_follow_in_one_space_of_ids(
     motifs: ComposedMotifs, cuts: tuple[Windows, Timeline], kind: MotifKind
 ) -> None:
-    windows, timeline = cuts
+    _, timeline = cuts
     every = motifs.showing(kind).with_all_unshown()
     other = every.unshown_model
     assert other is (motifs.contexts if kind == "phrase" else motifs.phrases) and other is not None
@@ -122,14 +124,14 @@ def test_motifs_of_the_other_kind_follow_in_one_space_of_ids(
     assert {every.kind(id) for id in every.ids} == ({"phrase", "unit"} if kind == "phrase" else {kind})
     for id, own in zip(every.unshown_ids, every.unshown, strict=True):
         assert every.composition(id) == other.composition(own)
-    assert_same(every.timeline(timeline, windows), motifs.showing(kind).timeline(timeline, windows))
+    assert_same(every.timeline(timeline), motifs.showing(kind).timeline(timeline))
     some = replace(every, unshown=every.unshown[1:])
     read, everything = (
-        some.unshown_timeline(timeline, windows),
+        some.unshown_timeline(timeline),
         motifs.showing("context" if kind == "phrase" else "phrase"),
     )
     assert read is not None
-    expected = everything.timeline(timeline, windows)
+    expected = everything.timeline(timeline)
     own = dict(zip(some.unshown_ids, some.unshown, strict=True))
     listed = np.isin(expected.ids, some.unshown)
     assert listed.any() and not listed.all()
@@ -138,7 +140,7 @@ def test_motifs_of_the_other_kind_follow_in_one_space_of_ids(
     npt.assert_array_equal(read.scores, np.where(listed, expected.scores, 0.0))
     again = ComposedMotifs.restore(some.tensors())
     assert again.unshown == some.unshown and again.unshown_ids == some.unshown_ids
-    assert motifs.showing(kind).unshown_timeline(timeline, windows) is None
+    assert motifs.showing(kind).unshown_timeline(timeline) is None
 
 
 def test_what_is_unshown_stays_so_until_it_is_shown(motifs: ComposedMotifs) -> None:
