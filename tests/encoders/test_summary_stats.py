@@ -157,7 +157,13 @@ def test_four_channels_have_statistics_only() -> None:
     npt.assert_array_equal(encoded(windows, WITH_SHAPES), encoded(windows))
     assert not describes_shapes(WITH_SHAPES.fit([windows]))
     assert sorted(WITH_SHAPES.fit([windows]).tensors()) == ["axes", "centre", "spread"]
-    assert describes_shapes(WITH_SHAPES.fit([windows_of(planted(200, 3))]))
+    assert describes_shapes(WITH_SHAPES.fit([windows_of(planted(200, 3), length=40)]))
+
+
+@pytest.mark.parametrize("length", [8, 26, 27])
+def test_windows_shorter_than_three_kernels_have_statistics_only(length: int) -> None:
+    windows = windows_of(planted(300, 1), length=length)
+    assert describes_shapes(WITH_SHAPES.fit([windows])) == (length == 27)
 
 
 def test_shapes_in_chunks_are_those_of_the_whole() -> None:

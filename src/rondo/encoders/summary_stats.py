@@ -6,8 +6,8 @@ one-to-one, at a thousandth of the cost. Each family of statistics is one block;
 many correlations do not drown few means.
 
 One to three channels leave few statistics, so there a further block describes shapes
-(`rondo.encoders.convolution_shares`). More channels describe a movement by how they move together and have no such
-block.
+(`rondo.encoders.convolution_shares`), if a window has 27 frames or more. More channels describe a movement by how they
+move together and have no such block.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from numpy.typing import NDArray
 from rondo.config.ways import EncoderSettings, setting
 from rondo.data.windows import FEW_CHANNELS, Windows
 from rondo.encoders.base import Curves, DeclaredEncoder, EncoderCost, FittedEncoder, Representations, Tensors
-from rondo.encoders.convolution_shares import KERNELS, ConvolutionShares, fit_convolution_shares
+from rondo.encoders.convolution_shares import KERNELS, TAPS, ConvolutionShares, fit_convolution_shares
 from rondo.errors import ModelError
 from rondo.progress import Progress, silent
 
 _MOST_CORRELATED = 32  # channels beyond this are reduced by PCA first: pairs grow with the square
+_FEWEST_KERNELS = 3  # lengths of a kernel in a window: a shorter one holds too few responses to tell shapes apart
 _LEAST_VARIATION = 1e-6  # of a statistic, relative to its size; float32 cannot tell less from a constant
 
 
@@ -62,7 +63,9 @@ class SummaryStats:
     def _fit(self, windows: Sequence[Windows]) -> tuple[FittedSummaryStats, list[NDArray[np.float32]]]:
         filled = [w for w in windows if len(w)]
         axes = _channel_axes(filled)
-        shapes = fit_convolution_shares(filled) if filled[0].n_channels <= self.config.shape_channels else None
+        few_channels = filled[0].n_channels <= self.config.shape_channels
+        holds_shapes = filled[0].grid.length_frames >= _FEWEST_KERNELS * TAPS
+        shapes = fit_convolution_shares(filled) if few_channels and holds_shapes else None
         each = zip(*(self._blocks(w, axes, shapes) for w in filled), strict=True)
         blocks = [np.concatenate(parts) for parts in each]
         centre = np.concatenate([block.mean(axis=0, dtype=np.float64) for block in blocks])
