@@ -39,7 +39,7 @@ from rondo.metrics.recurrence import adjusted_mutual_information
 from rondo.progress import Progress, silent
 from rondo.units.discover import UnitRules, discover_units, transition_scale
 from rondo.units.model import joined_spans
-from rondo.units.slow import FEWEST_OF_SHAPES, fit_slow_enough
+from rondo.units.slow import FEWEST_OF_FEW_CHANNELS, fit_slow_enough
 from rondo.units.timeline import decode, typical_step
 
 N_LENGTHS = 13
@@ -213,16 +213,16 @@ def _encoded(windows: Sequence[Windows], views: Dealt) -> Representations:
 
 
 def _units(
-    representations: Representations, windows: Sequence[Windows], shapes: bool, rng: np.random.Generator
+    representations: Representations, windows: Sequence[Windows], few_channels: bool, rng: np.random.Generator
 ) -> Labels:
     """The unit of every window, by the default unit stage up to its vocabulary."""
     config, grid = SlowUnitsConfig(), windows[0].grid
     spans, share = joined_spans([w.grid.window_spans for w in windows]), grid.step_frames / grid.length_frames
-    fewest = {"fewest": FEWEST_OF_SHAPES} if shapes else {}
+    fewest = {"fewest": FEWEST_OF_FEW_CHANNELS} if few_channels else {}
     latents = fit_slow_enough(representations, spans, config.pca_dim, share, config.ridge, **fewest).apply(
         representations
     )
-    penalty = transition_scale(config, shapes=shapes) * typical_step(latents, spans)
+    penalty = transition_scale(config, few_channels=few_channels) * typical_step(latents, spans)
     rules = UnitRules(penalty, config.persistence / share, share)
     mixture = config.mixture.model_copy(update={"tolerance": _COARSE})
     vocabulary = discover_units(latents, latents, spans, rules, mixture, rng, "cpu")

@@ -12,7 +12,7 @@ from scipy.spatial.distance import pdist
 from rondo.data.windows import Windows
 from rondo.encoders import Representations
 from rondo.encoders.convolution_shares import fit_convolution_shares
-from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats, SummaryStatsConfig, describes_shapes
+from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats, SummaryStatsConfig, describes_few_channels
 from rondo.errors import ModelError
 from tests import naive_units as naive
 from tests.contracts import planted, windows_of
@@ -155,15 +155,16 @@ def test_few_channels_have_a_block_of_shapes_behind_the_statistics(n_channels: i
 def test_four_channels_have_statistics_only() -> None:
     windows = windows_of(planted(200, 4))
     npt.assert_array_equal(encoded(windows, WITH_SHAPES), encoded(windows))
-    assert not describes_shapes(WITH_SHAPES.fit([windows]))
+    assert not describes_few_channels(WITH_SHAPES.fit([windows]))
     assert sorted(WITH_SHAPES.fit([windows]).tensors()) == ["axes", "centre", "spread"]
-    assert describes_shapes(WITH_SHAPES.fit([windows_of(planted(200, 3), length=40)]))
+    assert describes_few_channels(WITH_SHAPES.fit([windows_of(planted(200, 3), length=40)]))
 
 
 @pytest.mark.parametrize("length", [8, 26, 27])
 def test_windows_shorter_than_three_kernels_have_statistics_only(length: int) -> None:
     windows = windows_of(planted(300, 1), length=length)
-    assert describes_shapes(WITH_SHAPES.fit([windows])) == (length == 27)
+    fitted = WITH_SHAPES.fit([windows])
+    assert (fitted.shapes is not None) == (length == 27) and describes_few_channels(fitted)
 
 
 def test_shapes_in_chunks_are_those_of_the_whole() -> None:

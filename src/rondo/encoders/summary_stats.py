@@ -159,9 +159,11 @@ class FittedSummaryStats:
         return {**learned, "dilations": self.shapes.dilations, "thresholds": self.shapes.thresholds}
 
 
-def describes_shapes(encoder: FittedEncoder) -> bool:
-    """Whether representations are mainly of the shapes in a window."""
-    return isinstance(encoder, FittedSummaryStats) and encoder.shapes is not None
+def describes_few_channels(encoder: FittedEncoder) -> bool:
+    """Whether representations are window statistics of so few channels that shapes count."""
+    if not isinstance(encoder, FittedSummaryStats):
+        return False
+    return bool(encoder.axes.shape[1] <= encoder.encoder.config.shape_channels)
 
 
 def _restored_shapes(tensors: Tensors) -> ConvolutionShares | None:

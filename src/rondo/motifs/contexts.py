@@ -26,7 +26,7 @@ from rondo.config.schema import SlowUnitsConfig
 from rondo.config.ways import ENCODERS
 from rondo.data.windows import Span, Windows
 from rondo.encoders import build_encoder
-from rondo.encoders.summary_stats import describes_shapes
+from rondo.encoders.summary_stats import describes_few_channels
 from rondo.motifs.base import Kept, MotifKind, MotifTimeline
 from rondo.motifs.long_windows import LongWindows, persistence, unit_shares
 from rondo.motifs.mixes import Mixes
@@ -183,9 +183,9 @@ def _guessed(
     described = balanced(statistics, shares, long_spans, lag=2 * -(-long.n_covered // long.n_apart))
     grid = long_windows[0].grid
     step_share = grid.step_frames / grid.length_frames
-    shapes = describes_shapes(encoder)
+    few_channels = describes_few_channels(encoder)
     latents = fit_slow(described, long_spans, config.pca_dim, _DIMENSIONS, config.ridge).apply(described)
-    penalty = transition_scale(config, shapes=shapes) * typical_step(latents, long_spans)
+    penalty = transition_scale(config, few_channels=few_channels) * typical_step(latents, long_spans)
     rules = UnitRules(penalty, config.persistence / step_share, step_share)
     holding = [span for span in spans if long.n_in(span)]
     covered = np.concatenate([codes[start:stop] for start, stop in holding])

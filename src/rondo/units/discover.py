@@ -25,15 +25,15 @@ class UnitRules(NamedTuple):
     window_weight: float  # observations that one window is worth
 
 
-def transition_scale(config: UnitsConfig, *, shapes: bool) -> float:
-    """The price of a change of unit in typical steps; `shapes`: representations are mainly of shapes.
+def transition_scale(config: UnitsConfig, *, few_channels: bool) -> float:
+    """The price of a change of unit in typical steps; `few_channels`: so few that shapes count.
 
     >>> from rondo.config.schema import SlowUnitsConfig
-    >>> transition_scale(SlowUnitsConfig(), shapes=True), transition_scale(SlowUnitsConfig(), shapes=False)
+    >>> transition_scale(SlowUnitsConfig(), few_channels=True), transition_scale(SlowUnitsConfig(), few_channels=False)
     (4.0, 2.0)
     """
     if config.transition_scale == "auto":
-        return 4.0 if shapes else 2.0
+        return 4.0 if few_channels else 2.0
     return config.transition_scale
 
 

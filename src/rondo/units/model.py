@@ -24,12 +24,12 @@ from rondo.config.schema import EncoderConfig, SlowUnitsConfig, UnitAlignConfig,
 from rondo.data.labels import Labels
 from rondo.data.windows import Span, Windows
 from rondo.encoders import Curves, FittedEncoder, Representations, build_encoder
-from rondo.encoders.summary_stats import describes_shapes
+from rondo.encoders.summary_stats import describes_few_channels
 from rondo.errors import ModelError, RecordingError
 from rondo.progress import Progress, silent
 from rondo.units.boundaries import Boundaries, fit_boundaries
 from rondo.units.discover import UnitRules, discover_units, transition_scale
-from rondo.units.slow import FEWEST_OF_SHAPES, SlowProjection, fit_slow, fit_slow_enough
+from rondo.units.slow import FEWEST_OF_FEW_CHANNELS, SlowProjection, fit_slow, fit_slow_enough
 from rondo.units.timeline import Timeline, centre_distances, decode, typical_step
 from rondo.vocabulary import MergeTree, Vocabulary, merge_tree
 
@@ -229,10 +229,10 @@ def fit_units(
     grid = windows[0].grid
     step_share = grid.step_frames / grid.length_frames
     seed = int(rng.integers(2**31))
-    shapes = describes_shapes(encoder)
-    projection = _fit_projection(representations, spans, step_share, config, shapes, seed, device, progress)
+    few_channels = describes_few_channels(encoder)
+    projection = _fit_projection(representations, spans, step_share, config, few_channels, seed, device, progress)
     latents = projection.apply(representations)
-    penalty = transition_scale(config, shapes=shapes) * typical_step(latents, spans)
+    penalty = transition_scale(config, few_channels=few_channels) * typical_step(latents, spans)
     rules = _rules(penalty, step_share, config)
     vocabulary = discover_units(latents, projection.embed(representations), spans, rules, config.mixture, rng, device)
     fine = decode(latents, spans, vocabulary, penalty)
@@ -262,14 +262,14 @@ def _fit_projection(
     spans: Sequence[Span],
     step_share: float,
     config: UnitsConfig,
-    shapes: bool,
+    few_channels: bool,
     seed: int,
     device: str,
     progress: Progress,
 ) -> UnitProjection:
     if isinstance(config, SlowUnitsConfig):
         if config.dimension == "auto":
-            fewest = {"fewest": FEWEST_OF_SHAPES} if shapes else {}
+            fewest = {"fewest": FEWEST_OF_FEW_CHANNELS} if few_channels else {}
             return fit_slow_enough(representations, spans, config.pca_dim, step_share, config.ridge, **fewest)
         return fit_slow(representations, spans, config.pca_dim, config.dimension, config.ridge)
     if isinstance(config, UnitAlignConfig):
