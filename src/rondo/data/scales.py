@@ -5,8 +5,8 @@ window follows the recording, T / 40, between 1.5 and 6 s: of the rules tried th
 (docs/contexts.md). The window of units is a quarter of it, and at least 0.3 s.
 
 Where the rate is unknown or below 10 Hz, seconds mean little: the bounds are then the typical period of the signal and
-four times that. There, one to three channels are told apart by their shapes, for which a window of units must hold many
-periods (`suggest_window`); the long window is four times as long.
+four times that. One to three channels of unknown rate are told apart by their shapes, for which a window of units must
+hold many periods (`suggest_window`); the long window is four times as long.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def choose_scales(signals: Sequence[Signal], config: RondoConfig) -> WindowScale
     longest = max(stop - start for signal in signals for start, stop in signal.spans)
     given_motif = None if wanted == "auto" else to_frames(wanted, rate, "motifs.window")
     given_unit = None if config.windows.length == "auto" else to_frames(config.windows.length, rate, "windows.length")
-    by_shape = not _has_usable_rate(rate) and typical_periods(signals) > 1
+    by_shape = typical_periods(signals) > 1
     motif = given_motif or (_UNITS_IN_MOTIF * suggest_window(signals) if by_shape else suggest_motif_window(signals))
     unit = given_unit or min(_unit_window(motif, rate), max(1, longest // _FEWEST_UNIT_WINDOWS))
     refuse_too_long(unit, signals)
@@ -71,7 +71,7 @@ def why_scales(signals: Sequence[Signal], config: RondoConfig, scales: WindowSca
         of_motifs = "the window of motifs is as asked for"
     elif motif == 2 * unit:
         of_motifs = "the window of motifs is two windows of units, the least"
-    elif not _has_usable_rate(rate) and typical_periods(signals) > 1:
+    elif typical_periods(signals) > 1:
         of_motifs = "the window of motifs is four times as long"
     elif rate is not None and _has_usable_rate(rate):
         of_motifs = f"the window of motifs is a fortieth of the recording, from {_SECONDS[0]:g} to {_SECONDS[1]:g} s"
@@ -83,7 +83,6 @@ def why_scales(signals: Sequence[Signal], config: RondoConfig, scales: WindowSca
 
 def _why_unit_window(signals: Sequence[Signal], config: RondoConfig, scales: WindowScales) -> str:
     longest = max(stop - start for signal in signals for start, stop in signal.spans)
-    rate = signals[0].rate
     unit = scales.unit_frames
     if config.windows.length != "auto":
         return "The window of units is as asked for"
@@ -91,7 +90,7 @@ def _why_unit_window(signals: Sequence[Signal], config: RondoConfig, scales: Win
         return f"The window of units is a twentieth of the longest unbroken stretch ({longest:,} frames), the most"
     if unit > round(scales.motif_frames / _UNITS_IN_MOTIF):
         return f"The window of units is the least there is, {_UNIT_SECONDS:g} s or {FEWEST_TELLING_FRAMES} frames"
-    if not _has_usable_rate(rate) and (n_periods := typical_periods(signals)) > 1:
+    if (n_periods := typical_periods(signals)) > 1:
         return f"The window of units is {n_periods} typical periods of the signal"
     return "The window of units is a quarter of that of motifs"
 

@@ -2,9 +2,9 @@
 
 Where the rate is known: 1.5 s, the flat optimum over our development sets (docs/windows.md; the paper's own windows
 are 1 to 3 s). Where it is not, or where 1.5 s is only a handful of frames: the typical period of the signal, the
-power-weighted geometric mean over its spectrum. One to three channels are described by the shapes in a window, which
-takes several of them: there the window is 20 typical periods. No window is longer than a twentieth of the longest
-stretch. The step is a quarter of the window.
+power-weighted geometric mean over its spectrum. One to three channels of unknown rate are described by the shapes in a
+window, which takes several of them: there the window is 20 typical periods. No window is longer than a twentieth of the
+longest stretch. The step is a quarter of the window.
 """
 
 from __future__ import annotations
@@ -59,8 +59,12 @@ def suggest_window(signals: Sequence[Signal]) -> int:
 
 
 def typical_periods(signals: Sequence[Signal]) -> int:
-    """How many typical periods a window holds where its length follows from the signal."""
-    return SHAPE_PERIODS if signals[0].values.shape[1] <= FEW_CHANNELS else 1
+    """How many typical periods a window holds where its length follows from the signal.
+
+    Many for few channels of no rate, whose shapes tell them apart. At a known rate that is low, as of a power meter
+    that is read every minute, what matters changes within one period.
+    """
+    return SHAPE_PERIODS if signals[0].rate is None and signals[0].values.shape[1] <= FEW_CHANNELS else 1
 
 
 def typical_period(signals: Sequence[Signal]) -> float:

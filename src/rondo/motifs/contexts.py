@@ -32,7 +32,7 @@ from rondo.motifs.long_windows import LongWindows, persistence, unit_shares
 from rondo.motifs.mixes import Mixes
 from rondo.units.discover import UnitRules, discover_units, transition_scale
 from rondo.units.model import joined_spans
-from rondo.units.slow import fit_slow
+from rondo.units.slow import fit_slow_enough
 from rondo.units.timeline import Path, Timeline, decode, smooth_spans, typical_step
 
 CHANGE_NATS = 4.0  # chosen on development sets (docs/contexts.md); 3 to 5 are alike
@@ -40,7 +40,7 @@ _PRIOR = 0.5  # of every unit in every context, in windows that do not overlap: 
 _FEWEST_LONG_WINDOWS = 20  # fewer cannot show that anything comes back
 _NORM = 2.0  # of a block, as that of the four families of window statistics together
 _SHARES_COUNT = 3.0  # chosen on development sets (docs/contexts.md)
-_DIMENSIONS = 5
+_FEWEST_DIMENSIONS = 5
 _DRAWS = 5
 _MOST_ROUNDS = 20
 _STATISTICS = ENCODERS["summary_stats"].settings
@@ -184,7 +184,8 @@ def _guessed(
     grid = long_windows[0].grid
     step_share = grid.step_frames / grid.length_frames
     few_channels = describes_few_channels(encoder)
-    latents = fit_slow(described, long_spans, config.pca_dim, _DIMENSIONS, config.ridge).apply(described)
+    projection = fit_slow_enough(described, long_spans, config.pca_dim, step_share, config.ridge, _FEWEST_DIMENSIONS)
+    latents = projection.apply(described)
     penalty = transition_scale(config, few_channels=few_channels) * typical_step(latents, long_spans)
     rules = UnitRules(penalty, config.persistence / step_share, step_share)
     holding = [span for span in spans if long.n_in(span)]
