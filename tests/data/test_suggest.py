@@ -47,11 +47,14 @@ def test_a_handful_of_frames_is_no_window() -> None:
 
 
 @pytest.mark.parametrize("n_channels", [1, 2, 3])
-@pytest.mark.parametrize("rate", [None, 4.0])
-def test_a_window_of_few_channels_holds_twenty_typical_periods(n_channels: int, rate: float | None) -> None:
+@pytest.mark.parametrize(("rate", "n_periods"), [(None, 20), (4.0, 1)])
+def test_a_window_of_few_channels_without_a_rate_holds_twenty_typical_periods(
+    n_channels: int, rate: float | None, n_periods: int
+) -> None:
     values = waves(40_000, *[32] * n_channels)
-    assert suggest_window([signal_of(values, rate)]) == pytest.approx(20 * 32, rel=0.05)
-    assert suggest_window([signal_of(values[:4000], rate)]) == 200  # no more than a twentieth of the recording
+    assert suggest_window([signal_of(values, rate)]) == pytest.approx(n_periods * 32, rel=0.05)
+    short = values[: 200 * n_periods]
+    assert suggest_window([signal_of(short, rate)]) == 10 * n_periods  # no more than a twentieth of the recording
 
 
 @pytest.mark.parametrize("n_channels", [1, 3, 4, 40])

@@ -26,7 +26,7 @@ from rondo.units.timeline import Timeline, Viterbi
 if TYPE_CHECKING:
     from rondo.motifs.contexts import ContextModel
 
-_LAG = 64  # windows of units that the path looks ahead: about four long windows
+_LAG = 32  # windows of units that the path looks ahead: about two long windows
 
 
 class ContextReader:

@@ -8,15 +8,13 @@ are those of the authors' package `tsseg-eval` 0.1.4.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rondo.arrays import Floats
 from rondo.metrics.overlap import Index, Overlap
 from rondo.metrics.recurrence import partners
 
 SLOPE = 0.1  # of a frame's weight, for each frame between it and the nearest change
 DELAY, TRANSITION, ISOLATION, MISSING = 0.1, 0.3, 0.8, 0.5  # what an error costs beside its frames, by its kind
-
-Floats = NDArray[np.float64]
 
 
 def weighted_adjusted_rand(overlap: Overlap, slope: float = SLOPE) -> float:
