@@ -48,7 +48,7 @@ def test_noise_has_no_level(seed: int) -> None:
 def test_few_channels_are_dealt_by_their_statistics() -> None:
     curve = scale_curve(plant(StreamPlan(n_channels=2), n_frames=3_000, seed=0).recording)
     assert curve.views == "statistics"
-    assert curve.scales[0].agreement > 0.2
+    assert max(scale.agreement for scale in curve.scales) > 0.2
 
 
 def test_the_same_seed_gives_the_same_curve() -> None:

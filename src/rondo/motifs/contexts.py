@@ -128,8 +128,8 @@ class ContextModel:
 def log_shares(counts: Ints, window_weight: float) -> Floats:
     """Of units in contexts, from windows of each unit in each context (n_contexts, n_units).
 
-    >>> np.exp(log_shares(np.array([[6, 0], [1, 3]]), window_weight=0.5)).round(2).tolist()
-    [[0.88, 0.12], [0.33, 0.67]]
+    >>> np.exp(log_shares(np.array([[6, 0], [1, 3]]), window_weight=0.5)).round(3).tolist()
+    [[0.875, 0.125], [0.333, 0.667]]
     """
     smoothed = counts + _PRIOR / window_weight
     return np.asarray(np.log(smoothed / smoothed.sum(axis=1, keepdims=True)))
