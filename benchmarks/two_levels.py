@@ -82,13 +82,14 @@ def main() -> None:
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--recordings", type=int, default=None, help="only the first N of each set")
+    parser.add_argument("--skip", type=int, default=0, help="without the first N of each set")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     print(f"| set | {' | '.join(WAYS)} | shared | units |\n{'|---' * (len(WAYS) + 3)}|")
     for name in given.sets.split(","):
         rate = json.loads((given.data / name / "meta.json").read_text(encoding="utf-8"))["rate_hz"]
         rows, told = [], []
-        for path in sorted((given.data / name).glob("*.npz"))[: given.recordings]:
+        for path in sorted((given.data / name).glob("*.npz"))[given.skip :][: given.recordings]:
             with np.load(path) as stored:
                 recording, truth = Recording(stored["X"], rate, id=path.stem), stored["y"]
             for seed in range(given.seeds):
