@@ -65,7 +65,7 @@ def shown_entries(result: Result) -> tuple[str, list[EntrySummary], Tracks]:
     level = "unit" if summary.motifs_are_units else "motif"
     named = zip((recording.id for recording in summary.recordings), result.labellings, strict=True)
     tracks = {id: np.asarray(own.units if level == "unit" else own.motifs) for id, own in named}
-    return level, list(summary.units if level == "unit" else summary.motifs), tracks
+    return level, list(summary.units if level == "unit" else summary.shown_motifs), tracks
 
 
 def print_case(folder: Path, rate: float | None, key: str | None) -> None:
@@ -73,7 +73,7 @@ def print_case(folder: Path, rate: float | None, key: str | None) -> None:
     summary = result.summary
     level, entries, tracks = shown_entries(result)
     print(f"\n## {folder.name}: {len(summary.recordings)} files, {len(summary.units)} units, motifs shown: {level}")
-    for name, own in (("units", summary.units), ("motifs", () if level == "unit" else summary.motifs)):
+    for name, own in (("units", summary.units), ("motifs", () if level == "unit" else summary.shown_motifs)):
         verdicts = Counter("not tested" if entry.evidence is None else entry.evidence.verdict for entry in own)
         print(f"{name}: {len(own)}; " + ", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common()))
     for sentence in summary.findings:
