@@ -3,9 +3,10 @@
     RONDO_DATA=FOLDER python benchmarks/stream_vs_label.py [--lags 4 8 16 32]
 
 A model is fitted on a whole recording, or on its first half; then the recording, or its second half, is labelled as a
-whole and as a stream. Figures are shares of rows with the same unit, in percent; `alike` is against labels that are
-scaled by the model, as a stream is, where `label` scales a recording by its own statistics. `behind` is how many
-windows a decision comes after the end of its frames, in the mean, fed in chunks of 50 rows.
+whole and as a stream. Figures are shares of rows with the same label, in percent: `agree` of units, `motifs` of motifs;
+`alike` and `alike m` are against labels that are scaled by the model, as a stream is, where `label` scales a recording
+by its own statistics. `behind` is how many windows a decision comes after the end of its frames, in the mean, fed in
+chunks of 50 rows.
 """
 
 from __future__ import annotations
@@ -30,21 +31,24 @@ FILES = (
     "USC-HAD/subject01",
     "MoCap/amc_86_01",
 )
+Labels = NDArray[np.int32]
 ANOTHER = ("OpenPack/U0102-S0500", "OpenPack/U0209-S0500")  # fitted on, read: two people
 CHUNK = 50
 
 
-def streamed(stream: Stream, values: NDArray[np.float32]) -> tuple[NDArray[np.int32], float]:
-    """The unit of each row, and how many rows after its frames a decision comes."""
-    units, behind, weight = np.full(len(values), OTHER, np.int32), 0.0, 0
+def streamed(stream: Stream, values: NDArray[np.float32]) -> tuple[Labels, Labels, float]:
+    """The unit and the motif of each row, and how many rows after its frames a decision comes."""
+    units, motifs = np.full((2, len(values)), OTHER, np.int32)
+    behind, weight = 0.0, 0
     for start in range(0, len(values) + CHUNK, CHUNK):
         ends = start >= len(values)
         for own in (stream.finish() if ends else stream.feed(values[start : start + CHUNK])).decisions:
             units[own.start_frame : own.stop_frame] = own.unit
+            motifs[own.start_frame : own.stop_frame] = own.motif
             if not ends:
                 behind += start + CHUNK - own.stop_frame
                 weight += 1
-    return units, behind / max(weight, 1)
+    return units, motifs, behind / max(weight, 1)
 
 
 def with_lag(model: Rondo, lag: int) -> Rondo:
@@ -53,24 +57,27 @@ def with_lag(model: Rondo, lag: int) -> Rondo:
     return model
 
 
-def scaled_by_model(model: Rondo, recording: Recording) -> NDArray[np.int32]:
-    """The units of `label` with the scale of a stream."""
+def scaled_by_model(model: Rondo, recording: Recording) -> tuple[Labels, Labels]:
+    """The units and motifs of `label` with the scale of a stream."""
     own = model.preprocessor_
     alike = own.config.model_copy(update={"statistics": "dataset"})
     model.preprocessor_ = replace(own, config=alike)
-    units: NDArray[np.int32] = model.predict(recording).units
+    read = model.predict(recording)
     model.preprocessor_ = own
-    return units
+    return read.units, read.motifs
 
 
 def report(name: str, fitted_on: str, model: Rondo, read: str, recording: Recording, lags: list[int]) -> None:
-    expected, alike = model.predict(recording).units, scaled_by_model(model, recording)
+    labelled = model.predict(recording)
+    alike_units, alike_motifs = scaled_by_model(model, recording)
     head = f"{name:<24} {fitted_on:<11} {read:<12}"
     kinds = [(f"frozen, lag {lag}", with_lag(model, lag).stream(frozen=True)) for lag in lags]
     for kind, stream in [*kinds, ("learning", model.stream())]:
-        units, behind = streamed(stream, recording.values)
-        agree, agree_alike = (100 * np.mean(units == labels) for labels in (expected, alike))
-        print(f"{head} {kind:<15} {agree:6.2f} {agree_alike:6.2f} {behind / model.step_frames_:7.0f}", flush=True)
+        units, motifs, behind = streamed(stream, recording.values)
+        of_units = [100 * np.mean(units == labels) for labels in (labelled.units, alike_units)]
+        of_motifs = [100 * np.mean(motifs == labels) for labels in (labelled.motifs, alike_motifs)]
+        told = " ".join(f"{share:7.2f}" for share in (*of_units, *of_motifs))
+        print(f"{head} {kind:<15} {told} {behind / model.step_frames_:7.0f}", flush=True)
 
 
 def part(recording: Recording, rows: slice) -> Recording:
@@ -84,7 +91,7 @@ def main() -> None:
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     data = Path(os.environ.get("RONDO_DATA", "shared/data"))
-    print(f"{'recording':<24} {'fitted on':<11} {'read':<12} {'stream':<15}  agree  alike  behind")
+    print(f"{'recording':<24} {'fitted on':<11} {'read':<12} {'stream':<15}   agree   alike  motifs alike m  behind")
     quick = {"evidence.surrogates": 0}
     for name in given.files:
         whole = Recording.from_file(data / f"{name}.npz")
