@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import permutations
 
@@ -217,3 +217,21 @@ def _cost_of_errors(truth: Track, read: Track) -> float:
         total += size * (1 + cost)
         frame = stop
     return 1 - total / n
+
+
+Tracks = Mapping[str, Track]
+
+
+def meaning(truth: Tracks, labels: Tracks, groups: Mapping[str, str]) -> Fraction:
+    """Frame by frame: is it what its unit mostly is in the frames of everybody else? Mean over groups."""
+    shares = []
+    for own in sorted(set(groups.values())):
+        elsewhere = [(t, p) for id in truth if groups[id] != own for t, p in zip(truth[id], labels[id], strict=True)]
+        here = [(t, p) for id in truth if groups[id] == own for t, p in zip(truth[id], labels[id], strict=True)]
+        n_right = 0
+        for true, label in here:
+            classes = [t for t, p in elsewhere if p == label]
+            called = max(sorted(set(classes)), key=classes.count) if classes else None  # max keeps the first of equals
+            n_right += called == true
+        shares.append(Fraction(n_right, len(here)))
+    return 100 * sum(shares, Fraction(0)) / len(shares)

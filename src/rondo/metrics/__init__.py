@@ -2,6 +2,7 @@
 
 from rondo.metrics.comparison import Comparison, compare
 from rondo.metrics.continual import ContinualScores, StageScores, evaluate_continual
+from rondo.metrics.meaning import SharedScores, meaning, shared_scores
 from rondo.metrics.scores import ScoreRow, Scores, clock_labels, evaluate
 
 __all__ = [
@@ -9,9 +10,12 @@ __all__ = [
     "ContinualScores",
     "ScoreRow",
     "Scores",
+    "SharedScores",
     "StageScores",
     "clock_labels",
     "compare",
     "evaluate",
     "evaluate_continual",
+    "meaning",
+    "shared_scores",
 ]

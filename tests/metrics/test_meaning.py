@@ -1,0 +1,134 @@
+"""Labels that several people share: the twin, what must not matter, and the cases whose answer is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import adjusted_rand_score
+
+from rondo.data.labels import OTHER
+from rondo.errors import AnnotationError
+from rondo.formats.annotations.annotation import Annotation
+from rondo.metrics import SharedScores, evaluate, meaning, shared_scores
+from tests import naive_metrics as naive
+from tests.metrics.tracks import pairs
+
+Tracks = dict[str, list[int]]
+Case = tuple[Tracks, Tracks, dict[str, str]]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Two to five recordings of two or more people."""
+    tracks = draw(st.lists(pairs(25), min_size=2, max_size=5))
+    people = draw(st.lists(st.sampled_from("abc"), min_size=len(tracks), max_size=len(tracks)))
+    people[:2] = ["a", "b"]
+    ids = [f"day{i}" for i in range(len(tracks))]
+    truth, labels = ({id: pair[side] for id, pair in zip(ids, tracks, strict=True)} for side in (0, 1))
+    return truth, labels, dict(zip(ids, people, strict=True))
+
+
+def joined(tracks: Tracks, groups: dict[str, str], group: str | None = None) -> list[int]:
+    return [value for id in tracks if group in (None, groups[id]) for value in tracks[id]]
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases())
+def test_meaning_equals_the_slow_twin(case: Case) -> None:
+    assert meaning(*case) == pytest.approx(float(naive.meaning(*case)), abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases())
+def test_both_aris_are_those_of_joined_tracks(case: Case) -> None:
+    truth, labels, groups = case
+    found = shared_scores(*case)
+    each = [
+        adjusted_rand_score(joined(truth, groups, one), joined(labels, groups, one)) for one in set(groups.values())
+    ]
+    assert found.per_person_ari == pytest.approx(100 * np.mean(each), abs=1e-9)
+    pooled = adjusted_rand_score(joined(truth, groups), joined(labels, groups))
+    assert found.pooled_ari == pytest.approx(100 * pooled, abs=1e-9)
+    assert found.meaning == meaning(*case) and found.n_groups == len(set(groups.values()))
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases(), st.permutations(range(5)), st.permutations("abc"))
+def test_names_of_ids_and_people_do_not_matter(case: Case, new: list[int], people: list[str]) -> None:
+    truth, labels, groups = case
+    other_ids = {id: [f"u{new[label + 1]}" for label in track] for id, track in labels.items()}
+    other_people = {id: people["abc".index(group)] for id, group in groups.items()}
+    expected = shared_scores(truth, labels, groups).as_dict()
+    assert shared_scores(truth, other_ids, other_people).as_dict() == pytest.approx(expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases())
+def test_ids_of_one_person_alone_mean_nothing_to_others(case: Case) -> None:
+    truth, labels, groups = case
+    apart = {id: [label + 100 * "abc".index(groups[id]) for label in track] for id, track in labels.items()}
+    found = shared_scores(truth, apart, groups)
+    assert found.meaning == 0.0
+    assert found.per_person_ari == pytest.approx(shared_scores(truth, labels, groups).per_person_ari)
+
+
+@settings(max_examples=60, deadline=None)
+@given(cases())
+def test_the_truth_as_labels_is_right_wherever_others_have_the_class(case: Case) -> None:
+    truth, _, groups = case
+    expected = []
+    for one in sorted(set(groups.values())):
+        others = {c for id in truth if groups[id] != one for c in truth[id]}
+        expected.append(np.mean([c in others for c in joined(truth, groups, one)]))
+    found = shared_scores(truth, truth, groups)
+    assert found.meaning == pytest.approx(100 * np.mean(expected))
+    assert found.pooled_ari == found.per_person_ari == 100.0
+
+
+def test_perfect_shared_labels_give_100_and_swapped_ones_0() -> None:
+    truth = {"a": [0, 1, 2] * 5, "b": [2, 1, 0, 0] * 5}
+    perfect = {id: [9 - c for c in track] for id, track in truth.items()}
+    assert shared_scores(truth, perfect) == SharedScores(100.0, 100.0, 100.0, 2)
+    swapped = {"a": perfect["a"], "b": [{9: 8, 8: 7, 7: 9}[label] for label in perfect["b"]]}
+    found = shared_scores(truth, swapped)
+    assert found.per_person_ari == 100.0 and found.meaning == 0.0 and found.pooled_ari < 50
+
+
+def test_a_tie_goes_to_the_lowest_class_and_groups_weigh_equally() -> None:
+    truth = {"a": [3, 1], "b": [1] * 10, "c": [3, 3]}
+    labels = {"a": [0, 0], "b": [0] * 10, "c": [0, 0]}
+    # a: mostly 1 elsewhere, half right; b: 3, none; c: 1, none
+    assert meaning(truth, labels) == pytest.approx(100 * (1 / 2 + 0 + 0) / 3)
+    assert meaning({"a": [1, 3], "b": [3, 3], "c": [1]}, {"a": [0, 0], "b": [0, 0], "c": [0]}) == pytest.approx(
+        100 * (1 / 2 + 0 + 0) / 3
+    )  # b: 1, 3, 1 elsewhere; c: 3; a: 3
+    assert meaning({"a": [1, 3], "b": [3, 1]}, {"a": [0, 0], "b": [0, 0]}) == 50.0  # both called 1
+
+
+def test_other_and_unlabelled_frames_count_as_everywhere() -> None:
+    truth = {"a": [-1, -1, 0], "b": [-1, 0, 0]}
+    labels = {"a": [OTHER, OTHER, 4], "b": [OTHER, 4, 4]}
+    assert meaning(truth, labels) == 100.0
+    assert evaluate({id: (truth[id], labels[id]) for id in truth}).average.mof == 100.0
+
+
+def test_names_tell_classes_apart_however_files_number_them() -> None:
+    truth = {"a": Annotation([0, 1], names=("sit", "walk")), "b": ["walk", "walk", "run", "sit"]}
+    assert meaning(truth, {"a": [0, 1], "b": [1, 1, 1, 0]}) == pytest.approx(100 * (1 + 3 / 4) / 2)
+
+
+def test_what_does_not_match_is_refused() -> None:
+    with pytest.raises(AnnotationError, match="both are empty"):
+        meaning({}, {})
+    with pytest.raises(AnnotationError, match="only one of the two has the recording 'b'"):
+        meaning({"a": [0], "b": [0]}, {"a": [0]})
+    with pytest.raises(AnnotationError, match="one group only"):
+        meaning({"a": [0], "b": [0]}, {"a": [0], "b": [0]}, {"a": "x", "b": "x"})
+    with pytest.raises(AnnotationError, match="no group for the recording 'b'"):
+        meaning({"a": [0], "b": [0]}, {"a": [0], "b": [0]}, {"a": "x"})
+    with pytest.raises(AnnotationError, match=r"'b'.*2 frames, the labels 1"):
+        meaning({"a": [0], "b": [0, 1]}, {"a": [0], "b": [0]})
+    with pytest.raises(AnnotationError, match="names in the recording 'b', numbers in 'a'"):
+        meaning({"a": [0], "b": ["sit"]}, {"a": [0], "b": [0]})
