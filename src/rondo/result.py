@@ -7,17 +7,17 @@ A Result is a value: it does not change. What it holds is in memory, or read fro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from rondo.continual.journal import Event
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
-from rondo.errors import OutputError, RecordingError
+from rondo.errors import OutputError, RecordingError, SettingError
 from rondo.labelling import FitProfile, Labelling
 from rondo.lazy import Lazy
 from rondo.report.contents import Overviews, TruthFile, Wish
@@ -91,6 +91,7 @@ class Result:
         models: Sequence[Any] = (),
         own_vocabularies: bool = False,
         fitted: FitProfile | None = None,
+        groups: Mapping[str, str] | None = None,
     ) -> Result:
         """What a method found in these recordings, one labelling for each.
 
@@ -101,6 +102,7 @@ class Result:
             cannot read another recording.
         findings : sentences about the whole run.
         fitted : how near the windows of the fitted recordings lie to the units, where the model reads others.
+        groups : the group (person, machine) of each recording, by its id, where the run was made with groups.
         """
         ids = tuple(recording.id for recording in recordings)
         keys = ids if own_vocabularies else ("",)
@@ -116,7 +118,7 @@ class Result:
             findings=tuple(findings),
             fitted=None if fitted is None else profile_summary(fitted),
             recordings=tuple(
-                recording_summary(recording, labelling, fitted)
+                recording_summary(recording, labelling, fitted, (groups or {}).get(recording.id, ""))
                 for recording, labelling in zip(recordings, labellings, strict=True)
             ),
             units=(),
@@ -348,16 +350,50 @@ class Result:
 
         return export_result(self, format, Path(path), level, recording)
 
-    def usage(self, group_by: str | None = None) -> pd.DataFrame:
-        """How much each entry is used in each recording: share of time, occurrences per hour, mean duration.
+    def usage(
+        self, group_by: str | Mapping[str, str] | None = None, *, per: Literal["recording", "group"] = "recording"
+    ) -> pd.DataFrame:
+        """How much each entry is used: share of time, occurrences per hour, mean duration.
 
-        `group_by` names the groups of recordings: a regular expression on their ids, or a .csv.
+        Parameters
+        ----------
+        group_by : groups of recordings: a word or regular expression on their ids, a .csv, or a mapping
+            (`rondo.data.groups`); without, the groups that the run was made with.
+        per : "recording", or "group" for means over the recordings of each group with 95 % intervals
+            (`share_low`, `share_high`, `per_hour_low`, `per_hour_high`); all recordings are one group where nothing
+            groups them.
         """
-        import pandas as pd
+        from rondo.report.usage import GroupUsage, Usage, group_usage, usage_of
 
-        from rondo.report.usage import groups_of, usage_of
+        rows = usage_of(self, self._groups(group_by, per))
+        if per == "recording":
+            return _table_of(Usage, rows)
+        return _table_of(GroupUsage, group_usage(rows))
 
-        return pd.DataFrame(map(vars, usage_of(self, None if group_by is None else groups_of(self, group_by))))
+    def transitions(
+        self, group_by: str | Mapping[str, str] | None = None, *, per: Literal["recording", "group"] = "recording"
+    ) -> pd.DataFrame:
+        """How often an occurrence of one entry is followed by one of another, without a pause; parameters as `usage`.
+
+        `probability` is the share of occurrences of `id` that are followed by `next_id`, of those followed by anything;
+        with per="group" it is a mean over recordings with the 95 % interval from `low` to `high`.
+        """
+        from rondo.report.transitions import GroupTransition, Transition, group_transitions, transitions_of
+
+        rows = transitions_of(self, self._groups(group_by, per))
+        return (
+            _table_of(Transition, rows) if per == "recording" else _table_of(GroupTransition, group_transitions(rows))
+        )
+
+    def _groups(self, by: str | Mapping[str, str] | None, per: str) -> dict[str, str] | None:
+        from rondo.report.usage import groups_of_run
+
+        if per not in ("recording", "group"):
+            raise SettingError(f"per is recording or group, got '{per}'")
+        found = groups_of_run(self, by)
+        if found is None and per == "group":
+            return groups_of_run(self, {one.id: "all" for one in self.recordings})
+        return found
 
     def __repr__(self) -> str:
         n_frames = sum(one.n_frames for one in self.recordings)
@@ -448,6 +484,13 @@ def _curve_table(words: Mapping[str, Words]) -> pl.DataFrame | None:
     ]
     columns = {"recording": pl.String, "curve": pl.String, "step": pl.Int64, "value": pl.Float64}
     return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def _table_of(kind: type[Any], rows: Sequence[Any]) -> pd.DataFrame:
+    """One row for each value of a dataclass; its columns also where there are none."""
+    import pandas as pd
+
+    return pd.DataFrame(map(vars, rows), columns=[one.name for one in fields(kind)])
 
 
 def _frame_table(labelling: Labelling) -> pd.DataFrame:

@@ -191,7 +191,7 @@ def test_usage_by_group_claims_no_more_than_it_knows(rondo: Command, run: Path) 
     facts = json.loads(rondo("usage", run, "--group-by", "s[0-9]", "--json").out)
     assert {one["group"] for one in facts["groups"]} == {"s1", "s2"}
     assert all(one["p"] > 0.05 for one in facts["differences"])
-    assert "nothing to compare" in rondo("usage", run, "--group-by", "s").out
+    assert "nothing to compare" in rondo("usage", run, "--group-by", "^s").out
     refused = rondo("usage", run, "--group-by", "q")
     assert (refused.code, refused.out) == (2, "")
 
@@ -205,6 +205,70 @@ def test_a_difference_that_stands_out_is_told_with_its_limits(
     said = rondo("usage", run, "--group-by", "s[0-9]").out.splitlines()
     assert said[-2].startswith("u3: +20.0 points of time in 's1' beside 's2' (p = 0.01")
     assert said[-1].endswith("A difference is no cause.")
+
+
+def with_groups(run: Path) -> Path:
+    about = json.loads((run / "summary.json").read_text(encoding="utf-8"))["recordings"]
+    edit_summary(run, recordings=[one | {"group": one["id"][:2]} for one in about])
+    return run
+
+
+def test_usage_prints_intervals_and_what_was_compared(rondo: Command, run: Path) -> None:
+    lines = rondo("usage", run, "--group-by", "s([0-9])").out.splitlines()
+    assert " ".join(lines[0].split()) == "group entry in recordings share 95 % per hour 95 % mean duration"
+    assert any(line.startswith("The unit of comparison is the recording") for line in lines)
+    facts = json.loads(rondo("usage", run, "--group-by", "s", "--json").out)
+    own = [one for one in facts["groups"] if one["share_low"] is not None]
+    assert own and all(one["share_low"] <= one["mean_share"] <= one["share_high"] for one in own)
+    one_each = rondo("usage", run, "--group-by", ".*").out
+    assert "No interval for 's1_a', 's1_b', 's2_a' and 1 more: one recording has no spread." in one_each
+
+
+def test_usage_takes_the_groups_of_the_run(rondo: Command, run: Path) -> None:
+    asked = rondo("usage", run, "--group-by", "^s[0-9]", "--json").out
+    assert rondo("usage", with_groups(run), "--json").out == asked
+    assert next(csv.DictReader(io.StringIO(rondo("usage", run, "--csv").out)))["group"] == "s1"
+    other = json.loads(rondo("usage", run, "--group-by", "[ab]$", "--json").out)
+    assert {one["group"] for one in other["groups"]} == {"a", "b"}
+
+
+def test_transitions_as_text_csv_and_json(rondo: Command, run: Path) -> None:
+    lines = rondo("usage", run, "--transitions").out.splitlines()
+    assert " ".join(lines[0].split()) == "recording followed by times probability"
+    facts = json.loads(rondo("usage", run, "--transitions", "--json").out)
+    assert facts.keys() == {"motifs_are_units", "transitions"}
+    rows = list(csv.DictReader(io.StringIO(rondo("usage", run, "--transitions", "--csv").out)))
+    assert len(rows) == len(facts["transitions"]) and "group" not in rows[0]
+    assert float(rows[0]["probability"]) == facts["transitions"][0]["probability"]
+
+
+def test_transitions_by_group(rondo: Command, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rondo.cli.usage._MOST_LISTED", 5)
+    arguments = ("usage", with_groups(run), "--transitions")
+    lines = rondo(*arguments).out.splitlines()
+    assert " ".join(lines[0].split()) == "group followed by times probability 95 % in recordings"
+    assert {line.split()[0] for line in lines if " -> " in line} == {"s1", "s2"}
+    per_group = [
+        sum(line.startswith(f"{group} ") and "u" in line.split()[1] for line in lines) for group in ("s1", "s2")
+    ]
+    facts = json.loads(rondo(*arguments, "--json").out)
+    assert facts.keys() == {"motifs_are_units", "transitions", "groups", "differences"}
+    units = [one["group"] for one in facts["groups"] if one["level"] == "unit"]
+    known = [units.count(group) for group in ("s1", "s2")]
+    assert per_group == [5, 5] and min(known) > 5
+    assert any("less frequent transitions are not listed" in line for line in lines)
+    assert lines[-1].startswith("No difference between groups stands out from chance (p > 0.05); with so few")
+    rows = list(csv.DictReader(io.StringIO(rondo(*arguments, "--csv").out)))
+    assert len(rows) == len(facts["groups"]) and {"low", "high", "n_recordings"} <= rows[0].keys()
+
+
+def test_a_transition_that_stands_out_is_told(rondo: Command, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rondo.report.transitions import TransitionDifference
+
+    found = [TransitionDifference("unit", 3, 1, ("s1", "s2"), 0.2, 0.01)]
+    monkeypatch.setattr("rondo.report.transitions.transition_differences", lambda rows: found)
+    said = rondo("usage", run, "--transitions", "--group-by", "s[0-9]").out.splitlines()
+    assert said[-2].startswith("u3 -> u1: +20.0 points of what follows in 's1' beside 's2' (p = 0.01")
 
 
 # ---------------------------------------------------------------- before a long run

@@ -75,7 +75,9 @@ def test_patterns_and_their_first_bracket() -> None:
 @pytest.mark.parametrize(("suffix", "comma"), [(".csv", ","), (".TSV", "\t")])
 def test_tables(tmp_path: Path, suffix: str, comma: str) -> None:
     table = tmp_path / f"people{suffix}"
-    table.write_text(f"\ufeffrecording{comma} group {comma}age\na{comma}old {comma}70\nb{comma}young{comma}20\n", "utf-8")
+    table.write_text(
+        f"\ufeffrecording{comma} group {comma}age\na{comma}old {comma}70\nb{comma}young{comma}20\n", "utf-8"
+    )
     assert groups_of(["b", "a"], str(table)) == {"b": "young", "a": "old"}
     with pytest.raises(InputError, match=r"no group for the recording 'c' \(1 of 2\); add a row"):
         groups_of(["a", "c"], str(table))

@@ -38,7 +38,9 @@ def usage_of_run(folder: Path, groups: Mapping[str, str] | None = None) -> list[
 
 
 def groups_of(folder: Path, by: str) -> dict[str, str]:
-    return report_usage.groups_of(Result.load(folder), by)
+    found = report_usage.groups_of_run(Result.load(folder), by)
+    assert found is not None
+    return found
 
 
 def clock_in_run(folder: Path, recording: str) -> FrameClock | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from itertools import permutations
 from pathlib import Path
@@ -13,9 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rondo import Result
 from rondo.data.labels import OTHER
 from rondo.errors import InputError, SettingError
-from rondo.report.usage import Usage, differences, group_usage, smallest_p
+from rondo.report.between_groups import MOST_COMPARED, mean_interval
+from rondo.report.usage import Usage, differences, group_usage, groups_of_run, smallest_p, unit_of_comparison
 from tests.report.on_folders import groups_of, usage_of_run
 from tests.report.run_folders import edit_summary, write_run_folder
 
@@ -47,8 +50,6 @@ def test_without_a_rate_there_are_no_hours(tmp_path: Path) -> None:
 
 
 def test_an_entry_keeps_the_name_that_people_gave_it(run: Path) -> None:
-    import json
-
     summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
     summary["units"][2]["name"] = "reach"
     edit_summary(run, units=summary["units"])
@@ -98,8 +99,6 @@ def test_patterns_that_cannot_be(run: Path, by: str, says: str) -> None:
 
 
 def test_own_vocabularies_cannot_be_grouped(run: Path) -> None:
-    import json
-
     summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
     edit_summary(run, own_vocabularies=True, units=[entry | {"recording": "s1_a"} for entry in summary["units"]])
     with pytest.raises(SettingError, match="vocabulary of its own"):
@@ -118,6 +117,78 @@ def test_a_group_is_the_mean_of_its_recordings() -> None:
         pytest.approx(np.sqrt(0.02)),
     )
     assert group_usage([usage("a", "x", 0.1)])[0].sd_share is None
+
+
+def test_intervals_are_over_recordings_and_stay_in_what_can_be() -> None:
+    (found,) = group_usage([usage(f"r{i}", "x", share) for i, share in enumerate((0.2, 0.3, 0.4, 0.3))])
+    sd, t = np.std([0.2, 0.3, 0.4, 0.3], ddof=1), 3.182446305284263  # of the table, for 3 degrees of freedom
+    assert found.share_low == pytest.approx(0.3 - t * sd / 2) and found.share_high == pytest.approx(0.3 + t * sd / 2)
+    assert (found.per_hour_low, found.per_hour_high) == (None, None)  # ten an hour in all of them: no spread
+    (wide,) = group_usage([usage("a", "x", 0.0), usage("b", "x", 0.9)])
+    assert (wide.share_low, wide.share_high) == (0.0, 1.0)
+    (alone,) = group_usage([usage("a", "x", 0.1)])
+    assert (alone.share_low, alone.share_high, alone.per_hour_low) == (None, None, None)
+    (never,) = group_usage([usage("a", "x", 0.0), usage("b", "x", 0.0)])
+    assert (never.mean_share, never.share_low) == (0.0, None)
+
+
+def _shares(rng: np.random.Generator, shape: tuple[int, int]) -> Any:
+    return rng.beta(2, 8, shape)
+
+
+def _rates(rng: np.random.Generator, shape: tuple[int, int]) -> Any:
+    return rng.poisson(rng.gamma(4, 2, shape)).astype(float)
+
+
+def _skewed(rng: np.random.Generator, shape: tuple[int, int]) -> Any:
+    return rng.beta(2, 8, shape) * (rng.random(shape) < 0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [3, 5, 10, 30])
+@pytest.mark.parametrize(("draw", "mean", "least"), [(_shares, 0.2, 0.915), (_rates, 8.0, 0.905), (_skewed, 0.1, 0.84)])
+def test_intervals_cover_the_true_mean_as_often_as_documented(draw: Any, mean: float, least: float, n: int) -> None:
+    """The figures in the docstring of `mean_interval`, less three standard deviations of 2,000 samples."""
+    found = [mean_interval(sample.tolist()) for sample in draw(np.random.default_rng(n), (2000, n))]
+    told = [one for one in found if one.low is not None and one.high is not None]
+    covered = np.mean([one.low <= mean <= one.high for one in told])  # type: ignore[operator]
+    assert least <= covered <= 0.97
+
+
+def test_the_groups_of_a_run_count_unless_others_are_given(run: Path) -> None:
+    assert groups_of_run(Result.load(run)) is None
+    about = json.loads((run / "summary.json").read_text(encoding="utf-8"))["recordings"]
+    edit_summary(run, recordings=[one | {"group": one["id"][:2]} for one in about])
+    result = Result.load(run)
+    assert groups_of_run(result) == {id: id[:2] for id in IDS}
+    assert groups_of_run(result, "_(.)") == {id: id[-1] for id in IDS}
+    assert groups_of_run(result, dict.fromkeys(IDS, "one")) == dict.fromkeys(IDS, "one")
+    assert set(result.usage()["group"]) == {"s1", "s2"}
+    table = result.usage(per="group")
+    assert set(table["group"]) == {"s1", "s2"} and (table["share_low"] <= table["mean_share"]).any()
+    edit_summary(run, own_vocabularies=True)
+    assert groups_of_run(Result.load(run)) is None
+
+
+def test_paths_name_groups_that_ids_do_not(run: Path) -> None:
+    about = json.loads((run / "summary.json").read_text(encoding="utf-8"))["recordings"]
+    edit_summary(run, recordings=[one | {"source": f"in/device={i % 2}/x.csv"} for i, one in enumerate(about)])
+    assert sorted(set(groups_of(run, "device").values())) == ["device=0", "device=1"]
+
+
+def test_the_unit_of_comparison_is_said_and_who_is_in_twice(run: Path) -> None:
+    result = Result.load(run)
+    (said,) = unit_of_comparison(result, {id: id[:2] for id in IDS})
+    assert said.startswith("The unit of comparison is the recording")
+    alone = unit_of_comparison(result, dict(zip(IDS, "xxxy", strict=True)))[1]
+    assert alone == "No interval for 'y': one recording has no spread."
+    about = json.loads((run / "summary.json").read_text(encoding="utf-8"))["recordings"]
+    edit_summary(run, recordings=[one | {"group": "ann" if i < 2 else "bob"} for i, one in enumerate(about)])
+    people = Result.load(run)
+    assert len(unit_of_comparison(people, {one.id: one.group for one in people.recordings})) == 1
+    days = unit_of_comparison(people, dict(zip(IDS, ("day1", "day1", "day2", "day1"), strict=True)))
+    assert "'day1' holds several recordings of 'ann'" in days[-1] and "not independent" in days[-1]
+    assert len(unit_of_comparison(people, {id: id[-1] for id in IDS})) == 1  # one of each person in each
 
 
 # ---------------------------------------------------------------- differences
@@ -181,6 +252,11 @@ def test_noise_is_rarely_called_a_difference() -> None:
         rows = [usage(f"r{i}", "xy"[i % 2], float(values[i, id]), id) for i in range(8) for id in range(3)]
         n_called += any(one.p <= 0.05 for one in differences(rows))
     assert n_called <= 18  # 5 % of 200, and three standard deviations
+
+
+def test_many_groups_are_not_compared_in_pairs() -> None:
+    rows = [usage(f"r{i}", f"g{i // 2:02}", 0.1 * (i % 5)) for i in range(2 * MOST_COMPARED + 2)]
+    assert differences(rows) == [] and len(differences(rows[:-2])) == MOST_COMPARED * (MOST_COMPARED - 1) / 2
 
 
 def test_three_groups_are_compared_in_pairs() -> None:

@@ -171,6 +171,26 @@ where that holds both ways; all others have colours that say nothing.</p>
 <p class="quiet">The distance of a window to its unit is counted in radii: up to 1 it is accepted. The last five
 columns are quantiles of that distance. {{ fit_rule }}</p>
 {% endif %}
+{% if groups %}
+<h2>Groups</h2>
+<div class="scroll"><table class="groups">
+<thead><tr><th class="word">Id</th>{% for group in groups.names %}<th>{{ group.name }}<br>
+<span class="quiet">{{ group.n_recordings }} recording{{ "" if group.n_recordings == 1 else "s" }}</span></th>
+{%- endfor %}<th class="word">Differences</th></tr></thead>
+<tbody>
+{% for row in groups.rows %}
+<tr><td class="word id">{{ swatch(row) }}{{ row.name }}</td>
+{%- for cell in row.cells %}<td>{{ cell.share }}{% if cell.interval %}<br>
+<span class="quiet">{{ cell.interval }}</span>{% endif %}</td>{% endfor %}
+<td class="word">{{ row.differences | join("; ") }}</td></tr>
+{% endfor %}
+</tbody></table></div>
+<p class="quiet">Mean share of the time over the recordings of each group, and below it the 95 % interval.
+{%- for note in groups.notes %} {{ note }}{% endfor %}
+{%- if groups.n_left_out %} {{ groups.n_left_out }} groups with fewer recordings are left out;
+<code>rondo usage</code> lists all.{% endif %} Groups may differ in more than their name: a difference is no
+cause.</p>
+{% endif %}
 {% if notes %}
 <h2>Notes on the data</h2>
 <ul>

@@ -82,6 +82,7 @@ def render(summary: dict[str, Any], *, live: str = "") -> str:
             "n_refined": summary.get("n_refined", 0),
             "unshown": summary.get("unshown", []),
             "agreement": summary.get("agreement"),
+            "groups": None if summary.get("agreement") else summary.get("groups"),
             "motif_lane": motif_lane,
             "composition_key": composition_key(
                 entry["composition"] for entry in (*summary["entries"]["motif"], *summary.get("unshown", []))

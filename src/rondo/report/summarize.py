@@ -10,6 +10,7 @@ from rondo.report.colours import look_of
 from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, Contents, TruthFile, Wish, contents_of
 from rondo.report.details import drawer_entries
 from rondo.report.frame_scores import score_rows
+from rondo.report.group_table import group_table
 from rondo.report.overview import Overview, packed
 from rondo.report.tables import (
     entry_name,
@@ -36,10 +37,10 @@ if TYPE_CHECKING:
 def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     """What the report of a result says, as a dict that `json.dumps(..., allow_nan=False)` takes.
 
-    Keys: title, overview, findings, provenance, scores (rows), fit (rows), notes, n_recordings, motifs_are_units (no
-    motif is longer than a unit), left_out (in words), recordings (those inside the page, each with its signal, scores
-    and lanes), entries (unit and motif rows), unshown (rows of motifs that labels do not show), n_entries, details (of
-    entries, by key); of a stream events, n_events and n_refined.
+    Keys: title, overview, findings, provenance, scores (rows), fit (rows), groups (entries by group, or None), notes,
+    n_recordings, motifs_are_units (no motif is longer than a unit), left_out (in words), recordings (those inside the
+    page, each with its signal, scores and lanes), entries (unit and motif rows), unshown (rows of motifs that labels do
+    not show), n_entries, details (of entries, by key); of a stream events, n_events and n_refined.
     """
     run, segments, truth = result.summary, result.table, result.tables.get("truth")
     contents = contents_of(run, [segments] if truth is None else [segments, truth], wish)
@@ -53,6 +54,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         "provenance": _provenance(result),
         "scores": _score_rows(run),
         "fit": fit_rows(run),
+        "groups": group_table(result),
         "notes": _notes(run.recordings),
         "n_recordings": len(run.recordings),
         "motifs_are_units": run.motifs_are_units,

@@ -2,35 +2,31 @@
 
 Recordings are the unit of comparison, never frames: a group is the mean over its recordings, each with equal weight,
 and a difference between groups is held against what the same recordings give when they are dealt to the groups at
-random (permutation test, Holm's correction over the entries of a level). Two recordings a side prove nothing, and that
-is said.
+random (permutation test, Holm's correction over the entries of a level and the pairs of groups). Two recordings a
+side prove nothing, and that is said. See `rondo.report.between_groups`.
 """
 
 from __future__ import annotations
 
-import csv
-import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from math import comb
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rondo.data.groups import groups_of
 from rondo.data.labels import OTHER
-from rondo.errors import InputError, SettingError
+from rondo.errors import SettingError
+from rondo.report.between_groups import MOST_COMPARED, gaps_between, holm, mean_interval, smallest_p_of
+from rondo.wording import quoted
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rondo.result import Result
     from rondo.run.summary import RunSummary
-
-_DEALS = 9999  # random deals where not all can be tried
-_SEED = 0
 
 
 @dataclass(frozen=True)
@@ -51,7 +47,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class GroupUsage:
-    """One entry in one group: means over its recordings; `sd_share` is None for a single one."""
+    """One entry in one group: means over its recordings with 95 % intervals, which are None where there are none."""
 
     group: str
     level: str
@@ -62,6 +58,11 @@ class GroupUsage:
     sd_share: float | None
     mean_per_hour: float | None
     mean_duration_s: float | None
+    share_low: float | None = None
+    share_high: float | None = None
+    per_hour_low: float | None = None
+    per_hour_high: float | None = None
+    name: str = ""  # what people call it
 
 
 @dataclass(frozen=True)
@@ -89,9 +90,10 @@ def usage_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Us
     counted = segments.group_by("recording", "level", "id").agg(pl.len().alias("n"), pl.col("frames").sum())
     cells = {(row[0], row[1], row[2]): (int(row[3]), int(row[4])) for row in counted.iter_rows()}
     rows = []
+    entries = _vocabularies(summary, segments)
     for recording in summary.recordings:
         hours = None if recording.rate is None else recording.n_frames / recording.rate / 3600
-        for level, id in _vocabulary(summary, segments, recording.id):
+        for level, id in entries[recording.id if summary.own_vocabularies else ""]:
             n, frames = cells.get((recording.id, level, id), (0, 0))
             mean = frames / n if n else None
             rows.append(
@@ -111,64 +113,52 @@ def usage_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Us
     return rows
 
 
-def _vocabulary(summary: RunSummary, segments: pl.DataFrame, recording: str) -> list[tuple[str, int]]:
-    """The entries that could occur in a recording: those of its own vocabulary, or those of all."""
-    import polars as pl
-
-    own = segments.filter(pl.col("recording") == recording) if summary.own_vocabularies else segments
-    return [(level, int(id)) for level, id in own.select("level", "id").unique().sort("level", "id").iter_rows()]
+def _vocabularies(summary: RunSummary, segments: pl.DataFrame) -> dict[str, list[tuple[str, int]]]:
+    """The entries that could occur in a recording: by its id where it has a vocabulary of its own, else under ""."""
+    found: dict[str, list[tuple[str, int]]] = {key: [] for key in summary.vocabularies()}
+    every = segments.select("recording", "level", "id").unique().sort("level", "id").iter_rows()
+    for recording, level, id in every:
+        own = found[recording if summary.own_vocabularies else ""]
+        if not own or own[-1] != (level, id):
+            own.append((level, int(id)))
+    return found
 
 
 # ---------------------------------------------------------------- groups
 
 
-def groups_of(result: Result, by: str) -> dict[str, str]:
-    """The group of each recording: by a table (csv: recording, group), or by what a pattern finds in its id.
-
-    A pattern is a regular expression; its first bracket is the group, or all of it where there is none.
-    """
+def groups_of_run(result: Result, by: str | Mapping[str, str] | None = None) -> dict[str, str] | None:
+    """The group of each recording by `by` (`rondo.data.groups`), else those that the run was made with, if any."""
     if result.summary.own_vocabularies and len(result) > 1:
+        if by is None:
+            return None
         where = "" if result.folder is None else f"{result.folder}: "
         raise SettingError(
             f"{where}every recording has a vocabulary of its own, so the same id means nothing in two of them and "
             "groups cannot be compared; run `rondo discover` without --per-recording"
         )
-    ids = [recording.id for recording in result.recordings]
-    path = Path(by)
-    if path.suffix.lower() in (".csv", ".tsv"):
-        return _groups_of_table(path, ids)
-    try:
-        pattern = re.compile(by)
-    except re.error as error:
-        raise SettingError(f"--group-by '{by}' is no regular expression ({error}); try 'subject[0-9]+'") from None
-    found = {id: pattern.search(id) for id in ids}
-    lost = [id for id, match in found.items() if match is None]
-    if lost:
-        raise SettingError(
-            f"--group-by '{by}' finds nothing in the recording '{lost[0]}' ({len(lost)} of {len(ids)} recordings); "
-            "give a pattern that all ids hold, or a .csv with the columns recording and group"
+    if by is None:
+        known = {recording.id: recording.group or recording.id for recording in result.recordings}
+        return known if any(recording.group for recording in result.recordings) else None
+    return groups_of([one.id for one in result.recordings], by, {one.id: one.source for one in result.recordings})
+
+
+def unit_of_comparison(result: Result, groups: Mapping[str, str]) -> list[str]:
+    """Sentences: what is counted as one observation, and where that is not independent of the next."""
+    said = ["The unit of comparison is the recording: means, 95 % intervals and p are over recordings of equal weight."]
+    sizes = Counter(groups.values())
+    alone = sorted(group for group, n in sizes.items() if n == 1)
+    if alone:
+        said.append(f"No interval for {quoted(alone, 3)}: one recording has no spread.")
+    known = [(groups[one.id], one.group) for one in result.recordings if one.group and one.id in groups]
+    repeated = sorted(pair for pair, n in Counter(known).items() if n > 1 and pair[0] != pair[1])
+    if repeated and len({group for group, _ in known}) > 1:
+        group, owner = repeated[0]
+        said.append(
+            f"'{group}' holds several recordings of '{owner}': they are not independent, so intervals are too narrow "
+            "and p is too small."
         )
-    return {id: match[1] or "" if pattern.groups else match[0] for id, match in found.items() if match is not None}
-
-
-def _groups_of_table(path: Path, ids: Sequence[str]) -> dict[str, str]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not text"
-        raise InputError(
-            f"{path}: cannot be read ({reason}); give a .csv with the columns recording and group"
-        ) from None
-    reader = csv.DictReader(text.splitlines(), delimiter="\t" if path.suffix.lower() == ".tsv" else ",")
-    columns = [name.strip() for name in reader.fieldnames or []]
-    if not {"recording", "group"} <= set(columns):
-        raise InputError(f"{path}: expected the columns recording and group, found {', '.join(columns) or 'none'}")
-    reader.fieldnames = columns
-    groups = {str(row["recording"]).strip(): str(row["group"] or "").strip() for row in reader}
-    lost = [id for id in ids if not groups.get(id)]
-    if lost:
-        raise InputError(f"{path}: no group for the recording '{lost[0]}' ({len(lost)} of {len(ids)}); add a row")
-    return {id: groups[id] for id in ids}
+    return said
 
 
 def group_usage(rows: Sequence[Usage]) -> list[GroupUsage]:
@@ -176,91 +166,68 @@ def group_usage(rows: Sequence[Usage]) -> list[GroupUsage]:
     cells: dict[tuple[str, str, int], list[Usage]] = {}
     for row in rows:
         cells.setdefault((row.level, row.group, row.id), []).append(row)
-    return [
-        GroupUsage(
-            group,
-            level,
-            id,
-            len(own),
-            sum(row.n_occurrences > 0 for row in own),
-            float(np.mean([row.share for row in own])),
-            float(np.std([row.share for row in own], ddof=1)) if len(own) > 1 else None,
-            _mean([row.per_hour for row in own]),
-            _mean([row.mean_duration_s for row in own if row.n_occurrences]),
-        )
-        for (level, group, id), own in sorted(cells.items(), key=lambda cell: (cell[0][0], cell[0][2], cell[0][1]))
-    ]
+    ordered = sorted(cells.items(), key=lambda cell: (cell[0][0], cell[0][2], cell[0][1]))
+    return [_of_group(group, level, id, own) for (level, group, id), own in ordered]
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
+def _of_group(group: str, level: str, id: int, own: Sequence[Usage]) -> GroupUsage:
+    shares, rates = [row.share for row in own], _known([row.per_hour for row in own])
+    lasts = _known([row.mean_duration_s for row in own if row.n_occurrences])
+    share, rate = mean_interval(shares, most=1.0), None if rates is None else mean_interval(rates)
+    return GroupUsage(
+        group,
+        level,
+        id,
+        len(own),
+        sum(row.n_occurrences > 0 for row in own),
+        share.mean,
+        float(np.std(shares, ddof=1)) if len(own) > 1 else None,
+        None if rate is None else rate.mean,
+        None if lasts is None else float(np.mean(lasts)),
+        share.low,
+        share.high,
+        None if rate is None else rate.low,
+        None if rate is None else rate.high,
+        own[0].name,
+    )
+
+
+def _known(values: Sequence[float | None]) -> list[float] | None:
+    """The values, if there are any and all are known."""
     known = [value for value in values if value is not None]
-    return float(np.mean(known)) if known and len(known) == len(values) else None
+    return known if known and len(known) == len(values) else None
 
 
 def differences(rows: Sequence[Usage]) -> list[Difference]:
-    """Every pair of groups, every entry: the difference of mean shares, and its p, corrected over pairs and entries."""
+    """Every pair of groups, every entry: the difference of mean shares, and its p, corrected over pairs and entries.
+
+    Nothing where there are more than `MOST_COMPARED` groups.
+    """
+    names = sorted({row.group for row in rows})
+    if len(names) > MOST_COMPARED:
+        return []
     found: list[Difference] = []
     for level in sorted({row.level for row in rows}):
-        raw = [one for pair in combinations(sorted({row.group for row in rows}), 2) for one in _pair(rows, level, pair)]
-        corrected = _holm(np.array([one.p for one in raw]))
-        found += [
-            Difference(one.level, one.id, one.groups, one.difference, p) for one, p in zip(raw, corrected, strict=True)
-        ]
+        raw = [one for pair in combinations(names, 2) for one in _pair(rows, level, pair)]
+        corrected = holm([one.p for one in raw])
+        found += [replace(one, p=p) for one, p in zip(raw, corrected, strict=True)]
     return found
 
 
 def smallest_p(rows: Sequence[Usage], pair: tuple[str, str]) -> float:
     """The smallest p, before correction, that so many recordings on each side can give."""
-    sizes = [len({row.recording for row in rows if row.group == group}) for group in pair]
-    deals = comb(sum(sizes), sizes[0])
-    return max((2 if sizes[0] == sizes[1] else 1) / deals, 1 / (_DEALS + 1))
+    first, second = (len({row.recording for row in rows if row.group == group}) for group in pair)
+    return smallest_p_of(first, second)
 
 
 def _pair(rows: Sequence[Usage], level: str, pair: tuple[str, str]) -> list[Difference]:
     own = [row for row in rows if row.level == level and row.group in pair]
-    recordings = sorted({row.recording for row in own})
-    ids = sorted({row.id for row in own})
-    shares = np.zeros((len(recordings), len(ids)))
-    is_first = np.zeros(len(recordings), dtype=np.bool_)
+    places = {id: place for place, id in enumerate(sorted({row.recording for row in own}))}
+    columns = {id: column for column, id in enumerate(sorted({row.id for row in own}))}
+    shares = np.zeros((len(places), len(columns)))
+    is_first = np.zeros(len(places), dtype=np.bool_)
     for row in own:
-        place = recordings.index(row.recording)
-        shares[place, ids.index(row.id)] = row.share
-        is_first[place] = row.group == pair[0]
-    deals = _deals(is_first)
-    gaps = np.abs(_gap(shares, deals))
-    gap = _gap(shares, is_first[None])[0]
-    p = (gaps >= np.abs(gap) - 1e-12).mean(axis=0)
-    return [Difference(level, id, pair, float(gap[i]), float(p[i])) for i, id in enumerate(ids)]
-
-
-def _gap(shares: NDArray[np.float64], is_first: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Mean share of the first group minus that of the second, for each deal (n_deals, n_entries)."""
-    first = is_first.astype(np.float64)
-    n_first = first.sum(axis=1, keepdims=True)
-    return np.asarray(first @ shares / n_first - (1 - first) @ shares / (first.shape[1] - n_first))
-
-
-def _deals(is_first: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """All ways to deal the recordings to two groups of these sizes, or many of them with the true one among them."""
-    n, n_first = is_first.size, int(is_first.sum())
-    if comb(n, n_first) <= _DEALS:
-        chosen = np.array(list(combinations(range(n), n_first)))
-        deals = np.zeros((chosen.shape[0], n), dtype=np.bool_)
-        np.put_along_axis(deals, chosen, True, axis=1)
-        return deals
-    rng = np.random.default_rng(_SEED)
-    dealt = rng.permuted(np.tile(is_first, (_DEALS, 1)), axis=1)
-    return np.concatenate([is_first[None], dealt])
-
-
-def _holm(p: NDArray[np.float64]) -> list[float]:
-    """Holm's step-down correction.
-
-    >>> [round(value, 3) for value in _holm(np.array([0.01, 0.04, 0.03]))]
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p, kind="stable")
-    stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
-    corrected = np.empty_like(p)
-    corrected[order] = np.minimum(stepped, 1.0)
-    return [float(value) for value in corrected]
+        shares[places[row.recording], columns[row.id]] = row.share
+        is_first[places[row.recording]] = row.group == pair[0]
+    gap, p = gaps_between(shares, is_first)
+    return [Difference(level, id, pair, float(gap[i]), float(p[i])) for id, i in columns.items()]

@@ -125,7 +125,9 @@ def _exemplars(segments: pl.DataFrame) -> dict[int, list[dict[str, Any]]]:
     return found
 
 
-def recording_summary(recording: Recording, labelling: Labelling, fitted: FitProfile | None) -> RecordingSummary:
+def recording_summary(
+    recording: Recording, labelling: Labelling, fitted: FitProfile | None, group: str = ""
+) -> RecordingSummary:
     """What a recording is, and whether the model whose fitted windows lie so fits it."""
     times = recording.times_s
     knots = clock_knots(recording.timestamps_s, recording.rate)
@@ -151,6 +153,7 @@ def recording_summary(recording: Recording, labelling: Labelling, fitted: FitPro
         breaks=tuple(labelling.breaks.tolist()),
         fit=fit,
         clock=None if knots is None else ClockKnots.model_validate(knots),
+        group=group,
     )
 
 

@@ -86,6 +86,7 @@ class RecordingSummary(_Stored):
     fit: FitSummary | None = None
     evidence: VocabularyEvidence | None = None  # where every recording has a vocabulary of its own
     clock: ClockKnots | None = None
+    group: str = ""  # whose it is (person, machine), where the run was made with groups
 
     @computed_field  # type: ignore[prop-decorator]  # mypy: pydantic's own recipe for a property in the JSON
     @property
