@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from rondo.errors import AnnotationError, SettingError
 from rondo.evaluation import compared, scored
 from rondo.formats.annotations.annotation import Annotation
 from rondo.metrics import evaluate as score
+from rondo.metrics import shared_scores
 from tests.cli.running import waves
 
 KINDS = np.arange(900) // 150 % 3
@@ -26,7 +28,8 @@ def result() -> Result:
 
 
 def test_truth_may_be_arrays_annotations_files_or_a_folder(result: Result, tmp_path: Path) -> None:
-    expected = score({one.recording_id: (KINDS, one.motifs) for one in result}).as_dict()
+    shared = shared_scores({"p": KINDS, "q": KINDS}, {one.recording_id: one.motifs for one in result})
+    expected = score({one.recording_id: (KINDS, one.motifs) for one in result}).as_dict() | {"shared": shared.as_dict()}
     (tmp_path / "truth").mkdir()
     for id in ("p", "q"):
         np.save(tmp_path / "truth" / f"{id}.npy", KINDS)
@@ -41,6 +44,22 @@ def test_truth_may_be_arrays_annotations_files_or_a_folder(result: Result, tmp_p
     result.save(tmp_path / "run")
     assert rondo.evaluate(tmp_path / "truth", tmp_path / "run").as_dict() == expected
     assert rondo.evaluate({"q": KINDS}, result, level="unit").as_dict()["n_recordings"] == 1
+
+
+def test_shared_scores_are_for_groups_that_share_a_vocabulary(result: Result) -> None:
+    truth = {"p": KINDS, "q": KINDS}
+    assert rondo.evaluate({"q": KINDS}, result).shared is None  # one recording
+    assert rondo.evaluate(truth, result, group_by={"p": "ann", "q": "ann"}).shared is None
+    assert rondo.evaluate({"p": KINDS, "q": np.array(["a", "b", "c"])[KINDS]}, result).shared is None
+    found = rondo.evaluate(truth, result, group_by={"p": "ann", "q": "bob"}, level="unit").shared
+    assert found is not None and found.n_groups == 2 and found.meaning > 90
+    recordings = [Recording(waves(900, seed=i), 50, id=id) for i, id in enumerate(("p", "q"))]
+    groups = {"p": "ann", "q": "ann"}
+    one_person = Result.of("some", recordings, list(result), groups=groups)
+    assert [one.group for one in one_person.recordings] == ["ann", "ann"]
+    assert rondo.evaluate(truth, one_person).shared is None  # the groups of the run
+    apart = result.summary.model_copy(update={"own_vocabularies": True})
+    assert rondo.evaluate(truth, replace(result, summary=apart)).shared is None
 
 
 def test_one_array_is_the_truth_of_one_recording(result: Result) -> None:

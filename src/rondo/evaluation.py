@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, Labels, runs_of
 from rondo.errors import AnnotationError, SettingError
 from rondo.formats.annotations.annotation import Annotation
 from rondo.metrics.comparison import Comparison, compare
+from rondo.metrics.meaning import shared_scores
 from rondo.metrics.scores import Scores
 from rondo.metrics.scores import evaluate as score
 from rondo.report.annotation_lane import read_truth
 from rondo.report.contents import TruthFile
+from rondo.report.usage import groups_of_run
 from rondo.result import Result
 from rondo.run.segments import LEVELS
 from rondo.run.summary import LevelScores, RunScores
@@ -32,8 +36,12 @@ def evaluate(
     level: Level = "motif",
     key: str | None = None,
     rate: float | None = None,
+    group_by: str | Mapping[str, str] | None = None,
 ) -> Scores:
     """Score the labels of a result: ARI, AMI, one-to-one, the paper's scores, and the same for the clock.
+
+    Where two or more groups of recordings share a vocabulary, `scores.shared` holds pooled ARI and meaning as well:
+    classes of the same name or number are taken to be the same in all recordings.
 
     >>> import rondo
     >>> from rondo.synthetic import plant
@@ -51,10 +59,31 @@ def evaluate(
     level : which labels are scored.
     key : the array, column or track of the truth.
     rate : for annotations in seconds, where the run knows no rate.
+    group_by : whose each recording is, for `scores.shared` (`rondo.data.groups`); without, the groups that the run was
+        made with, else every recording is a group of its own.
     """
     found = result if isinstance(result, Result) else Result.load(result)
-    classes = {id: one.classes for id, one in annotations_of(found, truth, key, rate).items()}
-    return score({id: (track, labels_of(found, id, level)) for id, track in classes.items()})
+    annotations = annotations_of(found, truth, key, rate)
+    labels = {id: labels_of(found, id, level) for id in annotations}
+    scores = score({id: (one.classes, labels[id]) for id, one in annotations.items()})
+    groups = groups_of_run(found, group_by)
+    if found.summary.own_vocabularies:
+        return scores
+    return with_shared(scores, annotations, labels, groups)
+
+
+def with_shared(
+    scores: Scores,
+    annotations: Mapping[str, Annotation],
+    labels: Mapping[str, NDArray[np.integer] | Annotation],
+    groups: Mapping[str, str] | None,
+) -> Scores:
+    """The scores with those of labels from one vocabulary, where two groups or more have classes of one kind."""
+    names = {id: id if groups is None else groups[id] for id in annotations}
+    are_named = {bool(one.names) for one in annotations.values()}
+    if len(set(names.values())) < 2 or len(are_named) > 1:
+        return scores
+    return replace(scores, shared=shared_scores(annotations, labels, names))
 
 
 def annotations_of(

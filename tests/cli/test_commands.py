@@ -17,7 +17,7 @@ import typer
 
 from rondo.cli.main import app
 from rondo.config.schema import RondoConfig
-from rondo.metrics import evaluate
+from rondo.metrics import evaluate, shared_scores
 from rondo.model import Rondo
 from rondo.synthetic import PlantedStream, plant_subjects
 from rondo.version import __version__
@@ -196,6 +196,38 @@ def test_a_run_folder_is_scored_as_its_labels_are(rondo: Command, here: Path, fi
     assert rondo("evaluate", "truth", fitted / "run", "--level", "unit").code == 0
     outcome = rondo("evaluate", "truth", fitted / "run" / "labels", "--level", "unit")
     assert (outcome.code, outcome.out) == (2, "") and "leave it out" in outcome.err
+
+
+def test_a_vocabulary_of_several_people_is_scored_as_such(rondo: Command, here: Path, fitted: Path) -> None:
+    (here / "truth").mkdir()
+    for name in ("one", "two"):
+        with np.load(fitted / f"{name}.npz") as stored:
+            np.save(here / "truth" / f"{name}.npy", stored["y2"])
+    assert rondo("label", fitted / "run", fitted / "one.npz", fitted / "two.npz", "--out", "out").code == 0
+    truth, labels = ({id: np.load(f"{folder}/{id}.npy") for id in ("one", "two")} for folder in ("truth", "out/units"))
+    expected = shared_scores(truth, labels).as_dict()
+    found = rondo("evaluate", "truth", "out", "--level", "unit", "--json").out
+    assert json.loads(found)["shared"] == expected
+    assert rondo("evaluate", "truth", "out/units", "--json").out == found
+    lines = rondo("evaluate", "truth", "out/units").out.splitlines()
+    assert lines[-2] == (
+        f"one vocabulary for 2 groups: per-person ARI {expected['per_person_ari']:.2f}, "
+        f"pooled ARI {expected['pooled_ari']:.2f}, meaning {expected['meaning']:.2f}"
+    )
+    (here / "out" / "units").rename(here / "alone")  # nobody knows now whether ids mean the same in both
+    assert "shared" not in json.loads(rondo("evaluate", "truth", "alone", "--json").out)
+    assert json.loads(rondo("evaluate", "truth", "alone", "--group-by", ".*", "--json").out)["shared"] == expected
+    assert rondo("evaluate", "truth", "alone", "--group-by", "person").code == 2
+
+
+def test_labels_that_are_names_are_the_same_in_all_files(rondo: Command, here: Path) -> None:
+    for folder in ("truth", "labels"):
+        (here / folder).mkdir()
+    for id, names in (("a", "xxyy"), ("b", "yyzz")):
+        (here / "truth" / f"{id}.csv").write_text("y\n" + "".join(f"{name}\n" for name in names))
+        (here / "labels" / f"{id}.csv").write_text("y\n" + "".join(f"u{name}\n" for name in names))
+    outcome = rondo("evaluate", "truth", "labels", "--group-by", ".*", "--json")
+    assert json.loads(outcome.out)["shared"]["meaning"] == 50.0  # y is y for both, x and z are of one alone
 
 
 @pytest.mark.parametrize("labels", [np.zeros(10, int), np.full(10, -1), np.arange(10)], ids=["one", "other", "each"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +14,9 @@ from rondo.errors import SettingError
 
 if TYPE_CHECKING:
     from rondo.data.frame_clock import FrameClock
+    from rondo.formats.annotations.annotation import Annotation, Classes
     from rondo.metrics.scores import Scores
+    from rondo.vocabulary.vocabulary import Level
 
 
 def evaluate(
@@ -33,6 +36,14 @@ def evaluate(
         float | None,
         typer.Option("--rate", metavar="HZ", help="For annotations in seconds, where the labels lie in no run folder."),
     ] = None,
+    group_by: Annotated[
+        str | None,
+        typer.Option(
+            "--group-by",
+            metavar="PATTERN",
+            help="Whose each recording is, as in `rondo usage`: for the scores of a vocabulary that several share.",
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Score labels against ground truth: ARI, AMI, one-to-one, the paper's scores, and the clock control.
@@ -43,17 +54,24 @@ def evaluate(
     """
     from rondo.cli.demo import score_table
 
-    scores = _scores(truth, labels, level, key, rate).as_dict()
+    scores = _scores(truth, labels, level, key, rate, group_by)
     if json:
-        print(json_module.dumps(scores))
+        print(json_module.dumps(scores.as_dict()))
         return
-    print(score_table({"labels": scores}))
+    print(score_table({"labels": scores.as_dict()}))
     print("clock: equal pieces, as many as the labels have segments, without looking at the data;")
     print("       a claim that something was discovered rests on ARI, AMI and one-to-one.")
+    if scores.shared is not None:
+        own = scores.shared
+        print(
+            f"one vocabulary for {own.n_groups} groups: per-person ARI {own.per_person_ari:.2f}, "
+            f"pooled ARI {own.pooled_ari:.2f}, meaning {own.meaning:.2f}"
+        )
+        print("       meaning: frames called right when an id is called what it mostly is in the other groups.")
 
 
-def _scores(truth: Path, labels: Path, level: str, key: str | None, rate: float | None) -> Scores:
-    from rondo.formats.annotations.annotation import read_label_pairs
+def _scores(truth: Path, labels: Path, level: str, key: str | None, rate: float | None, group_by: str | None) -> Scores:
+    from rondo.formats.annotations.annotation import read_annotated
     from rondo.metrics import evaluate as score
     from rondo.run.summary import SUMMARY
 
@@ -62,10 +80,40 @@ def _scores(truth: Path, labels: Path, level: str, key: str | None, rate: float 
 
         if level not in ("unit", "motif"):
             raise SettingError(f"--level is unit or motif, got '{level}'")
-        return score_run(truth, labels, level="unit" if level == "unit" else "motif", key=key, rate=rate)
+        chosen: Level = "unit" if level == "unit" else "motif"
+        return score_run(truth, labels, level=chosen, key=key, rate=rate, group_by=group_by)
     if level != "motif":
         raise SettingError("--level chooses among the labels of a run folder; these are labels already, leave it out")
-    return score(read_label_pairs(truth, labels, key, lambda file: _clock_of(file, rate)))
+    pairs = read_annotated(truth, labels, key, lambda file: _clock_of(file, rate))
+    scores = score({id: (annotation.classes, found) for id, (annotation, found) in pairs.items()})
+    return _with_shared(scores, pairs, labels, group_by)
+
+
+def _with_shared(
+    scores: Scores, pairs: Mapping[str, tuple[Annotation, Classes]], labels: Path, group_by: str | None
+) -> Scores:
+    """Labels share a vocabulary if the run around them says so, or the user, by naming groups."""
+    from rondo.data.groups import groups_of
+    from rondo.evaluation import with_shared
+    from rondo.formats.annotations.annotation import read_annotation, track_files
+    from rondo.report.usage import groups_of_run
+    from rondo.result import Result
+    from rondo.run.summary import SUMMARY
+
+    annotations = {id: annotation for id, (annotation, _) in pairs.items()}
+    run = labels.absolute().parent
+    if (run / SUMMARY).is_file():
+        result = Result.load(run)
+        groups = groups_of_run(result, group_by)
+        if result.summary.own_vocabularies or not set(pairs) <= {one.id for one in result.recordings}:
+            return scores
+        return with_shared(scores, annotations, {id: found for id, (_, found) in pairs.items()}, groups)
+    if group_by is None:
+        return scores
+    groups = groups_of(list(pairs), group_by)
+    # again, since labels that are names have been numbered file by file
+    named = {id: read_annotation(file) for id, file in track_files(labels).items() if id in pairs}
+    return with_shared(scores, annotations, named, groups) if named.keys() == pairs.keys() else scores
 
 
 def _clock_of(labels: Path, rate: float | None) -> FrameClock | None:

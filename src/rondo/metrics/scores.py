@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from rondo.data.labels import Labels, Runs
 from rondo.errors import AnnotationError, SettingError
+from rondo.metrics.meaning import SharedScores
 from rondo.metrics.overlap import Overlap, class_of_cluster, mapped_runs, mof
 from rondo.metrics.recurrence import (
     adjusted_mutual_information,
@@ -58,15 +59,17 @@ class Scores:
     recordings: Mapping[str, ScoreRow]
     clock: ScoreRow
     clock_recordings: Mapping[str, ScoreRow]
+    shared: SharedScores | None = None  # where several groups of recordings share a vocabulary
 
     def as_dict(self) -> dict[str, float | int | dict[str, float | int]]:
-        """The averages, the number of recordings and, under `clock`, the same for the control."""
+        """The averages, the number of recordings, under `clock` the same for the control, and `shared`, if any."""
         n_recordings = len(self.recordings)
-        return {
+        found: dict[str, float | int | dict[str, float | int]] = {
             **self.average.as_dict(),
             "n_recordings": n_recordings,
             "clock": {**self.clock.as_dict(), "n_recordings": n_recordings},
         }
+        return found if self.shared is None else found | {"shared": self.shared.as_dict()}
 
 
 def evaluate(pairs: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> Scores:
