@@ -244,6 +244,19 @@ def test_a_report_an_export_and_usage_without_a_folder(two: Result, tmp_path: Pa
     assert usage[(usage["recording"] == "day1") & (usage["level"] == "unit")]["share"].sum() == pytest.approx(1.0)
 
 
+def test_the_groups_of_a_run_are_stored_and_kept(two: Result, tmp_path: Path) -> None:
+    assert [one.group for one in two.recordings] == ["", ""]
+    recordings = list(two.at_hand.values())
+    grouped = Result.of("some", recordings, list(two), groups={"day1": "ann", "day2": "bob"})
+    grouped.save(tmp_path / "run")
+    assert "<h2>Groups</h2>" in (tmp_path / "run" / "report.html").read_text()
+    loaded = Result.load(tmp_path / "run")
+    assert [one.group for one in loaded.recordings] == ["ann", "bob"]
+    assert [one.group for one in loaded.edited().recordings] == ["ann", "bob"]
+    assert set(loaded.usage()["group"]) == {"ann", "bob"} and set(two.usage()["group"]) == {""}
+    assert set(loaded.usage(per="group")["group"]) == {"ann", "bob"} and set(two.usage(per="group")["group"]) == {"all"}
+
+
 def test_a_folder_in_the_way_is_not_written(two: Result, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(OutputError, match="not an empty folder"):
