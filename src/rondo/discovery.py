@@ -14,12 +14,16 @@ from rondo.data.as_recordings import as_recordings
 from rondo.data.recording import Recording
 from rondo.errors import RondoWarning
 from rondo.labelling import Labelling
+from rondo.many.driver import ManyFiles, discover_files
+from rondo.many.way import Asked, files_to_read
 from rondo.methods import DEFAULT, Options, find_method, refuse_idle
 from rondo.model import Rondo
 from rondo.model_result import result_of
 from rondo.progress import Progress, silent
 from rondo.result import Result
 from rondo.run.counting import Words
+from rondo.run.summary import RunSummary
+from rondo.store.writing import check_free
 from rondo.training.device import require_torch
 
 
@@ -41,6 +45,11 @@ def discover(
     label_columns: Sequence[str] = (),
     config: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
+    group_by: str | None = None,
+    engine: str | None = None,
+    workers: int | None = None,
+    ray_address: str | None = None,
     progress: Progress | None = None,
     **more: Any,
 ) -> Result:
@@ -62,6 +71,11 @@ def discover(
     rate : frames per second, for what has no clock.
     key, label_columns : for files, as in `rondo.read`.
     config : a TOML file of settings.
+    out : a folder to write the run to. Paths of many recordings, or of more than memory holds, are then read file by
+        file; an unfinished run is gone on with.
+    group_by : which recordings belong together, of one person, machine or day.
+    engine, workers, ray_address : read file by file in "local" processes, in this one ("serial") or on a Ray cluster
+        ("ray"); needs `out`.
     settings, more : any other setting, by its dotted name ({"units.dimension": 3}) or with two underscores
         (units__dimension=3).
 
@@ -75,10 +89,36 @@ def discover(
     asked = Options(window, step, states, encoder, preset, device, per_recording, every, file, motif_window)
     configured = chosen.configure(asked)
     chosen_seed = checked_seed(seed)
-    recordings = as_recordings(data, rate=rate, key=key, label_columns=label_columns)
+    reading = {"rate": rate, "key": key, "label_columns": label_columns}
+    asked = Asked(engine, workers, ray_address, group_by)
+    many = files_to_read(data, out, asked, why_in_memory(method, per_recording), **reading)
+    if many is not None and out is not None:
+        discover_file_by_file(many, configured, chosen_seed, out, progress or silent)
+        return Result.load(out)
+    if out is not None:
+        check_free(Path(out))
+    recordings = as_recordings(data, **reading)
     for note in chosen.notes(recordings, configured):
         warnings.warn(note, RondoWarning, stacklevel=2)
-    return chosen.discover(recordings, configured, chosen_seed, progress or silent)
+    result = chosen.discover(recordings, configured, chosen_seed, progress or silent)
+    if out is not None:
+        result.save(out)
+    return result
+
+
+def why_in_memory(method: str, per_recording: bool) -> str:
+    """Why recordings must be read all at once; "" where they need not be."""
+    if method != DEFAULT:
+        return f"--method {method} takes all recordings at once"
+    return "--per-recording takes all recordings at once" if per_recording else ""
+
+
+def discover_file_by_file(
+    many: ManyFiles, settings: RondoSettings, seed: int | None, out: str | Path, progress: Progress = silent
+) -> RunSummary:
+    """Find what recurs in recordings that are read one after the other; see `rondo.many.driver`."""
+    config = settings.config if seed is None else settings.config.model_copy(update={"seed": seed})
+    return discover_files(many, Rondo.from_config(config), out, progress)
 
 
 def checked_seed(seed: int | None) -> int | None:

@@ -17,7 +17,7 @@ class Lazy(Mapping[str, T]):
     """
 
     def __init__(self, keys: Sequence[str], make: Callable[[str], T]) -> None:
-        self._keys, self._make = tuple(keys), make
+        self._keys, self._make = dict.fromkeys(keys), make
         self._made: dict[str, T] = {}
 
     def __iter__(self) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
@@ -18,11 +18,13 @@ from rondo.continual.frozen import FrozenReader
 from rondo.continual.stream import Stream, StreamReport
 from rondo.continual.updater import Updater
 from rondo.data.as_recordings import are_several, as_chunks, as_recordings, common_rate, same_rate
+from rondo.data.fair_sample import taken
+from rondo.data.fit_plan import FitPlan, plan_fit
 from rondo.data.labels import OTHER
-from rondo.data.preprocess import Preprocessor, Signal
+from rondo.data.preprocess import Preprocessor, Signal, surveys_of
 from rondo.data.recording import Recording
-from rondo.data.scales import choose_scales
 from rondo.data.signal import select
+from rondo.data.survey import Survey
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
 from rondo.errors import NotFittedError, RecordingError, SettingError, not_fitted
@@ -53,7 +55,7 @@ from rondo.wording import counted
 if TYPE_CHECKING:
     from rondo.stream_parts import StreamParts
 
-_STAGES = ("encoder", "units", "motifs", "evidence")  # each draws from a generator of its own; new ones go last
+_STAGES = ("encoder", "units", "motifs", "evidence", "sample")  # each with a generator of its own; new ones go last
 
 
 class _Prepared(NamedTuple):
@@ -141,18 +143,38 @@ class Rondo:
 
     def _learn(self, recordings: list[Recording], tell: Progress) -> list[_Prepared]:
         """Everything that `fit` does; what it was learned from comes back, to be labelled."""
+        _refuse_unbuilt(self.resolved_config())
+        tell("preparing", 0, 5)
+        common_rate(recordings)
+        channels, surveys = surveys_of(recordings, self.resolved_config().preprocess)
+        plan = self.plan(channels, surveys, {own.id: own for own in recordings}.__getitem__)
+        signals = [plan.preprocessor.apply(recording) for recording in recordings]
+        sample = [taken(signal, own) for signal, own in zip(signals, plan.stretches, strict=True)]
+        known = self.learn_from(plan, sample, tell)
+        every = [_windows(signal, self.window_length_frames_, self.step_frames_) for signal in signals]
+        is_whole = [own is signal for own, signal in zip(sample, signals, strict=True)]
+        read = [
+            seen if whole else self.unit_model_.timeline(w)
+            for seen, whole, w in zip(known, is_whole, every, strict=True)
+        ]
+        return list(map(_Prepared, recordings, signals, every, read))
+
+    def plan(self, channels: tuple[str, ...], surveys: Sequence[Survey], read: Callable[[str], Recording]) -> FitPlan:
+        """What a fit to surveyed recordings will do; `read` gives one of them by its id, should it be needed."""
+        config = self.resolved_config()
+        return plan_fit(channels, surveys, config, read, generators(config.seed, _STAGES)["sample"])
+
+    def learn_from(self, plan: FitPlan, sample: Sequence[Signal], tell: Progress = silent) -> list[Timeline]:
+        """Everything that `fit` does once recordings are surveyed: `sample` holds the stretches that are learned from.
+
+        Returns the unit of every window of each signal of the sample.
+        """
         config = self.resolved_config()
         _refuse_unbuilt(config)
-        rngs = generators(config.seed, _STAGES)
-        device = _device(config)
-
-        tell("preparing", 0, 5)
-        rate = common_rate(recordings)
-        preprocessor = Preprocessor.fit(recordings, config.preprocess)
-        signals = [preprocessor.apply(recording) for recording in recordings]
-        length, step, motif_length = choose_scales(signals, config)
+        rngs, device = generators(config.seed, _STAGES), _device(config)
+        (length, step, motif_length), rate = plan.scales, plan.rate
         motif_settings = lengths_in_windows(config.motifs, step, rate)
-        every = [_windows(signal, length, step) for signal in signals]
+        every = [_windows(signal, length, step) for signal in sample]
         windows = [w for w in every if len(w)]
         tell("encoder", 1, 5)
         encoder = build_encoder(config.encoder, int(rngs["encoder"].integers(2**31)), device).fit(
@@ -168,17 +190,18 @@ class Rondo:
         motifs, evidence = shown_after_test(motifs, found)
         tell("done", 5, 5)
 
-        self.config_, self.preprocessor_ = config, preprocessor
+        self.config_, self.preprocessor_ = config, plan.preprocessor
         self.unit_model_, self.motif_model_, self.evidence_ = units, motifs, evidence
         self.window_length_frames_, self.step_frames_, self.rate_ = length, step, rate
         self.motif_window_frames_ = motif_length
         fit_profile = FitProfile.of(np.concatenate([timeline.distances for timeline in timelines]))
-        self.provenance_ = provenance_of(recordings) | {"fit_profile": fit_profile.as_json()}
+        self.provenance_ = provenance_of(plan.surveys) | {"fit_profile": fit_profile.as_json()}
+        if plan.n_learned_from < plan.n_usable:
+            self.provenance_ |= {"sample": {"n_frames": plan.n_learned_from, "of": plan.n_usable}}
         self.edits_ = Edits()  # the old ones were about other entries
         self._forget_stream()
         known = iter(timelines)
-        read = [next(known) if len(w) else units.timeline(w) for w in every]
-        return list(map(_Prepared, recordings, signals, every, read))
+        return [next(known) if len(w) else units.timeline(w) for w in every]
 
     def adapt(self, recordings: Any, *, resample: bool = False, progress: Progress | None = None) -> Rondo:
         """Transfer: move the units to where these recordings have them; ids, names and motifs stay."""

@@ -24,6 +24,7 @@ from rondo.data.as_recordings import in_hertz
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
 from rondo.data.signal import shortened
+from rondo.data.survey import Survey
 from rondo.errors import InputError, MissingExtraError, ModelError
 from rondo.evidence.verdicts import Entries, Evidence
 from rondo.html_card import card
@@ -155,15 +156,19 @@ def _stream(model: Rondo, tensors: Tensors, plain: Mapping[str, Any]) -> Stream:
     return Stream.restore(model.stream(), tensors, plain)
 
 
-def provenance_of(recordings: Sequence[Recording]) -> dict[str, Any]:
+def provenance_of(recordings: Sequence[Recording | Survey]) -> dict[str, Any]:
     """Versions of what computed, and id, size and rate of every recording."""
     return {
         "python": platform.python_version(),
         "packages": {"rondo-ts": __version__} | {name: _version(name) for name in _LIBRARIES},
         "recordings": [
-            {"id": r.id, "n_frames": r.n_frames, "n_channels": r.n_channels, "rate": r.rate} for r in recordings
+            {"id": r.id, "n_frames": _n_rows(r), "n_channels": r.n_channels, "rate": r.rate} for r in recordings
         ],
     }
+
+
+def _n_rows(recording: Recording | Survey) -> int:
+    return recording.n_rows if isinstance(recording, Survey) else recording.n_frames
 
 
 def _version(package: str) -> str:

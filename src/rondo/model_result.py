@@ -22,6 +22,7 @@ from rondo.run.findings import (
     phrase_sentence,
     place_sentence,
     recurrence_sentence,
+    sample_sentence,
     vocabulary_sentences,
 )
 from rondo.run.summary import RecordingSummary, RunKind, RunSummary, StreamSummary, UnitMerge
@@ -49,7 +50,7 @@ def result_of(
     evidence comes from other recordings; `more`: findings that follow on those of the models.
     """
     first = models[0]
-    if kind == "discover" and (note := short_window_note(first, recordings)):
+    if kind == "discover" and (note := short_window_note(first, max(own.n_frames for own in recordings))):
         labellings = [replace(labellings[0], notes=(*labellings[0].notes, note)), *labellings[1:]]
     return Result.of(
         "rondo",
@@ -121,11 +122,10 @@ def transferred(
     return result_of([model], given, labellings, kind="label", fitted=model.fit_profile(), more=more)
 
 
-def short_window_note(model: Rondo, recordings: Sequence[Recording]) -> str:
+def short_window_note(model: Rondo, longest: int) -> str:
     """A window of a few frames, chosen because no longer one fits often enough, sees values and no movement."""
     if model.config_.windows.length != "auto" or model.window_length_frames_ >= FEWEST_TELLING_FRAMES:
         return ""
-    longest = max(recording.n_frames for recording in recordings)
     return (
         f"with {longest} frames a window is only {model.window_length_frames_} frames long; "
         "units are then values and no movements: record longer, or give --window"
@@ -164,6 +164,8 @@ def findings_of(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
         )
     found += _composition_sentences(models[0]) if len(models) == 1 else _kinds_sentence(models)
     found += [sentence for model in models if (sentence := merged_sentence(model.edits_, _motifs_are_units(model)))]
+    if not is_foreign and len(models) == 1 and (sample := models[0].provenance_.get("sample")):
+        found.append(sample_sentence(sample["n_frames"], sample["of"]))
     return found + vocabulary_sentences([model.window_length_frames_ for model in models])
 
 

@@ -127,7 +127,7 @@ class Result:
             config=dict(config or {}),
         )
         at_hand = {recording.id: recording for recording in recordings}
-        training = _curve_table(named_words)
+        training = curve_table(named_words)
         return cls(
             counted(base, *_tables_of(by_id), named_words),
             by_id,
@@ -470,7 +470,7 @@ def _tables_of(labellings: Mapping[str, Labelling]) -> tuple[dict[str, pl.DataFr
     return {id: table for id, table, _ in each}, {id: table for id, _, table in each}
 
 
-def _curve_table(words: Mapping[str, Words]) -> pl.DataFrame | None:
+def curve_table(words: Mapping[str, Words]) -> pl.DataFrame | None:
     """What training reached: one row per curve and step, with the recording that has the vocabulary to itself."""
     if not any(said.curves for said in words.values()):
         return None

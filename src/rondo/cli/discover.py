@@ -16,12 +16,12 @@ from rondo.wording import notes_by_recording
 
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
-    from rondo.result import Result
+    from rondo.run.summary import RunSummary
 
 
 def discover(
-    paths: options.Recordings,
-    out: options.Out,
+    paths: options.Places,
+    out: options.RunPlace,
     method: Annotated[
         str,
         typer.Option(
@@ -52,11 +52,19 @@ def discover(
     set_: options.Settings = None,
     seed: options.Seed = None,
     device: options.Device = None,
+    group_by: options.GroupBy = None,
+    engine: options.EngineName = None,
+    workers: options.Workers = None,
+    ray_address: options.RayAddress = None,
+    dry_run: options.DryRun = False,
     json: options.Json = False,
 ) -> None:
     """Find units and motifs in recordings and write a run folder: labels, segments, model and report.
 
     Nothing has to be set: a clock in the file tells the rate, and notes say what was done with the columns.
+
+    Many recordings, or more than fit into memory, are read file by file. A run that was stopped goes on when the same
+    command is given again; files that cannot be read are listed in failed.csv.
 
     Example: rondo discover walk.csv --out run
     """
@@ -64,12 +72,26 @@ def discover(
     own = options.overrides(set_)
     given = Options(window, step, states, encoder, preset, device, per_recording, own, config, motif_window)
     settings = chosen.configure(given)
-    from rondo.discovery import checked_seed
+    from rondo.discovery import checked_seed, why_in_memory
+    from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files
     from rondo.store.writing import check_free
 
     chosen_seed = checked_seed(seed)
-    check_free(out)
-    recordings = read_all(paths, rate, key, label_column)
+    asked = Asked(engine, workers, ray_address, group_by)
+    many = many_files(paths, asked, rate=rate, key=key, label_columns=label_column or ())
+    file_by_file = goes_file_by_file(many, asked, why_in_memory(method, per_recording))
+    if dry_run:
+        print("\n".join(expected_in_words(many, file_by_file, learns=True)))
+        return
+    if file_by_file:
+        from rondo.discovery import discover_file_by_file
+
+        with progress() as tell:
+            summary = discover_file_by_file(many, settings, chosen_seed, out, tell)
+        announce(out, summary, json)
+        return
+    check_free(Path(out))
+    recordings = read_all([Path(path) for path in paths], rate, key, label_column)
     notes = chosen.notes(recordings, settings)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
@@ -81,7 +103,7 @@ def discover(
         result = chosen.discover(recordings, settings, chosen_seed, tell)
         tell("writing", len(recordings), len(recordings))
         result.save(out)
-    announce(out, result, json)
+    announce(out, result.summary, json)
 
 
 def read_all(
@@ -96,11 +118,10 @@ def read_all(
     return recordings
 
 
-def announce(out: Path, result: Result, json: bool) -> None:
+def announce(out: str | Path, summary: RunSummary, json: bool) -> None:
     """Say what was found and where it lies; notes about the data go to stderr."""
-    from rondo.run.findings import fit_sentence, found_sentence, unfit_notes
+    from rondo.run.findings import failed_sentence, fit_sentences, found_sentence, unfit_notes
 
-    summary = result.summary
     detail(f"window {summary.window_length_frames} frames, step {summary.step_frames}, seed {summary.seed}")
     for note in unfit_notes(summary):
         print(f"note: {note}", file=sys.stderr)
@@ -108,16 +129,22 @@ def announce(out: Path, result: Result, json: bool) -> None:
         print(f"note: {note}", file=sys.stderr)
     if not is_quiet() and any(recording.rate is None for recording in summary.recordings):
         print(f"note: {_NO_CLOCK}", file=sys.stderr)
+    if summary.failed:
+        print(f"note: {failed_sentence(summary)}; {joined(out, 'failed.csv')} lists them", file=sys.stderr)
     if json:
         print(json_module.dumps(summary.as_json() | {"out": str(out)}))
         return
     print(found_sentence(summary))
-    for recording in summary.recordings:
-        if recording.fit is not None and summary.fitted is not None:
-            print(fit_sentence(recording.id, recording.fit, summary.fitted))
+    for sentence in fit_sentences(summary):
+        print(sentence)
     for finding in summary.findings:
         print(finding)
-    print(f"report: {out / 'report.html'}")
+    print(f"report: {joined(out, 'report.html')}")
+
+
+def joined(out: str | Path, name: str) -> str:
+    """A file in the folder or bucket that was written."""
+    return f"{str(out).rstrip('/')}/{name}" if "://" in str(out) else str(Path(out) / name)
 
 
 _NO_CLOCK = "no column tells the time, so times are counted in rows; give --rate HZ (rows per second) for seconds"

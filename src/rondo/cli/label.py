@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 def label(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or the run folder that holds it.")],
-    paths: options.Recordings,
-    out: options.Out,
+    paths: options.Places,
+    out: options.RunPlace,
     adapt: Annotated[
         bool,
         typer.Option("--adapt", metavar="", help="Transfer: move the units to where these recordings have them."),
@@ -42,6 +42,11 @@ def label(
         int | None, typer.Option("--seed", metavar="N", help="For --refit-motifs; the seed of the model if not given.")
     ] = None,
     device: options.Device = None,
+    group_by: options.GroupBy = None,
+    engine: options.EngineName = None,
+    workers: options.Workers = None,
+    ray_address: options.RayAddress = None,
+    dry_run: options.DryRun = False,
     json: options.Json = False,
 ) -> None:
     """Label recordings with a fitted model; its vocabulary stays as it is.
@@ -52,9 +57,13 @@ def label(
     With --stream, recordings are read anew with what a stream that began with this model has learned since. The labels
     that it has issued stay issued. The folder of a stream, given as MODEL, is read so too.
 
+    Many recordings, or more than fit into memory, are read file by file, and a run that was stopped goes on when the
+    same command is given again.
+
     Example: rondo label run day2.csv --rate 100 --out run2
     """
     from rondo.editing import model_folder
+    from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files
     from rondo.methods import load_model, method_of, refuse_idle
     from rondo.model_result import transferred
     from rondo.store.writing import check_free
@@ -62,7 +71,6 @@ def label(
     if stream is not None and (refit_motifs or adapt):
         given = "--refit-motifs" if refit_motifs else "--adapt"
         raise SettingError(f"--stream reads with what a stream has learned, {given} learns from what is read; give one")
-    check_free(out)
     folder = model_folder(model)
     name = method_of(folder)
     learning = {"--adapt": adapt, "--refit-motifs": refit_motifs, "--stream": stream, "--seed": seed}
@@ -71,7 +79,25 @@ def label(
     else:
         refuse_idle(learning | {"--device": device}, f"a model of {name}")
         fitted = load_model(folder)
-    recordings = read_all(paths, rate, key, label_column)
+    asked = Asked(engine, workers, ray_address, group_by)
+    many = many_files(paths, asked, rate=rate, key=key, label_columns=label_column or ())
+    at_once = {"--adapt": adapt, "--refit-motifs": refit_motifs}
+    why = next((f"{option} learns from all recordings at once" for option, given in at_once.items() if given), "")
+    if name != "rondo" or _follows(stream, folder):
+        why = "this model reads all recordings at once"
+    file_by_file = goes_file_by_file(many, asked, why)
+    if dry_run:
+        print("\n".join(expected_in_words(many, file_by_file, learns=False)))
+        return
+    if file_by_file:
+        from rondo.many.driver import label_many
+
+        with progress() as tell:
+            summary = label_many(many, fitted, out, resample=resample, progress=tell)
+        announce(out, summary, json)
+        return
+    check_free(Path(out))
+    recordings = read_all([Path(path) for path in paths], rate, key, label_column)
     with progress() as tell:
         tell("labelling", 0, len(recordings))
         if adapt or refit_motifs:
@@ -84,7 +110,7 @@ def label(
             result = fitted.predict(recordings, resample=resample)
         tell("writing", len(recordings), len(recordings))
         result.save(out)
-    announce(out, result, json)
+    announce(out, result.summary, json)
 
 
 def _loaded(folder: Path, stream: Path | None, chosen: dict[str, Any]) -> Rondo:

@@ -75,6 +75,41 @@ Recordings = Annotated[
     list[Path],
     typer.Argument(metavar="RECORDING", help="Files ({recording_suffixes}), or folders."),
 ]
+Places = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RECORDING", help="Files ({recording_suffixes}), folders, or patterns in quotes ('days/*.npz')."
+    ),
+]
+RunPlace = Annotated[
+    str,
+    typer.Option(
+        "--out", metavar="DIR", help="Folder to write; it must not hold a run yet, unless it is this one, unfinished."
+    ),
+]
+GroupBy = Annotated[
+    str | None,
+    typer.Option("--group-by", metavar="NAME", help="Which recordings belong together: of one person, machine or day."),
+]
+EngineName = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="NAME",
+        help="Read file by file, in local processes (local), in this one (serial) or on a cluster (ray).",
+        autocompletion=completing("local", "serial", "ray"),
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", metavar="N", help="Files at a time; as many as there are cores if not given.", min=1),
+]
+RayAddress = Annotated[
+    str | None, typer.Option("--ray-address", metavar="ADDRESS", help="A Ray cluster that runs, for --engine ray.")
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", metavar="", help="Say what would be read, and what it would take; write nothing.")
+]
 EncoderName = Annotated[
     str | None,
     typer.Option("--encoder", metavar="NAME", help="{encoders}.", autocompletion=completing_from(_encoders)),

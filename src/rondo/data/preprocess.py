@@ -6,27 +6,23 @@ statistics or all by those of the data set, and projected onto axes that all rec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rondo.config.schema import PreprocessConfig
+from rondo.data.channels import chosen_channels, fitting, refuse_shape
+from rondo.data.moments import Matrix, Moments, Vector
 from rondo.data.recording import Recording, Values
 from rondo.data.resample import resample_signal
 from rondo.data.row_plan import BLOCK, RowPlan, joint_spacing, max_gap_frames
 from rondo.data.signal import Signal as Signal
-from rondo.data.signal import plan_of, refuse_lacking, shortened
 from rondo.data.signal import regularise as regularise
+from rondo.data.signal import shortened
+from rondo.data.survey import Survey, survey_of
 from rondo.errors import RecordingError, SettingError
-from rondo.wording import counted
-
-_MANY_CHANNELS = 50  # fewer may well exceed the frames of a short example
-
-Vector = NDArray[np.float64]  # one number per channel
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,36 +39,34 @@ class Preprocessor:
     @classmethod
     def fit(cls, recordings: Sequence[Recording], config: PreprocessConfig) -> Preprocessor:
         """Learn scaling and PCA from recordings that have the same channels, with one signal in memory at a time."""
-        channels = _chosen_channels(recordings[0], config)
+        return cls.of_surveys(*surveys_of(recordings, config), config)
+
+    @classmethod
+    def of_surveys(cls, channels: tuple[str, ...], surveys: Sequence[Survey], config: PreprocessConfig) -> Preprocessor:
+        """Learn scaling and PCA from what surveys of all recordings say about these channels."""
         n_channels = len(channels)
-        recordings = [_fitting(recording, channels, config) for recording in recordings]
-        _refuse_shapes(recordings, channels)
-        if config.pca_components > n_channels:
-            raise SettingError(
-                f"preprocess.pca_components = {config.pca_components}, but there are only {n_channels} channels; "
-                "choose fewer"
-            )
-        plans = [plan_of(recording, channels, config) for recording in recordings]
-        spacing = joint_spacing([plan.spacing for plan in plans])
+        spacing = joint_spacing([survey.spacing for survey in surveys])
         fitted = cls(config, channels, np.zeros(n_channels), np.ones(n_channels), np.zeros((0, n_channels)), spacing)
-
-        def regular() -> Iterator[Signal]:
-            return (regularise(own, channels, config, plan) for own, plan in zip(recordings, plans, strict=True))
-
+        each = [survey.moments for survey in surveys]
         if config.scaling != "none":
-            of = f"recording '{recordings[0].id}'" if len(recordings) == 1 else f"all {len(recordings)} recordings"
-            mean, scale = _mean_and_scale(regular(), n_channels, config, of)
+            of = f"recording '{surveys[0].id}'" if len(surveys) == 1 else f"all {len(surveys)} recordings"
+            joined = Moments.joined(each, n_channels, products=bool(config.pca_components))
+            mean, scale = mean_and_scale(joined, config, of)
             fitted = replace(fitted, mean=mean, scale=scale)
         if config.pca_components:
-            signals = (fitted._scaled(signal) for signal in regular())
-            fitted = replace(fitted, components=_principal_axes(signals, n_channels, config.pca_components))
+            scaled = (own if config.scaling == "none" else fitted._scaled_moments(own, "") for own in each)
+            fitted = replace(fitted, components=_principal_axes(scaled, n_channels, config.pca_components))
         return fitted
 
     def apply(self, recording: Recording, rate: float | None = None) -> Signal:
         """The recording as the model sees it, at another rate (Hz) if one is given."""
-        fitting = _fitting(recording, self.channels, self.config)
-        signal = regularise(fitting, self.channels, self.config)
-        signal = self._scaled(signal if rate is None else resample_signal(signal, rate))
+        own = fitting(recording, self.channels, self.config)
+        signal = regularise(own, self.channels, self.config)
+        return self.seen(signal if rate is None else resample_signal(signal, rate))
+
+    def seen(self, signal: Signal, moments: Moments | None = None) -> Signal:
+        """A regular signal as the model sees it; `moments`: of the whole recording, where this is a part of it."""
+        signal = self._scaled(signal, moments)
         if not self.components.size:
             return signal
         names = tuple(f"pc{i}" for i in range(self.components.shape[0]))
@@ -98,17 +92,44 @@ class Preprocessor:
         """Channels of a window as the model sees it."""
         return len(self.components) or len(self.channels)
 
-    def _scaled(self, signal: Signal) -> Signal:
+    def _scaled(self, signal: Signal, moments: Moments | None) -> Signal:
         """By the statistics of the recording or of the data set."""
         if self.config.scaling == "none":
             return signal
         mean, scale = self.mean, self.scale
         if self.config.statistics == "recording":
-            mean, scale = _mean_and_scale([signal], len(self.channels), self.config, f"recording '{signal.id}'")
+            own = Moments.of(signal) if moments is None else moments
+            mean, scale = mean_and_scale(own, self.config, f"recording '{signal.id}'")
         still = [name for name, width in zip(signal.channels, scale, strict=True) if width == 0]
         notes = (f"constant, so of no use: {shortened(still)}",) if still else ()
         values = scaled_by(signal.values, mean, _reciprocal(scale))
         return replace(signal, values=values, notes=signal.notes + notes)
+
+    def _scaled_moments(self, moments: Moments, of: str) -> Moments:
+        """Those of a recording after its signal is scaled."""
+        mean, scale = self.mean, self.scale
+        if self.config.statistics == "recording":
+            mean, scale = mean_and_scale(moments, self.config, of)
+        return moments.scaled(mean, _reciprocal(scale))
+
+
+def surveys_of(recordings: Sequence[Recording], config: PreprocessConfig) -> tuple[tuple[str, ...], list[Survey]]:
+    """The channels of a data set and a survey of each of its recordings; what cannot belong to one is refused."""
+    channels = chosen_channels(recordings[0], config)
+    for recording in recordings:
+        fitting(recording, channels, config)
+    refuse_shape(max(recordings, key=lambda recording: recording.n_frames), channels)
+    refuse_too_many_axes(len(channels), config)
+    return channels, [survey_of(recording, channels, config).survey for recording in recordings]
+
+
+def refuse_too_many_axes(n_channels: int, config: PreprocessConfig) -> None:
+    """There are no more axes than channels."""
+    if config.pca_components > n_channels:
+        raise SettingError(
+            f"preprocess.pca_components = {config.pca_components}, but there are only {n_channels} channels; "
+            "choose fewer"
+        )
 
 
 def _reciprocal(scale: Vector) -> Vector:
@@ -138,68 +159,12 @@ def onto_axes(values: Values, components: Matrix) -> Values:
     return found
 
 
-def _refuse_shapes(recordings: Sequence[Recording], channels: Sequence[str]) -> None:
-    """One frame holds nothing; an array of (channels, frames) would be computed on for ever, and mean nothing."""
-    longest = max(recordings, key=lambda recording: recording.n_frames)
-    if longest.n_frames == 1:
-        raise RecordingError(f"recording '{longest.id}' has a single frame, in which nothing can recur; record longer")
-    if len(channels) > max(_MANY_CHANNELS, longest.n_frames):
-        raise RecordingError(
-            f"recording '{longest.id}' has {longest.n_frames} frames x {len(channels)} channels; rows are frames and "
-            "columns are channels: transpose it, or choose channels (preprocess.channels)"
-        )
-
-
-def _chosen_channels(recording: Recording, config: PreprocessConfig) -> tuple[str, ...]:
-    for name in config.channels:
-        if name not in recording.channels:
-            raise SettingError(
-                f"preprocess.channels names '{name}', which recording '{recording.id}' does not have; "
-                f"it has {shortened(recording.channels)}"
-            )
-        if config.channels.count(name) > 1:
-            raise SettingError(f"preprocess.channels names '{name}' twice; name each channel once")
-    return config.channels or recording.channels
-
-
-def _fitting(recording: Recording, channels: tuple[str, ...], config: PreprocessConfig) -> Recording:
-    """The recording if it has these channels, with a note on those left out.
-
-    Channels go by name. Columns without names go by position, and there must be as many as expected: which of them
-    is too many, nobody knows. Where preprocess.channels names columns, they are chosen by name.
-    """
-    if recording.is_unnamed and not config.channels and set(recording.channels) != set(channels):
-        if set(recording.channels) < set(channels):
-            refuse_lacking(recording, channels)
-        if recording.n_channels != len(channels):
-            raise RecordingError(
-                f"recording '{recording.id}' has {recording.n_channels} channels without names, expected "
-                f"{len(channels)}: {shortened(channels)}; give the same channels, name them, or leave "
-                "a column out of every file (--label-column)"
-            )
-        return _noted(recording, channels, f"channels without names taken by position as {shortened(channels)}")
-    refuse_lacking(recording, channels)
-    extra = [name for name in recording.channels if name not in channels]
-    if not extra or config.channels:
-        return recording
-    note = f"{counted(len(extra), 'channel')} left out that the model does not know: {shortened(extra)}"
-    return _noted(recording, recording.channels, note)
-
-
-def _noted(recording: Recording, channels: Sequence[str], note: str) -> Recording:
-    notes = (*recording.notes, note)
-    return Recording(recording.values, recording.rate, channels, recording.id, recording.timestamps_s, notes)
-
-
-def _mean_and_scale(
-    signals: Iterable[Signal], n_channels: int, config: PreprocessConfig, of: str
-) -> tuple[Vector, Vector]:
+def mean_and_scale(moments: Moments, config: PreprocessConfig, of: str) -> tuple[Vector, Vector]:
     """Mean and scale of each channel over all usable frames; scale 0 marks a constant channel.
 
     channel: its standard deviation. global: one scale, the root mean square of those deviations that are not 0.
     """
-    mean, covariance = _moments(signals, n_channels, diagonal=True)
-    scale = np.sqrt(covariance)
+    mean, scale = moments.mean, np.sqrt(moments.squares / moments.count)
     # A spread of fewer than some ten roundings of float32 cannot be told from a constant.
     scale[scale <= np.maximum(1e-6 * np.abs(mean), np.finfo(np.float32).tiny)] = 0.0
     if not scale.any():
@@ -209,40 +174,9 @@ def _mean_and_scale(
     return mean, scale
 
 
-def _principal_axes(signals: Iterable[Signal], n_channels: int, n_components: int) -> Matrix:
+def _principal_axes(each: Iterable[Moments], n_channels: int, n_components: int) -> Matrix:
     """Leading eigenvectors of the covariance of all usable frames, signs fixed so that results repeat."""
-    _, covariance = _moments(signals, n_channels, diagonal=False)
-    axes = np.linalg.eigh(covariance)[1][:, ::-1][:, :n_components].T
+    joined = Moments.joined(each, n_channels, products=True)
+    axes = np.linalg.eigh(joined.scatter / joined.count)[1][:, ::-1][:, :n_components].T
     signs = np.sign(axes[np.arange(n_components), np.abs(axes).argmax(axis=1)])
     return np.asarray(axes * signs[:, None])
-
-
-def _moments(signals: Iterable[Signal], n_channels: int, *, diagonal: bool) -> tuple[Vector, NDArray[np.float64]]:
-    """Mean and covariance, or only its diagonal, over the usable frames of all signals.
-
-    Chan's update per block: sums of squares alone would lose a spread of 1 beside a mean of 1e6.
-    """
-    product = _squares if diagonal else _products
-    count, mean = 0, np.zeros(n_channels)
-    scatter = np.zeros(n_channels if diagonal else (n_channels, n_channels))
-    for block in _usable_blocks(signals):
-        n, own = block.shape[0], block.mean(axis=0)
-        scatter += product(block - own) + product((own - mean)[None]) * (count * n / (count + n))
-        mean += (own - mean) * (n / (count + n))
-        count += n
-    return mean, scatter / count
-
-
-def _squares(rows: Matrix) -> Vector:
-    return np.asarray((rows**2).sum(axis=0))
-
-
-def _products(rows: Matrix) -> Matrix:
-    return rows.T @ rows
-
-
-def _usable_blocks(signals: Iterable[Signal]) -> Iterator[NDArray[np.float64]]:
-    for signal in signals:
-        for first, stop in signal.spans:
-            for start in range(first, stop, BLOCK):
-                yield signal.values[start : min(start + BLOCK, stop)].astype(np.float64)

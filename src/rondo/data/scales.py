@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rondo.config.schema import ComposedMotifsConfig, RondoConfig, to_frames
-from rondo.data.preprocess import Signal
 from rondo.data.suggest import (
     FEWEST_TELLING_FRAMES,
+    Sized,
     refuse_too_long,
     suggest_window,
     typical_period,
@@ -44,13 +44,13 @@ class WindowScales(NamedTuple):
     motif_frames: int
 
 
-def choose_scales(signals: Sequence[Signal], config: RondoConfig) -> WindowScales:
+def choose_scales(signals: Sequence[Sized], config: RondoConfig) -> WindowScales:
     """What the settings say, and what they leave to the data."""
     if not isinstance(config.motifs, ComposedMotifsConfig):  # one scale
         unit, step = window_and_step(signals, config.windows)
         return WindowScales(unit, step, unit)
     rate, wanted = signals[0].rate, config.motifs.window
-    longest = max(stop - start for signal in signals for start, stop in signal.spans)
+    longest = max(signal.longest_span for signal in signals)
     given_motif = None if wanted == "auto" else to_frames(wanted, rate, "motifs.window")
     given_unit = None if config.windows.length == "auto" else to_frames(config.windows.length, rate, "windows.length")
     by_shape = typical_periods(signals) > 1
@@ -61,7 +61,7 @@ def choose_scales(signals: Sequence[Signal], config: RondoConfig) -> WindowScale
     return WindowScales(unit, step, motif if given_motif else max(motif, 2 * unit))
 
 
-def why_scales(signals: Sequence[Signal], config: RondoConfig, scales: WindowScales) -> str:
+def why_scales(signals: Sequence[Sized], config: RondoConfig, scales: WindowScales) -> str:
     """Where windows of units and of motifs come from, for people; of settings with two scales."""
     if not isinstance(config.motifs, ComposedMotifsConfig):
         raise ValueError("these settings have one scale")
@@ -81,8 +81,8 @@ def why_scales(signals: Sequence[Signal], config: RondoConfig, scales: WindowSca
     return f"{_why_unit_window(signals, config, scales)}; {of_motifs}."
 
 
-def _why_unit_window(signals: Sequence[Signal], config: RondoConfig, scales: WindowScales) -> str:
-    longest = max(stop - start for signal in signals for start, stop in signal.spans)
+def _why_unit_window(signals: Sequence[Sized], config: RondoConfig, scales: WindowScales) -> str:
+    longest = max(signal.longest_span for signal in signals)
     unit = scales.unit_frames
     if config.windows.length != "auto":
         return "The window of units is as asked for"
@@ -95,7 +95,7 @@ def _why_unit_window(signals: Sequence[Signal], config: RondoConfig, scales: Win
     return "The window of units is a quarter of that of motifs"
 
 
-def suggest_motif_window(signals: Sequence[Signal]) -> int:
+def suggest_motif_window(signals: Sequence[Sized]) -> int:
     """Frames of the long window that suits recordings of this length."""
     rate = signals[0].rate
     if rate is not None and _has_usable_rate(rate):

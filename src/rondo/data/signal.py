@@ -26,6 +26,7 @@ from rondo.arrays import Ints as Ints
 from rondo.config.schema import PreprocessConfig
 from rondo.data.frame_grid import Laid
 from rondo.data.gaps import LOST
+from rondo.data.period import period_of
 from rondo.data.preparation import Preparation
 from rondo.data.recording import Recording, Values
 from rondo.data.row_plan import BLOCK, RowPlan
@@ -50,6 +51,27 @@ class Signal:
     @property
     def n_frames(self) -> int:
         return int(self.values.shape[0])
+
+    @property
+    def n_dims(self) -> int:
+        """Channels of a window."""
+        return int(self.values.shape[1])
+
+    @property
+    def longest_span(self) -> int:
+        """Frames of the longest span."""
+        return max(stop - start for start, stop in self.spans)
+
+    @property
+    def longest_stretch(self) -> Values:
+        """The values of the first of the longest spans."""
+        start, stop = max(self.spans, key=lambda span: span[1] - span[0])
+        return self.values[start:stop]
+
+    @property
+    def period_frames(self) -> float:
+        """The typical period in its longest span."""
+        return period_of(self.longest_stretch)
 
     def to_rows(self, per_frame: ArrayLike) -> NDArray[np.generic]:
         """Bring one number per frame back to one per row of the file: that of the frame nearest in time."""

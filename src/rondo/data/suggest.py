@@ -11,25 +11,49 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rondo.config.schema import WindowsConfig, to_frames
+from rondo.data.period import FEWEST_FRAMES, spectrum
 from rondo.data.preprocess import Signal
-from rondo.data.recording import Values
 from rondo.data.windows import FEW_CHANNELS
 from rondo.errors import SettingError
 
 _SECONDS = 1.5
-_FEWEST_FRAMES = 16
 SHAPE_PERIODS = 20  # typical periods in a window of few channels; docs/windows.md has the choice
 CURVE_FACTORS = (0.25, 0.5, 2 / 3, 1, 4 / 3, 2, 3, 4)
 FEWEST_TELLING_FRAMES = 8  # a shorter window sees values and no movement
 _FEWEST_WINDOW_LENGTHS = 20  # a suggested window fits at least this often into the longest span
 
 
-def window_and_step(signals: Sequence[Signal], config: WindowsConfig) -> tuple[int, int]:
+class Sized(Protocol):
+    """What window lengths are chosen by: a Signal, or a survey of a recording that is not at hand."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def rate(self) -> float | None: ...
+
+    @property
+    def n_frames(self) -> int: ...
+
+    @property
+    def n_dims(self) -> int:
+        """Channels of a window."""
+
+    @property
+    def longest_span(self) -> int:
+        """Frames of the longest span."""
+
+    @property
+    def period_frames(self) -> float:
+        """The typical period in the longest span."""
+
+
+def window_and_step(signals: Sequence[Sized], config: WindowsConfig) -> tuple[int, int]:
     """Window and step in frames, of methods with one scale; refused when no span of any signal holds a window."""
     rate = signals[0].rate
     length = suggest_window(signals) if config.length == "auto" else to_frames(config.length, rate, "windows.length")
@@ -38,9 +62,9 @@ def window_and_step(signals: Sequence[Signal], config: WindowsConfig) -> tuple[i
     return length, step
 
 
-def refuse_too_long(length: int, signals: Sequence[Signal]) -> None:
+def refuse_too_long(length: int, signals: Sequence[Sized]) -> None:
     """Refuse a window that no span of any signal holds."""
-    longest = max(stop - start for signal in signals for start, stop in signal.spans)
+    longest = max(signal.longest_span for signal in signals)
     if length > longest:
         raise SettingError(
             f"windows.length is {length} frames, but the longest unbroken stretch of "
@@ -48,39 +72,33 @@ def refuse_too_long(length: int, signals: Sequence[Signal]) -> None:
         )
 
 
-def suggest_window(signals: Sequence[Signal]) -> int:
+def suggest_window(signals: Sequence[Sized]) -> int:
     """Frames of the suggested window."""
     rate = signals[0].rate
-    longest = max(stop - start for signal in signals for start, stop in signal.spans)
+    longest = max(signal.longest_span for signal in signals)
     frames = 0 if rate is None else round(_SECONDS * rate)
-    if frames < _FEWEST_FRAMES:
-        frames = max(_FEWEST_FRAMES, round(typical_periods(signals) * typical_period(signals)))
+    if frames < FEWEST_FRAMES:
+        frames = max(FEWEST_FRAMES, round(typical_periods(signals) * typical_period(signals)))
     return max(1, min(frames, longest // _FEWEST_WINDOW_LENGTHS))
 
 
-def typical_periods(signals: Sequence[Signal]) -> int:
+def typical_periods(signals: Sequence[Sized]) -> int:
     """How many typical periods a window holds where its length follows from the signal.
 
     Many for few channels of no rate, whose shapes tell them apart. At a known rate that is low, as of a power meter
     that is read every minute, what matters changes within one period.
     """
-    return SHAPE_PERIODS if signals[0].rate is None and signals[0].values.shape[1] <= FEW_CHANNELS else 1
+    return SHAPE_PERIODS if signals[0].rate is None and signals[0].n_dims <= FEW_CHANNELS else 1
 
 
-def typical_period(signals: Sequence[Signal]) -> float:
+def typical_period(signals: Sequence[Sized]) -> float:
     """Power-weighted geometric mean period in frames, over all channels of the longest span.
 
     >>> wave = np.sin(2 * np.pi * np.arange(4096) / 64)[:, None].astype(np.float32)
     >>> round(typical_period([Signal("s", wave, None, ("x",), ((0, 4096),), 4096)]))
     64
     """
-    values = _longest_stretch(signals)
-    if values.shape[0] < 8:
-        return float(values.shape[0])
-    frequency, weight = _spectrum(values, 1024)
-    if weight.sum() <= 0:
-        return float(_FEWEST_FRAMES)
-    return float(np.exp(-(weight * np.log(frequency)).sum() / weight.sum()))
+    return max(signals, key=lambda signal: signal.longest_span).period_frames
 
 
 @dataclass(frozen=True)
@@ -107,9 +125,9 @@ def window_curve(signals: Sequence[Signal], chosen: int | None = None) -> list[C
     spans = [stop - start for signal in signals for start, stop in signal.spans]
     lengths = sorted({max(1, round(middle * factor)) for factor in CURVE_FACTORS})
     lengths = [length for length in lengths if length <= max(spans)]
-    values = _longest_stretch(signals)
+    values = max(signals, key=lambda signal: signal.longest_span).longest_stretch
     period = typical_period(signals)
-    frequency, weight = _spectrum(values, max(1024, 4 * lengths[-1])) if values.shape[0] >= 8 else (np.ones(1),) * 2
+    frequency, weight = spectrum(values, max(1024, 4 * lengths[-1])) if values.shape[0] >= 8 else (np.ones(1),) * 2
     total = float(weight.sum())
     curve = []
     for length in lengths:
@@ -120,21 +138,5 @@ def window_curve(signals: Sequence[Signal], chosen: int | None = None) -> list[C
     return curve
 
 
-def _longest_stretch(signals: Sequence[Signal]) -> Values:
-    signal, (start, stop) = max(
-        ((signal, span) for signal in signals for span in signal.spans),
-        key=lambda pair: pair[1][1] - pair[1][0],
-    )
-    return signal.values[start : min(stop, start + (1 << 18))]
-
-
-def _spectrum(values: Values, most_frames: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Frequencies (cycles per frame, without 0) and the power there, over all channels."""
-    from scipy.signal import welch  # slow to import, and only needed where no window was given
-
-    frequency, power = welch(values, axis=0, nperseg=min(most_frames, values.shape[0] // 2))
-    return frequency[1:], power.sum(axis=1)[1:]
-
-
-def _named(signals: Sequence[Signal]) -> str:
+def _named(signals: Sequence[Sized]) -> str:
     return f"recording '{signals[0].id}'" if len(signals) == 1 else f"the {len(signals)} recordings"

@@ -10,6 +10,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from textwrap import indent
 
@@ -38,6 +41,19 @@ for place in range(len(table.collect_schema())):
 """
 
 
+_TRUSTING = ContextVar("trusting", default=False)
+
+
+@contextmanager
+def trusting() -> Iterator[None]:
+    """Files that are read in the block have been tried before, and are not tried again."""
+    before = _TRUSTING.set(True)
+    try:
+        yield
+    finally:
+        _TRUSTING.reset(before)
+
+
 def refuse_fatal_parquet(path: Path) -> None:
     """A single bit in the head of a page can end the process, or make polars panic with a page of text per thread.
 
@@ -51,6 +67,8 @@ def refuse_fatal(path: Path, library: str, opening: str, seconds: float | None =
 
     What merely raises there is left to the reader, who can say it better; a panic of Rust, which prints pages, is not.
     """
+    if _TRUSTING.get():
+        return
     limit = seconds or _SECONDS + _SECONDS_PER_MEGABYTE * path.stat().st_size / _BYTES_PER_MEGABYTE
     program = _PROGRAM.format(library=library, opening=indent(opening, "    "))
     command = [sys.executable, "-P", "-c", program, str(path.resolve())]  # -P: no module from the folder we stand in

@@ -20,6 +20,7 @@ budget is taken, which is every frame of most recordings.
 from __future__ import annotations
 
 import base64
+import io
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
@@ -140,13 +141,20 @@ def write_overview(path: Path, values: ArrayLike, channels: Sequence[str]) -> No
 
 def store_overview(path: Path, overview: Overview) -> None:
     """Write an overview to an .npz file."""
-    named = overview._asdict() | {"channels": np.array(overview.channels, dtype=np.str_)}
     try:
         make_folder(path.parent)
     except OSError as error:
         raise OutputError(f"{path}: the overview cannot be written ({error.strerror}); check the folder") from error
     with whole_file(path, "check the folder") as file:
-        np.savez_compressed(file, **named)
+        file.write(stored_overview(overview))
+
+
+def stored_overview(overview: Overview) -> bytes:
+    """The content of an .npz file that holds the overview."""
+    named = overview._asdict() | {"channels": np.array(overview.channels, dtype=np.str_)}
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **named)
+    return buffer.getvalue()
 
 
 def read_overview(path: Path) -> Overview:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 N_EXEMPLARS = 3
 _SCORE_DECIMALS = 3  # scores that agree so far are equal: which of two posteriors is nearer to 1 is rounding
 _DURATIONS = {"p10": 0.1, "median": 0.5, "p90": 0.9}
+_EXEMPLAR = ("id", "recording", "start_frame", "end_frame", "start_s", "score")
 Tables = Mapping[str, "pl.DataFrame"]
 
 
@@ -61,32 +62,65 @@ def entry_rows(
 
     Exemplars are the occurrences with the highest scores; of equal scores the longest, then the first.
     """
-    import polars as pl
+    tally = EntryTally(level)
+    tally.add(segments)
+    return tally.rows(n_frames, words, recording, in_labels=in_labels)
 
-    own = segments.filter(pl.col("level") == level)
-    frames, seconds = pl.col("end_frame") - pl.col("start_frame"), pl.col("end_s") - pl.col("start_s")
-    table = own.group_by("id").agg(
-        pl.len().alias("n_occurrences"),
-        frames.sum().alias("frames"),
-        *_durations(frames, "frames"),
-        *_durations(seconds, "s"),
-    )
-    exemplars = _exemplars(own)
-    rows = []
-    for row in table.sort("id").iter_rows(named=True):
-        share, absorbed = row.pop("frames") / n_frames, words.edits.absorbed(level, row["id"])
-        about: dict[str, Any] = {"name": words.edits.name(level, row["id"]), "absorbed": absorbed}
-        if level == "motif":
-            about |= {"composition": words.motifs.get(row["id"], ""), "kind": words.kinds.get(row["id"], "")}
-            about["in_labels"] = in_labels
-        else:
-            about["taken_for"] = words.units.get(row["id"], "")
-        if words.evidence is not None:
-            found = words.evidence.units if level == "unit" else {**words.evidence.motifs, **words.evidence.unshown}
-            # what was merged by hand was tested in its parts only
-            about["evidence"] = _entry_evidence(None if absorbed else found.get(row["id"]), words.rate)
-        rows.append(EntrySummary(**row, **about, recording=recording, share=share, exemplars=exemplars[row["id"]]))
-    return rows
+
+class EntryTally:
+    """The occurrences of one level, gathered from table after table; of each, little is kept."""
+
+    def __init__(self, level: Level) -> None:
+        self.level = level
+        self._durations: list[pl.DataFrame] = []
+        self._best: pl.DataFrame | None = None
+
+    def add(self, segments: pl.DataFrame) -> None:
+        """The segments of more recordings."""
+        import polars as pl
+
+        own = segments.filter(pl.col("level") == self.level)
+        frames, seconds = pl.col("end_frame") - pl.col("start_frame"), pl.col("end_s") - pl.col("start_s")
+        self._durations.append(own.select("id", frames.alias("frames"), seconds.alias("s")))
+        best = own.select(_EXEMPLAR)
+        self._best = _exemplars(best if self._best is None else pl.concat([self._best, best]))
+
+    def rows(self, n_frames: int, words: Words, recording: str = "", *, in_labels: bool = True) -> list[EntrySummary]:
+        """One row per entry, by id, of recordings that have so many frames in all."""
+        import polars as pl
+
+        if self._best is None:
+            return []
+        level = self.level
+        frames, seconds = pl.col("frames"), pl.col("s")
+        table = (
+            pl.concat(self._durations)
+            .group_by("id")
+            .agg(
+                pl.len().alias("n_occurrences"),
+                *_durations(frames, "frames"),
+                *_durations(seconds, "s"),
+                frames.sum(),
+            )
+        )
+        exemplars: dict[int, list[dict[str, Any]]] = {}
+        for row in self._best.iter_rows(named=True):
+            exemplars.setdefault(row.pop("id"), []).append(row)
+        rows = []
+        for row in table.sort("id").iter_rows(named=True):
+            share, absorbed = row.pop("frames") / n_frames, words.edits.absorbed(level, row["id"])
+            about: dict[str, Any] = {"name": words.edits.name(level, row["id"]), "absorbed": absorbed}
+            if level == "motif":
+                about |= {"composition": words.motifs.get(row["id"], ""), "kind": words.kinds.get(row["id"], "")}
+                about["in_labels"] = in_labels
+            else:
+                about["taken_for"] = words.units.get(row["id"], "")
+            if words.evidence is not None:
+                found = words.evidence.units if level == "unit" else {**words.evidence.motifs, **words.evidence.unshown}
+                # what was merged by hand was tested in its parts only
+                about["evidence"] = _entry_evidence(None if absorbed else found.get(row["id"]), words.rate)
+            rows.append(EntrySummary(**row, **about, recording=recording, share=share, exemplars=exemplars[row["id"]]))
+        return rows
 
 
 def evidence_row(evidence: Evidence | None) -> VocabularyEvidence | None:
@@ -108,7 +142,8 @@ def _durations(duration: pl.Expr, axis: str) -> list[pl.Expr]:
     return [duration.mean().alias(f"mean_duration_{axis}"), *quantiles]
 
 
-def _exemplars(segments: pl.DataFrame) -> dict[int, list[dict[str, Any]]]:
+def _exemplars(segments: pl.DataFrame) -> pl.DataFrame:
+    """The best occurrences of each entry, best first."""
     import polars as pl
 
     ranked = segments.sort(
@@ -118,11 +153,7 @@ def _exemplars(segments: pl.DataFrame) -> dict[int, list[dict[str, Any]]]:
         pl.col("start_frame"),
         descending=[True, True, False, False],
     )
-    best = ranked.group_by("id", maintain_order=True).head(N_EXEMPLARS)
-    found: dict[int, list[dict[str, Any]]] = {}
-    for row in best.select("id", "recording", "start_frame", "end_frame", "start_s", "score").iter_rows(named=True):
-        found.setdefault(row.pop("id"), []).append(row)
-    return found
+    return ranked.group_by("id", maintain_order=True).head(N_EXEMPLARS).select(_EXEMPLAR)
 
 
 def recording_summary(
@@ -177,7 +208,7 @@ def counted(base: RunSummary, segments: Tables, unshown: Tables, words: Mapping[
     every = [merge.model_copy(update={"recording": key}) for key, said in words.items() for merge in said.merges]
     changed: dict[str, Any] = {
         "recordings": tuple(
-            _with_shares(one, segments[one.id], words[one.id if own else ""], own) for one in base.recordings
+            with_shares(one, segments[one.id], words[one.id if own else ""], own) for one in base.recordings
         ),
         "units": entries["unit"],
         "motifs": tuple(sorted(motifs, key=lambda one: places.get(one.recording, 0))),  # within each, shown ones first
@@ -211,7 +242,8 @@ def with_known_evidence(summary: RunSummary, before: RunSummary) -> RunSummary:
     return summary.model_copy(update=changed | {"evidence": evidence})
 
 
-def _with_shares(about: RecordingSummary, segments: pl.DataFrame, words: Words, own: bool) -> RecordingSummary:
+def with_shares(about: RecordingSummary, segments: pl.DataFrame, words: Words, own: bool) -> RecordingSummary:
+    """With what the segments of a recording say about it; `own`: it has a vocabulary to itself."""
     motifs = segments.filter((segments["level"] == "motif") & (segments["id"] != OTHER))
     n_labelled = int((motifs["end_frame"] - motifs["start_frame"]).sum())
     changed: dict[str, Any] = {"share_other": 1.0 - n_labelled / max(1, about.n_frames)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ _FEW_PHRASES = "Some orders of units recur, but not so clearly that labels show 
 _NOT_ASKED = "Motifs were not looked for (motifs.method = 'none')"
 _OWN_MOTIF = ": every unit is its own motif"
 _MERGED = "Merged by hand, and not tested as one: "
+_MOST_FITS = 50  # recordings whose fit is told one by one
 _MOST_PLACES = 4  # units that a sentence names
 NOT_TESTED = "Recurrence was not tested"
 
@@ -51,14 +53,34 @@ def fit_sentence(recording: str, fit: FitSummary, fitted: Profile) -> str:
     )
 
 
+def fit_sentences(summary: RunSummary) -> list[str]:
+    """The verdict on each recording; of many only how many have which."""
+    if summary.fitted is None:
+        return []
+    fits = [(one.id, one.fit) for one in summary.recordings if one.fit is not None]
+    if len(fits) <= _MOST_FITS:
+        return [fit_sentence(id, fit, summary.fitted) for id, fit in fits]
+    counts = Counter(fit.verdict for _, fit in fits)
+    each = [f"{verdict} {n:,}" for verdict, n in counts.most_common()]
+    return [f"Of {len(fits):,} recordings, the model {', '.join(each)}."]
+
+
+def failed_sentence(summary: RunSummary) -> str:
+    """How many files have no labels, and why the first has none."""
+    first, n_files = summary.failed[0], len(summary.failed) + len(summary.recordings)
+    return f"{len(summary.failed):,} of {n_files:,} files failed: {first.file}: {first.why}"
+
+
 def unfit_notes(summary: RunSummary) -> list[str]:
-    """What to say about recordings that the model does not fit."""
-    return [
+    """What to say about recordings that the model does not fit; of many, about the first."""
+    unfit = [one for one in summary.recordings if one.fit is not None and one.fit.verdict == "does not fit"]
+    told = [
         f"{one.id}: only {100 * one.share_accepted:.0f} % of its windows lie near any unit of the model; it may not "
         "fit this recording"
-        for one in summary.recordings
-        if one.fit is not None and one.fit.verdict == "does not fit"
+        for one in unfit[:_MOST_FITS]
     ]
+    left = len(unfit) - len(told)
+    return [*told, f"and so do {left:,} more recordings"] if left else told
 
 
 def composition_sentence(was_asked: bool, motifs_are_units: bool, has_phrases: bool = False) -> str:
@@ -129,6 +151,16 @@ def grown_sentence(new_units: Sequence[int]) -> str:
     """
     added = f"added {', '.join(f'u{unit}' for unit in new_units)}" if new_units else "added no unit"
     return f"Read anew with what the stream has learned, which has {added}; what is new was not tested."
+
+
+def sample_sentence(n_frames: int, of: int) -> str:
+    """That a vocabulary was learned from a part of the recordings only.
+
+    >>> sample_sentence(3, 200)
+    'The vocabulary was learned from a fair sample, 1.5 % of the frames; all of them are labelled.'
+    """
+    share = f"{100 * n_frames / of:.2g} % of the frames"
+    return f"The vocabulary was learned from a fair sample, {share}; all of them are labelled."
 
 
 def recurrence_sentence(each: Sequence[Evidence], is_foreign: bool = False, is_flat: bool = False) -> str:

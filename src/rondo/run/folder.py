@@ -7,11 +7,14 @@
     unshown_segments.csv, .parquet    the same of motifs that labels do not show, with their kind; where there are any
     found.parquet                     segments before people merged entries; only where they have
     truth.parquet, training.csv       ground truth, curves of training; where there are any
+    failed.csv                        files that could not be read, where recordings were read one by one
     model/ or model/<id>/             the model of all recordings, or of each; edits.json beside it
     summary.json                      what was found (`rondo.run.summary`)
     report.html                       the page
 
-A folder is written whole or not at all. What people edit later is brought up to date file by file, `summary.json` last.
+A folder is written whole or not at all. That of a run over many files (`rondo.many`) grows in place: while it holds
+`unfinished.json` and no `summary.json` it is no run yet. What people edit later is brought up to date file by file,
+`summary.json` last.
 """
 
 from __future__ import annotations
@@ -135,7 +138,11 @@ def _write_model(result: Result, key: str, folder: Path) -> None:
 
 def load_run(run_dir: Path) -> Result:
     """The Result of a run folder; files are read and checked when they are asked for."""
-    summary = read_summary(run_dir)
+    return run_of(run_dir, read_summary(run_dir))
+
+
+def run_of(run_dir: Path, summary: RunSummary) -> Result:
+    """The same, of a folder whose summary is known, and perhaps not written yet."""
     if summary.stream is not None and not summary.stream.finished:
         return _running_stream(run_dir, summary)
     ids = [one.id for one in summary.recordings]

@@ -5,6 +5,7 @@ RunSummary
 ├── units       EntrySummary       how often, how much, how long, where best, what speaks for it
 ├── motifs      EntrySummary       of both kinds; those that labels show come first
 ├── unit_merges UnitMerge          which units are near each other, in the order in which they would be merged
+├── failed      FailedFile         files that could not be read, where recordings were read one by one
 ├── scores      RunScores          where there is a ground truth
 └── stream      StreamSummary      how far a stream is
 """
@@ -19,7 +20,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from rondo.errors import OutputError
 from rondo.store.reading import checked_id, read_regular
 
-SUMMARY = "summary.json"
+SUMMARY, UNFINISHED = "summary.json", "unfinished.json"
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
@@ -187,6 +188,13 @@ class StreamSummary(_Stored):
     n_unreadable_cells: Count = 0
 
 
+class FailedFile(_Stored):
+    """A file that could not be read or does not belong to the others; the run went on without it."""
+
+    file: str
+    why: str
+
+
 class RunSummary(_Stored):
     """summary.json."""
 
@@ -208,6 +216,7 @@ class RunSummary(_Stored):
     own_vocabularies: bool = False  # every recording has one of its own: the same id in two recordings means nothing
     scores: RunScores | None = None
     stream: StreamSummary | None = None
+    failed: tuple[FailedFile, ...] = ()  # files without labels
     config: dict[str, Any] = {}
 
     @property
@@ -236,6 +245,8 @@ class RunSummary(_Stored):
 def read_summary(run_dir: Path) -> RunSummary:
     """summary.json of a run folder, checked key by key."""
     path = run_dir / SUMMARY
+    if (run_dir / UNFINISHED).exists() and not path.exists():
+        raise OutputError(f"{run_dir}: an unfinished run; give the same command again to go on")
     if not run_dir.is_dir():
         raise OutputError(f"{run_dir}: no such folder; give the --out of `rondo discover`, `label` or `stream`")
     try:

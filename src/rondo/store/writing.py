@@ -66,6 +66,21 @@ def whole_file(path: Path, advice: str = _ROOM) -> Iterator[IO[bytes]]:
             draft.unlink(missing_ok=True)
 
 
+@contextmanager
+def open_draft(path: Path) -> Iterator[IO[bytes]]:
+    """A draft that takes the name `path` when the block ends well, not yet on the disk: `sync_file` brings it there.
+
+    Drafts that a killed process left are not looked for: a folder of 20,000 files would be listed 20,000 times.
+    """
+    draft = _draft_of(path)
+    try:
+        with new_file(draft) as file:
+            yield file
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
 def write_bytes(path: Path, content: bytes, advice: str = _ROOM) -> None:
     """Put a file in place, whole."""
     with whole_file(path, advice) as file:
@@ -311,6 +326,11 @@ def _here() -> str:
 
 
 # ---------------------------------------------------------------- to the disk
+
+
+def sync_file(path: Path) -> None:
+    """Return when a file is on the disk."""
+    _sync(path)
 
 
 def sync_folder(folder: Path) -> None:

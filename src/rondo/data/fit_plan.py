@@ -1,0 +1,60 @@
+"""FitPlan: what is decided about a data set before anything is learned, from surveys of its recordings alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rondo.config.schema import RondoConfig
+from rondo.data.fair_sample import fair_sample, stretch_frames
+from rondo.data.preprocess import Preprocessor
+from rondo.data.recording import Recording
+from rondo.data.scales import WindowScales, choose_scales
+from rondo.data.survey import Survey, sizes_of
+from rondo.data.windows import Span
+
+
+@dataclass(frozen=True)
+class FitPlan:
+    """How recordings are prepared, how long windows are, and which stretches of each are learned from."""
+
+    surveys: tuple[Survey, ...]
+    preprocessor: Preprocessor
+    scales: WindowScales
+    stretches: tuple[tuple[Span, ...], ...]  # of each recording
+
+    @property
+    def rate(self) -> float | None:
+        return self.surveys[0].rate
+
+    @property
+    def n_usable(self) -> int:
+        """Frames of all recordings that windows may use."""
+        return sum(survey.n_usable for survey in self.surveys)
+
+    @property
+    def n_learned_from(self) -> int:
+        """Of these, the frames that are learned from."""
+        return sum(stop - start for own in self.stretches for start, stop in own)
+
+
+def plan_fit(
+    channels: tuple[str, ...],
+    surveys: Sequence[Survey],
+    config: RondoConfig,
+    read: Callable[[str], Recording],
+    rng: np.random.Generator,
+) -> FitPlan:
+    """Decide from surveys; `read` gives a recording by its id, where only its period can tell the length of windows.
+
+    `rng` draws the sample, and nothing where all recordings are learned from.
+    """
+    preprocessor = Preprocessor.of_surveys(channels, surveys, config.preprocess)
+    n_dims = preprocessor.n_dims
+    sizes = sizes_of(surveys, n_dims, lambda id: preprocessor.apply(read(id)).period_frames)
+    scales = choose_scales(sizes, config)
+    stretch = stretch_frames(scales.motif_frames, n_dims)
+    stretches = fair_sample([survey.spans for survey in surveys], n_dims, stretch, rng)
+    return FitPlan(tuple(surveys), preprocessor, scales, tuple(stretches))

@@ -1,0 +1,91 @@
+"""Moments: count, mean and scatter of the channels of a signal; those of several signals are joined into one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.data.row_plan import BLOCK
+from rondo.data.signal import Signal
+
+Vector = NDArray[np.float64]  # one number per channel
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Over all usable frames; `scatter` is the sum of squares about the mean, or of products of all channels.
+
+    Chan's update per block: sums of squares alone would lose a spread of 1 beside a mean of 1e6.
+    """
+
+    count: int
+    mean: Vector  # (n_channels,)
+    scatter: NDArray[np.float64]  # (n_channels,), or (n_channels, n_channels)
+
+    @classmethod
+    def none(cls, n_channels: int, *, products: bool = False) -> Moments:
+        """Of no frame at all."""
+        return cls(0, np.zeros(n_channels), np.zeros((n_channels, n_channels) if products else n_channels))
+
+    @classmethod
+    def of(cls, signal: Signal, *, products: bool = False) -> Moments:
+        """Of the usable frames of one signal, block by block."""
+        n_channels = signal.values.shape[1]
+        return cls.joined(
+            (_of_block(block, products) for block in _usable_blocks(signal)), n_channels, products=products
+        )
+
+    @classmethod
+    def joined(cls, several: Iterable[Moments], n_channels: int, *, products: bool = False) -> Moments:
+        """Of all frames that several moments are about."""
+        return reduce(cls.__add__, several, cls.none(n_channels, products=products))
+
+    def __add__(self, other: Moments) -> Moments:
+        count = self.count + other.count
+        if not count:
+            return self
+        apart = other.mean - self.mean
+        square = _products(apart[None]) if self.scatter.ndim == 2 else apart**2
+        scatter = self.scatter + (other.scatter + square * (self.count * other.count / count))
+        return Moments(count, self.mean + apart * (other.count / count), scatter)
+
+    def scaled(self, mean: Vector, factor: Vector) -> Moments:
+        """Of the same frames after (value - mean) * factor."""
+        both = factor[:, None] * factor if self.scatter.ndim == 2 else factor**2
+        return Moments(self.count, (self.mean - mean) * factor, self.scatter * both)
+
+    @property
+    def squares(self) -> Vector:
+        """The sum of squares of each channel about its mean."""
+        return self.scatter if self.scatter.ndim == 1 else np.diagonal(self.scatter)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values that `from_json` reads back to the last digit."""
+        return {"count": self.count, "mean": self.mean.tolist(), "scatter": self.scatter.tolist()}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Moments:
+        """What `as_json` gave."""
+        return cls(int(stored["count"]), np.array(stored["mean"], float), np.array(stored["scatter"], float))
+
+
+def _of_block(block: Matrix, products: bool) -> Moments:
+    own = block.mean(axis=0)
+    centred = block - own
+    return Moments(block.shape[0], own, _products(centred) if products else (centred**2).sum(axis=0))
+
+
+def _products(rows: Matrix) -> Matrix:
+    return rows.T @ rows
+
+
+def _usable_blocks(signal: Signal) -> Iterator[NDArray[np.float64]]:
+    for first, stop in signal.spans:
+        for start in range(first, stop, BLOCK):
+            yield signal.values[start : min(start + BLOCK, stop)].astype(np.float64)

@@ -1,0 +1,107 @@
+"""Survey: what is learned from one recording before any window is cut. It is small, and the recording can go.
+
+A data set is prepared from the surveys of its recordings alone, so that it makes no difference whether they lie in
+memory or are read one after the other, here or elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from rondo.config.schema import PreprocessConfig
+from rondo.data.channels import fitting
+from rondo.data.moments import Moments
+from rondo.data.recording import Recording
+from rondo.data.signal import Signal, plan_of, regularise
+from rondo.data.windows import Span
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """Size, rate, spans and moments of one recording, in the channels of its data set."""
+
+    id: str
+    n_rows: int  # of its file, n_channels likewise
+    n_channels: int
+    rate: float | None
+    n_frames: int  # on the regular grid
+    spans: tuple[Span, ...]  # that windows may use
+    spacing: tuple[int, ...]  # frames between two values of each slow sensor, 0 for others
+    moments: Moments
+
+    @property
+    def longest_span(self) -> int:
+        """Frames of the longest span."""
+        return max(stop - start for start, stop in self.spans)
+
+    @property
+    def n_usable(self) -> int:
+        """Frames that windows may use."""
+        return sum(stop - start for start, stop in self.spans)
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values that `from_json` reads back to the last digit."""
+        return vars(self) | {"moments": self.moments.as_json()}
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Survey:
+        """What `as_json` gave."""
+        spans = tuple((int(start), int(stop)) for start, stop in stored["spans"])
+        more = {"spans": spans, "spacing": tuple(stored["spacing"]), "moments": Moments.from_json(stored["moments"])}
+        return cls(**(stored | more))
+
+
+class Surveyed(NamedTuple):
+    """A survey, and the regular signal that it is about."""
+
+    survey: Survey
+    signal: Signal
+
+
+def survey_of(recording: Recording, channels: tuple[str, ...], config: PreprocessConfig) -> Surveyed:
+    """Look at one recording in these channels; one that lacks them or cannot be repaired is refused."""
+    own = fitting(recording, channels, config)
+    plan = plan_of(own, channels, config)
+    signal = regularise(own, channels, config, plan)
+    if config.scaling == "none" and not config.pca_components:
+        moments = Moments.none(len(channels))
+    else:
+        moments = Moments.of(signal, products=bool(config.pca_components))
+    size = (recording.n_frames, recording.n_channels, recording.rate)
+    return Surveyed(Survey(recording.id, *size, signal.n_frames, signal.spans, plan.spacing, moments), signal)
+
+
+@dataclass(frozen=True)
+class SurveyedSize:
+    """What window lengths are chosen by, of a recording that is not at hand; as `Signal` has it."""
+
+    survey: Survey
+    n_dims: int  # channels of a window
+    period_of: Callable[[str], float]  # reads the recording of this id once more
+
+    @property
+    def id(self) -> str:
+        return self.survey.id
+
+    @property
+    def rate(self) -> float | None:
+        return self.survey.rate
+
+    @property
+    def n_frames(self) -> int:
+        return self.survey.n_frames
+
+    @property
+    def longest_span(self) -> int:
+        return self.survey.longest_span
+
+    @property
+    def period_frames(self) -> float:
+        return self.period_of(self.id)
+
+
+def sizes_of(surveys: Sequence[Survey], n_dims: int, period_of: Callable[[str], float]) -> list[SurveyedSize]:
+    """What window lengths are chosen by, of each recording."""
+    return [SurveyedSize(survey, n_dims, period_of) for survey in surveys]

@@ -1,0 +1,136 @@
+"""RecordingFile: a recording that is still in its file. It is small, and can be sent to where it will be read."""
+
+from __future__ import annotations
+
+import glob
+import math
+import zipfile
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import numpy as np
+
+from rondo.data.recording import Recording
+from rondo.errors import RecordingError
+
+_NUMBER_BYTES = 4  # of a value in memory
+_UNPACKED = 2.0  # of formats whose headers are not read here: whole numbers of 16 bits become twice as large
+
+
+class ExpectedSize(NamedTuple):
+    """What a recording will be, from its header alone; frames and channels are None where only the size tells."""
+
+    n_frames: int | None
+    n_channels: int | None
+    n_bytes: int  # of its values in memory
+
+
+@dataclass(frozen=True)
+class RecordingFile:
+    """One file or object, the id that its recording gets, and how it is to be read."""
+
+    url: str
+    id: str
+    rate: float | None = None
+    key: str | None = None
+    label_columns: tuple[str, ...] = ()
+
+    def read(self) -> Recording:
+        """The recording; whatever is wrong with the file is a RecordingError of one line that names it."""
+        from rondo.formats.files import read_recording  # brings the readers of all formats
+
+        place = _place(self.url)
+        found = read_recording(place, rate=self.rate, key=self.key, label_columns=self.label_columns)  # type: ignore[arg-type]
+        return found.renamed(self.id).read_from(self.url)
+
+    def expected(self) -> ExpectedSize:
+        """From the header of arrays and Parquet files, else from the size of the file."""
+        suffix = Path(self.url).suffix.lower()
+        with suppress(OSError, ValueError, KeyError, RecordingError, zipfile.BadZipFile):  # reading it will say why
+            if "://" not in self.url:
+                if suffix == ".npy":
+                    with Path(self.url).open("rb") as file:
+                        return _of_array(file)
+                if suffix == ".npz":
+                    return self._of_archive()
+                if suffix == ".parquet":
+                    return _of_parquet(Path(self.url))
+        factor = 1.0 if suffix in (".csv", ".tsv", ".txt", ".jsonl") else _UNPACKED
+        with suppress(RecordingError):
+            return ExpectedSize(None, None, int(factor * state_of(self.url)[0]))
+        return ExpectedSize(None, None, 0)
+
+    def expected_bytes(self) -> int:
+        """What its values take in memory."""
+        return self.expected().n_bytes
+
+    def _of_archive(self) -> ExpectedSize:
+        with zipfile.ZipFile(self.url) as archive, archive.open(f"{self.key or 'X'}.npy") as member:
+            return _of_array(member)
+
+
+def recording_files(
+    paths: Sequence[str | Path],
+    *,
+    rate: float | None = None,
+    key: str | None = None,
+    label_columns: Sequence[str] = (),
+) -> list[RecordingFile]:
+    """The files named, those directly in the folders named, and those that match a pattern; ids are their names."""
+    from rondo.formats.files import find_recordings
+
+    named = [place for path in paths for place in _matching(str(path))]
+    found = map(str, find_recordings(named))
+    return [RecordingFile(url, Path(url).stem, rate, key, tuple(label_columns)) for url in found]
+
+
+def state_of(url: str) -> tuple[int, str]:
+    """Bytes of a file, and what changes when it does."""
+    if "://" in url:
+        from rondo.formats.locations import size_of, version_of  # brings fsspec
+
+        return int(size_of(url)), str(version_of(url))
+    try:
+        status = Path(url).stat()
+    except OSError as error:
+        raise RecordingError(f"{url}: it cannot be read ({error.strerror}); check the file") from None
+    return status.st_size, f"{status.st_size}-{status.st_mtime_ns}"
+
+
+def _place(url: str) -> str | Path:
+    return url if "://" in url else Path(url)
+
+
+def _matching(path: str) -> list[Path]:
+    """The files that match a pattern, sorted; a name that exists, or is no pattern, as it is."""
+    if "://" in path:
+        return [path]  # type: ignore[list-item]  # `find_recordings` takes URLs where the extra `cloud` is
+    if Path(path).exists() or not glob.has_magic(path):
+        return [Path(path)]
+    found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # absolute patterns too
+    if not found:
+        raise RecordingError(f"{path}: the pattern matches no file; check it, and that it is in quotes")
+    return [Path(each) for each in found]
+
+
+def _of_array(stream: IO[bytes]) -> ExpectedSize:
+    version = np.lib.format.read_magic(stream)
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    shape, _, _ = readers[version](stream)
+    n_frames, n_channels = shape if len(shape) == 2 else (math.prod(shape), 1)
+    return ExpectedSize(n_frames, n_channels, _NUMBER_BYTES * n_frames * n_channels)
+
+
+def _of_parquet(path: Path) -> ExpectedSize:
+    import polars as pl
+    from polars.exceptions import PanicException, PolarsError
+
+    try:
+        table = pl.scan_parquet(path.resolve(), glob=False, hive_partitioning=False)
+        n_channels, n_frames = len(table.collect_schema()), int(table.select(pl.len()).collect().item())
+    except (PolarsError, PanicException) as error:
+        raise RecordingError(str(error)) from None
+    return ExpectedSize(n_frames, n_channels, _NUMBER_BYTES * n_frames * n_channels)

@@ -1,0 +1,308 @@
+"""A run over many files, from the first look to summary.json: one file is one task, and nothing large is held here.
+
+    find files -> survey -> plan -> sample -> fit, in this process -> label -> finish
+    `label`:                                  a model that is there -> label -> finish
+
+What is done is known by its parts in the run folder, so a run that was killed goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from rondo.data.channels import chosen_channels, refuse_shape
+from rondo.data.fair_sample import MOST_VALUES, n_taken, rebased
+from rondo.data.fit_plan import FitPlan
+from rondo.data.groups import groups_of
+from rondo.data.preprocess import refuse_too_many_axes
+from rondo.data.recording import Recording
+from rondo.data.signal import Signal
+from rondo.data.survey import Survey
+from rondo.engine.choose import engine_of
+from rondo.engine.local import n_cores
+from rondo.errors import OutputError, RecordingError
+from rondo.formats.recording_file import ExpectedSize, RecordingFile
+from rondo.many.batches import Batch, batches_of
+from rondo.many.finish import finish_run
+from rondo.many.label_work import LABELS, LabelPart, LabelTask, label_files
+from rondo.many.memory import most_for_a_file, refuse_too_large, workers_that_fit
+from rondo.many.survey_work import (
+    SAMPLES,
+    SURVEYS,
+    WHOLE,
+    DataSet,
+    SampleTask,
+    SurveyTask,
+    failure,
+    sample_files,
+    split,
+    stored_array,
+    survey_files,
+    surveys_in,
+)
+from rondo.many.unfinished import RunRecord, close_run, is_whole, opened_run
+from rondo.model import Rondo
+from rondo.progress import Progress, silent
+from rondo.run.summary import FailedFile, RunSummary, read_summary
+from rondo.store.part_folder import LocalFolder, PartFolder, put_files, remove_under, seen_here
+
+Task = TypeVar("Task", SurveyTask, SampleTask, LabelTask)
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where tasks run."""
+
+    engine: str = "local"
+    workers: int | None = None
+    ray_address: str | None = None
+
+
+@dataclass(frozen=True)
+class ManyFiles:
+    """The files of a run, with what is known of them before they are read."""
+
+    files: tuple[RecordingFile, ...]
+    sizes: tuple[ExpectedSize, ...]
+    groups: tuple[str, ...]
+    group_by: str | None
+    where: Where
+
+    @classmethod
+    def of(cls, files: Sequence[RecordingFile], where: Where, group_by: str | None = None) -> ManyFiles:
+        """Look at the headers of all files."""
+        groups = groups_of([file.id for file in files], group_by)
+        sizes = tuple(file.expected() for file in files)
+        return cls(tuple(files), sizes, tuple(groups[file.id] for file in files), group_by, where)
+
+    def record(self, command: str, settings: Mapping[str, Any]) -> RunRecord:
+        """What makes another command the same as this one."""
+        first = self.files[0]
+        reading = {"rate": first.rate, "key": first.key, "label_columns": first.label_columns}
+        return RunRecord.of(command, {**settings, **reading, "group_by": self.group_by}, self.files)
+
+
+def discover_files(many: ManyFiles, model: Rondo, out: str | Path, progress: Progress = silent) -> RunSummary:
+    """Learn one vocabulary from all files, label each, and write the run folder; an unfinished one is gone on with."""
+    config = model.resolved_config()
+    with opened_run(out, many.record("discover", {"config": config.model_dump(mode="json")})) as folder:
+        if is_whole(folder):
+            return _tidied(folder)
+        run = _Run(folder, many, progress)
+        data_set = run.data_set(config.preprocess)
+        surveys, failed = run.surveys(data_set)
+        if run.has_model():
+            model = run.model()
+        else:
+            plan, by_id = run.plan(model, data_set, surveys), {file.id: file for file in many.files}
+            sample = run.sample(plan, data_set, [by_id[survey.id] for survey in surveys])
+            model.learn_from(plan, sample, progress)
+            run.keep(model)
+            del sample
+        for under in (WHOLE, SAMPLES):
+            remove_under(folder, under)
+        known = {survey.id for survey in surveys}
+        run.label([file.id in known for file in many.files], was_surveyed=True)
+        return finish_run(folder, model, "discover", failed, len(many.files))
+
+
+def label_many(
+    many: ManyFiles, model: Rondo, out: str | Path, *, resample: bool = False, progress: Progress = silent
+) -> RunSummary:
+    """Label all files with a fitted model and write the run folder; an unfinished one is gone on with."""
+    asked = {"model": _fingerprint(model), "resample": resample}
+    with opened_run(out, many.record("label", asked)) as folder:
+        if is_whole(folder):
+            return _tidied(folder)
+        run = _Run(folder, many, progress)
+        if not run.has_model():
+            run.keep(model)
+        run.label([True] * len(many.files), resample=resample, is_foreign=True)
+        return finish_run(folder, model, "label", (), len(many.files))
+
+
+def _fingerprint(model: Rondo) -> str:
+    """What differs where a model does."""
+    import hashlib
+
+    found = hashlib.sha256(repr(model.edits_).encode())
+    for name, tensor in sorted({**model.unit_model_.tensors(), **model.motif_model_.tensors()}.items()):
+        found.update(name.encode() + tensor.tobytes())
+    return found.hexdigest()
+
+
+def _tidied(folder: PartFolder) -> RunSummary:
+    """A run that was killed when all was written."""
+    close_run(folder)
+    with seen_here(folder, "summary.json") as here:
+        return read_summary(here)
+
+
+class _Run:
+    """The stages of a run in its folder; each does what its parts say is left."""
+
+    def __init__(self, folder: PartFolder, many: ManyFiles, progress: Progress) -> None:
+        self.folder, self.many, self.progress = folder, many, progress
+        self.most_bytes = most_for_a_file()
+        self.n_bytes = [size.n_bytes for size in many.sizes]
+
+    def data_set(self, preprocess: Any) -> DataSet:
+        """Channels and rate of the first file that can be read: all others must have them."""
+        self.progress("looking", 0, 1)
+        why: list[FailedFile] = []
+        for file in self.many.files:
+            try:
+                refuse_too_large(file, self.most_bytes)
+                recording = file.read()
+                channels = chosen_channels(recording, preprocess)
+                refuse_shape(recording, channels)
+            except RecordingError as error:
+                why.append(failure(file, error))
+                continue
+            refuse_too_many_axes(len(channels), preprocess)
+            return DataSet(channels, recording.rate, preprocess)
+        raise RecordingError(f"all {len(why)} files failed; the first, {why[0].file}: {why[0].why}")
+
+    def surveys(self, data_set: DataSet) -> tuple[list[Survey], list[FailedFile]]:
+        """A survey of every file that has one, in order, and the others."""
+        keeps_signals = sum(self.n_bytes) <= 4 * MOST_VALUES
+        fixed = (data_set, keeps_signals, self.most_bytes)
+        lost = self._done(
+            "survey", survey_files, SURVEYS, lambda batch, files: SurveyTask(self.folder, batch, files, *fixed)
+        )
+        surveys: list[Survey] = []
+        failed = [one for _, one in lost]
+        for batch in self._parts(SURVEYS):
+            own, others = surveys_in(self.folder, batch)
+            surveys, failed = surveys + own, failed + others
+        if not surveys:
+            raise RecordingError(f"all {len(failed)} files failed; the first, {failed[0].file}: {failed[0].why}")
+        return surveys, failed
+
+    def plan(self, model: Rondo, data_set: DataSet, surveys: Sequence[Survey]) -> FitPlan:
+        """How all files are prepared, and what is learned from."""
+        by_id = {file.id: file for file in self.many.files}
+
+        def read(id: str) -> Recording:
+            return by_id[id].read()
+
+        return model.plan(data_set.channels, surveys, read)
+
+    def sample(self, plan: FitPlan, data_set: DataSet, files: Sequence[RecordingFile]) -> list[Signal]:
+        """The stretches that are learned from, as the model sees them."""
+        stretches = dict(zip((file.id for file in files), plan.stretches, strict=True))
+        asked = [bool(stretches.get(file.id)) for file in self.many.files]
+        under = WHOLE
+        is_whole = all(own == survey.spans for own, survey in zip(plan.stretches, plan.surveys, strict=True))
+        if not is_whole or not self.folder.names(WHOLE):
+            under = SAMPLES
+
+            def task(batch: Batch, files: tuple[RecordingFile, ...]) -> SampleTask:
+                own = tuple(stretches[file.id] for file in files)
+                return SampleTask(self.folder, batch, files, own, data_set)
+
+            for _, lost in self._done("sample", sample_files, SAMPLES, task, asked):
+                raise RecordingError(f"{lost.file}: {lost.why}")
+        return list(self._stored_sample(under, plan))
+
+    def _stored_sample(self, under: str, plan: FitPlan) -> Iterator[Signal]:
+        """Signals in the order of surveys; those of which nothing is learned are empty."""
+        surveyed = {survey.id: place for place, survey in enumerate(plan.surveys)}
+        found: dict[int, Signal] = {}
+        for batch in self._parts(under):
+            ids = [file.id for file in self.many.files[batch.first : batch.past]]
+            places = [surveyed[id] for id in ids if id in surveyed and plan.stretches[surveyed[id]]]
+            lengths = [n_taken(plan.surveys[at].n_frames, plan.surveys[at].spans, plan.stretches[at]) for at in places]
+            values = split(stored_array(self.folder, f"{under}/{batch.name}.npy"), lengths)
+            for at, own in zip(places, values, strict=True):
+                survey, stretches = plan.surveys[at], plan.stretches[at]
+                spans = survey.spans if stretches == survey.spans else rebased(stretches)
+                channels = plan.preprocessor.channels
+                signal = Signal(survey.id, own, survey.rate, channels, spans, len(own))
+                found[at] = plan.preprocessor.seen(signal, survey.moments)
+        return (found[at] for at in sorted(found))
+
+    def has_model(self) -> bool:
+        """Whether the model was learned, or put here, before."""
+        return "model/manifest.json" in self.folder.names("model")
+
+    def model(self) -> Rondo:
+        """The model of the run."""
+        with seen_here(self.folder, "model") as here:
+            return Rondo.load(here / "model")
+
+    def keep(self, model: Rondo) -> None:
+        """Put the model into the folder, whole."""
+        if isinstance(self.folder, LocalFolder):
+            model.save(self.folder.path / "model")
+            return
+        with seen_here(self.folder) as here:
+            model.save(here / "model")
+            put_files(self.folder, here, last="model/manifest.json")
+
+    def label(
+        self, asked: Sequence[bool], *, resample: bool = False, is_foreign: bool = False, was_surveyed: bool = False
+    ) -> None:
+        """Label the files that are asked for."""
+        groups = dict(zip((file.id for file in self.many.files), self.many.groups, strict=True))
+        fixed = (resample, is_foreign, was_surveyed, self.most_bytes)
+
+        def task(batch: Batch, files: tuple[RecordingFile, ...]) -> LabelTask:
+            return LabelTask(self.folder, batch, files, tuple(groups[file.id] for file in files), *fixed)
+
+        for batch, lost in self._done("label", label_files, LABELS, task, asked):
+            self.folder.write(f"{LABELS}/{batch.name}.json", LabelPart((), (lost,), ()).as_bytes())
+
+    # ------------------------------------------------------------ tasks
+
+    def _parts(self, under: str) -> list[Batch]:
+        return sorted(map(Batch.named, self.folder.names(under)))
+
+    def _done(
+        self,
+        what: str,
+        work: Callable[[Task], None],
+        under: str,
+        task_of: Callable[[Batch, tuple[RecordingFile, ...]], Task],
+        asked: Sequence[bool] | None = None,
+    ) -> list[tuple[Batch, FailedFile]]:
+        """Run the tasks of all files that are asked for and have no part yet; those that failed come back.
+
+        A batch whose worker died is tried again file by file, so that only the file that kills is lost.
+        """
+        done = {place for batch in self._parts(under) for place in range(batch.first, batch.past)}
+        places = [at for at in range(len(self.many.files)) if at not in done and (asked is None or asked[at])]
+        failed = self._run(what, work, batches_of(places, self.n_bytes), task_of)
+        alone = [Batch(at, at + 1) for batch in failed if batch.past - batch.first > 1 for at in range(*batch)]
+        alone = [batch for batch in alone if asked is None or asked[batch.first]]
+        again = self._run(f"{what} again", work, alone, task_of) if alone else {}
+        lost = {batch: why for batch, why in {**failed, **again}.items() if batch.past - batch.first == 1}
+        return [(batch, FailedFile(file=self.many.files[batch.first].url, why=why)) for batch, why in lost.items()]
+
+    def _run(
+        self,
+        what: str,
+        work: Callable[[Task], None],
+        batches: Sequence[Batch],
+        task_of: Callable[[Batch, tuple[RecordingFile, ...]], Task],
+    ) -> dict[Batch, str]:
+        """The batches that failed as a whole, with why."""
+        tasks = [task_of(batch, self.many.files[batch.first : batch.past]) for batch in batches]
+        if not tasks:
+            return {}
+        where = self.many.where
+        n_workers = min(where.workers or n_cores(), len(tasks))
+        if where.engine == "local":
+            sizes = [self.many.sizes[at] for batch in batches for at in range(*batch)]
+            n_workers = workers_that_fit(n_workers, sizes, self.most_bytes)
+        engine = engine_of(where.engine, n_workers if where.engine == "local" else where.workers, where.ray_address)
+        failed = {}
+        for done in engine.run(work, tasks, lambda _, n_done, total: self.progress(what, n_done, total)):
+            if done.failure is not None:
+                if done.failure.startswith(f"{self.folder.url}: cannot be written"):
+                    raise OutputError(done.failure)
+                failed[batches[done.index]] = done.failure
+        return failed

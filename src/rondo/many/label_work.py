@@ -1,0 +1,174 @@
+"""The task that labels recordings: what a run folder holds of each file, and a part that says that they are done."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rondo.data.recording import Recording
+from rondo.formats.crash_guard import trusting
+from rondo.formats.recording_file import RecordingFile
+from rondo.labelling import FitProfile, Labelling
+from rondo.many.batches import Batch
+from rondo.many.memory import refuse_too_large
+from rondo.many.survey_work import array_bytes, failure
+from rondo.model import Rondo
+from rondo.report.frame_scores import told_scores
+from rondo.report.overview import signal_overview, stored_overview
+from rondo.run.counting import Words, recording_summary, with_shares
+from rondo.run.segments import LEVELS, labels_between_ends
+from rondo.run.summary import FailedFile, RecordingSummary
+from rondo.store.part_folder import PartFolder, seen_here, write_together
+
+if TYPE_CHECKING:
+    import polars as pl
+
+LABELS = "parts/label"
+TABLES = {"segments": "parts/segments", "unshown_segments": "parts/unshown", "found": "parts/found"}
+
+
+@dataclass(frozen=True)
+class LabelTask:
+    """Label these files with the model in the folder."""
+
+    folder: PartFolder
+    batch: Batch
+    files: tuple[RecordingFile, ...]
+    groups: tuple[str, ...]  # of each file
+    resample: bool
+    is_foreign: bool  # the model was fitted on other recordings
+    was_surveyed: bool
+    most_bytes: int | None
+
+
+@dataclass(frozen=True)
+class LabelPart:
+    """What a batch gave, beside its tables."""
+
+    recordings: tuple[RecordingSummary, ...]
+    failed: tuple[FailedFile, ...]
+    pairs: tuple[tuple[int, int], ...]  # units and motifs that are labels of the same frame
+
+    @classmethod
+    def read(cls, folder: PartFolder, batch: Batch) -> LabelPart:
+        """What `label_files` wrote."""
+        stored = json.loads(folder.read(f"{LABELS}/{batch.name}.json"))
+        recordings = tuple(map(RecordingSummary.model_validate, stored["recordings"]))
+        failed = tuple(map(FailedFile.model_validate, stored["failed"]))
+        return cls(recordings, failed, tuple((unit, motif) for unit, motif in stored["pairs"]))
+
+    def as_bytes(self) -> bytes:
+        """As it is stored."""
+        plain = {
+            name: [one.model_dump(mode="json") for one in getattr(self, name)] for name in ("recordings", "failed")
+        }
+        return json.dumps(plain | {"pairs": list(self.pairs)}).encode()
+
+
+def label_files(task: LabelTask) -> None:
+    """Write what the run folder holds of each file of a batch, its tables, and then its part."""
+    model, words = _model_of(task.folder)
+    fitted = model.fit_profile() if task.is_foreign else None
+    summaries: list[RecordingSummary] = []
+    failed: list[FailedFile] = []
+    tables: list[_Tables] = []
+    pairs: set[tuple[int, int]] = set()
+    files: dict[str, bytes] = {}
+    for file in task.files:
+        try:
+            refuse_too_large(file, task.most_bytes)
+            with _as_surveyed(task.was_surveyed):
+                recording = file.read()
+            labelling = model.label_one(recording, task.resample)
+            summaries.append(_summary(recording, labelling, fitted, words))
+        except Exception as error:  # noqa: BLE001  # a file that fails in whatever way is a row, and the rest goes on
+            failed.append(failure(file, error))
+            continue
+        files |= _files_of(recording, labelling)
+        tables.append(_Tables.of(labelling))
+        tracks = labels_between_ends(labelling.table)
+        pairs |= set(zip(*(track.tolist() for track in tracks), strict=True))
+    files |= _table_files(task.batch, tables)
+    write_together(task.folder, files)
+    part = LabelPart(tuple(summaries), tuple(failed), tuple(sorted(pairs)))
+    task.folder.write(f"{LABELS}/{task.batch.name}.json", part.as_bytes())
+
+
+@lru_cache(maxsize=1)
+def _model_of(folder: PartFolder) -> tuple[Rondo, Words]:
+    """The model of a run, read once in each process."""
+    with seen_here(folder, "model") as here:
+        model = Rondo.load(here / "model")
+    return model, model.words()
+
+
+@contextmanager
+def _as_surveyed(was_surveyed: bool) -> Iterator[None]:
+    """A file that was read well before need not be tried in a process of its own again."""
+    if not was_surveyed:
+        yield
+        return
+    with trusting():
+        yield
+
+
+def _summary(recording: Recording, labelling: Labelling, fitted: FitProfile | None, words: Words) -> RecordingSummary:
+    return with_shares(recording_summary(recording, labelling, fitted), labelling.table, words, own=False)
+
+
+def _files_of(recording: Recording, labelling: Labelling) -> dict[str, bytes]:
+    """labels/, units/, overview/ and scores/ of one recording, as `rondo.run.folder` has them."""
+    id = recording.id
+    files = {
+        f"labels/{id}.npy": array_bytes(labelling.motifs),
+        f"units/{id}.npy": array_bytes(labelling.units),
+        f"overview/{id}.npz": stored_overview(signal_overview(recording.values, recording.channels)),
+    }
+    scores = told_scores(labelling)
+    if scores is not None:
+        files[f"scores/{id}.npz"] = archive_bytes(
+            unit=scores.units.astype(np.float32), motif=scores.motifs.astype(np.float32)
+        )
+    return files
+
+
+class _Tables(NamedTuple):
+    """The tables of one recording, by which its labels can go."""
+
+    segments: pl.DataFrame
+    unshown_segments: pl.DataFrame | None
+    found: pl.DataFrame | None  # where people have merged entries
+
+    @classmethod
+    def of(cls, labelling: Labelling) -> _Tables:
+        is_merged = any(labelling.edits.groups(level) for level in LEVELS)
+        unshown = None if labelling.unshown is None else labelling.unshown_table
+        return cls(labelling.table, unshown, labelling.as_found.table if is_merged else None)
+
+
+def _table_files(batch: Batch, each: Sequence[_Tables]) -> dict[str, bytes]:
+    """The tables of a batch; none where it has nothing for one."""
+    import polars as pl
+
+    columns = {name: [own for one in each if (own := getattr(one, name)) is not None] for name in TABLES}
+    return {f"{TABLES[name]}/{batch.name}.parquet": _parquet(pl.concat(own)) for name, own in columns.items() if own}
+
+
+def _parquet(table: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    table.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def archive_bytes(**arrays: np.ndarray[Any, Any]) -> bytes:
+    """Arrays as the content of an .npz file."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()

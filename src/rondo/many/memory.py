@@ -1,0 +1,74 @@
+"""Whether recordings fit into the memory that is free, asked before anything is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rondo.errors import RecordingError
+from rondo.formats.recording_file import ExpectedSize, RecordingFile
+from rondo.free_memory import free_bytes, in_gigabytes
+
+VALUE_FACTOR = 6
+"""Bytes that a fit or a reading takes for each byte of values; `rondo.cost` has what was measured."""
+
+FRAME_BYTES = 100
+"""What it takes besides for each frame, whatever its channels: clocks, labels, scores."""
+
+PROCESS_BYTES = 250_000_000
+"""Of a process with its libraries."""
+
+SHARE_IN_MEMORY = 0.25
+"""Of what is free: recordings that would take more are read one after the other."""
+
+MANY_FILES = 200
+"""From here on recordings are read one after the other, however small."""
+
+
+def needed(size: ExpectedSize) -> int:
+    """Bytes that it takes to learn from, or label, one recording in memory."""
+    n_frames = size.n_bytes // 32 if size.n_frames is None else size.n_frames
+    return VALUE_FACTOR * size.n_bytes + FRAME_BYTES * n_frames
+
+
+def refuse_too_large(file: RecordingFile, most_bytes: int | None) -> None:
+    """Refuse a file that alone does not fit."""
+    if most_bytes is None:
+        return
+    needs = needed(file.expected())
+    if needs > most_bytes:
+        raise RecordingError(
+            f"{file.url}: it needs about {in_gigabytes(needs)} of memory, {in_gigabytes(most_bytes)} are free; cut it "
+            "into shorter recordings, or choose fewer channels"
+        )
+
+
+def most_for_a_file() -> int | None:
+    """What one file may take where nothing else is read beside it; None where nobody knows what is free."""
+    free = free_bytes()
+    return None if free is None else max(0, free - PROCESS_BYTES)
+
+
+def workers_that_fit(n_workers: int, sizes: Sequence[ExpectedSize], most_bytes: int | None) -> int:
+    """As many as have room for the largest file that is going to be read, each."""
+    if most_bytes is None:
+        return n_workers
+    fitting = [own for own in map(needed, sizes) if own <= most_bytes]
+    largest = PROCESS_BYTES + max(fitting, default=0)
+    return max(1, min(n_workers, (most_bytes + PROCESS_BYTES) // largest))
+
+
+def refuse_all_at_once(sizes: Sequence[ExpectedSize], instead: str) -> None:
+    """Refuse recordings that do not fit into memory together."""
+    free, needs = free_bytes(), sum(map(needed, sizes))
+    if free is not None and needs > free:
+        raise RecordingError(
+            f"these recordings need about {in_gigabytes(needs)} of memory at once, {in_gigabytes(free)} are free; "
+            f"{instead}"
+        )
+
+
+def is_much(sizes: Sequence[ExpectedSize]) -> bool:
+    """Whether recordings are better read one after the other."""
+    free = free_bytes()
+    is_large = free is not None and sum(map(needed, sizes)) > SHARE_IN_MEMORY * free
+    return is_large or len(sizes) > MANY_FILES

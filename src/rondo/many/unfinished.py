@@ -1,0 +1,123 @@
+"""unfinished.json: what a run over many files is about, written before anything else, so that it can be gone on with.
+
+The same command on the same files goes on where a killed run stopped. Engine, workers and progress are no part of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rondo.errors import OutputError, RecordingError
+from rondo.formats.recording_file import RecordingFile, state_of
+from rondo.run.summary import SUMMARY, UNFINISHED
+from rondo.store.lock import locked
+from rondo.store.part_folder import LocalFolder, PartFolder, part_folder, remove_under
+from rondo.store.writing import check_free
+from rondo.version import __version__
+
+_LOCK = ".rondo-run.lock"
+_BUSY = "another process is working on this run; wait for it, or choose another --out"
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """What makes two commands the same."""
+
+    command: str  # discover or label
+    settings: Mapping[str, Any]  # plain values
+    files: Mapping[str, str]  # what changes when each file does, by its URL
+
+    @classmethod
+    def of(cls, command: str, settings: Mapping[str, Any], files: Sequence[RecordingFile]) -> RunRecord:
+        """Of a command as it is given now."""
+        return cls(command, json.loads(json.dumps(settings)), {file.url: _version(file.url) for file in files})
+
+    def as_bytes(self) -> bytes:
+        """As it is stored."""
+        return json.dumps(vars(self) | {"rondo_version": __version__}, indent=1).encode()
+
+
+def _version(url: str) -> str:
+    try:
+        return state_of(url)[1]
+    except RecordingError:  # it fails when it is read, and is a row then
+        return ""
+
+
+@contextmanager
+def opened_run(out: str | Path, record: RunRecord) -> Iterator[PartFolder]:
+    """The folder of this run, begun or gone on with; another run's is refused, and one that is worked on."""
+    folder = part_folder(out)
+    is_local = isinstance(folder, LocalFolder)
+    if not _is_unfinished(folder):
+        _refuse_occupied(folder)
+    lock = locked(Path(out), _LOCK, _BUSY) if is_local else nullcontext()
+    with lock:
+        if _is_unfinished(folder):
+            _refuse_other(folder, record)
+            if isinstance(folder, LocalFolder):
+                folder.clear_drafts()
+        else:
+            folder.write(UNFINISHED, record.as_bytes())
+        yield folder
+
+
+def _is_unfinished(folder: PartFolder) -> bool:
+    if isinstance(folder, LocalFolder):
+        return (folder.path / UNFINISHED).exists()
+    return UNFINISHED in folder.names()
+
+
+def _refuse_occupied(folder: PartFolder) -> None:
+    if isinstance(folder, LocalFolder):
+        if folder.path.exists() and {*folder.path.iterdir()} == {folder.path / _LOCK}:
+            return  # killed before it began
+        check_free(folder.path)
+    elif folder.names():
+        raise OutputError(f"{folder.url}: it holds files already; choose another --out or remove them first")
+
+
+def _refuse_other(folder: PartFolder, record: RunRecord) -> None:
+    """One line that says in what this command differs from the one that began the run."""
+    where = f"{folder.url}: an unfinished run"
+    again = "give the same command again to go on, choose another --out, or remove the folder"
+    try:
+        begun = json.loads(folder.read(UNFINISHED))
+        before = RunRecord(begun["command"], begun["settings"], begun["files"])
+        version = begun["rondo_version"]
+    except (ValueError, KeyError, TypeError, OSError):
+        raise OutputError(f"{where} whose {UNFINISHED} cannot be read; remove the folder") from None
+    if version != __version__:
+        raise OutputError(f"{where} of Rondo {version}, this is {__version__}; {again}")
+    if before.command != record.command:
+        raise OutputError(f"{where} of `rondo {before.command}`; {again}")
+    changed = [name for name in {**before.settings, **record.settings} if _differs(before, record, name)]
+    if changed:
+        raise OutputError(f"{where} with other settings ({', '.join(sorted(changed)[:4])}); {again}")
+    if before.files != record.files:
+        other = [url for url in {**before.files, **record.files} if before.files.get(url) != record.files.get(url)]
+        raise OutputError(
+            f"{where} over other files, or files that have changed since ({other[0]}; {len(other)} in all); {again}"
+        )
+
+
+def _differs(before: RunRecord, record: RunRecord, name: str) -> bool:
+    return bool(before.settings.get(name) != record.settings.get(name))
+
+
+def close_run(folder: PartFolder) -> None:
+    """The run is whole: what only an unfinished one needs goes, and last the file that says so."""
+    remove_under(folder, "parts")
+    folder.remove(UNFINISHED)
+
+
+def is_whole(folder: PartFolder) -> bool:
+    """Whether a run that was killed had nothing left to do but to tidy up."""
+    if isinstance(folder, LocalFolder):
+        return (folder.path / SUMMARY).exists()
+    return SUMMARY in folder.names()

@@ -1,0 +1,115 @@
+"""Whether recordings are read all at once or one after the other, and what that will take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rondo.data.as_recordings import are_several
+from rondo.data.fair_sample import MOST_VALUES
+from rondo.engine.local import n_cores
+from rondo.errors import SettingError
+from rondo.formats.recording_file import recording_files
+from rondo.free_memory import free_bytes, in_gigabytes
+from rondo.many.driver import ManyFiles, Where
+from rondo.many.memory import PROCESS_BYTES, is_much, needed, refuse_all_at_once
+from rondo.times import estimate_in_words
+from rondo.wording import counted
+
+_FILE_S = 0.008  # of a file, whatever its size, on one core: opened, labelled, written
+_SURVEY_S_PER_VALUE = 2.5e-8
+_LABEL_S_PER_VALUE = 4.0e-7
+_FIT_S, _FIT_S_PER_VALUE = 3.0, 2.7e-6  # of values that are learned from
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a command or a call says about where recordings are read."""
+
+    engine: str | None = None
+    workers: int | None = None
+    ray_address: str | None = None
+    group_by: str | None = None
+
+    def refuse_without_engine(self) -> None:
+        """Options of an engine are for runs that go file by file."""
+        if self.ray_address is not None and self.engine != "ray":
+            raise SettingError("--ray-address names a cluster for --engine ray; give both, or neither")
+
+
+def many_files(
+    paths: Sequence[str | Path],
+    asked: Asked,
+    *,
+    rate: float | None = None,
+    key: str | None = None,
+    label_columns: Sequence[str] = (),
+) -> ManyFiles:
+    """The files that are named, with what their headers say."""
+    asked.refuse_without_engine()
+    where = Where(asked.engine or "local", asked.workers, asked.ray_address)
+    return ManyFiles.of(recording_files(paths, rate=rate, key=key, label_columns=label_columns), where, asked.group_by)
+
+
+def files_to_read(
+    data: Any, out: str | Path | None, asked: Asked, why_not: str = "", **reading: Any
+) -> ManyFiles | None:
+    """The files to be read one after the other; None where what was given is to be held in memory."""
+    given = list(data) if are_several(data) else [data]
+    if not given or not all(isinstance(one, str | Path) for one in given):
+        if asked.engine is not None:
+            raise SettingError("engine reads file by file; give paths, or leave it out")
+        return None
+    if out is None:
+        if asked.engine is not None:
+            raise SettingError("engine reads file by file, and writes labels as files are done; give out=")
+        return None
+    many = many_files(given, asked, **reading)
+    return many if goes_file_by_file(many, asked, why_not) else None
+
+
+def goes_file_by_file(many: ManyFiles, asked: Asked, why_not: str = "") -> bool:
+    """Whether to read one file after the other.
+
+    `why_not`: why this cannot be done so; recordings that then do not fit into memory are refused before they are read.
+    """
+    if not why_not:
+        wanted = asked.engine is not None or asked.workers is not None
+        return wanted or "://" in many.files[0].url or is_much(many.sizes)
+    if asked.engine is not None:
+        raise SettingError(f"--engine reads file by file, but {why_not}; leave it out")
+    refuse_all_at_once(many.sizes, f"{why_not}: give fewer or shorter ones")
+    return False
+
+
+def expected_in_words(many: ManyFiles, file_by_file: bool, *, learns: bool) -> list[str]:
+    """What a run will read and take, a line each; right within a factor of two or so."""
+    n_bytes, n_files = sum(size.n_bytes for size in many.sizes), len(many.files)
+    frames = [size.n_frames for size in many.sizes if size.n_frames is not None]
+    known = f"{sum(frames):,} frames" if len(frames) == n_files else f"{sum(frames):,} frames in {len(frames)} of them"
+    lines = [f"{counted(n_files, 'file')}, {in_gigabytes(n_bytes)} in memory, {known}"]
+    workers = (many.where.workers or n_cores()) if file_by_file and many.where.engine != "serial" else 1
+    values = n_bytes / 4
+    learned = min(values, MOST_VALUES) if learns else 0
+    seconds = (_FILE_S * n_files + (_SURVEY_S_PER_VALUE * learns + _LABEL_S_PER_VALUE) * values) / workers
+    seconds += _FIT_S + _FIT_S_PER_VALUE * learned
+    largest = max(map(needed, many.sizes))
+    memory = PROCESS_BYTES + (needed_to_learn(learned) if file_by_file else sum(map(needed, many.sizes)))
+    if file_by_file:
+        memory = max(memory, PROCESS_BYTES + workers * (PROCESS_BYTES + largest))
+    how = f"file by file, {counted(workers, 'file')} at a time" if file_by_file else "all in memory"
+    lines.append(f"{how}: about {estimate_in_words(seconds)} and {in_gigabytes(memory)} of memory")
+    free = free_bytes()
+    return lines if free is None else [*lines, f"{in_gigabytes(free)} of memory are free"]
+
+
+def needed_to_learn(n_values: float) -> int:
+    """Bytes that a fit to so many values takes."""
+    return int(needed_per_value() * n_values)
+
+
+def needed_per_value() -> float:
+    """As `rondo.cost` has it."""
+    return 36.0
