@@ -23,7 +23,8 @@ from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import build_encoder
 from rondo.seeding import generators
 from rondo.synthetic import StreamPlan, plant
-from rondo.units.model import fit_units
+from rondo.units.fit import fit_units
+
 
 LENGTH, STEP, N_CHANNELS = 200, 100, 9
 

@@ -29,7 +29,8 @@ from rondo.encoders import build_encoder
 from rondo.metrics import evaluate
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.segmentation import change_point_f1, covering
-from rondo.units.model import fit_units
+from rondo.units.fit import fit_units
+
 
 Case = tuple[Recording, NDArray[Any]]
 CUTS = (("USC-HAD", 3, 3), ("USC-HAD", 1, 3), ("HuGaDB", 3, 9), ("ActRecTut", 3, 4), ("MoCap", 3, 9), ("MoCap", 1, 9))

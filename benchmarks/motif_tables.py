@@ -36,7 +36,8 @@ from rondo.motifs.discover import fit_motifs
 from rondo.motifs.former.linking import Rule, link
 from rondo.motifs.former.matching import match_lengths
 from rondo.seeding import generators
-from rondo.units.model import UnitModel, fit_units
+from rondo.units.fit import fit_units
+from rondo.units.model import UnitModel
 from rondo.units.timeline import Timeline
 
 LEVELS = ("units", "motifs")

@@ -27,7 +27,8 @@ from rondo.encoders.summary_stats import SummaryStatsConfig
 from rondo.metrics import evaluate
 from rondo.seeding import generators
 from rondo.synthetic import plant
-from rondo.units.model import fit_units
+from rondo.units.fit import fit_units
+
 
 ONE: dict[str, Any] = {"units.window_weight": "one"}
 CHOICES: dict[str, dict[str, Any]] = {

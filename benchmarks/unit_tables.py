@@ -31,7 +31,8 @@ from rondo.data.recording import Recording
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders import FittedEncoder, Tensors, build_encoder
 from rondo.seeding import generators
-from rondo.units.model import fit_units
+from rondo.units.fit import fit_units
+
 
 WINDOWS = {"MoCap": (256, 50), "ActRecTut": (90, 30), "OpenPack": (90, 30), "HuGaDB": (90, 30), "USC-HAD": (150, 37)}
 ENCODERS = ("summary_stats", "ts2vec", "time_mae")

@@ -20,6 +20,7 @@ from rondo.continual.updater import Updater
 from rondo.data.as_recordings import are_several, as_chunks, as_recordings, common_rate, same_rate
 from rondo.data.fair_sample import taken
 from rondo.data.fit_plan import FitPlan, plan_fit
+from rondo.data.groups import GroupBy, groups_of
 from rondo.data.labels import OTHER
 from rondo.data.preprocess import Preprocessor, Signal, surveys_of
 from rondo.data.recording import Recording
@@ -45,7 +46,8 @@ from rondo.run.findings import grown_sentence
 from rondo.seeding import generators
 from rondo.training.device import require_torch, resolve_device
 from rondo.units.adapt import distances_moved, moved_to
-from rondo.units.model import UnitModel, fit_units
+from rondo.units.fit import fit_units
+from rondo.units.model import UnitModel
 from rondo.units.timeline import Timeline
 from rondo.vocabulary.edits import Edits, now
 from rondo.vocabulary.names import EntryId, in_labels, known_entry
@@ -120,7 +122,13 @@ class Rondo:
     # ------------------------------------------------------------ learning
 
     def fit(
-        self, recordings: Any, y: Any = None, *, rate: float | None = None, progress: Progress | None = None
+        self,
+        recordings: Any,
+        y: Any = None,
+        *,
+        rate: float | None = None,
+        group_by: GroupBy = None,
+        progress: Progress | None = None,
     ) -> Rondo:
         """Learn one vocabulary of units and one of motifs over all recordings given.
 
@@ -129,33 +137,44 @@ class Rondo:
         recordings : paths, folders, arrays, tables or Recordings; one, or a list.
         y : ignored; scikit-learn gives it.
         rate : frames per second, for what has no clock.
+        group_by : whose the recordings are, as `rondo.data.groups` reads it: groups share the units, and each has them
+            in a place of its own. None: each recording is a group.
         progress : called with what is done, how far, and of how much.
         """
-        self._learn(as_recordings(recordings, rate=rate), progress or silent)
+        self._learn(as_recordings(recordings, rate=rate), group_by, progress or silent)
         return self
 
     def fit_predict(
-        self, recordings: Any, y: Any = None, *, rate: float | None = None, progress: Progress | None = None
+        self,
+        recordings: Any,
+        y: Any = None,
+        *,
+        rate: float | None = None,
+        group_by: GroupBy = None,
+        progress: Progress | None = None,
     ) -> Result:
         """Learn from recordings and label them: `fit` and `predict` at once, with everything prepared once."""
-        learned = self._learn(as_recordings(recordings, rate=rate), progress or silent)
-        return result_of([self], [one.recording for one in learned], [self._label(*one) for one in learned])
+        learned = self._learn(as_recordings(recordings, rate=rate), group_by, progress or silent)
+        groups = None if group_by is None else groups_of_recordings([one.recording for one in learned], group_by)
+        labellings = [self._label(*one) for one in learned]
+        return result_of([self], [one.recording for one in learned], labellings, groups=groups)
 
-    def _learn(self, recordings: list[Recording], tell: Progress) -> list[_Prepared]:
+    def _learn(self, recordings: list[Recording], group_by: GroupBy, tell: Progress) -> list[_Prepared]:
         """Everything that `fit` does; what it was learned from comes back, to be labelled."""
         _refuse_unbuilt(self.resolved_config())
+        groups = groups_of_recordings(recordings, group_by)
         tell("preparing", 0, 5)
         common_rate(recordings)
         channels, surveys = surveys_of(recordings, self.resolved_config().preprocess)
         plan = self.plan(channels, surveys, {own.id: own for own in recordings}.__getitem__)
         signals = [plan.preprocessor.apply(recording) for recording in recordings]
         sample = [taken(signal, own) for signal, own in zip(signals, plan.stretches, strict=True)]
-        known = self.learn_from(plan, sample, tell)
+        known = self.learn_from(plan, sample, groups, tell)
         every = [_windows(signal, self.window_length_frames_, self.step_frames_) for signal in signals]
         is_whole = [own is signal for own, signal in zip(sample, signals, strict=True)]
         read = [
-            seen if whole else self.unit_model_.timeline(w)
-            for seen, whole, w in zip(known, is_whole, every, strict=True)
+            seen if whole else self.unit_model_.timeline(w, group)
+            for seen, whole, w, group in zip(known, is_whole, every, groups, strict=True)
         ]
         return list(map(_Prepared, recordings, signals, every, read))
 
@@ -164,10 +183,12 @@ class Rondo:
         config = self.resolved_config()
         return plan_fit(channels, surveys, config, read, generators(config.seed, _STAGES)["sample"])
 
-    def learn_from(self, plan: FitPlan, sample: Sequence[Signal], tell: Progress = silent) -> list[Timeline]:
+    def learn_from(
+        self, plan: FitPlan, sample: Sequence[Signal], groups: Sequence[str], tell: Progress = silent
+    ) -> list[Timeline]:
         """Everything that `fit` does once recordings are surveyed: `sample` holds the stretches that are learned from.
 
-        Returns the unit of every window of each signal of the sample.
+        `groups` names whose each signal of the sample is. Returns the unit of every window of each of them.
         """
         config = self.resolved_config()
         _refuse_unbuilt(config)
@@ -175,15 +196,15 @@ class Rondo:
         (length, step, motif_length), rate = plan.scales, plan.rate
         motif_settings = lengths_in_windows(config.motifs, step, rate)
         every = [_windows(signal, length, step) for signal in sample]
-        windows = [w for w in every if len(w)]
+        windows, own = [w for w in every if len(w)], [g for w, g in zip(every, groups, strict=True) if len(w)]
         tell("encoder", 1, 5)
         encoder = build_encoder(config.encoder, int(rngs["encoder"].integers(2**31)), device).fit(
             windows, lambda what, done, total: tell(f"encoder: {what}", done, total)
         )
         tell("units", 2, 5)
-        units = fit_units(windows, encoder, config.units, rngs["units"], device, tell)
+        units = fit_units(windows, encoder, config.units, rngs["units"], device, tell, own)
         tell("motifs", 3, 5)
-        timelines = [units.timeline(w) for w in windows]
+        timelines = [units.timeline(w, group) for w, group in zip(windows, own, strict=True)]
         motifs = fit_motifs(windows, timelines, units, motif_settings, motif_length, rngs["motifs"], device, tell)
         tell("evidence", 4, 5)
         found = find_evidence(windows, timelines, units.ids, motifs, config, rngs["evidence"])
@@ -203,16 +224,22 @@ class Rondo:
         known = iter(timelines)
         return [next(known) if len(w) else units.timeline(w) for w in every]
 
-    def adapt(self, recordings: Any, *, resample: bool = False, progress: Progress | None = None) -> Rondo:
-        """Transfer: move the units to where these recordings have them; ids, names and motifs stay."""
+    def adapt(
+        self, recordings: Any, *, group_by: GroupBy = None, resample: bool = False, progress: Progress | None = None
+    ) -> Rondo:
+        """Transfer: move the units to where these recordings have them; ids, names and motifs stay.
+
+        A model of several groups keeps their places and learns those of the groups given (`fit` says what a group is).
+        """
         tell = progress or silent
         tell("units", 0, 2)
-        recordings, windows = self._to_learn_from(recordings, resample)
-        units = moved_to(self.unit_model_, windows)
+        recordings, windows, groups = self._to_learn_from(recordings, resample, group_by)
+        units = moved_to(self.unit_model_, windows, groups)
         tell("evidence", 1, 2)
-        evidence = self._evidence(windows, [units.timeline(w) for w in windows], self.motif_model_)
+        read = [units.timeline(w, group) for w, group in zip(windows, groups, strict=True)]
+        evidence = self._evidence(windows, read, self.motif_model_)
         tell("done", 2, 2)
-        moved = {str(id): radii for id, radii in distances_moved(self.unit_model_, units).items()}
+        moved = {str(id): radii for id, radii in distances_moved(self.unit_model_, units, groups).items()}
         adapted = {"units_adapted_to": provenance_of(recordings)["recordings"], "units_moved_by_radii": moved}
         self.unit_model_, self.evidence_, self.provenance_ = units, evidence, self.provenance_ | adapted
         self._forget_stream()
@@ -222,7 +249,7 @@ class Rondo:
         """Transfer: keep the units as they are, learn the motifs anew from these recordings."""
         tell = progress or silent
         tell("units", 0, 3)
-        recordings, windows = self._to_learn_from(recordings, resample)
+        recordings, windows, _ = self._to_learn_from(recordings, resample)
         timelines = [self.unit_model_.timeline(w) for w in windows]
         tell("motifs", 1, 3)
         chosen = self.resolved_config()  # of which seed and device may differ from those of the fit
@@ -242,14 +269,18 @@ class Rondo:
             self.merge(*(f"unit:{id}" for id in (kept, *self.edits_.absorbed("unit", kept))))
         return self
 
-    def _to_learn_from(self, recordings: Any, resample: bool) -> tuple[list[Recording], list[Windows]]:
-        """What is given to learn from, and the windows of those recordings that are long enough for one."""
+    def _to_learn_from(
+        self, recordings: Any, resample: bool, group_by: GroupBy = None
+    ) -> tuple[list[Recording], list[Windows], list[str]]:
+        """What is given to learn from, and the windows and groups of those recordings that are long enough for one."""
         self._check_fitted()
         recordings = as_recordings(recordings)
-        windows = [w for w in (self._windows_of(recording, resample)[1] for recording in recordings) if len(w)]
-        if not windows:
+        every = [self._windows_of(recording, resample)[1] for recording in recordings]
+        groups = groups_of_recordings(recordings, group_by)
+        long = [(w, group) for w, group in zip(every, groups, strict=True) if len(w)]
+        if not long:
             raise RecordingError("no recording is long enough for one window; nothing can be learned from it")
-        return recordings, windows
+        return recordings, [w for w, _ in long], [group for _, group in long]
 
     def _evidence(self, windows: list[Windows], timelines: list[Timeline], motifs: Motifs) -> Evidence:
         """Whether vocabularies that were changed for these windows recur in them."""
@@ -366,16 +397,22 @@ class Rondo:
 
     # ------------------------------------------------------------ reading
 
-    def predict(self, recordings: Any, *, rate: float | None = None, resample: bool = False) -> Result:
+    def predict(
+        self, recordings: Any, *, rate: float | None = None, resample: bool = False, group_by: GroupBy = None
+    ) -> Result:
         """Label recordings with the vocabularies as they are; the Result says whether the model fits them.
 
         A recording of another rate is refused, or with `resample` read at the rate of the model; its labels come back
-        on its own rows. `rate` is for what has no clock.
+        on its own rows. `rate` is for what has no clock. With `group_by`, groups that the model was fitted on have
+        their units where it found them; any other recording finds a place of its own.
         """
         self._check_fitted()
         given = as_recordings(recordings, rate=rate)
-        labellings = [self.label_one(recording, resample) for recording in given]
-        return result_of([self], given, labellings, kind="label", fitted=self.fit_profile(), is_foreign=True)
+        groups = None if group_by is None else groups_of_recordings(given, group_by)
+        named = groups or [None] * len(given)
+        labellings = [self.label_one(own, resample, group) for own, group in zip(given, named, strict=True)]
+        fitted = self.fit_profile()
+        return result_of([self], given, labellings, kind="label", fitted=fitted, is_foreign=True, groups=groups)
 
     def relabel(self, recordings: Any, *, rate: float | None = None, resample: bool = False) -> Result:
         """Label recordings anew with the vocabularies as the stream of `partial_fit` has grown them, as `predict` does.
@@ -392,10 +429,10 @@ class Rondo:
         new = [unit for unit in self.stream_.updater.units.ids if unit not in self.units_]
         return result_of([self], given, labellings, kind="label", is_foreign=True, more=[grown_sentence(new)])
 
-    def label_one(self, recording: Recording, resample: bool = False) -> Labelling:
-        """The labels of one recording, with no Result around them."""
+    def label_one(self, recording: Recording, resample: bool = False, group: str | None = None) -> Labelling:
+        """The labels of one recording, with no Result around them; one of no known group finds a place of its own."""
         self._check_fitted()
-        return self._label(*self._read(recording, resample))
+        return self._label(*self._read(recording, resample, group))
 
     def fit_profile(self) -> FitProfile:
         """How near the windows of the fitted recordings lie to their units."""
@@ -407,9 +444,9 @@ class Rondo:
         self._check_fitted()
         return words_of(self)
 
-    def _read(self, recording: Recording, resample: bool = False) -> _Prepared:
+    def _read(self, recording: Recording, resample: bool, group: str | None) -> _Prepared:
         signal, windows = self._windows_of(recording, resample)
-        return _Prepared(recording, signal, windows, self.unit_model_.timeline(windows))
+        return _Prepared(recording, signal, windows, self.unit_model_.timeline(windows, group))
 
     def _label(self, recording: Recording, signal: Signal, windows: Windows, units: Timeline) -> Labelling:
         labels, window_of_frame = units.labels, self._windows_of_frames(windows, units)
@@ -590,6 +627,12 @@ class Rondo:
         from sklearn.utils import InputTags, Tags, TargetTags
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags(allow_nan=True))
+
+
+def groups_of_recordings(recordings: Sequence[Recording], group_by: GroupBy) -> list[str]:
+    """Whose each recording is."""
+    groups = groups_of([own.id for own in recordings], group_by, {own.id: own.source for own in recordings})
+    return [groups[own.id] for own in recordings]
 
 
 def _windows(signal: Signal, length: int, step: int) -> Windows:

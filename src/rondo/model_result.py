@@ -43,10 +43,11 @@ def result_of(
     fitted: FitProfile | None = None,
     is_foreign: bool = False,
     more: Sequence[str] = (),
+    groups: Sequence[str] | None = None,
 ) -> Result:
     """The result of one model for all recordings, or of one model for each.
 
-    `fitted`: how near the fitted windows lie to the units, where the models read other recordings; `is_foreign`: the
+    `groups`: whose each recording is, where that was said; `fitted`: how near the fitted windows lie to the units, where the models read other recordings; `is_foreign`: the
     evidence comes from other recordings; `more`: findings that follow on those of the models.
     """
     first = models[0]
@@ -65,6 +66,7 @@ def result_of(
         models=models,
         own_vocabularies=len(models) > 1,
         fitted=fitted,
+        groups=None if groups is None else dict(zip((own.id for own in recordings), groups, strict=True)),
     )
 
 

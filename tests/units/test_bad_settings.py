@@ -11,7 +11,8 @@ from rondo.config.schema import UnitsConfig as AnyUnits
 from rondo.encoders import build_encoder
 from rondo.encoders.summary_stats import SummaryStatsConfig
 from rondo.errors import SettingError
-from rondo.units.model import UnitModel, fit_units
+from rondo.units.fit import fit_units
+from rondo.units.model import UnitModel
 from tests.contracts import planted, windows_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")  # few windows need not settle

@@ -19,7 +19,9 @@ from rondo.errors import ModelError, RecordingError
 from rondo.units import model as module
 from rondo.units import model as unit_model
 from rondo.units.discover import UnitRules
-from rondo.units.model import Exemplars, UnitModel, _rules, fit_exemplars, fit_units, joined_spans
+from rondo.units.exemplars import Exemplars, fit_exemplars
+from rondo.units.fit import _rules, fit_units
+from rondo.units.model import UnitModel, joined_spans
 from rondo.vocabulary import MergeTree, merge_tree
 from tests.contracts import planted, windows_of
 

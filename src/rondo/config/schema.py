@@ -178,6 +178,9 @@ class SlowUnitsConfig(StageSettings):
         "auto", "paper: Table UnitAlign, 2 typical steps; ours: 4 where shapes are described (docs/units.md)"
     )
     merge: bool = setting(False, "ours: whether units that are confused with each other are one (docs/units.md)")
+    places: bool = setting(
+        True, "ours: whether each group of recordings has a place of its own for the units they share (docs/many.md)"
+    )
 
 
 class UnitAlignConfig(StageSettings):

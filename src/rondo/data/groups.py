@@ -17,13 +17,15 @@ from pathlib import Path
 
 from rondo.errors import InputError, SettingError
 
+GroupBy = str | Mapping[str, str] | None
+"""What names groups: see above; None makes every recording a group of its own."""
 _TABLES = (".csv", ".tsv")
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
 def groups_of(
     ids: Sequence[str],
-    by: str | Mapping[str, str] | None,
+    by: GroupBy,
     sources: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """The group of each recording, by its id.

@@ -154,6 +154,11 @@ class Windows:
     def n_channels(self) -> int:
         return int(self.values.shape[1])
 
+    @property
+    def weight(self) -> float:
+        """Window lengths that one window is worth, as neighbours overlap: a step over a length."""
+        return self.grid.step_frames / self.grid.length_frames
+
     def batches(self, windows_per_batch: int = 256) -> Iterator[Values]:
         """Window contents in order, (b, n_channels, length_frames); only one batch is ever copied."""
         if not len(self):

@@ -27,16 +27,19 @@ def fit_components(
     rng: np.random.Generator,
     window_weight: float = 1.0,
     device: str = "cpu",  # of DeepDPM's nets
+    start: NDArray[np.int64] | None = None,
 ) -> FittedMixture:
     """Components of latents (n_windows, n_dims), as many as the data ask for.
 
-    A window counts as `window_weight` observations: windows that overlap are not independent of each other.
+    A window counts as `window_weight` observations: windows that overlap are not independent of each other. `start`
+    is a component for each window, from 0, to begin with; DeepDPM, which splits and merges, has no use for it.
     """
     if config.kind == "deep_dpm":
         from rondo.mixture.deep_dpm import fit_deep_dpm
 
         return fit_deep_dpm(latents, config, rng, device, window_weight=window_weight)
-    return fit_mixture(latents, config, rng, np.full(len(latents), window_weight))
+    given = None if start is None else np.eye(int(start.max()) + 1)[start]
+    return fit_mixture(latents, config, rng, np.full(len(latents), window_weight), given)
 
 
 class Acceptance(NamedTuple):

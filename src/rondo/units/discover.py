@@ -25,15 +25,15 @@ class UnitRules(NamedTuple):
     window_weight: float  # observations that one window is worth
 
 
-def transition_scale(config: UnitsConfig, *, few_channels: bool) -> float:
-    """The price of a change of unit in typical steps; `few_channels`: so few that shapes count.
+def transition_scale(config: UnitsConfig, *, few_channels: bool, shared: bool = False) -> float:
+    """The price of a change of unit in typical steps; `few_channels`: so few that shapes count; `shared`: by groups.
 
     >>> from rondo.config.schema import SlowUnitsConfig
     >>> transition_scale(SlowUnitsConfig(), few_channels=True), transition_scale(SlowUnitsConfig(), few_channels=False)
     (4.0, 2.0)
     """
     if config.transition_scale == "auto":
-        return 4.0 if few_channels else 2.0
+        return 4.0 if few_channels or shared else 2.0
     return config.transition_scale
 
 
@@ -46,14 +46,18 @@ def discover_units(
     rng: np.random.Generator,
     device: str,
     level: Level = "unit",
+    start: NDArray[np.int64] | None = None,
 ) -> Vocabulary:
     """Fit the mixture on latents (n_windows, n_dims), smooth its assignments, make entries of what persists.
 
-    `embeddings` (n_windows, n_embedding_dims) are what prototypes are means of.
+    `embeddings` (n_windows, n_embedding_dims) are what prototypes are means of; `start`, if given, holds a component
+    for each window, at which the mixture starts.
     Windows of dropped components join the entry that smoothing gives them. Ids follow first appearance.
     """
     # The fit starts at rows chosen by number; sorted, they do not tell which recording came first.
-    mixture = fit_components(latents[np.lexsort(latents.T)], config, rng, rules.window_weight, device)
+    order = np.lexsort(latents.T)
+    begin = None if start is None else np.unique(start, return_inverse=True)[1][order]
+    mixture = fit_components(latents[order], config, rng, rules.window_weight, device, begin)
     posterior = mixture.posterior(latents)
     centres = _member_means(latents, posterior.argmax(axis=1), mixture)
     distances = centre_distances(latents, centres)

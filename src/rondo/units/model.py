@@ -1,14 +1,4 @@
-"""UnitModel: everything needed to read the units of a recording. Fitting gives it; it never changes afterwards.
-
-A stream is compared with exemplars: a few windows of every unit as they are, before any projection. The slow projection
-keeps what tells the known units apart. What is new may differ from them in everything else, and then lies inside a
-known unit's radius: of planted new windows half do (benchmarks/novelty_gates.py). In the encoder's own space it lies
-further from every known window than known windows lie from each other. The yardstick for that is
-
-    radius = P95 over windows of the distance to the nearest window that shares no frame with it
-
-(the paper's micro-cluster radius, "bootstrap NN-distance P95").
-"""
+"""UnitModel: everything needed to read the units of a recording. Fitting gives it; it never changes afterwards."""
 
 from __future__ import annotations
 
@@ -21,103 +11,17 @@ from numpy.typing import NDArray
 
 from rondo.arrays import owned, owned_by
 from rondo.config.schema import EncoderConfig, SlowUnitsConfig, UnitAlignConfig, UnitsConfig
-from rondo.data.labels import Labels
 from rondo.data.windows import Span, Windows
 from rondo.encoders import Curves, FittedEncoder, Representations, build_encoder
-from rondo.encoders.summary_stats import describes_few_channels
 from rondo.errors import ModelError, RecordingError
-from rondo.progress import Progress, silent
-from rondo.units.boundaries import Boundaries, fit_boundaries
-from rondo.units.discover import UnitRules, discover_units, transition_scale
-from rondo.units.slow import FEWEST_OF_FEW_CHANNELS, SlowProjection, fit_slow, fit_slow_enough
-from rondo.units.timeline import Timeline, centre_distances, decode, typical_step
-from rondo.vocabulary import MergeTree, Vocabulary, merge_tree
+from rondo.units.boundaries import Boundaries
+from rondo.units.exemplars import Exemplars
+from rondo.units.places import Place, Places, at_centres
+from rondo.units.slow import SlowProjection
+from rondo.units.timeline import Timeline, centre_distances, decode
+from rondo.vocabulary import MergeTree, Vocabulary
 
-_PER_UNIT = 64
-_MOST_COMPARED = 2000  # windows, in one stretch per span, from which the reach is taken: their distances are a table
-_ROWS = 2048  # windows compared with exemplars at a time
-_RADIUS_QUANTILE = 0.95  # paper: Table Continual update
 _ROUNDING = 1e-6  # relative; a dimension that varies by less, as float32 does, is constant
-
-
-@dataclass(frozen=True, eq=False)
-class Exemplars:
-    """Representations of some windows of each unit, and how far apart windows are."""
-
-    points: NDArray[np.float32]  # (n_exemplars, n_dims), grouped by unit
-    units: NDArray[np.int64]  # (n_exemplars,), ascending
-    supports: NDArray[np.int64]  # (n_units,), windows that each unit had, in the order of their ids
-    radius: float
-    step: float  # median distance between consecutive windows
-
-    def strangeness(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Distance of each window (n_windows, n_dims) to the nearest exemplar, in radii."""
-        if self.radius <= 0:
-            return np.zeros(len(representations))
-        norms = np.square(self.points).sum(axis=1)
-        nearest = np.empty(len(representations), np.int64)
-        for first in range(0, len(representations), _ROWS):
-            rows = slice(first, first + _ROWS)
-            nearest[rows] = (norms - 2 * representations[rows].astype(np.float32) @ self.points.T).argmin(axis=1)
-        gaps = representations - self.points[nearest]
-        return np.asarray(np.sqrt(np.square(gaps, dtype=np.float64).sum(axis=1)) / self.radius)
-
-    def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Everything, as arrays, for the model folder."""
-        scales = np.array([self.radius, self.step])
-        return {"points": self.points, "units": self.units, "supports": self.supports, "scales": scales}
-
-    @classmethod
-    def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> Exemplars:
-        """The exemplars that wrote these tensors."""
-        try:
-            points, units = np.asarray(tensors["points"], np.float32), np.asarray(tensors["units"], np.int64)
-            supports = np.asarray(tensors["supports"], np.int64)
-            radius, step = np.asarray(tensors["scales"], np.float64).tolist()
-        except (KeyError, ValueError) as error:
-            raise ModelError(f"the exemplars are not complete ({error}); fit and save the model again") from None
-        if points.ndim != 2 or units.shape != points.shape[:1] or supports.shape != np.unique(units).shape:
-            raise ModelError(f"exemplars {points.shape} of units {units.shape}; fit and save the model again")
-        return cls(points, units, supports, radius, step)
-
-
-def fit_exemplars(
-    representations: NDArray[np.float32], units: Labels, spans: Sequence[Span], exclude: int
-) -> Exemplars:
-    """Evenly spread windows of each unit; windows up to `exclude` apart within a span share frames."""
-    ids, supports = np.unique(units, return_counts=True)
-    chosen = np.concatenate([_evenly(np.flatnonzero(units == id), _PER_UNIT) for id in ids])
-    steps = [np.linalg.norm(np.diff(representations[a:b], axis=0), axis=1) for a, b in spans]
-    step = float(np.median(np.concatenate(steps))) if sum(map(len, steps)) else 0.0
-    return Exemplars(
-        np.ascontiguousarray(representations[chosen], np.float32),
-        units[chosen].astype(np.int64),
-        supports.astype(np.int64),
-        _radius(representations, spans, exclude),
-        step,
-    )
-
-
-def _evenly(rows: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    return rows if rows.size <= n else rows[np.linspace(0, rows.size - 1, n).astype(np.int64)]
-
-
-def _radius(representations: NDArray[np.float32], spans: Sequence[Span], exclude: int) -> float:
-    """Where no two windows are without a common frame, the largest distance there is."""
-    share = _MOST_COMPARED / max(_MOST_COMPARED, len(representations))
-    rows, places, at = [], [], 0
-    for start, stop in spans:
-        own = np.arange(start, start + max(1, int(share * (stop - start))))
-        rows.append(own)
-        places.append(own - start + at)
-        at = int(places[-1][-1]) + exclude + 1
-    points, place = representations[np.concatenate(rows)].astype(np.float64), np.concatenate(places)
-    squares = (points**2).sum(axis=1)
-    distances = np.sqrt(np.maximum(squares[:, None] + squares - 2 * points @ points.T, 0.0))
-    apart = np.abs(place[:, None] - place) > exclude
-    nearest = np.where(apart, distances, np.inf).min(axis=1)
-    found = nearest[np.isfinite(nearest)]
-    return float(np.quantile(found, _RADIUS_QUANTILE)) if found.size else float(distances.max())
 
 
 class UnitProjection(Protocol):
@@ -149,6 +53,7 @@ class UnitModel:
     n_merges: int  # of the tree, that timelines show: 0 for the fine units
     boundaries: Boundaries  # where in the signal the units of a timeline meet
     exemplars: Exemplars  # what a stream is compared with
+    places: Places | None = None  # of groups, where there were several; the vocabulary lies in the common one
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -168,15 +73,37 @@ class UnitModel:
         parts = {"encoder": self.encoder.curves, "units": self.projection.curves}
         return {f"{part}.{name}": values for part, own in parts.items() for name, values in own.items()}
 
-    def timeline(self, windows: Windows) -> Timeline:
-        """The unit of every window of one signal."""
+    def timeline(self, windows: Windows, group: str | None = None) -> Timeline:
+        """The unit of every window of one signal, which belongs to a group; a group that is new is found its place."""
         spans = windows.grid.window_spans
         if not spans:
             return Timeline(np.zeros(0, np.int32), np.zeros(0), ())
-        representations = self.encoder.encode(windows)
-        fine = decode(self.projection.apply(representations), spans, self.vocabulary, self.penalty)
+        representations, vocabulary = self.encoder.encode(windows), self.vocabulary
+        if self.places is None:
+            latents = self.projection.apply(representations)
+        else:
+            place = self.places.of_group.get(group or "") or self._find_place(representations, spans, windows.weight)
+            representations, latents = self.places.at_home(place, representations, self.projection.apply)
+            vocabulary = at_centres(vocabulary, place.centres)
+        fine = decode(latents, spans, vocabulary, self.penalty)
         strangeness = self.exemplars.strangeness(representations)
         return replace(fine, ids=self.tree.coarsened(fine.ids, self.n_merges), strangeness=strangeness)
+
+    def find_places(self, windows: Sequence[Windows], groups: Sequence[str]) -> dict[str, Place]:
+        """The places of groups as these windows, each of the group named, have them."""
+        found = {}
+        for group in dict.fromkeys(groups):
+            own = [w for w, name in zip(windows, groups, strict=True) if name == group]
+            spans = joined_spans([w.grid.window_spans for w in own])
+            representations = np.concatenate([self.encoder.encode(w) for w in own])
+            found[group] = self._find_place(representations, spans, own[0].weight)
+        return found
+
+    def _find_place(self, representations: Representations, spans: Sequence[Span], window_weight: float) -> Place:
+        assert self.places is not None
+        return self.places.find(
+            representations, spans, self.vocabulary, self.penalty, window_weight, self.projection.apply
+        )
 
     def costs(self, representations: Representations) -> NDArray[np.float64]:
         """What each window costs under each entry of the vocabulary, (n_windows, n_entries), as `timeline` has it."""
@@ -191,6 +118,7 @@ class UnitModel:
             "merges": self.tree.tensors(),
             "boundaries": self.boundaries.tensors(),
             "exemplars": self.exemplars.tensors(),
+            "places": {} if self.places is None else self.places.tensors(),
         }
         named: dict[str, NDArray[np.generic]] = {"penalty": np.array([self.penalty])}
         for part, own in parts.items():
@@ -211,74 +139,10 @@ class UnitModel:
         n_merges = tree.best if config.merge else 0
         boundaries = Boundaries.restore(owned_by("boundaries", tensors))
         exemplars = Exemplars.restore(owned_by("exemplars", tensors))
-        return cls(fitted, projection, vocabulary, float(tensors["penalty"][0]), tree, n_merges, boundaries, exemplars)
-
-
-def fit_units(
-    windows: Sequence[Windows],
-    encoder: FittedEncoder,
-    config: UnitsConfig,
-    rng: np.random.Generator,
-    device: str,
-    progress: Progress = silent,
-) -> UnitModel:
-    """One unit vocabulary over the windows of one or many signals."""
-    representations = np.concatenate([encoder.encode(w) for w in windows])
-    refuse_non_finite(representations)
-    spans = joined_spans([w.grid.window_spans for w in windows])
-    grid = windows[0].grid
-    step_share = grid.step_frames / grid.length_frames
-    seed = int(rng.integers(2**31))
-    few_channels = describes_few_channels(encoder)
-    projection = _fit_projection(representations, spans, step_share, config, few_channels, seed, device, progress)
-    latents = projection.apply(representations)
-    penalty = transition_scale(config, few_channels=few_channels) * typical_step(latents, spans)
-    rules = _rules(penalty, step_share, config)
-    vocabulary = discover_units(latents, projection.embed(representations), spans, rules, config.mixture, rng, device)
-    fine = decode(latents, spans, vocabulary, penalty)
-    sharing_frames = (grid.length_frames - 1) // grid.step_frames
-    tree = merge_tree(representations, fine.ids, spans, exclude=sharing_frames)
-    n_merges = tree.best if config.merge else 0
-    shown = tree.coarsened(fine.ids, n_merges)
-    each = np.split(shown, np.cumsum([len(w) for w in windows])[:-1])
-    boundaries = fit_boundaries(windows, each, sorted(set(tree.kept_at(n_merges).values())))
-    exemplars = fit_exemplars(representations, shown, spans, exclude=sharing_frames)
-    return UnitModel(encoder, projection, vocabulary, penalty, tree, n_merges, boundaries, exemplars)
-
-
-def _rules(penalty: float, step_share: float, config: UnitsConfig) -> UnitRules:
-    """`step_share` is a step in window lengths. The paper counts every window, and knows no rule of persistence."""
-    if not isinstance(config, SlowUnitsConfig):
-        return UnitRules(penalty, shortest_run=0.0, window_weight=1.0)
-    weight = step_share if config.window_weight == "overlap" else 1.0
-    return UnitRules(penalty, config.persistence / step_share, weight)
-
-
-# Both trained ways bring torch, which need not be installed, so each is imported when it is asked for.
-
-
-def _fit_projection(
-    representations: Representations,
-    spans: Sequence[Span],
-    step_share: float,
-    config: UnitsConfig,
-    few_channels: bool,
-    seed: int,
-    device: str,
-    progress: Progress,
-) -> UnitProjection:
-    if isinstance(config, SlowUnitsConfig):
-        if config.dimension == "auto":
-            fewest = {"fewest": FEWEST_OF_FEW_CHANNELS} if few_channels else {}
-            return fit_slow_enough(representations, spans, config.pca_dim, step_share, config.ridge, **fewest)
-        return fit_slow(representations, spans, config.pca_dim, config.dimension, config.ridge)
-    if isinstance(config, UnitAlignConfig):
-        from rondo.units.align.unit_align import fit_unit_align
-
-        return fit_unit_align(representations, spans, config, seed, device, progress)
-    from rondo.units.align.direct import fit_direct
-
-    return fit_direct(representations, config, seed, device)
+        of_groups = owned_by("places", tensors)
+        places = Places.restore(of_groups) if of_groups else None
+        penalty = float(tensors["penalty"][0])
+        return cls(fitted, projection, vocabulary, penalty, tree, n_merges, boundaries, exemplars, places)
 
 
 def _restored_projection(tensors: Mapping[str, NDArray[np.generic]], config: UnitsConfig) -> UnitProjection:

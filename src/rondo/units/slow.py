@@ -32,7 +32,7 @@ from rondo.data.windows import Span
 from rondo.encoders import Curves
 from rondo.errors import ModelError
 
-_FEWEST, _MOST = 3, 8  # dimensions that are chosen among; more fragment (docs/units.md)
+FEWEST_SLOW, _MOST = 3, 8  # dimensions that are chosen among; more fragment (docs/units.md)
 FEWEST_OF_FEW_CHANNELS = 5  # what tells them apart spreads over many directions, none of which stands out
 _ROUNDING = 1e-12  # relative; far above what float64 loses, far below what matters
 
@@ -104,7 +104,7 @@ def fit_slow_enough(
     pca_dim: int,
     step_share: float,
     ridge: float,
-    fewest: int = _FEWEST,
+    fewest: int = FEWEST_SLOW,
 ) -> SlowProjection:
     """Fit with as many dimensions, `fewest` to 8, as are slow enough; `step_share` is a step in window lengths."""
     projection = fit_slow(representations, spans, pca_dim, _MOST, ridge)

@@ -33,7 +33,7 @@ FARTHEST, STRANGEST = 3.0, 3.5
 """A window is OTHER farther than 3 radii from the centre of its unit, or 3.5 exemplar radii from every exemplar.
 
 The slow projection keeps what tells units apart; a burst may differ from them in everything else, and then only its
-distance from all known windows shows it (`Exemplars` in `model.py`). Of the windows of seven public data sets (up
+distance from all known windows shows it (`rondo.units.exemplars`). Of the windows of seven public data sets (up
 to four recordings each) at most 0.2 % lie beyond 3 radii; of the next recording in six of them none beyond 3 exemplar
 radii. A burst at ten
 times the amplitude lies at 3.8 to 4.7, where statistics are cut off; many windows of a sensor that is worn turned lie

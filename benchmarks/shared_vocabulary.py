@@ -1,0 +1,198 @@
+"""One vocabulary for several people: does an id mean the same for all of them?
+
+    python benchmarks/shared_vocabulary.py DATA [SET ...] [--seeds 3]
+
+Per-person ARI, pooled ARI (all people scored as one recording) and meaning (`rondo.metrics.meaning`) of the *units*,
+for fits that are separate, joint without places, joint with Harmony (Korsunsky et al. 2019: soft clusters in which no
+person dominates, then an offset for each cluster and person, ten times) and joint with places. `new people`: of the
+other half of the people, labelled by the model of the first half; its seconds are those of labelling.
+Constants were chosen with the labels of the sets named below as development in view; USC-HAD 8 to 14, the planted
+people and new people had no part in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo import Recording, Rondo
+from rondo.config.schema import SlowUnitsConfig
+from rondo.metrics.meaning import shared_scores
+from rondo.synthetic import StreamPlan
+from rondo.synthetic.streams import plant_subjects
+from rondo.units import fit as unit_fit
+
+Labels = NDArray[np.int32]
+People = list[tuple[Recording, Labels]]
+WAYS = ("separate", "joint", "harmony", "places", "new people")
+UNITS_ONLY = {"evidence.surrogates": 0}  # units at the scale that motifs leave to them
+SETS = ("USC-HAD 1-7", "USC-HAD 8-14", "USC-HAD", "MoCap6", "walk", "gestures", "OpenPack", "planted", "planted apart")
+DEVELOPMENT = ("USC-HAD 1-7", "MoCap6", "walk", "gestures", "OpenPack")
+
+
+def people_of(name: str, data: Path) -> People:
+    """The recordings of a set, and the class of every frame."""
+    if name.startswith("planted"):
+        style = 1.0 if name.endswith("apart") else 0.3
+        streams = plant_subjects(StreamPlan(style=style), 6, n_frames=30_000, seed=7)
+        return [(stream.recording, stream.unit_truth) for stream in streams]
+    folder, part, chosen = name.split()[0], "", slice(None)
+    if folder == "USC-HAD" and " " in name:
+        first, last = map(int, name.split()[1].split("-"))
+        chosen = slice(first - 1, last)
+    if name in ("walk", "gestures"):
+        folder, part = "ActRecTut", name.rstrip("s")
+    rate = json.loads((data / folder / "meta.json").read_text())["rate_hz"]
+    found: People = []
+    for path in sorted((data / folder).glob("*.npz")):
+        if part in path.stem:
+            with np.load(path) as stored:
+                found.append((Recording(stored["X"], rate, id=path.stem), stored["y"]))
+    return found[chosen]
+
+
+def separate(people: People, seed: int) -> list[Labels]:
+    """A vocabulary for each; ids are made different."""
+    labels, first = [], 0
+    for recording, _ in people:
+        own = Rondo(seed=seed, settings=UNITS_ONLY).fit(recording).label_one(recording).units
+        labels.append(np.where(own < 0, own, own + first))
+        first += int(own.max()) + 1
+    return labels
+
+
+def joint(people: People, seed: int, places: bool) -> list[Labels]:
+    """One fit to all."""
+    settings = UNITS_ONLY | {"units.places": places}
+    result = Rondo(seed=seed, settings=settings).fit_predict([recording for recording, _ in people])
+    return [labelling.units for labelling in result]
+
+
+def new_people(people: People, seed: int) -> list[Labels]:
+    """Labels of the second half, by a model of the first."""
+    half = len(people) // 2
+    model = Rondo(seed=seed, settings=UNITS_ONLY).fit([recording for recording, _ in people[:half]])
+    return [model.label_one(recording).units for recording, _ in people[half:]]
+
+
+def harmony(people: People, seed: int) -> list[Labels]:
+    """The joint fit on latents z-scored for each person and moved together by Harmony."""
+    plain = unit_fit._plain_latents
+
+    def moved(rows, config, few_channels, own_seed, device, progress):  # type: ignore[no-untyped-def]
+        found = plain(rows, config, few_channels, own_seed, device, progress)
+        person = np.repeat(np.arange(len(rows.each)), [len(own) for own in rows.each])
+        latents = in_harmony(z_scored(found.latents, person), person, np.random.default_rng(own_seed))
+        seen.append(latents)
+        return unit_fit._Latents(_Given(latents), latents, latents, found.spans)
+
+    seen: list[NDArray[np.float64]] = []
+    unit_fit._plain_latents = moved
+    try:
+        return joint(people, seed, places=False)
+    finally:
+        unit_fit._plain_latents = plain
+
+
+class _Given:
+    """A projection that knows the latents of the fitted windows only, in their order."""
+
+    curves: dict[str, list[float]] = {}
+
+    def __init__(self, latents: NDArray[np.float64]) -> None:
+        self.latents, self.at = latents, 0
+
+    def apply(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
+        n = len(representations)
+        self.at = 0 if self.at + n > len(self.latents) else self.at
+        self.at += n
+        return self.latents[self.at - n : self.at]
+
+    embed = apply
+
+
+def z_scored(latents: NDArray[np.float64], person: NDArray[np.int64]) -> NDArray[np.float64]:
+    out = np.empty_like(latents)
+    for one in np.unique(person):
+        own = latents[person == one]
+        out[person == one] = (own - own.mean(axis=0)) / (own.std(axis=0) + 1e-9)
+    return out * latents.std(axis=0)
+
+
+def in_harmony(
+    z: NDArray[np.float64],
+    person: NDArray[np.int64],
+    rng: np.random.Generator,
+    *,
+    theta: float = 2.0,
+    sigma: float = 0.1,
+    ridge: float = 1.0,
+) -> NDArray[np.float64]:
+    """Latents (n_windows, n_dims) with an offset for each soft cluster and person taken off."""
+    from sklearn.cluster import KMeans
+
+    one_hot = np.eye(int(person.max()) + 1)[person]
+    n_clusters = min(50, len(z) // 15)
+    centres = KMeans(n_clusters, n_init=1, random_state=int(rng.integers(2**31))).fit(z).cluster_centers_
+    scale, moved = np.square(z).sum(axis=1).mean() / 2, z
+    for _ in range(10):
+        for _ in range(5):
+            distances = ((moved**2).sum(axis=1)[:, None] - 2 * moved @ centres.T + (centres**2).sum(axis=1)) / scale
+            near = np.exp(-(distances - distances.min(axis=1, keepdims=True)) / sigma)
+            soft = near / near.sum(axis=1, keepdims=True)
+            for _ in range(4):
+                seen, expected = soft.T @ one_hot, soft.sum(axis=0)[:, None] * one_hot.mean(axis=0)
+                soft = near * (((expected + 1) / (seen + 1)) ** theta)[:, person].T
+                soft /= soft.sum(axis=1, keepdims=True) + 1e-30
+            centres = soft.T @ moved / (soft.sum(axis=0)[:, None] + 1e-12)
+        moved = z.copy()
+        for k in range(n_clusters):
+            sizes, middle = soft[:, k] @ one_hot, soft[:, k] @ z / (soft[:, k].sum() + 1e-12)
+            offsets = ((one_hot * soft[:, [k]]).T @ z - sizes[:, None] * middle) / (sizes[:, None] + ridge)
+            moved -= soft[:, [k]] * offsets[person]
+    return moved
+
+
+def main() -> None:
+    assert SlowUnitsConfig().places, "places are the default"
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("sets", nargs="*", default=list(SETS))
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--ways", nargs="*", default=list(WAYS))
+    asked = parser.parse_args()
+    ways: dict[str, Callable[[People, int], Sequence[Labels]]] = {
+        "separate": separate,
+        "joint": lambda people, seed: joint(people, seed, places=False),
+        "harmony": harmony,
+        "places": lambda people, seed: joint(people, seed, places=True),
+        "new people": new_people,
+    }
+    print(f"{'set':16} {'way':12} {'per person':>12} {'pooled':>12} {'meaning':>12} {'seconds':>8}   (mean, sd of seeds)")
+    for name in asked.sets:
+        people = people_of(name, asked.data)
+        for way in asked.ways:
+            if way == "new people" and len(people) < 4:
+                continue
+            rows, began = [], time.perf_counter()
+            for seed in range(asked.seeds):
+                labels = ways[way](people, seed)
+                seen = people[len(people) // 2 :] if way == "new people" else people
+                truth = {recording.id: classes for recording, classes in seen}
+                found = {recording.id: own for (recording, _), own in zip(seen, labels, strict=True)}
+                own = shared_scores(truth, found)
+                rows.append([own.per_person_ari, own.pooled_ari, own.meaning])
+            seconds = (time.perf_counter() - began) / asked.seeds
+            each = zip(np.mean(rows, axis=0), np.std(rows, axis=0), strict=True)
+            cells = " ".join(f"{mean:6.1f} ±{sd:4.1f}" for mean, sd in each)
+            print(f"{name:16} {way:12} {cells} {seconds:8.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""Places: where each group of recordings (a person, a machine) has the units that all groups share.
+
+The same movement looks different in two people: a sensor sits elsewhere, a limb is longer. So the representations y of
+a group g are brought home first, dimension by dimension,
+
+    home(y) = m + s (y - m_g) / s_g
+
+with m_g and s_g their mean and spread, m and s those of all groups, each group counting alike; then the latents, in the
+same way. What is left differs from unit to unit, so every unit k of the group lies between its common centre c0_k, which counts as `_CENTRE_COUNTS`
+window lengths of signal, and the windows of the group that read as it,
+
+    c_k = (kappa c0_k + w sum_t [u_t = k] z_t) / (kappa + w sum_t [u_t = k])
+
+with u the units as always read (nearest centre, smoothed), w the share of a window that the next one adds, and both
+steps repeated until nothing changes (maximum a posteriori, with hard assignments). A unit that does not occur stays
+where it is. Mean and spread of a short recording are uncertain: m and s count as `_HOME_COUNTS` window lengths in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.arrays import Floats
+from rondo.data.windows import Span
+from rondo.errors import ModelError
+from rondo.units.timeline import decode
+from rondo.vocabulary import Vocabulary
+
+_CENTRE_COUNTS = 3.0  # window lengths; 1 to 10 make little difference (docs/motifs.md)
+_HOME_COUNTS = 5.0  # window lengths
+_MOST_ROUNDS = 20  # smoothing and means do not lower one and the same cost, so they may go in circles
+
+Project = Callable[[NDArray[np.floating]], Floats]  # representations (n_windows, n_dims) -> latents
+
+
+class Standing(NamedTuple):
+    """Mean and spread of rows (n_windows, n_dims), each (n_dims,)."""
+
+    mean: Floats
+    spread: Floats
+
+    @classmethod
+    def of(cls, rows: NDArray[np.floating]) -> Standing:
+        """Of the rows of one group."""
+        return cls(rows.mean(axis=0, dtype=np.float64), rows.std(axis=0, dtype=np.float64))
+
+    @classmethod
+    def common(cls, each: Sequence[NDArray[np.floating]]) -> Standing:
+        """Of the rows of several groups, each counting alike."""
+        own = [cls.of(rows) for rows in each]
+        spread = np.sqrt(np.mean([one.spread**2 for one in own], axis=0))
+        return cls(np.mean([one.mean for one in own], axis=0), spread)
+
+    def towards(self, common: Standing, n_lengths: float) -> Standing:
+        """Between this one, seen for so many window lengths, and the common one."""
+        own = n_lengths / (n_lengths + _HOME_COUNTS)
+        variance = own * self.spread**2 + (1 - own) * common.spread**2
+        return Standing(own * self.mean + (1 - own) * common.mean, np.sqrt(variance))
+
+    def home(self, rows: NDArray[np.floating], common: Standing) -> Floats:
+        """Rows of a group that stands so, as they would be in the common place.
+
+        >>> tall = Standing(np.array([10.0]), np.array([2.0]))
+        >>> tall.home(np.array([[12.0]]), Standing(np.array([0.0]), np.array([1.0]))).tolist()
+        [[1.0]]
+        """
+        varies = (self.spread > 0) & (common.spread > 0)
+        factor = np.divide(common.spread, self.spread, out=np.ones_like(self.spread), where=varies)
+        return np.asarray(common.mean + (rows - self.mean) * factor)
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Of one group: how its representations and their latents stand, and where its units lie."""
+
+    representations: Standing
+    latents: Standing
+    centres: Floats  # (n_entries, n_latent_dims), in the order of the vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """The common place, and the place of every group that was fitted."""
+
+    representations: Standing
+    latents: Standing
+    of_group: Mapping[str, Place] = field(default_factory=dict)
+
+    def at_home(
+        self, place: Place, representations: NDArray[np.floating], project: Project
+    ) -> tuple[NDArray[np.float32], Floats]:
+        """Representations and latents of a group, as they would be in the common place."""
+        there = place.representations.home(representations, self.representations).astype(np.float32)
+        return there, place.latents.home(project(there), self.latents)
+
+    def find(
+        self,
+        representations: NDArray[np.floating],
+        spans: Sequence[Span],
+        vocabulary: Vocabulary,
+        penalty: float,
+        window_weight: float,
+        project: Project,
+    ) -> Place:
+        """The place of a group with these windows; the vocabulary lies in the common place."""
+        n_lengths = window_weight * len(representations)
+        own = Standing.of(representations).towards(self.representations, n_lengths)
+        latents = project(own.home(representations, self.representations).astype(np.float32))
+        of_latents = Standing.of(latents).towards(self.latents, n_lengths)
+        latents = of_latents.home(latents, self.latents)
+        there = moved(vocabulary, latents, latents, spans, penalty, window_weight)
+        return Place(own, of_latents, there.centres)
+
+    def with_groups(self, places: Mapping[str, Place]) -> Places:
+        """These and other groups; a group that is known already is replaced."""
+        return replace(self, of_group={**self.of_group, **places})
+
+    def tensors(self) -> dict[str, NDArray[np.generic]]:
+        """Everything learned, as arrays, for the model folder; names of groups as UTF-8, one per line."""
+        known = [*self.of_group.values()]
+        return {
+            "groups": np.frombuffer("\n".join(self.of_group).encode(), np.uint8).copy(),
+            "representations": np.stack([np.stack(own.representations) for own in (self, *known)]),
+            "latents": np.stack([np.stack(own.latents) for own in (self, *known)]),
+            "centres": np.stack([own.centres for own in known]),
+        }
+
+    @classmethod
+    def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> Places:
+        """The places that wrote these tensors."""
+        try:
+            names = bytes(np.asarray(tensors["groups"], np.uint8)).decode().split("\n")
+            common, *each = (Standing(*own) for own in np.asarray(tensors["representations"], np.float64))
+            common_latents, *latents = (Standing(*own) for own in np.asarray(tensors["latents"], np.float64))
+            places = list(map(Place, each, latents, np.asarray(tensors["centres"], np.float64)))
+            return cls(common, common_latents, dict(zip(names, places, strict=True)))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelError(f"the places of its groups are not complete ({error}); fit and save it again") from None
+
+
+def moved(
+    fitted: Vocabulary,
+    latents: Floats,
+    embeddings: Floats,
+    spans: Sequence[Span],
+    penalty: float,
+    window_weight: float,
+) -> Vocabulary:
+    """The same entries where these windows have them."""
+    entries = fitted
+    ids = decode(latents, spans, fitted, penalty).ids
+    for _ in range(_MOST_ROUNDS):
+        entries = _towards(fitted, ids, latents, embeddings, window_weight)
+        before, ids = ids, decode(latents, spans, entries, penalty).ids
+        if np.array_equal(ids, before):
+            break
+    return entries
+
+
+def at_centres(vocabulary: Vocabulary, centres: Floats) -> Vocabulary:
+    """The same entries with other centres (n_entries, n_latent_dims)."""
+    entries = zip(vocabulary.entries, centres, strict=True)
+    return replace(vocabulary, entries=tuple(replace(entry, centre=centre) for entry, centre in entries))
+
+
+def _towards(
+    fitted: Vocabulary, ids: NDArray[np.int32], latents: Floats, embeddings: Floats, window_weight: float
+) -> Vocabulary:
+    """Entries between where they were fitted and the windows that read as them now."""
+    entries = []
+    for entry in fitted:
+        own = ids == entry.id
+        share = window_weight * own.sum() / (_CENTRE_COUNTS + window_weight * own.sum())
+        if share:
+            centre = (1 - share) * entry.centre + share * latents[own].mean(axis=0)
+            prototype = (1 - share) * entry.prototype + share * embeddings[own].mean(axis=0)
+            entry = replace(entry, centre=centre, prototype=prototype)
+        entries.append(entry)
+    return replace(fitted, entries=tuple(entries))
