@@ -53,8 +53,8 @@ class Standing(NamedTuple):
     def common(cls, each: Sequence[NDArray[np.floating]]) -> Standing:
         """Of the rows of several groups, each counting alike."""
         own = [cls.of(rows) for rows in each]
-        spread = np.sqrt(np.mean([one.spread**2 for one in own], axis=0))
-        return cls(np.mean([one.mean for one in own], axis=0), spread)
+        mean = np.mean([one.mean for one in own], axis=0)
+        return cls(mean, np.sqrt(np.mean([one.spread**2 + (one.mean - mean) ** 2 for one in own], axis=0)))
 
     def towards(self, common: Standing, n_lengths: float) -> Standing:
         """Between this one, seen for so many window lengths, and the common one."""
