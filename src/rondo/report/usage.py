@@ -208,7 +208,7 @@ def differences(rows: Sequence[Usage]) -> list[Difference]:
         return []
     found: list[Difference] = []
     for level in sorted({row.level for row in rows}):
-        raw = [one for pair in combinations(names, 2) for one in _pair(rows, level, pair)]
+        raw = _gaps([row for row in rows if row.level == level], level, names)
         corrected = holm([one.p for one in raw])
         found += [replace(one, p=p) for one, p in zip(raw, corrected, strict=True)]
     return found
@@ -220,14 +220,19 @@ def smallest_p(rows: Sequence[Usage], pair: tuple[str, str]) -> float:
     return smallest_p_of(first, second)
 
 
-def _pair(rows: Sequence[Usage], level: str, pair: tuple[str, str]) -> list[Difference]:
-    own = [row for row in rows if row.level == level and row.group in pair]
-    places = {id: place for place, id in enumerate(sorted({row.recording for row in own}))}
-    columns = {id: column for column, id in enumerate(sorted({row.id for row in own}))}
+def _gaps(rows: Sequence[Usage], level: str, names: Sequence[str]) -> list[Difference]:
+    """The differences of one level, every pair of groups, before correction."""
+    groups = {row.recording: row.group for row in rows}
+    places = {id: place for place, id in enumerate(sorted(groups))}
+    ids = sorted({row.id for row in rows})
+    columns = {id: column for column, id in enumerate(ids)}
     shares = np.zeros((len(places), len(columns)))
-    is_first = np.zeros(len(places), dtype=np.bool_)
-    for row in own:
+    for row in rows:
         shares[places[row.recording], columns[row.id]] = row.share
-        is_first[places[row.recording]] = row.group == pair[0]
-    gap, p = gaps_between(shares, is_first)
-    return [Difference(level, id, pair, float(gap[i]), float(p[i])) for id, i in columns.items()]
+    group = np.array([groups[id] for id in places])
+    found = []
+    for pair in combinations(names, 2):
+        own = (group == pair[0]) | (group == pair[1])
+        gap, p = gaps_between(shares[own], group[own] == pair[0])
+        found += [Difference(level, id, pair, *both) for id, *both in zip(ids, gap.tolist(), p.tolist(), strict=True)]
+    return found
