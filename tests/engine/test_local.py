@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -12,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from rondo.engine import local as local_module
-from rondo.engine import worker
 from rondo.engine.choose import Serial, engine_of
 from rondo.engine.local import Local
 from rondo.engine.threads import ONE_THREAD, hold_to_one_thread
-from rondo.engine.worker_processes import Worker, end
+from rondo.engine.worker import Worker, end
 from rondo.errors import SettingError
 from tests.engine import works
 from tests.engine.processes import PATIENCE_S, are_gone, is_there, said_by
@@ -57,15 +57,17 @@ def test_a_death_is_noticed_while_a_child_holds_the_pipe(tmp_path: Path) -> None
 
 
 def test_a_worker_that_died_idle_is_given_no_task() -> None:
-    shift, idle = local_module._Shift(1, []), Worker("")
-    shift.idle.append(idle)
-    os.kill(idle.process.pid, signal.SIGKILL)
-    assert are_gone([idle.process.pid])
-    fresh = shift.worker_for(local_module._Job(0, on_gpu=False))
+    place = Worker("")
     try:
-        assert fresh is not idle and fresh.is_alive and shift.idle == []
+        begun = place.begin(pickle.dumps((works.process_of, 0)))
+        before = pickle.loads(begun.result(PATIENCE_S)).result
+        os.kill(before, signal.SIGKILL)
+        assert are_gone([before])
+        after = pickle.loads(place.begin(pickle.dumps((works.process_of, 0))).result(PATIENCE_S)).result
+        assert after != before and is_there(after)
     finally:
-        end([fresh])
+        end([place])
+    assert are_gone([after])
 
 
 def test_one_worker_serves_many_tasks_and_ends_with_the_run() -> None:
@@ -148,17 +150,6 @@ def test_notes_reach_the_user_and_other_warnings_do_not(capfd: pytest.CaptureFix
 def test_a_worker_that_ends_already_and_is_told_so_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     assert [one.failure for one in Local(1).run(works.is_told_to_end_while_it_ends, [0])] == [None]
     assert capfd.readouterr() == ("", "")
-
-
-def test_a_signal_that_is_no_longer_heeded_has_a_listener() -> None:
-    """Python prints an error where a signal comes at the moment in which it is set to be ignored, and only then."""
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        worker.heed_no_more()
-        assert callable(signal.getsignal(signal.SIGTERM))
-        os.kill(os.getpid(), signal.SIGTERM)
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def test_progress_counts_what_has_ended() -> None:

@@ -1,92 +1,136 @@
-"""One worker of the local engine: a process that is sent tasks and answers with what they gave.
+"""One worker of the local engine: a process that loky starts, feeds and listens to.
 
-Started as `python -m rondo.engine.worker DESCRIPTOR`, one end of a pipe. It ends when the pipe is closed. Its standard
-input is a second pipe on which nothing is ever said: it closes when the process at the other end ends, however it
-ends, and then the worker leaves its task and ends too.
+Each worker is a loky executor with a single process. In an executor with several, the death of one process fails the
+tasks of all; here it fails one task, and it is known which. A worker has an environment of its own, so its threads and
+the GPU it sees are settled before it imports anything. It leads a session: Ctrl-C reaches only the owner, who ends the
+whole group, children of tasks included.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import sys
 import threading
-import warnings
-from contextlib import suppress
-from multiprocessing.connection import Connection
-from pathlib import Path
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from multiprocessing.process import BaseProcess
 from typing import Any
 
-from rondo.engine.base import Done, in_one_line
-from rondo.engine.measure import attempt
-from rondo.engine.threads import hold_to_one_thread
-from rondo.errors import RondoWarning
+from joblib.externals.loky import ProcessPoolExecutor
+
+from rondo.engine.base import in_one_line
+from rondo.engine.threads import ONE_THREAD
+from rondo.engine.worker_side import answer, settle
+from rondo.errors import SettingError
+
+_TO_TIDY_UP_S = 1.0  # for a worker that is told to end, before it is killed
 
 
-def main(descriptor: int) -> None:
-    """Answer until there is nobody to answer to."""
-    os.set_inheritable(descriptor, False)
-    signal.signal(signal.SIGTERM, _leave)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    _be_chosen_when_memory_is_short()
-    warnings.showwarning = _show_warning
-    with Connection(descriptor) as connection:
-        while True:
-            try:
-                asked = connection.recv_bytes()
-            except (EOFError, OSError):
-                return heed_no_more()
-            connection.send_bytes(answer(asked))
+class Worker:
+    """A place for one process, which is started when a task comes and none is there."""
+
+    def __init__(self, sees_gpu: str) -> None:
+        """`sees_gpu`: the CUDA device that it may use; empty: none."""
+        self.sees_gpu = sees_gpu
+        self.process: BaseProcess | None = None
+        self._executor: Any = None
+        self._task: Future[bytes] | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process is not None and self.process.exitcode is None
+
+    def begin(self, message: bytes) -> Future[bytes]:
+        """Give it a pickled (work, task); the future holds a pickled Done, or raises what tells of its death."""
+        if not self.is_alive:
+            end([self])
+            self._executor = _executor(self.sees_gpu)
+        with _undisturbed():
+            self._task = future = self._executor.submit(answer, message)
+        (self.process,) = self._executor._processes.values()
+        return future
+
+    def how_it_died(self, error: BaseException) -> str:
+        """How it ended without an answer, as the end of a sentence; what its task had started ends too."""
+        if isinstance(error, SystemExit):  # loky catches it, and the process goes on
+            return how_ended(error.code if isinstance(error.code, int) else 1)
+        by = time.monotonic() + _TO_TIDY_UP_S
+        while self.is_alive and time.monotonic() < by:  # the pipe closes a moment before the process is gone
+            time.sleep(0.01)
+        return how_ended(self.process.exitcode if self.process else None)
+
+    def send(self, number: signal.Signals) -> None:
+        """A signal to the process and all that it has started."""
+        if self.process is None or self.process.pid is None:
+            return
+        try:
+            os.killpg(self.process.pid, number)
+        except ProcessLookupError:  # no group: it has ended, or has only just begun
+            if self.is_alive:
+                with suppress(ProcessLookupError):
+                    os.kill(self.process.pid, number)
+        except PermissionError:  # what macOS says of a group whose last process is ending
+            pass
+
+    def leave_task(self) -> None:
+        """If it has a task, tell it to end by an exception, so that temporary folders are removed."""
+        if self._task is not None and not self._task.done():
+            self.send(signal.SIGTERM)
+
+    def close(self) -> None:
+        """Let it end by itself, and wait for that."""
+        self._executor.shutdown(wait=True)
+        self.process = None
 
 
-def _leave(*_: object) -> None:
-    """End by an exception, so that temporary folders are removed."""
-    heed_no_more()
-    sys.exit(128 + signal.SIGTERM)
+def _executor(sees_gpu: str) -> Any:
+    own = {"CUDA_VISIBLE_DEVICES": sees_gpu, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    quiet = {"PYTHONFAULTHANDLER": os.environ.get("PYTHONFAULTHANDLER", "")}  # loky would print stacks of crashes
+    try:
+        return ProcessPoolExecutor(1, initializer=settle, initargs=(os.getpid(),), env=ONE_THREAD | own | quiet)
+    except (OSError, NotImplementedError, ImportError) as error:  # no semaphores, too many open files
+        raise SettingError(
+            f"a worker process cannot be started ({in_one_line(error)}); give fewer --workers, or use --engine serial"
+        ) from None
 
 
-def heed_no_more() -> None:
-    """It ends already; an exception in what Python does at its end would be printed. Too slow, it is killed.
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C waits while a process starts, for it too, until it is in its own session."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    Not SIG_IGN: of a signal that comes at this very moment Python would print that it was lost.
+
+def how_ended(code: int | None) -> str:
+    """How a process ended, by its exit code.
+
+    >>> how_ended(-9)
+    'was killed (SIGKILL); too little memory is the usual reason'
     """
-    signal.signal(signal.SIGTERM, lambda *_: None)
+    if code is None:
+        return "stopped answering"
+    if code == -signal.SIGKILL:
+        return "was killed (SIGKILL); too little memory is the usual reason"
+    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended by itself with exit code {code}"
 
 
-def answer(asked: bytes) -> bytes:
-    """(work, task) -> Done, both pickled; what cannot be read or sent is the failure of the task."""
-    try:
-        work, task = pickle.loads(asked)
-    except Exception as error:  # noqa: BLE001  # whatever the import of the work raises
-        return pickle.dumps(_failed(f"the worker cannot read its task ({in_one_line(error)})"))
-    hold_to_one_thread()
-    done: Done[Any] = attempt(work, 0, task)
-    try:
-        return pickle.dumps(done)
-    except Exception as error:  # noqa: BLE001  # pickle raises many kinds
-        return pickle.dumps(_failed(f"its result cannot be sent ({in_one_line(error)})"))
-
-
-def _failed(why: str) -> Done[None]:
-    return Done(0, None, why, 0.0, 0.0, 0.0)
-
-
-def _end_with_parent() -> None:
-    os.read(0, 1)  # by descriptor: a thread that waits on sys.stdin would stop the process from ending
-    os.killpg(0, signal.SIGKILL)  # its own group: processes that a task has started end with it
-
-
-def _be_chosen_when_memory_is_short() -> None:
-    """Let the system end a worker, which is tried again, rather than the process that keeps the rows."""
-    with suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("500")
-
-
-def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-    if issubclass(category, RondoWarning):
-        sys.stderr.write(f"note: {message}\n")
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))
+def end(workers: Sequence[Worker]) -> None:
+    """End processes and all that they have started; those that do not go when told are killed."""
+    started = [worker for worker in workers if worker.process is not None]
+    closing = [threading.Thread(target=worker.close, daemon=True) for worker in started]
+    for worker, thread in zip(started, closing, strict=True):
+        worker.leave_task()
+        thread.start()
+    by = time.monotonic() + _TO_TIDY_UP_S
+    for thread in closing:
+        thread.join(max(0.0, by - time.monotonic()))
+    for worker in started:
+        worker.send(signal.SIGKILL)
+    for thread in closing:
+        thread.join()
