@@ -132,3 +132,22 @@ def first_digits(seed: int) -> bytes:
     drawn = np.random.default_rng(seed).standard_normal((300, 300))
     generator = torch.Generator().manual_seed(seed)
     return (drawn @ drawn.T).tobytes() + (torch.rand(200, 200, generator=generator) @ torch.ones(200)).numpy().tobytes()
+
+
+@dataclass(frozen=True)
+class OnNode:
+    """A task of a Ray cluster that leaves a note of where it has begun."""
+
+    folder: Path
+    number: int
+
+
+def slow_square(task: OnNode) -> int:
+    """Slow enough for its node to be killed meanwhile."""
+    import ray
+
+    begun = task.folder / f"part-{task.number}-{os.getpid()}"
+    begun.write_text(ray.get_runtime_context().get_node_id())
+    begun.rename(task.folder / f"begun-{task.number}-{os.getpid()}")
+    time.sleep(2)
+    return task.number**2

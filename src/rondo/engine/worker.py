@@ -13,8 +13,10 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from multiprocessing.process import BaseProcess
 from typing import Any
@@ -26,6 +28,7 @@ from rondo.engine.threads import ONE_THREAD
 from rondo.engine.worker_side import answer, settle
 from rondo.errors import SettingError
 
+_SAFE_PATH = "PYTHONSAFEPATH"
 _TO_TIDY_UP_S = 1.0  # for a worker that is told to end, before it is killed
 
 
@@ -46,11 +49,19 @@ class Worker:
     def begin(self, message: bytes) -> Future[bytes]:
         """Give it a pickled (work, task); the future holds a pickled Done, or raises what tells of its death."""
         if not self.is_alive:
-            end([self])
-            self._executor = _executor(self.sees_gpu)
+            return self._begin_anew(message)
+        try:
+            self._task = self._executor.submit(answer, message)
+        except BrokenProcessPool:  # it has died a moment ago
+            return self._begin_anew(message)
+        return self._task
+
+    def _begin_anew(self, message: bytes) -> Future[bytes]:
+        end([self])
         with _undisturbed():
+            self._executor = _executor(self.sees_gpu)
             self._task = future = self._executor.submit(answer, message)
-        (self.process,) = self._executor._processes.values()
+        self.process = next(iter([*self._executor._processes.values()]), None)
         return future
 
     def how_it_died(self, error: BaseException) -> str:
@@ -89,6 +100,8 @@ class Worker:
 def _executor(sees_gpu: str) -> Any:
     own = {"CUDA_VISIBLE_DEVICES": sees_gpu, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     quiet = {"PYTHONFAULTHANDLER": os.environ.get("PYTHONFAULTHANDLER", "")}  # loky would print stacks of crashes
+    # Where there is no `pgrep`, loky warns that it cannot end what a worker has started; that is done here.
+    warnings.filterwarnings("ignore", "Failed to kill subprocesses", UserWarning)
     try:
         return ProcessPoolExecutor(1, initializer=settle, initargs=(os.getpid(),), env=ONE_THREAD | own | quiet)
     except (OSError, NotImplementedError, ImportError) as error:  # no semaphores, too many open files
@@ -99,12 +112,20 @@ def _executor(sees_gpu: str) -> Any:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Ctrl-C waits while a process starts, for it too, until it is in its own session."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    """While processes start, for them too: Ctrl-C waits, and files like `signal.py` of the working folder stay unread.
+
+    Loky starts its processes with `-m` and `-c`, which put the working folder first where Python looks for modules.
+    """
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    given = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        del os.environ[_SAFE_PATH]
+        if given is not None:
+            os.environ[_SAFE_PATH] = given
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
 def how_ended(code: int | None) -> str:

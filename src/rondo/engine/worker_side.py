@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from joblib.externals.loky import process_executor
+
 from rondo.engine.base import Done, in_one_line
 from rondo.engine.measure import attempt
 from rondo.engine.threads import hold_to_one_thread
@@ -32,6 +34,7 @@ def settle(owner: int) -> None:
     os.dup2(2, 1)  # stdout is for what a command answers
     sys.stdout = sys.stderr
     warnings.showwarning = _show_warning
+    process_executor._USE_PSUTIL = False  # else loky replaces workers that have grown, and warns, where psutil is there
     with suppress(OSError):  # let the system end a worker, which is tried again, rather than the owner
         Path("/proc/self/oom_score_adj").write_text("500")
 
