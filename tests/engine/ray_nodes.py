@@ -69,11 +69,8 @@ def kill_all(cluster: Any) -> None:
 
 def main(what: str, where: str) -> None:
     ray_cluster.SILENCE_S = 5.0
-    if what == "by_address":
-        done = list(OnRay(where).run(works.ten_times, [1, 4]))
-    else:
-        done = run_and_kill(what, Path(where))
-    sys.stdout.write(json.dumps([[one.index, one.result, one.failure] for one in done]) + "\n")
+    given = OnRay(where).run(works.ten_times, [1, 4]) if what == "by_address" else run_and_kill(what, Path(where))
+    sys.stdout.write(json.dumps([[one.index, one.result, one.failure] for one in given]) + "\n")
 
 
 if __name__ == "__main__":

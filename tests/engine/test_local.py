@@ -7,6 +7,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 from itertools import pairwise
 from pathlib import Path
 
@@ -158,6 +159,19 @@ def test_progress_counts_what_has_ended() -> None:
     assert told == [("tasks", 0, 2), ("tasks", 1, 2), ("tasks", 2, 2)]
 
 
+def in_its_own_process(script: str, *arguments: str) -> subprocess.Popen[str]:
+    """A script that has our path and is given these, or, those that begin with a dash, its interpreter."""
+    paths = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
+    options = [own for own in arguments if own.startswith("-")]
+    return subprocess.Popen(
+        [sys.executable, *options, "-c", script, *(own for own in arguments if own not in options)],
+        env=os.environ | {"PYTHONPATH": paths},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
 def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: Path, name: str) -> None:
     script = (
@@ -168,11 +182,7 @@ def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: 
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored in what a shell starts with &
         "list(Local(1).run(works.sleeps_beside_a_child, [works.Note(pathlib.Path(sys.argv[1]), 'here')]))\n"
     )
-    root = Path(__file__).parents[2]
-    paths = os.pathsep.join([str(root), *filter(None, sys.path)])
-    owner = subprocess.Popen(
-        [sys.executable, "-c", script, str(tmp_path)], env=os.environ | {"PYTHONPATH": paths}, stderr=subprocess.DEVNULL
-    )
+    owner = in_its_own_process(script, str(tmp_path))
     try:
         pids = [int(pid) for pid in said_by(tmp_path / "here").split()]
         assert all(map(is_there, pids))
@@ -181,7 +191,7 @@ def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: 
         assert are_gone(pids)
     finally:
         owner.kill()
-        owner.wait()
+        owner.communicate()
 
 
 def test_workers_go_on_while_the_caller_looks_at_a_result(tmp_path: Path) -> None:
@@ -197,6 +207,79 @@ def test_left_early_no_worker_stays() -> None:
     assert pid is not None and is_there(pid)
     run.close()  # type: ignore[attr-defined]
     assert are_gone([pid])
+
+
+def test_a_task_that_exits_is_a_failure_and_the_rest_goes_on() -> None:
+    done = {one.index: one for one in Local(1).run(works.exits, [0, 3])}
+    assert done[0].result == 0
+    assert done[1].failure == "tried 2 times: its worker ended by itself with exit code 3"
+
+
+def test_a_file_of_the_working_folder_stands_for_no_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("signal.py", "random.py", "joblib.py"):
+        (tmp_path / name).write_text("raise SystemExit('the file of the working folder was imported')")
+    monkeypatch.chdir(tmp_path)
+    script = (
+        "from rondo.engine.local import Local\n"
+        "from tests.engine import works\n"
+        "print([one.result for one in Local(1).run(works.ten_times, [1])])\n"
+    )
+    owner = in_its_own_process(script, "-P")
+    said, complaints = owner.communicate(timeout=PATIENCE_S)
+    assert (said, complaints) == ("[10]\n", "")
+
+
+def test_without_pgrep_a_death_is_quiet(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """Warnings are errors in tests; one in a thread of loky's would end that thread."""
+    monkeypatch.setenv("PATH", "")
+    assert [one.failure for one in Local(1).run(works.ends_itself, [0])] != [None]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_loky_replaces_no_worker_that_has_grown() -> None:
+    """It would where psutil is installed, and warn, from a thread."""
+    assert [one.result for one in Local(1).run(works.loky_looks_at_memory, [0])] == [False]
+
+
+def test_a_worker_imports_no_network_library() -> None:
+    (done,) = Local(1).run(works.modules, [0])
+    assert done.result is not None and "numpy" in done.result and not {"torch", "pandas", "sklearn"} & done.result
+
+
+def test_a_large_result_comes_through() -> None:
+    (done,) = Local(1).run(works.many_bytes, [50_000_000])
+    assert done.failure is None and done.result == bytes(50_000_000)
+
+
+def test_from_another_thread() -> None:
+    given: list[int | None] = []
+    own = threading.Thread(target=lambda: given.extend(one.result for one in Local(1).run(works.ten_times, [1, 4])))
+    own.start()
+    own.join(PATIENCE_S)
+    assert given == [10, 40]
+
+
+def test_left_early_a_task_tidies_up(tmp_path: Path) -> None:
+    run = Local(1).run(works.sleeps_in_a_folder, [works.Note(tmp_path, "now"), works.Note(tmp_path, "here")])
+    next(run)
+    folder = Path(said_by(tmp_path / "here"))
+    assert folder.is_dir()
+    run.close()  # type: ignore[attr-defined]
+    assert not folder.exists()
+
+
+def test_an_error_of_the_caller_ends_the_workers() -> None:
+    pids: list[int] = []
+
+    def look_at_results() -> None:
+        for done in Local(1).run(works.process_of, list(range(9))):
+            assert done.result is not None
+            pids.append(done.result)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        look_at_results()
+    assert pids and are_gone(pids)
 
 
 def test_chosen_by_name() -> None:

@@ -155,7 +155,7 @@ def driver(what: str, where: object, env: dict[str, str]) -> dict[int, tuple[int
 class TestNodes:
     """Two nodes; when the second runs a task, something dies."""
 
-    pytestmark = [*needs_ray, pytest.mark.slow]
+    pytestmark = needs_ray
 
     def test_tasks_of_a_node_that_dies_are_done_on_another(self, tmp_path: Path, own_token: dict[str, str]) -> None:
         done = driver("node", tmp_path, own_token)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,6 +133,33 @@ def first_digits(seed: int) -> bytes:
     drawn = np.random.default_rng(seed).standard_normal((300, 300))
     generator = torch.Generator().manual_seed(seed)
     return (drawn @ drawn.T).tobytes() + (torch.rand(200, 200, generator=generator) @ torch.ones(200)).numpy().tobytes()
+
+
+def exits(code: int) -> int:
+    return sys.exit(code) if code else code
+
+
+def loky_looks_at_memory(_: int) -> bool:
+    from joblib.externals.loky import process_executor
+
+    return process_executor._USE_PSUTIL
+
+
+def modules(_: int) -> set[str]:
+    return {name for name in sys.modules if "." not in name}
+
+
+def many_bytes(count: int) -> bytes:
+    return bytes(count)
+
+
+def sleeps_in_a_folder(note: Note) -> None:
+    """With a temporary folder, whose path it leaves; with the name `now` it does nothing."""
+    with tempfile.TemporaryDirectory(dir=note.folder) as folder:
+        if note.name != "now":
+            note.path.with_suffix(".part").write_text(folder)
+            note.path.with_suffix(".part").rename(note.path)
+            time.sleep(FOR_EVER_S)
 
 
 @dataclass(frozen=True)

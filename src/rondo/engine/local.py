@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rondo.engine.base import TRIES, Done, Result, Task, in_one_line, refuse_unless_importable, wants_gpu
-from rondo.engine.worker import Worker, end
+from rondo.engine.worker import Worker, end, send_to_group
 from rondo.errors import SettingError
 from rondo.progress import Progress, silent
 
@@ -155,7 +155,7 @@ class _Shift:
         """Loky hears of a death when a pipe closes; a child that holds it is ended with the rest of the group."""
         for worker, _ in self.busy.values():
             if not worker.is_alive:
-                worker.send(signal.SIGKILL)
+                send_to_group(worker.process, signal.SIGKILL)
 
 
 def _read(said: bytes) -> Done[Any]:

@@ -131,7 +131,7 @@ class _Remote:
         except self.api.exceptions.LocalRayletDiedError:
             raise ClusterGoneError(OWN_NODE_GONE) from None
         except (self.api.exceptions.WorkerCrashedError, self.api.exceptions.NodeDiedError):
-            why = f"tried {TRIES} times: its worker or node was killed or crashed; too little memory is the usual reason"
+            why = f"tried {TRIES} times: its worker or node died; too little memory is the usual reason"
         except Exception as error:  # noqa: BLE001  # of Ray: no memory, a lost result, what cannot be sent
             why = in_one_line(error)
         else:

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -38,9 +39,18 @@ class Worker:
     def __init__(self, sees_gpu: str) -> None:
         """`sees_gpu`: the CUDA device that it may use; empty: none."""
         self.sees_gpu = sees_gpu
-        self.process: BaseProcess | None = None
         self._executor: Any = None
+        self._process: BaseProcess | None = None
         self._task: Future[bytes] | None = None
+
+    @property
+    def process(self) -> BaseProcess | None:
+        """What loky has started; kept, since loky forgets a process that has died."""
+        if self._process is None and self._executor is not None:
+            for process in [*self._executor._processes.values()]:
+                process.kill = partial(send_to_group, process, signal.SIGKILL)  # loky's fails where `pgrep` is missing
+                self._process = process
+        return self._process
 
     @property
     def is_alive(self) -> bool:
@@ -49,23 +59,25 @@ class Worker:
     def begin(self, message: bytes) -> Future[bytes]:
         """Give it a pickled (work, task); the future holds a pickled Done, or raises what tells of its death."""
         if not self.is_alive:
-            return self._begin_anew(message)
+            return self._start(message)
         try:
-            self._task = self._executor.submit(answer, message)
+            return self._give(message)
         except BrokenProcessPool:  # it has died a moment ago
-            return self._begin_anew(message)
-        return self._task
+            return self._start(message)
 
-    def _begin_anew(self, message: bytes) -> Future[bytes]:
+    def _start(self, message: bytes) -> Future[bytes]:
         end([self])
         with _undisturbed():
             self._executor = _executor(self.sees_gpu)
-            self._task = future = self._executor.submit(answer, message)
-        self.process = next(iter([*self._executor._processes.values()]), None)
+            return self._give(message)
+
+    def _give(self, message: bytes) -> Future[bytes]:
+        future: Future[bytes] = self._executor.submit(answer, message)
+        self._task, _ = future, self.process
         return future
 
     def how_it_died(self, error: BaseException) -> str:
-        """How it ended without an answer, as the end of a sentence; what its task had started ends too."""
+        """How it ended without an answer, as the end of a sentence."""
         if isinstance(error, SystemExit):  # loky catches it, and the process goes on
             return how_ended(error.code if isinstance(error.code, int) else 1)
         by = time.monotonic() + _TO_TIDY_UP_S
@@ -73,34 +85,22 @@ class Worker:
             time.sleep(0.01)
         return how_ended(self.process.exitcode if self.process else None)
 
-    def send(self, number: signal.Signals) -> None:
-        """A signal to the process and all that it has started."""
-        if self.process is None or self.process.pid is None:
+    def leave(self) -> None:
+        """Let it end by itself, and wait for that; a task is left by an exception, so that it can tidy up."""
+        if self._executor is None:
             return
-        try:
-            os.killpg(self.process.pid, number)
-        except ProcessLookupError:  # no group: it has ended, or has only just begun
-            if self.is_alive:
-                with suppress(ProcessLookupError):
-                    os.kill(self.process.pid, number)
-        except PermissionError:  # what macOS says of a group whose last process is ending
-            pass
-
-    def leave_task(self) -> None:
-        """If it has a task, tell it to end by an exception, so that temporary folders are removed."""
         if self._task is not None and not self._task.done():
-            self.send(signal.SIGTERM)
-
-    def close(self) -> None:
-        """Let it end by itself, and wait for that."""
+            send_to_group(self.process, signal.SIGTERM)
         self._executor.shutdown(wait=True)
-        self.process = None
+
+    def forget(self) -> None:
+        self._executor = self._process = self._task = None
 
 
 def _executor(sees_gpu: str) -> Any:
     own = {"CUDA_VISIBLE_DEVICES": sees_gpu, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     quiet = {"PYTHONFAULTHANDLER": os.environ.get("PYTHONFAULTHANDLER", "")}  # loky would print stacks of crashes
-    # Where there is no `pgrep`, loky warns that it cannot end what a worker has started; that is done here.
+    # Where `pgrep` is missing, loky warns that it cannot end what a worker has started; that is done here.
     warnings.filterwarnings("ignore", "Failed to kill subprocesses", UserWarning)
     try:
         return ProcessPoolExecutor(1, initializer=settle, initargs=(os.getpid(),), env=ONE_THREAD | own | quiet)
@@ -112,11 +112,11 @@ def _executor(sees_gpu: str) -> Any:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """While processes start, for them too: Ctrl-C waits, and files like `signal.py` of the working folder stay unread.
+    """While processes start, for them too: signals wait, and files like `signal.py` of the working folder stay unread.
 
     Loky starts its processes with `-m` and `-c`, which put the working folder first where Python looks for modules.
     """
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     given = os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = "1"
     try:
@@ -126,6 +126,20 @@ def _undisturbed() -> Iterator[None]:
         if given is not None:
             os.environ[_SAFE_PATH] = given
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+def send_to_group(process: BaseProcess | None, number: signal.Signals) -> None:
+    """A signal to a worker's process and all that it has started."""
+    if process is None or process.pid is None:
+        return
+    try:
+        os.killpg(process.pid, number)
+    except ProcessLookupError:  # no group: it has ended, or has only just begun
+        if process.exitcode is None:
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, number)
+    except PermissionError:  # what macOS says of a group whose last process is ending
+        pass
 
 
 def how_ended(code: int | None) -> str:
@@ -143,15 +157,15 @@ def how_ended(code: int | None) -> str:
 
 def end(workers: Sequence[Worker]) -> None:
     """End processes and all that they have started; those that do not go when told are killed."""
-    started = [worker for worker in workers if worker.process is not None]
-    closing = [threading.Thread(target=worker.close, daemon=True) for worker in started]
-    for worker, thread in zip(started, closing, strict=True):
-        worker.leave_task()
+    leaving = [threading.Thread(target=worker.leave, daemon=True) for worker in workers if worker.process is not None]
+    for thread in leaving:
         thread.start()
     by = time.monotonic() + _TO_TIDY_UP_S
-    for thread in closing:
+    for thread in leaving:
         thread.join(max(0.0, by - time.monotonic()))
-    for worker in started:
-        worker.send(signal.SIGKILL)
-    for thread in closing:
+    for worker in workers:
+        send_to_group(worker.process, signal.SIGKILL)
+    for thread in leaving:
         thread.join()
+    for worker in workers:
+        worker.forget()

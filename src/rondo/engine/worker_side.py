@@ -28,8 +28,8 @@ _has_task = threading.Event()
 def settle(owner: int) -> None:
     """Become a worker of the process `owner`, before the first task."""
     os.setsid()
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     signal.signal(signal.SIGTERM, _leave)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})
     threading.Thread(target=_end_with, args=(owner,), daemon=True).start()
     os.dup2(2, 1)  # stdout is for what a command answers
     sys.stdout = sys.stderr
