@@ -194,6 +194,23 @@ def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: 
         owner.communicate()
 
 
+@pytest.mark.parametrize("how", ["", "raise SystemExit(3)", "raise ValueError"])
+def test_a_run_left_in_a_variable_ends_with_the_interpreter(tmp_path: Path, how: str) -> None:
+    script = (
+        "import pathlib, sys\n"
+        "from rondo.engine.local import Local\n"
+        "from tests.engine import works\n"
+        "from tests.engine.processes import said_by\n"
+        "folder = pathlib.Path(sys.argv[1])\n"
+        "left = Local(1).run(works.sleeps, [works.Note(folder, 'now'), works.Note(folder, 'here')])\n"
+        "next(left), said_by(folder / 'here')\n"
+    )
+    owner = in_its_own_process(script + how, str(tmp_path))
+    _, complaints = owner.communicate(timeout=PATIENCE_S)
+    assert are_gone([int((tmp_path / "here").read_text())])
+    assert "loky" not in complaints
+
+
 def test_workers_go_on_while_the_caller_looks_at_a_result(tmp_path: Path) -> None:
     run = Local(1).run(works.sleeps, [works.Note(tmp_path, name) for name in ("now", "here")])
     next(run)
@@ -227,6 +244,20 @@ def test_a_file_of_the_working_folder_stands_for_no_module(tmp_path: Path, monke
     owner = in_its_own_process(script, "-P")
     said, complaints = owner.communicate(timeout=PATIENCE_S)
     assert (said, complaints) == ("[10]\n", "")
+
+
+def test_many_workers_fit_under_a_low_limit_of_open_files() -> None:
+    script = (
+        "import resource\n"
+        "from rondo.engine.local import Local\n"
+        "from tests.engine import works\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, ({0}, {1}))\n"
+        "print(sorted(one.result for one in Local(4).run(works.ten_times, [1, 4, 5, 6])))\n"
+    )
+    said, complaints = in_its_own_process(script.format(30, 4000)).communicate(timeout=PATIENCE_S)
+    assert (said, complaints) == ("[10, 40, 50, 60]\n", "")
+    _, complaints = in_its_own_process(script.format(30, 30)).communicate(timeout=PATIENCE_S)
+    assert complaints.splitlines()[-1].startswith("rondo.errors.SettingError: a worker process cannot be started")
 
 
 def test_without_pgrep_a_death_is_quiet(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:

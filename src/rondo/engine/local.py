@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rondo.engine.base import TRIES, Done, Result, Task, in_one_line, refuse_unless_importable, wants_gpu
-from rondo.engine.worker import Worker, end, send_to_group
+from rondo.engine.worker import Worker, allow_open_files, end, send_to_group
 from rondo.errors import SettingError
 from rondo.progress import Progress, silent
 
@@ -58,6 +58,7 @@ class Local:
         refuse_unless_importable(work)
         gpus = visible_gpus() if any(map(wants_gpu, tasks)) else []
         workers = [Worker(device) for device in [""] * self.n_workers + gpus * self.tasks_per_gpu]
+        allow_open_files(len(workers))
         shift = _Shift(work, tasks, self.n_workers, workers)
         for index, task in enumerate(tasks):
             on_gpu = wants_gpu(task) and bool(gpus)

@@ -14,11 +14,12 @@ import sys
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import cache
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -30,6 +31,9 @@ from rondo.engine.worker_side import answer, settle
 from rondo.errors import SettingError
 
 _SAFE_PATH = "PYTHONSAFEPATH"
+# Too many open files, of which loky makes an UnboundLocalError in one place; no semaphores.
+_CANNOT_START = (OSError, UnboundLocalError, NotImplementedError, ImportError)
+_FILES_PER_WORKER, _FILES_OF_OTHERS = 9, 256  # pipes, 8 measured; and what else a command opens
 _TO_TIDY_UP_S = 1.0  # for a worker that is told to end, before it is killed
 
 
@@ -48,7 +52,7 @@ class Worker:
         """What loky has started; kept, since loky forgets a process that has died."""
         if self._process is None and self._executor is not None:
             for process in [*self._executor._processes.values()]:
-                process.kill = partial(send_to_group, process, signal.SIGKILL)  # loky's fails where `pgrep` is missing
+                process.kill = _nothing  # loky calls it of the dead, and its own fails where `pgrep` is missing
                 self._process = process
         return self._process
 
@@ -67,9 +71,19 @@ class Worker:
 
     def _start(self, message: bytes) -> Future[bytes]:
         end([self])
-        with _undisturbed():
-            self._executor = _executor(self.sees_gpu)
-            return self._give(message)
+        try:
+            with _undisturbed():
+                self._executor = _executor(self.sees_gpu)
+                future = self._give(message)
+        except _CANNOT_START as error:
+            cause = error.__context__ if isinstance(error, UnboundLocalError) else None
+            why = in_one_line(cause or error)
+            raise SettingError(
+                f"a worker process cannot be started ({why}); give fewer --workers, or use --engine serial"
+            ) from None
+        _started.add(self)
+        _end_all_at_exit()
+        return future
 
     def _give(self, message: bytes) -> Future[bytes]:
         future: Future[bytes] = self._executor.submit(answer, message)
@@ -97,17 +111,46 @@ class Worker:
         self._executor = self._process = self._task = None
 
 
+_started: weakref.WeakSet[Worker] = weakref.WeakSet()
+
+
+def _end_all() -> None:
+    end([*_started])
+
+
+@cache
+def _end_all_at_exit() -> None:
+    """Where a run is left unfinished in a variable: loky would wait for its tasks when the interpreter ends.
+
+    The hook is the one that loky and concurrent.futures use; `atexit` comes after threads are waited for. The last hook
+    comes first, and loky's is there once a worker has started.
+    """
+    threading._register_atexit(_end_all)  # type: ignore[attr-defined]
+
+
 def _executor(sees_gpu: str) -> Any:
     own = {"CUDA_VISIBLE_DEVICES": sees_gpu, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     quiet = {"PYTHONFAULTHANDLER": os.environ.get("PYTHONFAULTHANDLER", "")}  # loky would print stacks of crashes
     # Where `pgrep` is missing, loky warns that it cannot end what a worker has started; that is done here.
     warnings.filterwarnings("ignore", "Failed to kill subprocesses", UserWarning)
+    return ProcessPoolExecutor(1, initializer=settle, initargs=(os.getpid(),), env=ONE_THREAD | own | quiet)
+
+
+def _nothing() -> None:
+    """What has died need not be killed; `end` ends what it had started."""
+
+
+def allow_open_files(n_workers: int) -> None:
+    """Raise this process's own limit if it is too low for so many workers, as far as the system lets it."""
     try:
-        return ProcessPoolExecutor(1, initializer=settle, initargs=(os.getpid(),), env=ONE_THREAD | own | quiet)
-    except (OSError, NotImplementedError, ImportError) as error:  # no semaphores, too many open files
-        raise SettingError(
-            f"a worker process cannot be started ({in_one_line(error)}); give fewer --workers, or use --engine serial"
-        ) from None
+        import resource
+    except ImportError:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES_OF_OTHERS + _FILES_PER_WORKER * n_workers
+    with suppress(ValueError, OSError):
+        if 0 <= soft < wanted:  # below 0: no limit
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard < 0 else min(wanted, hard), hard))
 
 
 @contextmanager
@@ -161,10 +204,12 @@ def end(workers: Sequence[Worker]) -> None:
     for thread in leaving:
         thread.start()
     by = time.monotonic() + _TO_TIDY_UP_S
-    for thread in leaving:
-        thread.join(max(0.0, by - time.monotonic()))
-    for worker in workers:
-        send_to_group(worker.process, signal.SIGKILL)
+    try:
+        for thread in leaving:
+            thread.join(max(0.0, by - time.monotonic()))
+    finally:  # also if the user presses Ctrl-C again
+        for worker in workers:
+            send_to_group(worker.process, signal.SIGKILL)
     for thread in leaving:
         thread.join()
     for worker in workers:
