@@ -18,9 +18,11 @@ from typing import Any
 
 import pytest
 
+from rondo.engine import ray_cluster
 from rondo.engine.choose import engine_of
 from rondo.engine.local import Local
 from rondo.engine.ray import OnRay
+from rondo.engine.ray_cluster import ClusterGoneError, Watch
 from rondo.engine.threads import ONE_THREAD
 from rondo.errors import MissingExtraError, SettingError
 from tests.engine import works
@@ -43,6 +45,36 @@ def test_where_ray_is_missing_one_line_says_how_to_get_it(monkeypatch: pytest.Mo
     monkeypatch.setattr("rondo.engine.ray.find_spec", lambda name: None if name == "ray" else find_spec(name))
     with pytest.raises(MissingExtraError, match=r"pip install 'rondo-ts\[ray\]'"):
         engine_of("ray")
+
+
+class Nodes:
+    """What Ray says of its nodes, in place of Ray."""
+
+    def __init__(self, *resources: set[str], alive: bool = True) -> None:
+        self.there = [{"NodeID": str(i), "Alive": alive, "Resources": own} for i, own in enumerate(resources)]
+
+    def nodes(self) -> list[dict[str, object]]:
+        return self.there
+
+
+class TestWatch:
+    def test_a_cluster_may_be_without_nodes_for_a_while(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        Watch(Nodes({"memory"}), "auto", "7").look({"CPU"})
+        monkeypatch.setattr(ray_cluster, "NO_NODE_S", -1.0)
+        Watch(Nodes({"memory"}, {"CPU", "GPU"}), "auto", "7").look({"CPU", "GPU"})
+        with pytest.raises(ClusterGoneError, match="no node of the Ray cluster had a CPU and GPU"):
+            Watch(Nodes({"CPU"}, {"GPU"}), "auto", "7").look({"CPU", "GPU"})
+
+    def test_the_own_node_is_needed(self) -> None:
+        with pytest.raises(ClusterGoneError, match="this process reaches the cluster went away"):
+            Watch(Nodes({"CPU"}, alive=False), "auto", "0").look({"CPU"})
+
+    def test_silence_is_borne_for_a_while(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        closed = f"127.0.0.1:{free_port()}"
+        Watch(Nodes(), closed, "7").look({"CPU"})
+        monkeypatch.setattr(ray_cluster, "SILENCE_S", -1.0)
+        with pytest.raises(ClusterGoneError, match=f"nobody has answered at {closed}"):
+            Watch(Nodes(), closed, "7").look({"CPU"})
 
 
 class TestOnRay:

@@ -118,6 +118,7 @@ def _connect(api: Any, address: str | None, n_workers: int | None) -> None:
 
 def _watch(api: Any, address: str | None) -> Watch:
     """Of Ray's client only its proxy can be seen from here; else of the head, which knows all nodes."""
+    if address is not None and address.startswith("ray://"):
+        return Watch(api, address, own_node="")
     here = api.get_runtime_context()
-    is_client = address is not None and address.startswith("ray://")
-    return Watch(api, address if is_client and address else here.gcs_address, here.get_node_id())
+    return Watch(api, here.gcs_address, here.get_node_id())
