@@ -1,6 +1,8 @@
-"""What an engine costs: from the start to the first result, and for each task after that, with work that does nothing.
+"""What an engine costs: start, each task after the first, end, and memory of a worker, with work that does nothing.
 
-python benchmarks/bench_engine.py [--tasks 2000] [--workers 1 2] [--engines serial local ray]
+python benchmarks/bench_engine.py [--tasks 2000] [--workers 1 2] [--engines serial local joblib ray]
+
+`joblib` is no engine of Rondo: it is joblib.Parallel with loky, one task at a time, for comparison.
 """
 
 from __future__ import annotations
@@ -8,10 +10,14 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from rondo.engine.base import Engine
+from rondo.engine.base import Done, Engine
 from rondo.engine.choose import ENGINES, engine_of
+from rondo.engine.measure import attempt
+from rondo.progress import Progress, silent
 
 
 def nothing(task: int) -> int:
@@ -20,35 +26,54 @@ def nothing(task: int) -> int:
 
 
 @dataclass(frozen=True)
+class PlainJoblib:
+    """What a death of a worker costs is not seen here: it ends the whole run."""
+
+    n_workers: int
+
+    def run(self, work: Callable[[Any], Any], tasks: Sequence[Any], progress: Progress = silent) -> Iterator[Done[Any]]:
+        from joblib import Parallel, delayed
+        from joblib.externals.loky import get_reusable_executor
+
+        run = Parallel(self.n_workers, backend="loky", batch_size=1, return_as="generator_unordered")
+        yield from run(delayed(attempt)(work, index, task) for index, task in enumerate(tasks))
+        get_reusable_executor().shutdown(wait=True)
+
+
+@dataclass(frozen=True)
 class Cost:
     to_first_s: float
     per_task_ms: float
+    to_end_s: float
+    peak_mb: float
 
 
 def cost_of(engine: Engine, n_tasks: int) -> Cost:
-    """Seconds until the first result is there, and milliseconds for each of the others."""
     from bench_engine import nothing  # by the name under which a worker can import it
 
     began = time.perf_counter()
     results = engine.run(nothing, range(n_tasks))
-    next(results)
-    first = time.perf_counter()
-    n_others = sum(1 for _ in results)
-    return Cost(first - began, (time.perf_counter() - first) / n_others * 1e3)
+    peaks = [next(results).peak_mb]
+    first = last = time.perf_counter()
+    for done in results:
+        last = time.perf_counter()
+        peaks.append(done.peak_mb)
+    ended = time.perf_counter()
+    return Cost(first - began, (last - first) / (n_tasks - 1) * 1e3, ended - last, max(filter(None, peaks), default=0))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tasks", type=int, default=2000)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=["serial", "local"])
+    parser.add_argument("--engines", nargs="+", choices=[*ENGINES, "joblib"], default=["serial", "local"])
     given = parser.parse_args()
     print(f"{given.tasks} tasks, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     for name in given.engines:
         for n_workers in given.workers if name != "serial" else [1]:
-            cost = cost_of(engine_of(name, n_workers), given.tasks)
+            cost = cost_of(PlainJoblib(n_workers) if name == "joblib" else engine_of(name, n_workers), given.tasks)
             times = f"first after {cost.to_first_s:.2f} s, then {cost.per_task_ms:.3f} ms a task"
-            print(f"{name:<7} {n_workers} worker(s): {times}")
+            print(f"{name:<7} {n_workers} worker(s): {times}, end {cost.to_end_s:.2f} s, worker {cost.peak_mb:.0f} MB")
 
 
 if __name__ == "__main__":

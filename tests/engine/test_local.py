@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
+import threading
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from rondo.engine import local as local_module
-from rondo.engine import worker
 from rondo.engine.choose import Serial, engine_of
 from rondo.engine.local import Local
 from rondo.engine.threads import ONE_THREAD, hold_to_one_thread
-from rondo.engine.worker_processes import Worker, end
 from rondo.errors import SettingError
 from tests.engine import works
 from tests.engine.processes import PATIENCE_S, are_gone, is_there, said_by
@@ -54,18 +50,6 @@ def test_a_death_is_noticed_while_a_child_holds_the_pipe(tmp_path: Path) -> None
     (done,) = Local(1).run(works.dies_beside_a_child, [works.Note(tmp_path, "child")])
     assert done.failure is not None and "SIGKILL" in done.failure
     assert are_gone([int((tmp_path / "child").read_text())])
-
-
-def test_a_worker_that_died_idle_is_given_no_task() -> None:
-    shift, idle = local_module._Shift(1, []), Worker("")
-    shift.idle.append(idle)
-    os.kill(idle.process.pid, signal.SIGKILL)
-    assert are_gone([idle.process.pid])
-    fresh = shift.worker_for(local_module._Job(0, on_gpu=False))
-    try:
-        assert fresh is not idle and fresh.is_alive and shift.idle == []
-    finally:
-        end([fresh])
 
 
 def test_one_worker_serves_many_tasks_and_ends_with_the_run() -> None:
@@ -145,52 +129,10 @@ def test_notes_reach_the_user_and_other_warnings_do_not(capfd: pytest.CaptureFix
     assert sorted(said.err.splitlines()) == ["a library talks", "note: a channel is constant"]
 
 
-def test_a_worker_that_ends_already_and_is_told_so_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
-    assert [one.failure for one in Local(1).run(works.is_told_to_end_while_it_ends, [0])] == [None]
-    assert capfd.readouterr() == ("", "")
-
-
-def test_a_signal_that_is_no_longer_heeded_has_a_listener() -> None:
-    """Python prints an error where a signal comes at the moment in which it is set to be ignored, and only then."""
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        worker.heed_no_more()
-        assert callable(signal.getsignal(signal.SIGTERM))
-        os.kill(os.getpid(), signal.SIGTERM)
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
 def test_progress_counts_what_has_ended() -> None:
     told: list[tuple[str, int, int]] = []
     list(Local(1).run(works.ten_times, [1, 4], lambda *said: told.append(said)))
     assert told == [("tasks", 0, 2), ("tasks", 1, 2), ("tasks", 2, 2)]
-
-
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
-def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: Path, name: str) -> None:
-    script = (
-        "import signal, sys, pathlib\n"
-        "from rondo.engine.local import Local\n"
-        "from tests.engine import works\n"
-        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored in what a shell starts with &
-        "list(Local(1).run(works.sleeps_beside_a_child, [works.Note(pathlib.Path(sys.argv[1]), 'here')]))\n"
-    )
-    root = Path(__file__).parents[2]
-    paths = os.pathsep.join([str(root), *filter(None, sys.path)])
-    owner = subprocess.Popen(
-        [sys.executable, "-c", script, str(tmp_path)], env=os.environ | {"PYTHONPATH": paths}, stderr=subprocess.DEVNULL
-    )
-    try:
-        pids = [int(pid) for pid in said_by(tmp_path / "here").split()]
-        assert all(map(is_there, pids))
-        owner.send_signal(getattr(signal, name))
-        assert owner.wait(PATIENCE_S) != 0
-        assert are_gone(pids)
-    finally:
-        owner.kill()
-        owner.wait()
 
 
 def test_workers_go_on_while_the_caller_looks_at_a_result(tmp_path: Path) -> None:
@@ -206,6 +148,48 @@ def test_left_early_no_worker_stays() -> None:
     assert pid is not None and is_there(pid)
     run.close()  # type: ignore[attr-defined]
     assert are_gone([pid])
+
+
+def test_a_task_that_exits_is_a_failure_and_the_rest_goes_on() -> None:
+    done = {one.index: one for one in Local(1).run(works.exits, [0, 3])}
+    assert done[0].result == 0
+    assert done[1].failure == "tried 2 times: its worker ended by itself with exit code 3"
+
+
+def test_a_large_result_comes_through() -> None:
+    (done,) = Local(1).run(works.many_bytes, [50_000_000])
+    assert done.failure is None and done.result == bytes(50_000_000)
+
+
+def test_from_another_thread() -> None:
+    given: list[int | None] = []
+    own = threading.Thread(target=lambda: given.extend(one.result for one in Local(1).run(works.ten_times, [1, 4])))
+    own.start()
+    own.join(PATIENCE_S)
+    assert given == [10, 40]
+
+
+def test_left_early_a_task_tidies_up(tmp_path: Path) -> None:
+    run = Local(1).run(works.sleeps_in_a_folder, [works.Note(tmp_path, "now"), works.Note(tmp_path, "here")])
+    next(run)
+    folder = Path(said_by(tmp_path / "here"))
+    assert folder.is_dir()
+    run.close()  # type: ignore[attr-defined]
+    assert not folder.exists()
+
+
+def test_an_error_of_the_caller_ends_the_workers() -> None:
+    pids: list[int] = []
+
+    def look_at_results() -> None:
+        for done in Local(1).run(works.process_of, list(range(9))):
+            assert done.result is not None
+            pids.append(done.result)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        look_at_results()
+    assert pids and are_gone(pids)
 
 
 def test_chosen_by_name() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -16,13 +18,16 @@ from typing import Any
 
 import pytest
 
+from rondo.engine import ray_cluster
 from rondo.engine.choose import engine_of
 from rondo.engine.local import Local
 from rondo.engine.ray import OnRay
+from rondo.engine.ray_cluster import ClusterGoneError, Watch
 from rondo.engine.threads import ONE_THREAD
 from rondo.errors import MissingExtraError, SettingError
 from tests.engine import works
 from tests.engine.processes import PATIENCE_S, are_gone, said_by
+from tests.engine.ray_nodes import N_TASKS
 from tests.systems import needs_posix
 
 has_ray = importlib.util.find_spec("ray") is not None
@@ -40,6 +45,36 @@ def test_where_ray_is_missing_one_line_says_how_to_get_it(monkeypatch: pytest.Mo
     monkeypatch.setattr("rondo.engine.ray.find_spec", lambda name: None if name == "ray" else find_spec(name))
     with pytest.raises(MissingExtraError, match=r"pip install 'rondo-ts\[ray\]'"):
         engine_of("ray")
+
+
+class Nodes:
+    """What Ray says of its nodes, in place of Ray."""
+
+    def __init__(self, *resources: set[str], alive: bool = True) -> None:
+        self.there = [{"NodeID": str(i), "Alive": alive, "Resources": own} for i, own in enumerate(resources)]
+
+    def nodes(self) -> list[dict[str, object]]:
+        return self.there
+
+
+class TestWatch:
+    def test_a_cluster_may_be_without_nodes_for_a_while(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        Watch(Nodes({"memory"}), "auto", "7").look({"CPU"})
+        monkeypatch.setattr(ray_cluster, "NO_NODE_S", -1.0)
+        Watch(Nodes({"memory"}, {"CPU", "GPU"}), "auto", "7").look({"CPU", "GPU"})
+        with pytest.raises(ClusterGoneError, match="no node of the Ray cluster had a CPU and GPU"):
+            Watch(Nodes({"CPU"}, {"GPU"}), "auto", "7").look({"CPU", "GPU"})
+
+    def test_the_own_node_is_needed(self) -> None:
+        with pytest.raises(ClusterGoneError, match="this process reaches the cluster went away"):
+            Watch(Nodes({"CPU"}, alive=False), "auto", "0").look({"CPU"})
+
+    def test_silence_is_borne_for_a_while(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        closed = f"127.0.0.1:{free_port()}"
+        Watch(Nodes(), closed, "7").look({"CPU"})
+        monkeypatch.setattr(ray_cluster, "SILENCE_S", -1.0)
+        with pytest.raises(ClusterGoneError, match=f"nobody has answered at {closed}"):
+            Watch(Nodes(), closed, "7").look({"CPU"})
 
 
 class TestOnRay:
@@ -132,6 +167,45 @@ def wait_for(port: int, head: subprocess.Popen[bytes]) -> None:
     raise AssertionError("the cluster did not start")
 
 
+@pytest.fixture
+def own_token(tmp_path: Path) -> dict[str, str]:
+    """An environment in which a cluster and its driver share a token: Ray has them by default, from 2.59 on."""
+    (tmp_path / "token").write_text(secrets.token_hex(32))
+    paths = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(tmp_path / "token")}
+    return os.environ | token | {"RAY_USAGE_STATS_ENABLED": "0", "PYTHONPATH": paths}
+
+
+def driver(what: str, where: object, env: dict[str, str]) -> dict[int, tuple[int | None, str | None]]:
+    """What each task gave, (result, failure), to a driver that may take minutes but not for ever."""
+    command = [sys.executable, "-m", "tests.engine.ray_nodes", what, str(where)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=2 * PATIENCE_S, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return {index: (result, failure) for index, result, failure in json.loads(done.stdout.splitlines()[-1])}
+
+
+class TestNodes:
+    """Two nodes; when the second runs a task, something dies."""
+
+    pytestmark = needs_ray
+
+    def test_tasks_of_a_node_that_dies_are_done_on_another(self, tmp_path: Path, own_token: dict[str, str]) -> None:
+        done = driver("node", tmp_path, own_token)
+        assert done == {i: (i**2, None) for i in range(N_TASKS)}
+        begun = [path.name.split("-")[1] for path in tmp_path.glob("begun-*")]
+        assert len(begun) > len(set(begun)) == N_TASKS  # one of them was on its way when the node died
+
+    @pytest.mark.parametrize("what", ["cluster", "own"])
+    def test_without_a_cluster_what_is_left_has_failed(
+        self, what: str, tmp_path: Path, own_token: dict[str, str]
+    ) -> None:
+        done = driver(what, tmp_path, own_token)
+        failures = [failure for _, failure in done.values() if failure is not None]
+        assert sorted(done) == list(range(N_TASKS)) and failures
+        assert all("went away" in failure and "\n" not in failure for failure in failures)
+        assert all(result == i**2 for i, (result, failure) in done.items() if failure is None)
+
+
 class TestStarted:
     pytestmark = needs_ray
 
@@ -145,19 +219,19 @@ class TestStarted:
         assert done.result is not None and are_gone([done.result])
         assert not ray.is_initialized() and {*meanwhile, signal.getsignal(signal.SIGTERM)} == {listening}
 
-    def test_by_address(self) -> None:
+    def test_by_address(self, own_token: dict[str, str]) -> None:
         command = [sys.executable, "-c", "import sys; from ray.scripts.scripts import main; sys.exit(main())", "start"]
         port = free_port()
         head = subprocess.Popen(
             [*command, "--head", f"--port={port}", "--num-cpus=1", "--include-dashboard=false", "--block"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            env=os.environ | {"RAY_USAGE_STATS_ENABLED": "0"},
+            env=own_token,
         )
         try:
             wait_for(port, head)
-            done = {one.index: one.result for one in OnRay(f"127.0.0.1:{port}").run(works.ten_times, [1, 4])}
-            assert done == {0: 10, 1: 40} and head.poll() is None
+            assert driver("by_address", f"127.0.0.1:{port}", own_token) == {0: (10, None), 1: (40, None)}
+            assert head.poll() is None
         finally:
             head.terminate()
             head.wait(PATIENCE_S)

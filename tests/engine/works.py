@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,3 +133,49 @@ def first_digits(seed: int) -> bytes:
     drawn = np.random.default_rng(seed).standard_normal((300, 300))
     generator = torch.Generator().manual_seed(seed)
     return (drawn @ drawn.T).tobytes() + (torch.rand(200, 200, generator=generator) @ torch.ones(200)).numpy().tobytes()
+
+
+def exits(code: int) -> int:
+    return sys.exit(code) if code else code
+
+
+def loky_looks_at_memory(_: int) -> bool:
+    from joblib.externals.loky import process_executor
+
+    return process_executor._USE_PSUTIL
+
+
+def modules(_: int) -> set[str]:
+    return {name for name in sys.modules if "." not in name}
+
+
+def many_bytes(count: int) -> bytes:
+    return bytes(count)
+
+
+def sleeps_in_a_folder(note: Note) -> None:
+    """With a temporary folder, whose path it leaves; with the name `now` it does nothing."""
+    with tempfile.TemporaryDirectory(dir=note.folder) as folder:
+        if note.name != "now":
+            note.path.with_suffix(".part").write_text(folder)
+            note.path.with_suffix(".part").rename(note.path)
+            time.sleep(FOR_EVER_S)
+
+
+@dataclass(frozen=True)
+class OnNode:
+    """A task of a Ray cluster that leaves a note of where it has begun."""
+
+    folder: Path
+    number: int
+
+
+def slow_square(task: OnNode) -> int:
+    """Slow enough for its node to be killed meanwhile."""
+    import ray
+
+    begun = task.folder / f"part-{task.number}-{os.getpid()}"
+    begun.write_text(ray.get_runtime_context().get_node_id())
+    begun.rename(task.folder / f"begun-{task.number}-{os.getpid()}")
+    time.sleep(2)
+    return task.number**2

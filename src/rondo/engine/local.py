@@ -1,4 +1,4 @@
-"""Tasks in processes of this machine, as many at a time as there are workers.
+"""Tasks in processes of this machine, as many at a time as there are workers; loky starts them and talks to them.
 
 A task whose worker dies (killed, out of memory, a crash in native code) is tried once more after all others, alone, so
 that it has the memory of the machine for itself; if that worker dies too, it has failed. The rest never notices.
@@ -11,17 +11,21 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rondo.engine.base import TRIES, Done, Result, Task, in_one_line, refuse_unless_importable, wants_gpu
-from rondo.engine.worker_processes import DiedError, Worker, end, some_answered
+from rondo.engine.worker import Worker, allow_open_files, end, send_to_group
 from rondo.errors import SettingError
 from rondo.progress import Progress, silent
+
+_LOOK_EVERY_S = 0.5  # at processes that have died while a child of theirs holds their pipe open
 
 
 def local(n_workers: int | None = None, tasks_per_gpu: int = 1) -> Local:
@@ -53,17 +57,19 @@ class Local:
         """`work` of every task, in the order in which they end; left early, by a signal or error, all workers end."""
         refuse_unless_importable(work)
         gpus = visible_gpus() if any(map(wants_gpu, tasks)) else []
-        shift = _Shift(self.n_workers, gpus * self.tasks_per_gpu)
+        workers = [Worker(device) for device in [""] * self.n_workers + gpus * self.tasks_per_gpu]
+        allow_open_files(len(workers))
+        shift = _Shift(work, tasks, self.n_workers, workers)
         for index, task in enumerate(tasks):
             on_gpu = wants_gpu(task) and bool(gpus)
             shift.waiting[on_gpu].append(_Job(index, on_gpu))
         try:
             for n_done in range(len(tasks)):
                 progress("tasks", n_done, len(tasks))
-                yield _next_done(shift, work, tasks)
+                yield shift.next_done()
             progress("tasks", len(tasks), len(tasks))
         finally:
-            end([*shift.idle, *shift.busy])
+            end(workers)
 
 
 @dataclass
@@ -81,94 +87,84 @@ class _Job:
 class _Shift:
     """Who works on what, and what waits."""
 
-    n_workers: int
-    gpu_places: list[str]  # a device for each place
+    work: Callable[[Any], Any]
+    tasks: Sequence[Any]
+    n_at_once: int
+    workers: Sequence[Worker]
     waiting: dict[bool, deque[_Job]] = field(default_factory=lambda: {False: deque(), True: deque()})  # for a GPU: True
     again: deque[_Job] = field(default_factory=deque)
     unsent: deque[Done[Any]] = field(default_factory=deque)
-    idle: list[Worker] = field(default_factory=list)
-    busy: dict[Worker, _Job] = field(default_factory=dict)
+    busy: dict[Future[bytes], tuple[Worker, _Job]] = field(default_factory=dict)
 
-    def next_job(self) -> _Job | None:
+    def next_done(self) -> Done[Any]:
+        """Keep workers busy until one task has ended for good; they stay so while the caller looks at it."""
+        while True:
+            self._hand_out()
+            if self.unsent:
+                return self.unsent.popleft()
+            ended, _ = wait(self.busy, _LOOK_EVERY_S, FIRST_COMPLETED)
+            if not ended:
+                self._look()
+                continue
+            done = self._done(ended.pop())
+            if done is not None:
+                self._hand_out()
+                return done
+
+    def _hand_out(self) -> None:
+        while (given := self._next()) is not None:
+            worker, job = given
+            try:
+                message = pickle.dumps((self.work, self.tasks[job.index]))
+            except Exception as error:  # noqa: BLE001  # pickle raises many kinds
+                why = f"the task cannot be sent to a worker ({in_one_line(error)})"
+                self.unsent.append(Done(job.index, None, why, 0.0, 0.0, 0.0))
+                continue
+            job.n_tries, job.began = job.n_tries + 1, time.perf_counter()
+            self.busy[worker.begin(message)] = worker, job
+
+    def _next(self) -> tuple[Worker, _Job] | None:
         """The first that waits and has a place; those that are tried again come last, one at a time."""
         if self.again and not self.busy and not any(self.waiting.values()):
-            return self.again.popleft()
-        gpu_is_full = sum(job.on_gpu for job in self.busy.values()) == len(self.gpu_places)
-        first = [own[0] for on_gpu, own in self.waiting.items() if own and not (on_gpu and gpu_is_full)]
-        if not first or len(self.busy) == self.n_workers:
+            job = self.again.popleft()
+            return self._free(job.on_gpu)[0], job
+        firsts = [own[0] for on_gpu, own in self.waiting.items() if own and self._free(on_gpu)]
+        if not firsts or len(self.busy) == self.n_at_once:
             return None
-        return self.waiting[min(first, key=lambda job: job.index).on_gpu].popleft()
+        job = min(firsts, key=lambda job: job.index)
+        return self._free(job.on_gpu)[0], self.waiting[job.on_gpu].popleft()
 
-    def worker_for(self, job: _Job) -> Worker:
-        """An idle worker that sees what the job is to see, or a new one, in place of an idle one if all are there."""
-        gone = [worker for worker in self.idle if not worker.is_alive]
-        fit = [worker for worker in self.idle if worker not in gone and bool(worker.sees_gpu) == job.on_gpu]
-        if not fit and len(self.idle) - len(gone) + len(self.busy) >= self.n_workers:
-            gone += [worker for worker in self.idle if worker not in gone][:1]
-        end(gone)
-        self.idle = [worker for worker in self.idle if worker not in gone]
-        if fit:
-            self.idle.remove(fit[0])
-            return fit[0]
-        taken = [worker.sees_gpu for worker in (*self.idle, *self.busy)]
-        return Worker(free_place(self.gpu_places, taken) if job.on_gpu else "")
+    def _free(self, on_gpu: bool) -> list[Worker]:
+        taken = {id(worker) for worker, _ in self.busy.values()}
+        return [worker for worker in self.workers if id(worker) not in taken and bool(worker.sees_gpu) == on_gpu]
 
+    def _done(self, ended: Future[bytes]) -> Done[Any] | None:
+        """What a task gave, or None where its worker has died and it is put back for its second try."""
+        worker, job = self.busy.pop(ended)
+        error = ended.exception()
+        if error is None:
+            return replace(_read(ended.result()), index=job.index)
+        how = worker.how_it_died(error)
+        end([worker])
+        job.seconds += time.perf_counter() - job.began
+        if job.n_tries == TRIES:
+            return Done(job.index, None, f"tried {TRIES} times: its worker {how}", job.seconds, 0.0, 0.0)
+        self.again.append(job)
+        return None
 
-def _next_done(shift: _Shift, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Done[Any]:
-    """Keep workers busy until one task has ended for good; they stay so while the caller looks at it."""
-    while True:
-        _hand_out(shift, work, tasks)
-        done = shift.unsent.popleft() if shift.unsent else _ended(shift)
-        if done is not None:
-            _hand_out(shift, work, tasks)
-            return done
-        some_answered(shift.busy)
-
-
-def _hand_out(shift: _Shift, work: Callable[[Task], Result], tasks: Sequence[Task]) -> None:
-    while (job := shift.next_job()) is not None:
-        try:
-            message = pickle.dumps((work, tasks[job.index]))
-        except Exception as error:  # noqa: BLE001  # pickle raises many kinds
-            why = f"the task cannot be sent to a worker ({in_one_line(error)})"
-            shift.unsent.append(Done(job.index, None, why, 0.0, 0.0, 0.0))
-            continue
-        job.n_tries, job.began = job.n_tries + 1, time.perf_counter()
-        worker = shift.worker_for(job)
-        shift.busy[worker] = job
-        worker.give(message)
+    def _look(self) -> None:
+        """Loky hears of a death when a pipe closes; a child that holds it is ended with the rest of the group."""
+        for worker, _ in self.busy.values():
+            if not worker.is_alive:
+                send_to_group(worker.process, signal.SIGKILL)
 
 
-def _ended(shift: _Shift) -> Done[Any] | None:
-    """A task that has ended for good, if there is one; one whose worker has died is put back for its second try."""
-    for worker, job in list(shift.busy.items()):
-        try:
-            done = worker.answer()
-        except DiedError as how:
-            del shift.busy[worker]
-            end([worker])
-            job.seconds += time.perf_counter() - job.began
-            if job.n_tries == TRIES:
-                return Done(job.index, None, f"tried {TRIES} times: its worker {how}", job.seconds, 0.0, 0.0)
-            shift.again.append(job)
-            continue
-        if done is not None:
-            del shift.busy[worker]
-            shift.idle.append(worker)
-            return replace(done, index=job.index)
-    return None
-
-
-def free_place(places: Sequence[str], taken: Sequence[str]) -> str:
-    """The first device with a free place; empty names in `taken` are of workers that see none.
-
-    >>> free_place(["0", "1", "0", "1"], ["", "0"]), free_place(["0", "1", "0", "1"], ["1", "0"])
-    ('1', '0')
-    """
-    free = list(places)
-    for device in filter(None, taken):
-        free.remove(device)
-    return free[0]
+def _read(said: bytes) -> Done[Any]:
+    try:
+        done: Done[Any] = pickle.loads(said)
+    except Exception as error:  # noqa: BLE001  # whatever a class of the result raises
+        return Done(0, None, f"its result cannot be read ({in_one_line(error)})", 0.0, 0.0, 0.0)
+    return done
 
 
 def visible_gpus() -> list[str]:

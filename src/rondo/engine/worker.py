@@ -1,92 +1,216 @@
-"""One worker of the local engine: a process that is sent tasks and answers with what they gave.
+"""One worker of the local engine: a process that loky starts, feeds and listens to.
 
-Started as `python -m rondo.engine.worker DESCRIPTOR`, one end of a pipe. It ends when the pipe is closed. Its standard
-input is a second pipe on which nothing is ever said: it closes when the process at the other end ends, however it
-ends, and then the worker leaves its task and ends too.
+Each worker is a loky executor with a single process. In an executor with several, the death of one process fails the
+tasks of all; here it fails one task, and it is known which. A worker has an environment of its own, so its threads and
+the GPU it sees are settled before it imports anything. It leads a session: Ctrl-C reaches only the owner, who ends the
+whole group, children of tasks included.
 """
 
 from __future__ import annotations
 
 import os
-import pickle
 import signal
 import sys
 import threading
+import time
 import warnings
-from contextlib import suppress
-from multiprocessing.connection import Connection
-from pathlib import Path
+import weakref
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from functools import cache
+from multiprocessing.process import BaseProcess
 from typing import Any
 
-from rondo.engine.base import Done, in_one_line
-from rondo.engine.measure import attempt
-from rondo.engine.threads import hold_to_one_thread
-from rondo.errors import RondoWarning
+from joblib.externals.loky import ProcessPoolExecutor
+
+from rondo.engine.base import in_one_line
+from rondo.engine.threads import ONE_THREAD
+from rondo.engine.worker_side import answer, settle
+from rondo.errors import SettingError
+
+_SAFE_PATH = "PYTHONSAFEPATH"
+# Too many open files, of which loky makes an UnboundLocalError in one place; no semaphores.
+_CANNOT_START = (OSError, UnboundLocalError, NotImplementedError, ImportError)
+_FILES_PER_WORKER, _FILES_OF_OTHERS = 9, 256  # pipes, 8 measured; and what else a command opens
+_TO_TIDY_UP_S = 1.0  # for a worker that is told to end, before it is killed
 
 
-def main(descriptor: int) -> None:
-    """Answer until there is nobody to answer to."""
-    os.set_inheritable(descriptor, False)
-    signal.signal(signal.SIGTERM, _leave)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    _be_chosen_when_memory_is_short()
-    warnings.showwarning = _show_warning
-    with Connection(descriptor) as connection:
-        while True:
-            try:
-                asked = connection.recv_bytes()
-            except (EOFError, OSError):
-                return heed_no_more()
-            connection.send_bytes(answer(asked))
+class Worker:
+    """A place for one process, which is started when a task comes and none is there."""
+
+    def __init__(self, sees_gpu: str) -> None:
+        """`sees_gpu`: the CUDA device that it may use; empty: none."""
+        self.sees_gpu = sees_gpu
+        self._executor: Any = None
+        self._process: BaseProcess | None = None
+        self._task: Future[bytes] | None = None
+
+    @property
+    def process(self) -> BaseProcess | None:
+        """What loky has started; kept, since loky forgets a process that has died."""
+        if self._process is None and self._executor is not None:
+            for process in [*self._executor._processes.values()]:
+                process.kill = _nothing  # loky calls it of the dead, and its own fails where `pgrep` is missing
+                self._process = process
+        return self._process
+
+    @property
+    def is_alive(self) -> bool:
+        return self.process is not None and self.process.exitcode is None
+
+    def begin(self, message: bytes) -> Future[bytes]:
+        """Give it a pickled (work, task); the future holds a pickled Done, or raises what tells of its death."""
+        if not self.is_alive:
+            return self._start(message)
+        try:
+            return self._give(message)
+        except BrokenProcessPool:  # it has died a moment ago
+            return self._start(message)
+
+    def _start(self, message: bytes) -> Future[bytes]:
+        end([self])
+        try:
+            with _undisturbed():
+                self._executor = _executor(self.sees_gpu)
+                future = self._give(message)
+        except _CANNOT_START as error:
+            cause = error.__context__ if isinstance(error, UnboundLocalError) else None
+            why = in_one_line(cause or error)
+            raise SettingError(
+                f"a worker process cannot be started ({why}); give fewer --workers, or use --engine serial"
+            ) from None
+        _started.add(self)
+        _end_all_at_exit()
+        return future
+
+    def _give(self, message: bytes) -> Future[bytes]:
+        future: Future[bytes] = self._executor.submit(answer, message)
+        self._task, _ = future, self.process
+        return future
+
+    def how_it_died(self, error: BaseException) -> str:
+        """How it ended without an answer, as the end of a sentence."""
+        if isinstance(error, SystemExit):  # loky catches it, and the process goes on
+            return how_ended(error.code if isinstance(error.code, int) else 1)
+        by = time.monotonic() + _TO_TIDY_UP_S
+        while self.is_alive and time.monotonic() < by:  # the pipe closes a moment before the process is gone
+            time.sleep(0.01)
+        return how_ended(self.process.exitcode if self.process else None)
+
+    def leave(self) -> None:
+        """Let it end by itself, and wait for that; a task is left by an exception, so that it can tidy up."""
+        if self._executor is None:
+            return
+        if self._task is not None and not self._task.done():
+            send_to_group(self.process, signal.SIGTERM)
+        self._executor.shutdown(wait=True)
+
+    def forget(self) -> None:
+        self._executor = self._process = self._task = None
 
 
-def _leave(*_: object) -> None:
-    """End by an exception, so that temporary folders are removed."""
-    heed_no_more()
-    sys.exit(128 + signal.SIGTERM)
+_started: weakref.WeakSet[Worker] = weakref.WeakSet()
 
 
-def heed_no_more() -> None:
-    """It ends already; an exception in what Python does at its end would be printed. Too slow, it is killed.
+def _end_all() -> None:
+    end([*_started])
 
-    Not SIG_IGN: of a signal that comes at this very moment Python would print that it was lost.
+
+@cache
+def _end_all_at_exit() -> None:
+    """Where a run is left unfinished in a variable: loky would wait for its tasks when the interpreter ends.
+
+    The hook is the one that loky and concurrent.futures use; `atexit` comes after threads are waited for. The last hook
+    comes first, and loky's is there once a worker has started.
     """
-    signal.signal(signal.SIGTERM, lambda *_: None)
+    threading._register_atexit(_end_all)  # type: ignore[attr-defined]
 
 
-def answer(asked: bytes) -> bytes:
-    """(work, task) -> Done, both pickled; what cannot be read or sent is the failure of the task."""
+def _executor(sees_gpu: str) -> Any:
+    own = {"CUDA_VISIBLE_DEVICES": sees_gpu, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    quiet = {"PYTHONFAULTHANDLER": os.environ.get("PYTHONFAULTHANDLER", "")}  # loky would print stacks of crashes
+    # Where `pgrep` is missing, loky warns that it cannot end what a worker has started; that is done here.
+    warnings.filterwarnings("ignore", "Failed to kill subprocesses", UserWarning)
+    return ProcessPoolExecutor(1, initializer=settle, initargs=(os.getpid(),), env=ONE_THREAD | own | quiet)
+
+
+def _nothing() -> None:
+    """What has died need not be killed; `end` ends what it had started."""
+
+
+def allow_open_files(n_workers: int) -> None:
+    """Raise this process's own limit if it is too low for so many workers, as far as the system lets it."""
     try:
-        work, task = pickle.loads(asked)
-    except Exception as error:  # noqa: BLE001  # whatever the import of the work raises
-        return pickle.dumps(_failed(f"the worker cannot read its task ({in_one_line(error)})"))
-    hold_to_one_thread()
-    done: Done[Any] = attempt(work, 0, task)
+        import resource
+    except ImportError:
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _FILES_OF_OTHERS + _FILES_PER_WORKER * n_workers
+    with suppress(ValueError, OSError):
+        if 0 <= soft < wanted:  # below 0: no limit
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted if hard < 0 else min(wanted, hard), hard))
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """While processes start, for them too: signals wait, and files like `signal.py` of the working folder stay unread.
+
+    Loky starts its processes with `-m` and `-c`, which put the working folder first where Python looks for modules.
+    """
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    given = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
     try:
-        return pickle.dumps(done)
-    except Exception as error:  # noqa: BLE001  # pickle raises many kinds
-        return pickle.dumps(_failed(f"its result cannot be sent ({in_one_line(error)})"))
+        yield
+    finally:
+        del os.environ[_SAFE_PATH]
+        if given is not None:
+            os.environ[_SAFE_PATH] = given
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
 
 
-def _failed(why: str) -> Done[None]:
-    return Done(0, None, why, 0.0, 0.0, 0.0)
+def send_to_group(process: BaseProcess | None, number: signal.Signals) -> None:
+    """A signal to a worker's process and all that it has started."""
+    if process is None or process.pid is None:
+        return
+    try:
+        os.killpg(process.pid, number)
+    except ProcessLookupError:  # no group: it has ended, or has only just begun
+        if process.exitcode is None:
+            with suppress(ProcessLookupError):
+                os.kill(process.pid, number)
+    except PermissionError:  # what macOS says of a group whose last process is ending
+        pass
 
 
-def _end_with_parent() -> None:
-    os.read(0, 1)  # by descriptor: a thread that waits on sys.stdin would stop the process from ending
-    os.killpg(0, signal.SIGKILL)  # its own group: processes that a task has started end with it
+def how_ended(code: int | None) -> str:
+    """How a process ended, by its exit code.
+
+    >>> how_ended(-9)
+    'was killed (SIGKILL); too little memory is the usual reason'
+    """
+    if code is None:
+        return "stopped answering"
+    if code == -signal.SIGKILL:
+        return "was killed (SIGKILL); too little memory is the usual reason"
+    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended by itself with exit code {code}"
 
 
-def _be_chosen_when_memory_is_short() -> None:
-    """Let the system end a worker, which is tried again, rather than the process that keeps the rows."""
-    with suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("500")
-
-
-def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-    if issubclass(category, RondoWarning):
-        sys.stderr.write(f"note: {message}\n")
-
-
-if __name__ == "__main__":
-    main(int(sys.argv[1]))
+def end(workers: Sequence[Worker]) -> None:
+    """End processes and all that they have started; those that do not go when told are killed."""
+    leaving = [threading.Thread(target=worker.leave, daemon=True) for worker in workers if worker.process is not None]
+    for thread in leaving:
+        thread.start()
+    by = time.monotonic() + _TO_TIDY_UP_S
+    try:
+        for thread in leaving:
+            thread.join(max(0.0, by - time.monotonic()))
+    finally:  # also if the user presses Ctrl-C again
+        for worker in workers:
+            send_to_group(worker.process, signal.SIGKILL)
+    for thread in leaving:
+        thread.join()
+    for worker in workers:
+        worker.forget()
