@@ -12,6 +12,7 @@ import typer
 from rondo.cli import options
 from rondo.cli.progress import detail, is_quiet, is_verbose, progress
 from rondo.methods import DEFAULT, Options, find_method, method_names
+from rondo.store.urls import as_location, joined
 from rondo.wording import notes_by_recording
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def announce(out: Path, result: Result, json: bool) -> None:
     if not is_quiet() and any(recording.rate is None for recording in summary.recordings):
         print(f"note: {_NO_CLOCK}", file=sys.stderr)
     if json:
-        print(json_module.dumps(summary.as_json() | {"out": str(out)}))
+        print(json_module.dumps(summary.as_json() | {"out": str(as_location(out))}))
         return
     print(found_sentence(summary))
     for recording in summary.recordings:
@@ -117,7 +118,7 @@ def announce(out: Path, result: Result, json: bool) -> None:
             print(fit_sentence(recording.id, recording.fit, summary.fitted))
     for finding in summary.findings:
         print(finding)
-    print(f"report: {out / 'report.html'}")
+    print(f"report: {joined(out, 'report.html')}")
 
 
 _NO_CLOCK = "no column tells the time, so times are counted in rows; give --rate HZ (rows per second) for seconds"

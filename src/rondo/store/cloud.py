@@ -112,7 +112,7 @@ def _why(error: BaseException, url: str) -> str | None:
     bucket, _, inside = url.partition("://")[2].rstrip("/").partition("/")
     if names & _CREDENTIALS:
         return "no credentials were found; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or what your store expects"
-    if codes & _DENIED or isinstance(error, PermissionError) and error.errno is None:
+    if codes & _DENIED or (isinstance(error, PermissionError) and error.errno is None):
         return f"access is denied; check the credentials and their rights on '{bucket}'"
     if "NoSuchBucket" in codes or (isinstance(error, FileNotFoundError) and not inside):
         return f"there is no bucket '{bucket}'; check its name and the endpoint"

@@ -121,7 +121,9 @@ def run_here(where: str | Path, without: Sequence[str] = ()) -> Path:
 def _brought(folder: CloudFolder, without: Sequence[str]) -> Path:
     names = sorted(name for name in folder.names() if name.partition("/")[0] not in without)
     if not {LAST, "manifest.json"} & set(names):
-        raise OutputError(f"{folder.url}: it holds no {LAST}, so no run, or not yet; give the --out of `rondo discover`")
+        raise OutputError(
+            f"{folder.url}: it holds no {LAST}, so no run, or not yet; give the --out of `rondo discover`"
+        )
     outer = Path(tempfile.mkdtemp(prefix="rondo-"))
     atexit.register(shutil.rmtree, outer, ignore_errors=True)
     copy = outer / (PurePosixPath(folder.url).name or "run")
