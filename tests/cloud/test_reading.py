@@ -42,14 +42,27 @@ def stored(folder: Path, suffix: str) -> Path:
         np.save(path, values)
     elif suffix == ".npz":
         np.savez(path, X=values, rate=50.0)
-    else:
+    elif suffix in (".jsonl", ".ndjson"):
+        pl.DataFrame(values, ["a", "b"]).write_ndjson(path)
+    elif suffix in (".h5", ".hdf5"):
         save_h5(path, X=values)
+    elif suffix in (".edf", ".bdf"):
+        from tests.formats.test_edf import save_edf
+
+        save_edf(path, {"a": (30.0, values[:, 0])})
+    elif suffix == ".c3d":
+        from tests.formats.test_c3d import save_c3d
+
+        save_c3d(path, ("LKNE",))
+    else:
+        from tests.formats.test_xdf import SIGNAL, save_xdf
+
+        save_xdf(path, SIGNAL)
     return path
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".txt", ".parquet", ".npy", ".npz", ".h5"])
+@pytest.mark.parametrize("suffix", suffixes())
 def test_every_format_is_read_as_from_the_disk(suffix: str, bucket: str, here: Path, temporary: Path) -> None:
-    assert suffix in suffixes()
     file = stored(here, suffix)
     url = put(f"{bucket}/days/{file.name}", file)
     local, read = Recording.from_file(file), rondo.read(url)
@@ -98,7 +111,7 @@ def test_a_pattern_of_this_machine_finds_the_same(bucket: str, here: Path) -> No
 def test_a_name_with_the_signs_of_a_pattern_is_taken_literally(bucket: str, here: Path) -> None:
     file = write_csv(here / "day[1].csv", waves(30))
     url = put(f"{bucket}/{file.name}", file)
-    assert find_recordings([url, "day[1].csv"][:1]) == [url]
+    assert find_recordings([url]) == [url]
     assert find_recordings([file]) == [file]
     assert read_recording(url).id == "day[1]"
 

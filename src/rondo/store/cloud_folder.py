@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -38,11 +38,11 @@ class CloudFolder:
 
     def write(self, name: str, content: bytes) -> None:
         """Put an object there; it is seen when it is whole."""
-        with self._reached(name) as (system, path):
-            try:
+        try:
+            with self._reached(name) as (system, path):
                 system.pipe_file(path, content)
-            except FileNotFoundError as error:  # of gs:// and az://, which have no other word for it
-                raise OutputError(f"{self.url}: there is no such bucket; check its name") from error
+        except FileNotFoundError as error:  # of drivers that have no other word for it
+            raise OutputError(f"{self.url}: there is no such bucket; check its name") from error
 
     def read(self, name: str) -> bytes:
         """The content of an object; FileNotFoundError where there is none."""
@@ -52,11 +52,8 @@ class CloudFolder:
 
     def remove(self, name: str) -> None:
         """Take an object away; one that is not there is away already."""
-        with self._reached(name) as (system, path):
-            try:
-                system.rm_file(path)
-            except FileNotFoundError:
-                return
+        with suppress(FileNotFoundError), self._reached(name) as (system, path):
+            system.rm_file(path)
 
     @contextmanager
     def _reached(self, name: str) -> Iterator[tuple[Any, str]]:
