@@ -1,4 +1,4 @@
-"""A real S3 server on loopback (moto, in a process of its own), a new bucket for each test, credentials of the test alone."""
+"""A real S3 server on loopback (moto, in a process of its own), a new bucket for each test, credentials of its own."""
 
 from __future__ import annotations
 

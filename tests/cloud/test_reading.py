@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -162,3 +164,14 @@ def test_a_change_is_noticed(bucket: str, here: Path) -> None:
             size_of(missing)
     with pytest.raises(RecordingError, match=r"no\.csv: there is no such file"):
         states_of([*urls, f"{bucket}/no.csv"])
+
+
+def test_an_object_that_another_process_puts_there_is_seen_at_once(bucket: str, here: Path) -> None:
+    file = write_csv(here / "a.csv", waves(30))
+    put(f"{bucket}/days/a.csv", file)
+    for place in (f"{bucket}/days", f"{bucket}/days/*.csv"):
+        assert len(find_recordings([place])) == 1
+    code = "import sys; from s3fs import S3FileSystem; S3FileSystem().put_file(*sys.argv[1:])"
+    subprocess.run([sys.executable, "-c", code, str(file), f"{bucket}/days/b.csv"], check=True)
+    for place in (f"{bucket}/days", f"{bucket}/days/*.csv"):
+        assert find_recordings([place]) == [f"{bucket}/days/a.csv", f"{bucket}/days/b.csv"]

@@ -13,8 +13,8 @@ from typing import Any
 
 from rondo.errors import InputError, MissingExtraError, SettingError
 
-# An address that does not answer is given up after about a minute, one that refuses after seconds.
-_CONNECT_S, _READ_S, _ATTEMPTS = 5, 15, 3
+# A server that says nothing is given up after half a minute, one that refuses after seconds.
+_CONNECT_S, _READ_S, _ATTEMPTS = 5, 10, 3
 _NO_STORES = ("data", "dir", "file", "filecache", "ftp", "http", "https", "local", "memory", "reference", "simplecache")
 _CREDENTIALS = {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError", "ProfileNotFound"}
 _DENIED = {"403", "AccessDenied", "AllAccessDisabled", "ExpiredToken", "InvalidAccessKeyId", "SignatureDoesNotMatch"}
