@@ -5,13 +5,14 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from rondo.errors import OutputError
 from rondo.store import cloud_folder
-from rondo.store.cloud_folder import CloudFolder, checked_name, put_run, run_here
+from rondo.store.cloud_folder import CloudFolder, checked_name, put_run, run_here, whole_cloud_folder
 from rondo.store.part_folder import PartFolder
 from tests.cli.running import tree
 from tests.cloud.conftest import put
@@ -128,3 +129,22 @@ def test_what_is_no_run_is_refused(bucket: str) -> None:
     for url in (f"{bucket}/part", f"{bucket}/nothing", bucket):
         with pytest.raises(OutputError, match=r"it holds no summary\.json, so no run"):
             run_here(url)
+
+
+def test_a_run_that_cannot_be_put_there_stays_here(bucket: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from s3fs import S3FileSystem
+
+    monkeypatch.setattr(tempfile, "tempdir", str(here))
+    with pytest.raises(OutputError, match="there is no bucket") as caught, whole_cloud_folder(f"{bucket}/run") as draft:
+        made_run(draft)
+        S3FileSystem().rmdir(bucket)  # while the run is made
+    kept = Path(str(caught.value).partition("the whole run is in ")[2].partition(",")[0])
+    assert kept == draft and (kept / "summary.json").is_file()
+
+
+def test_a_run_that_fails_leaves_nothing(bucket: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(here))
+    with pytest.raises(ZeroDivisionError), whole_cloud_folder(f"{bucket}/run") as draft:
+        made_run(draft)
+        raise ZeroDivisionError
+    assert list(here.iterdir()) == [] and CloudFolder(f"{bucket}/run").names() == set()

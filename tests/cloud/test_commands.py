@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import tempfile
 from pathlib import Path
 
 import numpy.testing as npt
@@ -125,21 +123,3 @@ def test_what_writes_elsewhere_refuses_a_url(cloud_run: str, run: Path, here: Pa
         assert [path.name for path in here.iterdir()] == ["x.csv"]
     with pytest.raises(Exception, match="give a path of this machine"):
         Rondo.load(run / "model").save(f"{cloud_run}2")
-
-
-def test_a_run_that_cannot_be_put_there_stays_here(
-    bucket: str, days: str, here: Path, rondo: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from s3fs import S3FileSystem
-
-    monkeypatch.setattr(tempfile, "tempdir", str(here))
-
-    async def denied(*_: object, **__: object) -> None:
-        raise PermissionError("Access Denied")
-
-    monkeypatch.setattr(S3FileSystem, "_put_file", denied)
-    done = rondo("--quiet", "discover", f"{days}/day1.csv", "--out", f"{bucket}/out", *_QUICK)
-    assert done.code == 2 and done.err.count("\n") == 1 and "access is denied" in done.err
-    kept = Path(done.err.partition("the whole run is in ")[2].partition(",")[0])
-    assert json.loads((kept / "summary.json").read_text())["recordings"][0]["id"] == "day1"
-    assert CloudFolder(f"{bucket}/out").names() == set()
