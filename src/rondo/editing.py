@@ -21,6 +21,8 @@ from rondo.result import Result
 from rondo.run.folder import edits_folder, update_run
 from rondo.run.stream_folder import EVENTS
 from rondo.run.summary import SUMMARY, EntrySummary, RunSummary, read_summary
+from rondo.store.cloud_folder import run_here
+from rondo.store.urls import refuse_url
 from rondo.vocabulary.edits import Edits, changing, read_edits, write_edits
 from rondo.vocabulary.names import EntryId, in_labels, known_entry
 from rondo.vocabulary.vocabulary import Level
@@ -62,6 +64,7 @@ def open_vocabulary(where: Path, stream: Path | None = None, recording: str | No
 
     `recording` names one where every recording of a run has a vocabulary of its own.
     """
+    refuse_url(where, "names and merges change a run where it lies; copy it here first")
     run, key = _run_and_key(where, recording)
     if run is not None and not (edits_folder(run, key) / _MANIFEST).is_file():
         return _without_model(run, key, read_summary(run))
@@ -115,7 +118,8 @@ def _show(run: Path, result: Result) -> None:
 
 
 def model_folder(given: Path, recording: str | None = None) -> Path:
-    """The model folder that was meant: the one given, or the one inside a run folder."""
+    """The model folder that was meant: the one given, or the one inside a run folder; of a bucket, a copy of it."""
+    given = run_here(given, without=("labels", "units", "scores", "overview"))
     run, key = _run_and_key(given, recording)
     if run is None:
         return given

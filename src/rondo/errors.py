@@ -50,7 +50,8 @@ class MissingExtraError(InputError):
     """An optional dependency is not installed; the message carries the install command."""
 
     def __init__(self, what: str, package: str, extra: str) -> None:
-        super().__init__(f"{what} needs the package '{package}': pip install 'rondo-ts[{extra}]'")
+        wanted = f"'rondo-ts[{extra}]'" if extra else package  # no extra of ours brings it
+        super().__init__(f"{what} needs the package '{package}': pip install {wanted}")
 
 
 class NotFittedError(RondoError, AttributeError):

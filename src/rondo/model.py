@@ -44,6 +44,7 @@ from rondo.result import Result
 from rondo.run.counting import Words
 from rondo.run.findings import grown_sentence
 from rondo.seeding import generators
+from rondo.store.cloud_folder import run_here
 from rondo.training.device import require_torch, resolve_device
 from rondo.units.adapt import distances_moved, moved_to
 from rondo.units.fit import fit_units
@@ -536,8 +537,8 @@ class Rondo:
 
     @classmethod
     def load(cls, folder: str | Path) -> Rondo:
-        """Read a model folder; nothing in it is executed, and a damaged one is refused with what is wrong."""
-        return model_folder.load(cls, Path(folder))
+        """Read a model folder, or one in a bucket; nothing in it is executed, and a damaged one is refused."""
+        return model_folder.load(cls, run_here(folder))
 
     # ------------------------------------------------------------ settings, with scikit-learn's manners
 

@@ -35,6 +35,7 @@ from rondo.run.summary import (
     RunSummary,
     VocabularyEvidence,
 )
+from rondo.store.urls import Location, as_location
 from rondo.version import __version__
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.vocabulary import Level
@@ -142,16 +143,20 @@ class Result:
     def load(cls, folder: str | Path) -> Result:
         """The Result of a run folder, or of a stream that is running; arrays are read when they are asked for.
 
+        A run in a bucket ("s3://bucket/run") is copied into a temporary folder first, all of it, which lives as long
+        as the process.
+
         Raises
         ------
         OutputError : where the folder is no run, or is damaged.
         """
         from rondo.run.folder import load_run
+        from rondo.store.cloud_folder import run_here
 
-        return load_run(Path(folder))
+        return load_run(run_here(folder))
 
-    def save(self, folder: str | Path) -> Path:
-        """Write the run folder, whole or not at all; it must not exist yet, or be empty.
+    def save(self, folder: str | Path) -> Location:
+        """Write the run folder, whole or not at all; it must not exist yet, or be empty. A URL is one in a bucket.
 
         labels/ and units/ hold an .npy for each recording, segments.csv and .parquet every occurrence, model/ the
         model, summary.json what was found, report.html the page; unshown_segments.csv and .parquet the occurrences of
@@ -159,8 +164,9 @@ class Result:
         """
         from rondo.run.folder import write_run
 
-        write_run(self, Path(folder))
-        return Path(folder)
+        place = as_location(folder)
+        write_run(self, place)
+        return place
 
     # ------------------------------------------------------------ what was found
 

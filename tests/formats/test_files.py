@@ -14,7 +14,9 @@ import numpy.testing as npt
 import polars as pl
 import pytest
 
+import rondo
 from rondo.data.recording import Recording
+from rondo.errors import RondoWarning
 from rondo.formats.files import find_recordings, label_files_in, suffixes
 from tests.formats.reading import refusal, save_array, write
 from tests.systems import needs_posix
@@ -94,6 +96,24 @@ def test_labels_that_lie_beside_a_recording_are_no_recording(tmp_path: Path) -> 
     assert [path.name for path in find_recordings([tmp_path])] == ["alone_labels.csv", "day1.csv", "day2.npz"]
     assert [path.name for path in label_files_in(tmp_path)] == ["day1_labels.csv", "day2_labels.npy"]
     assert find_recordings([tmp_path / "day1_labels.csv"]) == [tmp_path / "day1_labels.csv"]  # named, it is meant
+
+
+def test_a_pattern_is_a_folder_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("day1.csv", "day2.csv", "night.csv", "day1_labels.csv", "day3.pdf", "README.txt", "day[4].csv"):
+        write(tmp_path, name, "x\n1\n2\n")
+    (tmp_path / "day5.csv").mkdir()
+    write(tmp_path / "day5.csv", "deep.csv", "x\n1\n2\n")
+    monkeypatch.chdir(tmp_path)
+    assert find_recordings(["day?.csv"]) == [Path("day1.csv"), Path("day2.csv")]
+    assert find_recordings([tmp_path / "day*"]) == [tmp_path / f"day{n}.csv" for n in ("1", "2", "[4]")]
+    assert label_files_in("day*") == [Path("day1_labels.csv")]
+    assert find_recordings(["day[4].csv"]) == [Path("day[4].csv")]  # there is one of that name
+    assert find_recordings(["day[12].csv"]) == [Path("day1.csv"), Path("day2.csv")]
+    assert find_recordings(["**/deep.*"]) == [Path("day5.csv/deep.csv")]
+    assert "the pattern matches no file" in refusal(lambda: find_recordings(["x*.csv"]), naming="x*.csv")
+    assert "the pattern matches no recordings" in refusal(lambda: find_recordings(["*.pdf"]), naming="*.pdf")
+    with pytest.warns(RondoWarning, match="day1_labels.csv: labels"):
+        assert [one.id for one in rondo.read("day*.csv")] == ["day1", "day2", "day[4]"]
 
 
 def test_find_recordings(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import typer
 from rondo.cli import options
 from rondo.cli.progress import detail, is_quiet, is_verbose, progress
 from rondo.methods import DEFAULT, Options, find_method, method_names
+from rondo.store.urls import as_location, joined
 from rondo.wording import notes_by_recording
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def announce(out: str | Path, summary: RunSummary, json: bool) -> None:
     if summary.failed:
         print(f"note: {failed_sentence(summary)}; {joined(out, 'failed.csv')} lists them", file=sys.stderr)
     if json:
-        print(json_module.dumps(summary.as_json() | {"out": str(out)}))
+        print(json_module.dumps(summary.as_json() | {"out": str(as_location(out))}))
         return
     print(found_sentence(summary))
     for sentence in fit_sentences(summary):
@@ -140,11 +141,6 @@ def announce(out: str | Path, summary: RunSummary, json: bool) -> None:
     for finding in summary.findings:
         print(finding)
     print(f"report: {joined(out, 'report.html')}")
-
-
-def joined(out: str | Path, name: str) -> str:
-    """A file in the folder or bucket that was written."""
-    return f"{str(out).rstrip('/')}/{name}" if "://" in str(out) else str(Path(out) / name)
 
 
 _NO_CLOCK = "no column tells the time, so times are counted in rows; give --rate HZ (rows per second) for seconds"

@@ -74,7 +74,9 @@ def _scores(truth: Path, labels: Path, level: str, key: str | None, rate: float 
     from rondo.formats.annotations.annotation import read_annotated
     from rondo.metrics import evaluate as score
     from rondo.run.summary import SUMMARY
+    from rondo.store.cloud_folder import run_here
 
+    labels = run_here(labels)
     if (labels / SUMMARY).is_file():
         from rondo.evaluation import evaluate as score_run
 

@@ -56,7 +56,12 @@ def overrides(settings: list[str] | None) -> dict[str, Any]:
     return dict(parse_override(text) for text in settings or [])
 
 
-Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write; it must not hold a run yet.")]
+Out = Annotated[
+    Path,
+    typer.Option(
+        "--out", metavar="DIR", help="Folder to write, or URL of one in a bucket; it must not hold a run yet."
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object on stdout, nothing else.")]
 Seed = Annotated[
     int | None,
@@ -73,7 +78,10 @@ Device = Annotated[
 ]
 Recordings = Annotated[
     list[Path],
-    typer.Argument(metavar="RECORDING", help="Files ({recording_suffixes}), or folders."),
+    typer.Argument(
+        metavar="RECORDING",
+        help="Files ({recording_suffixes}), folders, patterns in quotes ('days/*.csv'), or URLs of these in a bucket.",
+    ),
 ]
 Places = Annotated[
     list[str],

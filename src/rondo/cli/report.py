@@ -39,13 +39,15 @@ def report(
     from rondo.report import write_page
     from rondo.report.contents import Wish, draw_as_wished
     from rondo.result import Result
+    from rondo.store.cloud_folder import put_beside, run_here
 
+    here = run_here(run)
     wish = Wish(_names(recordings), _names(channels), options.truth_file(truth, key, rate))
     if compare is None:
-        path = draw_as_wished(run, wish)
+        path = draw_as_wished(here, wish)
     else:
-        path = write_page(Result.load(run), run / "compare.html", wish, Result.load(compare))
-    print(f"report: {path}")
+        path = write_page(Result.load(here), here / "compare.html", wish, Result.load(compare))
+    print(f"report: {put_beside(run, path)}")
 
 
 def _names(text: str | None) -> tuple[str, ...]:

@@ -54,7 +54,10 @@ def stream(
     from rondo.editing import model_folder
     from rondo.live.session import Place, Session
     from rondo.model import Rondo
+    from rondo.store.urls import refuse_url
 
+    for folder in (out, checkpoint or out):
+        refuse_url(folder, "a stream appends to its files, which a bucket cannot; give a folder of this machine")
     place = Place(source, out, checkpoint or out / "checkpoint", follow)
     folder = model_folder(model)
     fitted = Rondo.load(folder)

@@ -31,9 +31,10 @@ def view(
     """
     from rondo.report.contents import Wish
     from rondo.report.serve import PageServer
+    from rondo.store.cloud_folder import run_here
 
     wish = Wish(truth=options.truth_file(truth, key, rate))
-    with PageServer(run, port, wish) as server, asked_to_stop() as stop:
+    with PageServer(run_here(run), port, wish) as server, asked_to_stop() as stop:
         print(f"open {server.address} (Ctrl-C ends)", flush=True)
         server.timeout = 0.2  # s, until the next look whether someone wants to stop
         while not stop:

@@ -29,7 +29,7 @@ def as_recordings(
         if isinstance(item, str | Path):
             from rondo.formats.reading import read_files  # brings the readers of all formats
 
-            several += read_files([Path(item)], rate=rate, key=key, label_columns=label_columns)
+            several += read_files([item], rate=rate, key=key, label_columns=label_columns)
         else:
             several.append(_as_recording(item, rate, label_columns))
     named = [

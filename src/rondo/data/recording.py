@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.errors import RecordingError
 from rondo.html_card import MOST_ROWS, card
+from rondo.store.urls import as_location
 from rondo.times import duration_in_words
 from rondo.wording import counted
 
@@ -162,8 +163,8 @@ class Recording:
         """Read a file of any known format: `rondo.formats.files.suffixes()` lists their suffixes."""
         from rondo.formats.files import read_recording
 
-        found = read_recording(Path(path), rate=rate, key=key, label_columns=label_columns)
-        return found.read_from(path)
+        found = read_recording(path, rate=rate, key=key, label_columns=label_columns)
+        return found.read_from(as_location(path))
 
     @classmethod
     def from_frame(

@@ -1,7 +1,7 @@
 """Recordings in files: which reader a suffix gets, which files a folder holds, one line for all that fails.
 
 Formats are found, one file each (`rondo.formats.recording_format`). The id of a recording is its file name without the
-suffix.
+suffix. A file may be an object in a bucket (`rondo.formats.locations`): it is read from a copy that does not stay.
 """
 
 from __future__ import annotations
@@ -9,16 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from polars.exceptions import PanicException
 
 from rondo.data.recording import Recording, checked_rate
 from rondo.errors import InputError, RecordingError
 from rondo.formats.class_codes import without_codes
+from rondo.formats.locations import Listing, listing, local_file
 from rondo.formats.recording_format import RECORDING_FORMATS
 from rondo.formats.tables import table_recording
+from rondo.store.urls import Location, as_location
 from rondo.wording import near_match
+
+_AnyFile = TypeVar("_AnyFile", bound=Location)
 
 _PACKED = (".gz", ".zip", ".bz2", ".xz", ".zst", ".7z", ".rar", ".tar", ".tgz")
 _ABOUT_THE_FOLDER = ("readme", "read me", "license", "licence", "changelog")
@@ -35,28 +39,29 @@ def suffixes(*, with_key: bool = False) -> tuple[str, ...]:
 
 
 def read_recording(
-    path: Path, *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
+    path: str | Path, *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
 ) -> Recording:
     """Read one file; whatever is wrong with it becomes a RecordingError of one line that names the file."""
     return without_codes(read_with_codes(path, rate=rate, key=key, label_columns=label_columns))
 
 
 def read_with_codes(
-    path: Path, *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
+    path: str | Path, *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
 ) -> Recording:
     """`read_recording`, for columns whose names are known elsewhere: what looks like labels is not left out yet."""
-    path = Path(path)
-    with _named(str(path), path.stem):
-        _refuse_unreadable(path)
+    place = as_location(path)
+    suffix = Path(place).suffix.lower()
+    with _named(str(place), Path(place).stem):
+        _refuse_unreadable(place)
         checked_rate(rate)  # before a long read, not after it
-        suffix = path.suffix.lower()
         found = next(each for each in RECORDING_FORMATS.values() if suffix in each.suffixes)
-        if found.takes_key:
-            return found.read(path, rate=rate, key=key, label_columns=label_columns)
-        if key is not None:
+        if key is not None and not found.takes_key:
             named = " ".join(suffixes(with_key=True))
             raise RecordingError(f"a key ('{key}') names an array in {named} files; leave it away here")
-        return found.read(path, rate=rate, label_columns=label_columns)
+        chosen = {"key": key} if found.takes_key else {}
+        with local_file(place) as file:
+            _refuse_empty(file)
+            return found.read(file, rate=rate, label_columns=label_columns, **chosen)
 
 
 def from_frame(
@@ -68,46 +73,64 @@ def from_frame(
         return without_codes(table_recording(frame, rate=rate, id=id, label_columns=label_columns))
 
 
-def find_recordings(paths: Sequence[Path]) -> list[Path]:
-    """The files to read: those named, and those of a known suffix directly in the folders named, sorted."""
-    found: list[Path] = []
-    for path in map(Path, paths):
-        with _named(str(path), path.stem):
-            if not path.exists():
-                raise RecordingError(f"there is no such file or folder; {_near(path)}")
-            inside = _recordings_in(path) if path.is_dir() else [path]
+def find_recordings(paths: Sequence[str | Path]) -> list[Location]:
+    """The files to read: those named, and those of a known suffix directly in the folders or in the patterns named.
+
+    Files of this machine are Paths, objects in a bucket their URLs; those of one folder or pattern are sorted.
+    """
+    found: list[Location] = []
+    for place in map(as_location, paths):
+        with _named(str(place), Path(place).stem):
+            there = listing(place)
+            if there.kind == "nothing":
+                raise RecordingError(f"there is no such file or folder; {_near(place)}")
+            inside = there.files if there.kind == "file" else without_label_files(_recordings_among(there))
             if not inside:
-                raise RecordingError(f"the folder holds no recordings; {_instead(path)}")
+                raise RecordingError(_none_in(place, there))
             found += inside
     if not found:
         raise RecordingError("no recordings were named; give at least one file or folder")
-    first_of: dict[str, Path] = {}
-    for path in found:
-        if path.stem in first_of:
-            raise RecordingError(f"{first_of[path.stem]} and {path} would both be recording '{path.stem}'; rename one")
-        first_of[path.stem] = path
+    first_of: dict[str, Location] = {}
+    for file in found:
+        id = Path(file).stem
+        if id in first_of:
+            raise RecordingError(f"{first_of[id]} and {file} would both be recording '{id}'; rename one")
+        first_of[id] = file
     return found
 
 
-def _recordings_in(folder: Path) -> list[Path]:
-    return without_label_files(sorted(file for file in folder.iterdir() if _is_recording(file)))
+def _recordings_among(there: Listing) -> list[Location]:
+    return [file for file in there.files if _is_recording(file)]
 
 
-def without_label_files(paths: Sequence[Path]) -> list[Path]:
+def without_label_files(paths: Sequence[_AnyFile]) -> list[_AnyFile]:
     """All but the files of classes that lie beside the recordings they are of, as `day1_labels.csv` does."""
-    stems = {path.stem for path in paths}
-    return [path for path in paths if not (path.stem.endswith(LABELS) and path.stem.removesuffix(LABELS) in stems)]
+    stems = {path: Path(path).stem for path in paths}
+    known = set(stems.values())
+    return [path for path, stem in stems.items() if not (stem.endswith(LABELS) and stem.removesuffix(LABELS) in known)]
 
 
-def label_files_in(folder: Path) -> list[Path]:
-    """What `find_recordings` leaves out of a folder because it holds labels, which no learner may see."""
-    files = sorted(file for file in folder.iterdir() if _is_recording(file))
+def label_files_in(place: str | Path) -> list[Location]:
+    """What `find_recordings` leaves out of a folder or pattern because it holds labels, which no learner may see."""
+    there = listing(as_location(place))
+    files = [] if there.kind == "file" else _recordings_among(there)
     kept = set(without_label_files(files))
     return [file for file in files if file not in kept]
 
 
-def _near(path: Path) -> str:
+def _none_in(place: Location, there: Listing) -> str:
+    """Why a folder or a pattern has nothing to read, and what to give instead."""
+    if there.kind == "folder":
+        return f"the folder holds no recordings; {_instead(place)}"
+    if not there.files:
+        return "the pattern matches no file; check it, and that it is in quotes"
+    return f"the pattern matches no recordings; expected files ending in {' '.join(suffixes())}"
+
+
+def _near(path: Location) -> str:
     """What was probably meant, or what to do."""
+    if isinstance(path, str):
+        return "check the name; a folder is named by what its objects begin with"
     beside = path.parent.iterdir() if path.parent.is_dir() else ()
     near = near_match(path.name, [each.name for each in beside])
     if near:
@@ -116,26 +139,28 @@ def _near(path: Path) -> str:
     return "check the path" + (" (public data sets: `rondo datasets list`)" if is_bare else "")
 
 
-def _instead(folder: Path) -> str:
+def _instead(folder: Location) -> str:
     """What to give instead of a folder without recordings: those inside it that have some, perhaps."""
-    below = [each for each in sorted(folder.iterdir()) if each.is_dir() and any(map(_is_recording, each.iterdir()))]
+    folders = sorted(each for each in folder.iterdir() if each.is_dir()) if isinstance(folder, Path) else []
+    below = [each for each in folders if _recordings_among(listing(each))]
     if below:
         return f"folders inside it do: name them, as {below[0]}"
     return f"expected files ending in {' '.join(suffixes())}"
 
 
-def _is_recording(file: Path) -> bool:
+def _is_recording(file: Location) -> bool:
     """Whether a file of a folder is to be read: not one that is hidden, open in a spreadsheet, or about the others."""
-    is_about = file.suffix.lower() == ".txt" and file.stem.lower().startswith(_ABOUT_THE_FOLDER)
-    return (
-        file.suffix.lower() in suffixes() and not is_about and not file.name.startswith((".", "~$")) and file.is_file()
-    )
+    path = Path(file)
+    is_about = path.suffix.lower() == ".txt" and path.stem.lower().startswith(_ABOUT_THE_FOLDER)
+    return path.suffix.lower() in suffixes() and not is_about and not path.name.startswith((".", "~$"))
 
 
-def _refuse_unreadable(path: Path) -> None:
-    if path.is_dir():
+def _refuse_unreadable(place: Location) -> None:
+    """By what can be known before it is opened, or copied."""
+    path = Path(place)
+    if isinstance(place, Path) and path.is_dir():
         raise RecordingError("it is a folder; expected a file, or read each file in it")
-    if not path.exists():
+    if isinstance(place, Path) and not path.exists():
         raise RecordingError("there is no such file; check the path")
     if path.suffix.lower() in _PACKED:
         raise RecordingError(f"it is packed ({path.suffix}); unpack it first")
@@ -144,6 +169,9 @@ def _refuse_unreadable(path: Path) -> None:
             f"unknown suffix '{path.suffix}'; expected one of {' '.join(suffixes())}; save it as .csv, "
             "or, if it is a table in text, rename it to .txt"
         )
+
+
+def _refuse_empty(path: Path) -> None:
     if not path.is_file():  # a pipe or a device could keep the reader waiting for ever
         raise RecordingError("it is not a regular file; store the recording in one")
     with path.open("rb") as file:
@@ -161,6 +189,8 @@ def _named(where: str, id: str) -> Iterator[None]:
         raise RecordingError(f"{where}: {_in_one_line(what)}") from error
     except InputError:
         raise
+    except FileNotFoundError as error:
+        raise RecordingError(f"{where}: there is no such file; check the path") from error
     except MemoryError as error:
         raise RecordingError(f"{where}: it does not fit into memory; cut it into shorter recordings") from error
     except OSError as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError, RondoWarning
+from rondo.store.urls import as_location
 
 
 def read(
@@ -17,11 +18,12 @@ def read(
     key: str | None = None,
     label_columns: Sequence[str] = (),
 ) -> Recording | list[Recording]:
-    """Read a file as one Recording; a folder, or a list of files and folders, as a list of them.
+    """Read a file as one Recording; a folder, a pattern, or a list of files and folders, as a list of them.
 
     Parameters
     ----------
-    path : a file (csv, tsv, txt, parquet, npz, npy, h5, edf, c3d, xdf), a folder of files, or a list of both.
+    path : a file (csv, tsv, txt, parquet, npz, npy, h5, edf, c3d, xdf), a folder of files, a pattern ("days/*.csv"), a
+        URL of these ("s3://bucket/days/*.csv"; extra `cloud`), or a list of them.
     rate : frames per second, for files without a clock.
     key : the array in .npz and .h5 files, or the stream in .xdf files.
     label_columns : columns that are not channels.
@@ -32,28 +34,30 @@ def read(
     """
     from rondo.formats.files import find_recordings  # brings the readers of all formats
 
-    if isinstance(path, str | Path) and not Path(path).is_dir():
-        find_recordings([Path(path)])  # says what was probably meant
-        return Recording.from_file(path, rate=rate, key=key, label_columns=label_columns)
+    if isinstance(path, str | Path):
+        place = as_location(path)
+        if find_recordings([path]) == [place]:  # else says what was probably meant
+            return Recording.from_file(place, rate=rate, key=key, label_columns=label_columns)
     paths = [path] if isinstance(path, str | Path) else path
-    return read_files([Path(each) for each in paths], rate=rate, key=key, label_columns=label_columns)
+    return read_files(paths, rate=rate, key=key, label_columns=label_columns)
 
 
 def read_files(
-    paths: Sequence[Path], *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
+    paths: Sequence[str | Path], *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
 ) -> list[Recording]:
-    """The recordings of these files, and of the files directly in these folders."""
+    """The recordings of these files, and of the files directly in these folders or matching these patterns."""
     from rondo.formats.files import find_recordings, label_files_in, read_recording
 
-    files = find_recordings(paths)
-    for labels in (file for path in paths if path.is_dir() for file in label_files_in(path)):
+    places = [as_location(path) for path in paths]
+    files = find_recordings(places)
+    for labels in (file for place in places if place not in files for file in label_files_in(place)):
         warnings.warn(f"{labels}: labels of the recording beside it; not read", RondoWarning, stacklevel=3)
     found = []
     for file in files:
         try:
             found.append(read_recording(file, rate=rate, key=key, label_columns=label_columns).read_from(file))
         except RecordingError as error:
-            if file in paths:
+            if file in places:
                 raise
             raise RecordingError(f"{error}; if it is no recording, name the files to read and not the folder") from None
     return found

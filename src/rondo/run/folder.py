@@ -40,7 +40,9 @@ from rondo.run.counting import Words
 from rondo.run.segments import LEVELS, labels_in, spans_in, unit_sequences, whole_columns
 from rondo.run.stream_folder import DECISIONS, decided_segments, events_of, read_decisions, stored_stream
 from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary, read_summary
+from rondo.store.cloud_folder import whole_cloud_folder
 from rondo.store.reading import regular
+from rondo.store.urls import Location
 from rondo.store.writing import check_free, make_folder, whole_file, whole_folder, write_json
 from rondo.vocabulary.edits import Edits, read_edits, write_edits
 
@@ -56,10 +58,10 @@ _TRACKS = {"labels": "motif", "units": "unit"}
 # ---------------------------------------------------------------- writing
 
 
-def write_run(result: Result, out: Path) -> None:
-    """Write the whole folder."""
+def write_run(result: Result, out: Location) -> None:
+    """Write the whole folder, here or in a bucket."""
     check_free(out)
-    with whole_folder(out) as draft:
+    with whole_folder(out) if isinstance(out, Path) else whole_cloud_folder(out) as draft:
         for one in result.recordings:
             write_labels(draft, result[one.id])
             store_overview(overview_path(draft, one.id), result.overviews[one.id])

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from rondo.errors import OutputError
+from rondo.store.urls import as_location, refuse_url
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _BINARY = getattr(os, "O_BINARY", 0)  # without it Windows would write each line end as two characters
@@ -42,6 +43,7 @@ _MANY_FILES = 1_000  # from here on the disk is asked once for all files: one by
 
 _ROOM = "make room or give permission"
 _ELSEWHERE = "choose another --out"
+_NOT_THERE = "only whole runs (--out of discover and label) go to a bucket; give a path of this machine"
 
 
 # ---------------------------------------------------------------- one file
@@ -176,8 +178,13 @@ def _written(path: Path, content: bytes) -> Iterator[Path]:
 # ---------------------------------------------------------------- a folder
 
 
-def check_free(out: Path) -> None:
+def check_free(where: str | Path) -> None:
     """Refuse an output folder that cannot be written, before any work is done for it."""
+    out = as_location(where)
+    if isinstance(out, str):
+        from rondo.store.cloud_folder import CloudFolder, check_free_in_cloud
+
+        return check_free_in_cloud(CloudFolder(out))
     try:
         if out.is_symlink() and not out.exists():
             raise OutputError(f"{out}: a link to nowhere; choose another --out or remove it first")
@@ -192,6 +199,7 @@ def check_free(out: Path) -> None:
         raise OutputError(f"{out}: cannot be written ({_reason(error)}); choose another --out") from None
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         raise OutputError(f"{out}: cannot be written, {above} is not a writable folder; choose another --out")
+    return None
 
 
 @contextmanager
@@ -369,6 +377,7 @@ def _bring_to_disk(file: IO[bytes]) -> None:
 
 @contextmanager
 def _named(path: Path, advice: str) -> Iterator[None]:
+    refuse_url(path, _NOT_THERE)
     try:
         yield
     except OSError as error:

@@ -38,7 +38,7 @@ def find_npz(folder: Path) -> list[Path]:
 
 def find_files(folder: Path) -> list[Path]:
     """Files of a known suffix directly in a folder of one's own, sorted."""
-    return files.find_recordings([folder])
+    return [Path(file) for file in files.find_recordings([folder])]
 
 
 def read_recording(path: Path) -> Recording:

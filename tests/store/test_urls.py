@@ -1,0 +1,52 @@
+"""Paths and URLs are told apart by their text; a Path that was made of a URL is that URL."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from rondo.errors import OutputError
+from rondo.store.cloud_folder import CloudFolder
+from rondo.store.urls import as_location, joined, refuse_url
+
+
+@pytest.mark.parametrize(
+    ("where", "url"),
+    [
+        ("s3://bucket/a b.csv", "s3://bucket/a b.csv"),
+        (Path("s3://bucket/days"), "s3://bucket/days"),
+        ("S3://bucket/days/", "s3://bucket/days/"),
+        ("s3://bucket//twice/*.csv", "s3://bucket//twice/*.csv"),
+        ("abfs://box@account.net/x", "abfs://box@account.net/x"),
+    ],
+)
+def test_urls(where: str | Path, url: str) -> None:
+    assert as_location(where) == url
+
+
+@pytest.mark.parametrize("where", ["a.csv", "days/*.csv", "/days/a:b.csv", "c:/days/a.csv", "12:30.csv", Path("x:y")])
+def test_paths(where: str | Path) -> None:
+    assert as_location(where) == Path(where)
+
+
+def test_a_folder_may_be_called_like_a_scheme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s3:").mkdir()
+    assert as_location("s3:/a.csv") == Path("s3:/a.csv")
+
+
+def test_a_file_in_a_folder() -> None:
+    assert joined("run", "x") == Path("run/x") and joined(Path("s3://b/run"), "x") == "s3://b/run/x"
+
+
+def test_what_must_be_here() -> None:
+    refuse_url("run", "why")
+    with pytest.raises(OutputError, match=r"^s3://b/run: why$"):
+        refuse_url(Path("s3://b/run"), "why")
+
+
+def test_a_cloud_folder_is_its_url() -> None:
+    folder = CloudFolder("s3://bucket/run/")
+    assert folder == CloudFolder("s3://bucket/run") == pickle.loads(pickle.dumps(folder))
