@@ -366,13 +366,29 @@ class Rondo:
 
     # ------------------------------------------------------------ reading
 
-    def predict(self, recordings: Any, *, rate: float | None = None, resample: bool = False) -> Result:
+    def predict(
+        self,
+        recordings: Any,
+        *,
+        rate: float | None = None,
+        resample: bool = False,
+        out: str | Path | None = None,
+        engine: str | None = None,
+        workers: int | None = None,
+        ray_address: str | None = None,
+    ) -> Result:
         """Label recordings with the vocabularies as they are; the Result says whether the model fits them.
 
         A recording of another rate is refused, or with `resample` read at the rate of the model; its labels come back
-        on its own rows. `rate` is for what has no clock.
+        on its own rows. `rate` is for what has no clock. With `out` the run is written to that folder; paths of many
+        recordings are then read file by file, by the engine asked for, as in `rondo.discover`.
         """
         self._check_fitted()
+        if out is not None or engine is not None:
+            from rondo.many.predicting import Asked, predict_into
+
+            asked = Asked(engine, workers, ray_address)
+            return predict_into(self, recordings, out, asked, rate=rate, resample=resample)
         given = as_recordings(recordings, rate=rate)
         labellings = [self.label_one(recording, resample) for recording in given]
         return result_of([self], given, labellings, kind="label", fitted=self.fit_profile(), is_foreign=True)

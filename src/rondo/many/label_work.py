@@ -122,7 +122,8 @@ def _as_surveyed(was_surveyed: bool) -> Iterator[None]:
 def _summary(recording: Recording, labelling: Labelling, fitted: FitProfile | None, words: Words) -> RecordingSummary:
     """As `rondo.run.counting` counts it in the table of segments, from the labels themselves."""
     about = recording_summary(recording, labelling, fitted)
-    changed: dict[str, Any] = {"share_other": labelling.share_other}
+    n_labelled = int((labelling.motifs != OTHER).sum())
+    changed: dict[str, Any] = {"share_other": 1.0 - n_labelled / max(1, about.n_frames)}
     if about.fit is not None:
         units = np.unique(labelling.units)
         counts = {"n_units": int((units != OTHER).sum()), "n_units_of_model": len(words.units)}
