@@ -89,7 +89,7 @@ def test_a_dry_run_says_what_it_would_take_and_writes_nothing(files: Path, tmp_p
 def test_one_file_that_does_not_fit_is_a_row(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.save(files / "long.npy", waves(90_000, 4))
     monkeypatch.setattr(memory, "free_bytes", lambda: memory.PROCESS_BYTES + 10_000_000)
-    done = call("discover", files, "--out", tmp_path / "run", *QUICK, *RATE)  # no engine: it is chosen by size
+    done = call("discover", files, "--out", tmp_path / "run", *QUICK, *RATE, *SERIAL)
     assert done.code == 0, done.err
     why = failed_in(tmp_path / "run")
     assert why["long.npy"].startswith("it needs about 18 MB of memory, 10 MB are free; cut it into shorter")

@@ -44,7 +44,8 @@ class RecordingFile:
 
         place = _place(self.url)
         found = read_recording(place, rate=self.rate, key=self.key, label_columns=self.label_columns)  # type: ignore[arg-type]
-        return found.renamed(self.id).read_from(self.url)
+        own = found if found.id == self.id else found.renamed(self.id)
+        return own.read_from(self.url)
 
     def expected(self) -> ExpectedSize:
         """From the header of arrays and Parquet files, else from the size of the file."""

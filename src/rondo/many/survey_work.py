@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rondo.config.schema import PreprocessConfig
-from rondo.data.as_recordings import common_rate
+from rondo.data.as_recordings import in_hertz, same_rate
 from rondo.data.fair_sample import taken
 from rondo.data.preprocess import mean_and_scale
 from rondo.data.recording import Recording, Values
@@ -39,7 +39,11 @@ class DataSet:
 
     def survey(self, recording: Recording) -> Surveyed:
         """Look at one recording; one that does not belong here, or in which nothing changes, is refused."""
-        common_rate([recording], self.rate, "resample it, or leave it out")
+        if not same_rate(recording.rate, self.rate):
+            raise RecordingError(
+                f"it has {in_hertz(recording.rate)}, expected {in_hertz(self.rate)} as in the first file; resample it, "
+                "or give one --rate for all"
+            )
         found = survey_of(recording, self.channels, self.preprocess)
         if self.preprocess.scaling != "none" and self.preprocess.statistics == "recording":
             mean_and_scale(found.survey.moments, self.preprocess, f"recording '{recording.id}'")
