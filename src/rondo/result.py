@@ -22,7 +22,7 @@ from rondo.labelling import FitProfile, Labelling
 from rondo.lazy import Lazy
 from rondo.report.contents import Overviews, TruthFile, Wish, n_segments_in
 from rondo.report.frame_scores import FrameScores, told_scores
-from rondo.report.overview import signal_overview
+from rondo.report.overview import Overview, signal_overview
 from rondo.run.counting import Words, counted, known_words, profile_summary, recording_summary, with_known_evidence
 from rondo.run.findings import edited_findings, found_sentence
 from rondo.run.segments import to_pandas, whole_columns
@@ -75,7 +75,7 @@ class Result:
 
     summary: RunSummary
     labelling_of: Mapping[str, Labelling] = field(repr=False)
-    overviews: Overviews = field(repr=False)  # the signal of each recording, small enough to draw
+    overviews: Mapping[str, Overview] = field(repr=False)  # the signal of each recording, small enough to draw
     frame_scores: Mapping[str, FrameScores | None] = field(repr=False)  # None where the method has no scores
     models: Mapping[str, Any] = field(default_factory=dict, repr=False)  # "": the one model of all recordings
     at_hand: Mapping[str, Recording] = field(default_factory=dict, repr=False)  # recordings that are in memory

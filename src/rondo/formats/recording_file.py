@@ -91,7 +91,10 @@ def recording_files(
 def state_of(url: str) -> tuple[int, str]:
     """Bytes of a file, and what changes when it does."""
     if "://" in url:
-        from rondo.formats.locations import size_of, version_of  # brings fsspec
+        from rondo.formats.locations import (  # type: ignore[import-not-found, unused-ignore]  # brings fsspec
+            size_of,
+            version_of,
+        )
 
         return int(size_of(url)), str(version_of(url))
     try:

@@ -75,8 +75,9 @@ def _summary(
     for batch in batches:
         for name, counts in (("segments", [*tallies.values()]), ("unshown_segments", [unshown])):
             table = _part_of(here, name, batch)
-            for tally in counts if table is not None else ():
-                tally.add(table)
+            if table is not None:
+                for tally in counts:
+                    tally.add(table)
     motifs = tallies["motif"].rows(n_frames, words)
     pairs = np.array(sorted({pair for part in parts for pair in part.pairs}), np.int32).reshape(-1, 2)
     is_foreign = kind == "label"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ from rondo.report.overview import signal_overview, stored_overview
 from rondo.run.counting import Words, recording_summary
 from rondo.run.segments import LEVELS, SegmentRows, segment_table
 from rondo.run.summary import FailedFile, RecordingSummary
-from rondo.store.part_folder import PartFolder, seen_here, write_together
+from rondo.store.part_folder import PartFolder, part_folder, seen_here, write_together
 
 if TYPE_CHECKING:
     import polars as pl
@@ -75,7 +76,7 @@ class LabelPart:
 
 def label_files(task: LabelTask) -> None:
     """Write what the run folder holds of each file of a batch, its tables, and then its part."""
-    model, words = _model_of(task.folder)
+    model, words = model_in(task.folder)
     fitted = model.fit_profile() if task.is_foreign else None
     summaries: list[RecordingSummary] = []
     failed: list[FailedFile] = []
@@ -101,10 +102,14 @@ def label_files(task: LabelTask) -> None:
     task.folder.write(f"{LABELS}/{task.batch.name}.json", part.as_bytes())
 
 
-@lru_cache(maxsize=1)
-def _model_of(folder: PartFolder) -> tuple[Rondo, Words]:
+def model_in(folder: PartFolder) -> tuple[Rondo, Words]:
     """The model of a run, read once in each process."""
-    with seen_here(folder, "model") as here:
+    return _model_of(folder.url, hashlib.sha256(folder.read("model/manifest.json")).hexdigest())
+
+
+@lru_cache(maxsize=1)
+def _model_of(url: str, manifest: str) -> tuple[Rondo, Words]:
+    with seen_here(part_folder(url), "model") as here:
         model = Rondo.load(here / "model")
     return model, model.words()
 

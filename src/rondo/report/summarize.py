@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rondo.lazy import Lazy
 from rondo.report.colours import look_of
 from rondo.report.contents import (
     DRAWN_AT_FIRST,
@@ -96,13 +97,14 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
 def _details(
     levels: Mapping[str, Sequence[EntrySummary]],
     segments: pl.DataFrame,
-    overviews: Overviews,
+    overviews: Mapping[str, Overview],
     drawn: Sequence[RecordingSummary],
 ) -> dict[str, Any]:
     """What the drawer shows of each entry; nothing where there is no signal to show."""
     if not any(recording.channels and recording.n_frames for recording in drawn):
         return {}
-    unit_names, inside = unit_names_of(levels["unit"]), overviews.only([it.id for it in drawn])
+    unit_names, ids = unit_names_of(levels["unit"]), [it.id for it in drawn]
+    inside = overviews.only(ids) if isinstance(overviews, Overviews) else Lazy(ids, overviews.__getitem__)
     return {
         key: detail
         for level, entries in levels.items()
