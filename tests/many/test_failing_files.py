@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from rondo.formats import expected_memory as memory
 from rondo.formats.recording_file import RecordingFile
-from rondo.many import memory
 from rondo.result import Result
 from tests.cli.running import call, tree, waves
 from tests.many.sets import QUICK, RATE, write_set
@@ -109,6 +109,8 @@ def test_a_packed_gigabyte_of_zeros_is_refused_before_it_is_read(
     done = call("discover", tmp_path / "bomb.npz", "--out", tmp_path / "run", "--per-recording")
     assert done.code == 2
     assert "these recordings need about 1.2 GB of memory at once, 1.0 GB are free" in done.err
+    done = call("suggest", tmp_path / "bomb.npz")
+    assert done.code == 2 and "1.2 GB of memory at once" in done.err
 
 
 def test_many_files_go_file_by_file_and_few_do_not(

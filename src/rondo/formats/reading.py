@@ -43,11 +43,14 @@ def read_files(
     paths: Sequence[Path], *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
 ) -> list[Recording]:
     """The recordings of these files, and of the files directly in these folders."""
+    from rondo.formats.expected_memory import refuse_all_at_once
     from rondo.formats.files import find_recordings, label_files_in, read_recording
+    from rondo.formats.recording_file import RecordingFile
 
     files = find_recordings(paths)
     for labels in (file for path in paths if path.is_dir() for file in label_files_in(path)):
         warnings.warn(f"{labels}: labels of the recording beside it; not read", RondoWarning, stacklevel=3)
+    refuse_all_at_once([RecordingFile(str(file), file.stem, rate, key).expected() for file in files])
     found = []
     for file in files:
         try:

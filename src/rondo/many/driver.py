@@ -24,11 +24,11 @@ from rondo.data.survey import Survey
 from rondo.engine.choose import engine_of
 from rondo.engine.local import n_cores
 from rondo.errors import OutputError, RecordingError
+from rondo.formats.expected_memory import most_for_a_file, refuse_too_large, workers_that_fit
 from rondo.formats.recording_file import ExpectedSize, RecordingFile
 from rondo.many.batches import Batch, batches_of
 from rondo.many.finish import finish_run
 from rondo.many.label_work import LABELS, LabelPart, LabelTask, label_files
-from rondo.many.memory import most_for_a_file, refuse_too_large, workers_that_fit
 from rondo.many.survey_work import (
     SAMPLES,
     SURVEYS,

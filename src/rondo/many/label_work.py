@@ -16,10 +16,10 @@ import numpy as np
 from rondo.data.labels import OTHER, label_pairs
 from rondo.data.recording import Recording
 from rondo.formats.crash_guard import trusting
+from rondo.formats.expected_memory import refuse_too_large
 from rondo.formats.recording_file import RecordingFile
 from rondo.labelling import FitProfile, Labelling
 from rondo.many.batches import Batch
-from rondo.many.memory import refuse_too_large
 from rondo.many.survey_work import array_bytes, failure
 from rondo.model import Rondo
 from rondo.report.frame_scores import told_scores

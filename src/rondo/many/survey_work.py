@@ -20,9 +20,9 @@ from rondo.data.windows import Span
 from rondo.engine.base import in_one_line
 from rondo.errors import RecordingError, RondoError
 from rondo.formats.crash_guard import trusting
+from rondo.formats.expected_memory import refuse_too_large
 from rondo.formats.recording_file import RecordingFile
 from rondo.many.batches import Batch
-from rondo.many.memory import refuse_too_large
 from rondo.run.summary import FailedFile
 from rondo.store.part_folder import PartFolder, write_together
 

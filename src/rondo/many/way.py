@@ -12,10 +12,10 @@ from rondo.data.fair_sample import MOST_VALUES
 from rondo.engine.choose import ENGINES, engine_of
 from rondo.engine.local import n_cores
 from rondo.errors import SettingError
+from rondo.formats.expected_memory import PROCESS_BYTES, is_much, needed, refuse_all_at_once
 from rondo.formats.recording_file import recording_files
 from rondo.free_memory import free_bytes, in_gigabytes
 from rondo.many.driver import ManyFiles, Where
-from rondo.many.memory import PROCESS_BYTES, is_much, needed, refuse_all_at_once
 from rondo.times import estimate_in_words
 from rondo.wording import counted
 
