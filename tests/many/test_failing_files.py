@@ -35,7 +35,7 @@ def test_files_that_fail_are_rows_and_the_run_goes_on(files: Path, tmp_path: Pat
     np.save(files / "day6.npy", np.ones((500, 4)))
     (files / "day7.npy").write_bytes((files / "day0.npy").read_bytes()[:-40])
     done = call("discover", files, "--out", tmp_path / "run", *QUICK, *SERIAL)
-    assert done.code == 0, done.err
+    assert done.code == 2, done.err
     why = failed_in(tmp_path / "run")
     assert sorted(why) == ["a_broken.npy", "day2b.npy", "day5.npz", "day6.npy", "day7.npy"]
     assert "numpy header" in why["a_broken.npy"]
@@ -55,7 +55,7 @@ def test_files_that_a_model_cannot_read_are_rows(files: Path, tmp_path: Path) ->
     assert call("discover", files, "--out", tmp_path / "run", *QUICK, *RATE).code == 0
     np.save(files / "day2b.npy", waves(900, 3))
     done = call("label", tmp_path / "run", files, "--out", tmp_path / "labelled", *RATE, *SERIAL)
-    assert done.code == 0 and "note: 1 of 5 files failed" in done.err
+    assert done.code == 2 and "note: 1 of 5 files failed" in done.err
     assert [*failed_in(tmp_path / "labelled")] == ["day2b.npy"]
 
 
@@ -67,6 +67,14 @@ def test_where_all_fail_it_is_one_line(tmp_path: Path) -> None:
     assert done.err.splitlines()[-1].startswith(
         f"error: all 3 files failed; the first, {tmp_path / '0.npy'}: the array"
     )
+    assert not (tmp_path / "run").exists()  # so that it can be begun again with other files
+
+
+def test_a_setting_that_no_file_suits_leaves_nothing(files: Path, tmp_path: Path) -> None:
+    for more in (("--window", 5000), ("--set", "preprocess.pca_components=9")):
+        done = call("discover", files, "--out", tmp_path / "run", *RATE, *SERIAL, *more)
+        assert done.code == 2 and len(done.err.splitlines()[-1]) > 40
+        assert not (tmp_path / "run").exists()
 
 
 def test_a_pattern_names_files(files: Path, tmp_path: Path) -> None:
@@ -90,7 +98,7 @@ def test_one_file_that_does_not_fit_is_a_row(files: Path, tmp_path: Path, monkey
     np.save(files / "long.npy", waves(90_000, 4))
     monkeypatch.setattr(memory, "free_bytes", lambda: memory.PROCESS_BYTES + 10_000_000)
     done = call("discover", files, "--out", tmp_path / "run", *QUICK, *RATE, *SERIAL)
-    assert done.code == 0, done.err
+    assert done.code == 2, done.err
     why = failed_in(tmp_path / "run")
     assert why["long.npy"].startswith("it needs about 18 MB of memory, 10 MB are free; cut it into shorter")
 
