@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rondo.config.schema import PreprocessConfig, resolve
 from rondo.data.fit_plan import plan_fit
-from rondo.data.moments import Moments
+from rondo.data.moments import ChannelMoments
 from rondo.data.preprocess import Preprocessor, surveys_of
 from rondo.data.recording import Recording
 from rondo.data.scales import choose_scales
@@ -37,7 +37,7 @@ def test_joined_moments_are_those_of_all_frames(lengths: list[int], offset: floa
     rng = np.random.default_rng(len(lengths))
     parts = [(rng.normal(size=(n, 3)) + offset).astype(np.float32) for n in lengths]
     signals = [Signal("s", own, None, ("x", "y", "z"), ((0, len(own)),), len(own)) for own in parts]
-    joined = Moments.joined((Moments.of(own, products=products) for own in signals), 3, products=products)
+    joined = ChannelMoments.joined((ChannelMoments.of(own, products=products) for own in signals), 3, products=products)
     whole = np.concatenate(parts).astype(np.float64)
     centred = whole - whole.mean(axis=0)
     assert joined.count == len(whole)

@@ -19,7 +19,7 @@ from rondo.formats.crash_guard import trusting
 from rondo.formats.expected_memory import refuse_too_large
 from rondo.formats.recording_file import RecordingFile
 from rondo.labelling import FitProfile, Labelling
-from rondo.many.batches import Batch
+from rondo.many.batches import FileBatch
 from rondo.many.survey_work import array_bytes, failure
 from rondo.model import Rondo
 from rondo.report.frame_scores import told_scores
@@ -41,7 +41,7 @@ class LabelTask:
     """Label these files with the model in the folder."""
 
     folder: PartFolder
-    batch: Batch
+    batch: FileBatch
     files: tuple[RecordingFile, ...]
     groups: tuple[str, ...]  # of each file
     resample: bool
@@ -59,7 +59,7 @@ class LabelPart:
     pairs: tuple[tuple[int, int], ...]  # units and motifs that are labels of the same frame
 
     @classmethod
-    def read(cls, folder: PartFolder, batch: Batch) -> LabelPart:
+    def read(cls, folder: PartFolder, batch: FileBatch) -> LabelPart:
         """What `label_files` wrote."""
         stored = json.loads(folder.read(f"{LABELS}/{batch.name}.json"))
         recordings = tuple(map(RecordingSummary.model_validate, stored["recordings"]))
@@ -164,7 +164,7 @@ class _Rows(NamedTuple):
         return cls(labelling.as_found.rows, unshown)
 
 
-def _table_files(batch: Batch, each: Sequence[_Rows | Labelling]) -> dict[str, bytes]:
+def _table_files(batch: FileBatch, each: Sequence[_Rows | Labelling]) -> dict[str, bytes]:
     """The tables of a batch, each made at once; of labels that people have edited, recording by recording."""
     import polars as pl
 

@@ -22,7 +22,7 @@ from rondo.errors import RecordingError, RondoError
 from rondo.formats.crash_guard import trusting
 from rondo.formats.expected_memory import refuse_too_large
 from rondo.formats.recording_file import RecordingFile
-from rondo.many.batches import Batch
+from rondo.many.batches import FileBatch
 from rondo.run.summary import FailedFile
 from rondo.store.part_folder import PartFolder, write_together
 
@@ -55,7 +55,7 @@ class SurveyTask:
     """Survey these files; `keeps_signals`: and keep their signals, as all of them are going to be learned from."""
 
     folder: PartFolder
-    batch: Batch
+    batch: FileBatch
     files: tuple[RecordingFile, ...]
     data_set: DataSet
     keeps_signals: bool
@@ -90,7 +90,7 @@ def failure(file: RecordingFile, error: BaseException) -> FailedFile:
     return FailedFile(file=file.url, why=in_one_line(error).removeprefix(f"{file.url}: "))
 
 
-def surveys_in(folder: PartFolder, batch: Batch) -> tuple[list[Survey], list[FailedFile]]:
+def surveys_in(folder: PartFolder, batch: FileBatch) -> tuple[list[Survey], list[FailedFile]]:
     """What `survey_files` wrote."""
     stored = json.loads(folder.read(f"{SURVEYS}/{batch.name}.json"))
     failed = [FailedFile.model_validate(one) for one in stored["failed"]]
@@ -102,7 +102,7 @@ class SampleTask:
     """Cut these stretches out of these files."""
 
     folder: PartFolder
-    batch: Batch
+    batch: FileBatch
     files: tuple[RecordingFile, ...]
     stretches: tuple[tuple[Span, ...], ...]
     data_set: DataSet
