@@ -48,7 +48,7 @@ def fair_sample(
     """The stretches of each recording to learn from: at most so many frames, or all spans where there are no more.
 
     >>> fair_sample([[(0, 50)], [(0, 10), (20, 40)]], 10, 30, np.random.default_rng(0))
-    [((20, 30), (40, 50)), ((20, 30),)]
+    [((20, 30), (40, 50)), ((30, 40),)]
     """
     total = sum(stop - start for spans in spans_of_each for start, stop in spans)
     if total <= most:
