@@ -30,7 +30,7 @@ import numpy as np
 from rondo.data.labels import OTHER, Labels
 from rondo.errors import OutputError
 from rondo.labelling import Labelling
-from rondo.lazy import Lazy
+from rondo.lazy import Lazy, Passing
 from rondo.methods import find_method, load_model
 from rondo.report.contents import Overviews
 from rondo.report.frame_scores import FrameScores, read_scores, scores_path, write_scores
@@ -154,7 +154,7 @@ def run_of(run_dir: Path, summary: RunSummary) -> Result:
         summary,
         Lazy(ids, lambda id: _labelling(run_dir, about[id], tables)),
         Overviews(ids, lambda id: _overview(run_dir, about[id])),
-        Lazy(ids, lambda id: read_scores(scores_path(run_dir, id), about[id].n_frames)),
+        Passing(ids, lambda id: read_scores(scores_path(run_dir, id), about[id].n_frames)),
         _models(run_dir, summary),
         tables=tables,
         journal=lambda: events_of(run_dir),
