@@ -98,18 +98,24 @@ def share_of(pid: int) -> float:
     return next((int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith("Pss:")), 0.0)
 
 
-def measured(folder: Path, out: Path, extra: list[str]) -> tuple[float, float]:
-    """Seconds and peak MB of one run over a folder."""
+def measured(folder: Path, out: Path, extra: list[str]) -> tuple[float, float, float]:
+    """Seconds, those of CPU, and peak MB of one run over a folder."""
     command = [sys.executable, "-m", "rondo", "discover", str(folder), "--out", str(out), "--rate", f"{RATE:g}"]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])}
-    began = time.monotonic()
+    began, cpu_before = time.monotonic(), cpu_seconds()
     process = subprocess.Popen([*command, *extra], env=environment)
     watch = MemoryWatch(process.pid)
     code = process.wait()
     peak = watch.end()
     if code:
         raise SystemExit(f"rondo ended with {code}")
-    return time.monotonic() - began, peak
+    return time.monotonic() - began, cpu_seconds() - cpu_before, peak
+
+
+def cpu_seconds() -> float:
+    """Of all processes below this one that have ended."""
+    times = os.times()
+    return times.children_user + times.children_system
 
 
 def main() -> None:
@@ -132,14 +138,14 @@ def main() -> None:
         for n_files in sorted(asked.files):
             write_recordings(recordings, n_written, n_files, asked.frames, blocks, asked.suffix)
             n_written, out = n_files, asked.scratch / f"run{n_files}"
-            seconds, peak = measured(recordings, out, extra)
+            seconds, cpu, peak = measured(recordings, out, extra)
             gigabytes = 4e-9 * n_files * asked.frames * asked.channels
-            rows.append((n_files, gigabytes, seconds, seconds / n_files, peak))
+            rows.append((n_files, gigabytes, seconds, cpu, cpu / n_files, peak))
             if not asked.keep:
                 shutil.rmtree(out)
-        print(f"{'files':>6} {'GB':>6} {'seconds':>8} {'s/file':>8} {'MB':>6}")
-        for n_files, gigabytes, seconds, each, peak in rows:
-            print(f"{n_files:>6} {gigabytes:>6.2f} {seconds:>8.1f} {each:>8.4f} {peak:>6.0f}")
+        print(f"{'files':>6} {'GB':>6} {'seconds':>8} {'CPU s':>8} {'per file':>8} {'MB':>6}")
+        for n_files, gigabytes, seconds, cpu, each, peak in rows:
+            print(f"{n_files:>6} {gigabytes:>6.2f} {seconds:>8.1f} {cpu:>8.1f} {each:>8.4f} {peak:>6.0f}")
     finally:
         if not asked.keep:
             shutil.rmtree(asked.scratch, ignore_errors=True)

@@ -89,15 +89,15 @@ def discover(
     asked = Options(window, step, states, encoder, preset, device, per_recording, every, file, motif_window)
     configured = chosen.configure(asked)
     chosen_seed = checked_seed(seed)
-    reading = {"rate": rate, "key": key, "label_columns": label_columns}
-    asked = Asked(engine, workers, ray_address, group_by)
-    many = files_to_read(data, out, asked, why_in_memory(method, per_recording), **reading)
+    where = Asked(engine, workers, ray_address, group_by)
+    why_not = why_in_memory(method, per_recording)
+    many = files_to_read(data, out, where, why_not, rate=rate, key=key, label_columns=label_columns)
     if many is not None and out is not None:
         discover_file_by_file(many, configured, chosen_seed, out, progress or silent)
         return Result.load(out)
     if out is not None:
         check_free(Path(out))
-    recordings = as_recordings(data, **reading)
+    recordings = as_recordings(data, rate=rate, key=key, label_columns=label_columns)
     for note in chosen.notes(recordings, configured):
         warnings.warn(note, RondoWarning, stacklevel=2)
     result = chosen.discover(recordings, configured, chosen_seed, progress or silent)

@@ -20,7 +20,7 @@ from rondo.model import Rondo
 from rondo.result import Result
 from rondo.run.folder import edits_folder, update_run
 from rondo.run.stream_folder import EVENTS
-from rondo.run.summary import SUMMARY, EntrySummary, RunSummary, read_summary
+from rondo.run.summary import SUMMARY, UNFINISHED, EntrySummary, RunSummary, read_summary
 from rondo.store.cloud_folder import run_here
 from rondo.store.urls import refuse_url
 from rondo.vocabulary.edits import Edits, changing, read_edits, write_edits
@@ -137,6 +137,9 @@ def _run_and_key(where: Path, recording: str | None) -> tuple[Path | None, str]:
     places = [(given, ""), (given.parent, "")] if given.name == _MODEL else [(given, "")]
     if given.absolute().parent.name == _MODEL:
         places.append((given.parent.parent, given.name))
+    for run, _ in places:
+        if (run / UNFINISHED).exists():
+            read_summary(run)  # says so, unless all is written
     found = next(((run, key) for run, key in places if (run / SUMMARY).is_file()), None)
     if found is None:
         return None, ""

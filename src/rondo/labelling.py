@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from rondo.data.labels import OTHER, Labels, Runs, are_one_to_one, runs_of
 from rondo.errors import ModelError
 from rondo.html_card import MOST_ROWS, card
-from rondo.run.segments import edited, segment_table, to_pandas, unit_sequences
+from rondo.run.segments import SegmentRows, edited, segment_table, to_pandas, unit_sequences
 from rondo.times import duration_in_words
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.vocabulary import Level
@@ -205,14 +205,17 @@ class Labelling:
     @cached_property
     def table(self) -> pl.DataFrame:
         """The same as a polars table."""
-        import polars as pl
-
         if self.found is not None:
             return edited(self.found.table, self.edits, self.breaks.tolist())
+        return segment_table(self.rows)
+
+    @property
+    def rows(self) -> list[SegmentRows]:
+        """The rows of both levels, before they are a table."""
         units, motifs = self._cut(self.units, _NOWHERE), self._cut(self.motifs, self.motif_begins)
         sequences = unit_sequences(motifs, units)
-        unit_table = self._level_table("unit", units, self.unit_scores, [""] * len(units))
-        return pl.concat([unit_table, self._level_table("motif", motifs, self.motif_scores, sequences)])
+        of_units = self._level_rows("unit", units, self.unit_scores, [""] * len(units))
+        return [of_units, self._level_rows("motif", motifs, self.motif_scores, sequences)]
 
     @cached_property
     def unshown_table(self) -> pl.DataFrame:
@@ -220,7 +223,7 @@ class Labelling:
         table = self.table.clear() if self.unshown is None else self.unshown.table
         return table.filter(table["level"] == "motif")
 
-    def _level_table(self, level: Level, runs: Runs, scores: NDArray[np.float32], units: list[str]) -> pl.DataFrame:
+    def _level_rows(self, level: Level, runs: Runs, scores: NDArray[np.float32], units: list[str]) -> SegmentRows:
         starts, stops = runs.starts, runs.stops
         summed = np.concatenate([[0.0], np.cumsum(scores, dtype=np.float64)])
         if self.times_s is None:
@@ -231,7 +234,7 @@ class Labelling:
             next_s = np.append(self.times_s, np.inf)[stops]
             end_s = np.minimum(end_s, next_s)  # irregular frames may come early: spans never overlap
         mean = (summed[stops] - summed[starts]) / np.maximum(1, stops - starts)
-        return segment_table(self.recording_id, level, runs, (start_s, end_s), mean, units)
+        return SegmentRows(self.recording_id, level, runs, start_s, end_s, mean, units)
 
     def _cut(self, labels: Labels, begins: Frames) -> Runs:
         """Runs of one label, cut at breaks and where occurrences begin; OTHER left out."""

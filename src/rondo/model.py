@@ -399,15 +399,31 @@ class Rondo:
     # ------------------------------------------------------------ reading
 
     def predict(
-        self, recordings: Any, *, rate: float | None = None, resample: bool = False, group_by: GroupBy = None
+        self,
+        recordings: Any,
+        *,
+        rate: float | None = None,
+        resample: bool = False,
+        group_by: GroupBy = None,
+        out: str | Path | None = None,
+        engine: str | None = None,
+        workers: int | None = None,
+        ray_address: str | None = None,
     ) -> Result:
         """Label recordings with the vocabularies as they are; the Result says whether the model fits them.
 
         A recording of another rate is refused, or with `resample` read at the rate of the model; its labels come back
         on its own rows. `rate` is for what has no clock. With `group_by`, groups that the model was fitted on have
-        their units where it found them; any other recording finds a place of its own.
+        their units where it found them; any other recording finds a place of its own. With `out` the run is written to
+        that folder; paths of many recordings are then read file by file, by the engine asked for, as in
+        `rondo.discover`.
         """
         self._check_fitted()
+        if out is not None or engine is not None:
+            from rondo.many.predicting import Asked, predict_into
+
+            asked = Asked(engine, workers, ray_address)
+            return predict_into(self, recordings, out, asked, rate=rate, resample=resample)
         given = as_recordings(recordings, rate=rate)
         groups = None if group_by is None else groups_of_recordings(given, group_by)
         named = groups or [None] * len(given)

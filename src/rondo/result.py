@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from rondo.data.recording import Recording
 from rondo.errors import OutputError, RecordingError, SettingError
 from rondo.labelling import FitProfile, Labelling
 from rondo.lazy import Lazy
-from rondo.report.contents import Overviews, TruthFile, Wish
+from rondo.report.contents import Overviews, TruthFile, Wish, n_segments_in
 from rondo.report.frame_scores import FrameScores, told_scores
 from rondo.report.overview import Overview, signal_overview
 from rondo.run.counting import Words, counted, known_words, profile_summary, recording_summary, with_known_evidence
@@ -48,6 +48,16 @@ if TYPE_CHECKING:
 _SHOWN_BYTES = 5_000_000  # the largest page that a notebook is given to keep
 
 
+class PartReader(Protocol):
+    """Segments in a file that need not be read whole."""
+
+    def counts(self) -> dict[str, int]:
+        """How many each recording has."""
+
+    def rows(self, recordings: Sequence[str]) -> pl.DataFrame:
+        """Those of some recordings, as the whole table has them."""
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """Recordings, their labels, and what was found in them.
@@ -73,6 +83,7 @@ class Result:
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False)  # segments, truth, training
     journal: Callable[[], Sequence[Event]] | None = field(default=None, repr=False)  # of a stream
     folder: Path | None = None  # where it was read from
+    part_reader: PartReader | None = field(default=None, repr=False)  # of segments that are many, and in a file
 
     # ------------------------------------------------------------ making one
 
@@ -288,6 +299,18 @@ class Result:
             return self.tables["segments"]
         return pl.concat([labelling.table for labelling in self])
 
+    def segment_counts(self) -> dict[str, int]:
+        """How many segments each recording has."""
+        return n_segments_in(self.table) if self.part_reader is None else self.part_reader.counts()
+
+    def table_of(self, recordings: Sequence[str]) -> pl.DataFrame:
+        """The rows of `table` of some recordings; of a run over many, nothing else is read."""
+        if self.part_reader is not None:
+            return self.part_reader.rows(recordings)
+        if len(recordings) == len(self):
+            return self.table
+        return self.table.filter(self.table["recording"].is_in(recordings))
+
     @property
     def unshown_segments(self) -> pd.DataFrame:
         """Every occurrence of a motif of the kind that labels do not show: columns as in `segments`, and its kind."""
@@ -464,6 +487,7 @@ class Result:
             labelling_of=labellings,
             tables={name: self.tables[name] for name in self.tables if name not in ("segments", "unshown_segments")},
             folder=None,
+            part_reader=None,
         )
 
 

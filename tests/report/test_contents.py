@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from rondo import Result
 from rondo.errors import SettingError
-from rondo.report.contents import MAX_CHANNELS_INSIDE, PAGE_BYTES, Wish, contents_of
+from rondo.report.contents import MAX_CHANNELS_INSIDE, PAGE_BYTES, Wish, contents_of, n_segments_in
 from rondo.report.timeline import timeline
 from rondo.run.folder import read_segments
 from rondo.run.summary import RunSummary, read_summary
@@ -27,9 +26,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
-def read(folder: Path) -> tuple[RunSummary, list[pl.DataFrame]]:
+def read(folder: Path) -> tuple[RunSummary, list[dict[str, int]]]:
     run = read_summary(folder)
-    return run, [read_segments(folder / "segments.parquet", run)]
+    return run, [n_segments_in(read_segments(folder / "segments.parquet", run))]
 
 
 def test_everything_is_inside_while_it_fits(folder: Path) -> None:

@@ -90,7 +90,7 @@ def discover(
         with progress() as tell:
             summary = discover_file_by_file(many, settings, chosen_seed, out, tell)
         announce(out, summary, json)
-        return
+        raise typer.Exit(2 if summary.failed else 0)
     check_free(Path(out))
     recordings = read_all([Path(path) for path in paths], rate, key, label_column)
     notes = chosen.notes(recordings, settings)

@@ -95,7 +95,7 @@ def label(
         with progress() as tell:
             summary = label_many(many, fitted, out, resample=resample, progress=tell)
         announce(out, summary, json)
-        return
+        raise typer.Exit(2 if summary.failed else 0)
     check_free(Path(out))
     recordings = read_all([Path(path) for path in paths], rate, key, label_column)
     with progress() as tell:

@@ -17,36 +17,44 @@ from rondo.data.signal import Signal
 from rondo.data.windows import Span
 
 MOST_VALUES = 1 << 25
-"""Frames x channels that a vocabulary is learned from: 134 MB. What is smaller is taken whole."""
+"""Frames x channels that a vocabulary is learned from: 134 MB."""
+
+MOST_WINDOWS = 1 << 17
+"""Windows that it is learned from: about 0.5 GB while it is. What is smaller in both is taken whole."""
 
 STRETCH_WINDOWS = 40  # long windows in a piece: enough to see contexts change
 _FEWEST_WINDOWS, _FEWEST_PIECES = 4, 64
 
 
-def stretch_frames(motif_window_frames: int, n_dims: int, most_values: int | None = None) -> int:
-    """Frames of a piece: 40 long windows; fewer where 64 such pieces would be more than may be taken."""
-    share = (MOST_VALUES if most_values is None else most_values) // (n_dims * _FEWEST_PIECES)
-    return max(1, min(STRETCH_WINDOWS * motif_window_frames, max(_FEWEST_WINDOWS * motif_window_frames, share)))
+def most_frames(n_dims: int, step_frames: int) -> int:
+    """Frames that are learned from, at most."""
+    return max(1, min(MOST_VALUES // n_dims, MOST_WINDOWS * step_frames))
+
+
+def stretch_frames(motif_window_frames: int, most: int) -> int:
+    """Frames of a piece: 40 long windows; fewer where 64 such pieces would be more than the `most` frames.
+
+    >>> stretch_frames(300, 3_728_270), stretch_frames(6_000, 335_544)
+    (12000, 24000)
+    """
+    share = most // _FEWEST_PIECES
+    fewest = max(_FEWEST_WINDOWS * motif_window_frames, share)
+    return max(1, min(most, STRETCH_WINDOWS * motif_window_frames, fewest))
 
 
 def fair_sample(
-    spans_of_each: Sequence[Sequence[Span]],
-    n_dims: int,
-    stretch: int,
-    rng: np.random.Generator,
-    most_values: int | None = None,
+    spans_of_each: Sequence[Sequence[Span]], stretch: int, most: int, rng: np.random.Generator
 ) -> list[tuple[Span, ...]]:
-    """The stretches of each recording to learn from: all its spans where all recordings together are small enough.
+    """The stretches of each recording to learn from: at most so many frames, or all spans where there are no more.
 
-    >>> fair_sample([[(0, 50)], [(0, 10), (20, 40)]], 1, 10, np.random.default_rng(0), most_values=30)
-    [((10, 20), (40, 50)), ((30, 40),)]
+    >>> fair_sample([[(0, 50)], [(0, 10), (20, 40)]], 10, 30, np.random.default_rng(0))
+    [((20, 30), (40, 50)), ((30, 40),)]
     """
-    most_values = MOST_VALUES if most_values is None else most_values
     total = sum(stop - start for spans in spans_of_each for start, stop in spans)
-    if total * n_dims <= most_values:
+    if total <= most:
         return [tuple(spans) for spans in spans_of_each]
     n_pieces = -(-total // stretch)
-    every = -(-n_pieces // max(1, most_values // (stretch * n_dims)))
+    every = -(-n_pieces // max(1, most // stretch))
     firsts = np.arange(0, n_pieces, every)
     pieces = firsts + rng.integers(0, every, firsts.size)
     pieces = pieces[pieces < n_pieces]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rondo.config.schema import RondoConfig
-from rondo.data.fair_sample import fair_sample, stretch_frames
+from rondo.data.fair_sample import fair_sample, most_frames, stretch_frames
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
 from rondo.data.scales import WindowScales, choose_scales
@@ -55,6 +55,6 @@ def plan_fit(
     n_dims = preprocessor.n_dims
     sizes = sizes_of(surveys, n_dims, lambda id: preprocessor.apply(read(id)).period_frames)
     scales = choose_scales(sizes, config)
-    stretch = stretch_frames(scales.motif_frames, n_dims)
-    stretches = fair_sample([survey.spans for survey in surveys], n_dims, stretch, rng)
+    most = most_frames(n_dims, scales.step_frames)
+    stretches = fair_sample([survey.spans for survey in surveys], stretch_frames(scales.motif_frames, most), most, rng)
     return FitPlan(tuple(surveys), preprocessor, scales, tuple(stretches))

@@ -62,6 +62,17 @@ def from_runs(starts: ArrayLike, stops: ArrayLike, ids: ArrayLike, n_frames: int
     return track
 
 
+def label_pairs(first: Labels, second: Labels) -> set[tuple[int, int]]:
+    """The labels that one frame has in both tracks, for every frame.
+
+    >>> sorted(label_pairs(np.array([0, 0, 3]), np.array([5, 5, 5])))
+    [(0, 5), (3, 5)]
+    """
+    begins = np.ones(first.size, dtype=np.bool_)
+    begins[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
+    return set(zip(first[begins].tolist(), second[begins].tolist(), strict=True))
+
+
 def are_one_to_one(first: Labels, second: Labels) -> bool:
     """Whether two tracks are the same under other ids, with OTHER in both at once.
 
@@ -71,9 +82,7 @@ def are_one_to_one(first: Labels, second: Labels) -> bool:
     """
     if np.array_equal(first, second):
         return True
-    begins = np.ones(first.size, dtype=np.bool_)
-    begins[1:] = (first[1:] != first[:-1]) | (second[1:] != second[:-1])
-    pairs = set(zip(first[begins].tolist(), second[begins].tolist(), strict=True))
+    pairs = label_pairs(first, second)
     ids, others = {a for a, _ in pairs}, {b for _, b in pairs}
     return len(pairs) == len(ids) == len(others) and all((a == OTHER) == (b == OTHER) for a, b in pairs)
 

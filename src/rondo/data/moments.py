@@ -1,4 +1,4 @@
-"""Moments: count, mean and scatter of the channels of a signal; those of several signals are joined into one."""
+"""ChannelMoments: count, mean and scatter of the channels of a signal; those of several signals are joined into one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Moments:
+class ChannelMoments:
     """Over all usable frames; `scatter` is the sum of squares about the mean, or of products of all channels.
 
     Chan's update per block: sums of squares alone would lose a spread of 1 beside a mean of 1e6.
@@ -29,12 +29,12 @@ class Moments:
     scatter: NDArray[np.float64]  # (n_channels,), or (n_channels, n_channels)
 
     @classmethod
-    def none(cls, n_channels: int, *, products: bool = False) -> Moments:
+    def none(cls, n_channels: int, *, products: bool = False) -> ChannelMoments:
         """Of no frame at all."""
         return cls(0, np.zeros(n_channels), np.zeros((n_channels, n_channels) if products else n_channels))
 
     @classmethod
-    def of(cls, signal: Signal, *, products: bool = False) -> Moments:
+    def of(cls, signal: Signal, *, products: bool = False) -> ChannelMoments:
         """Of the usable frames of one signal, block by block."""
         n_channels = signal.values.shape[1]
         return cls.joined(
@@ -42,23 +42,23 @@ class Moments:
         )
 
     @classmethod
-    def joined(cls, several: Iterable[Moments], n_channels: int, *, products: bool = False) -> Moments:
+    def joined(cls, several: Iterable[ChannelMoments], n_channels: int, *, products: bool = False) -> ChannelMoments:
         """Of all frames that several moments are about."""
         return reduce(cls.__add__, several, cls.none(n_channels, products=products))
 
-    def __add__(self, other: Moments) -> Moments:
+    def __add__(self, other: ChannelMoments) -> ChannelMoments:
         count = self.count + other.count
         if not count:
             return self
         apart = other.mean - self.mean
         square = _products(apart[None]) if self.scatter.ndim == 2 else apart**2
         scatter = self.scatter + (other.scatter + square * (self.count * other.count / count))
-        return Moments(count, self.mean + apart * (other.count / count), scatter)
+        return ChannelMoments(count, self.mean + apart * (other.count / count), scatter)
 
-    def scaled(self, mean: Vector, factor: Vector) -> Moments:
+    def scaled(self, mean: Vector, factor: Vector) -> ChannelMoments:
         """Of the same frames after (value - mean) * factor."""
         both = factor[:, None] * factor if self.scatter.ndim == 2 else factor**2
-        return Moments(self.count, (self.mean - mean) * factor, self.scatter * both)
+        return ChannelMoments(self.count, (self.mean - mean) * factor, self.scatter * both)
 
     @property
     def squares(self) -> Vector:
@@ -70,15 +70,15 @@ class Moments:
         return {"count": self.count, "mean": self.mean.tolist(), "scatter": self.scatter.tolist()}
 
     @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> Moments:
+    def from_json(cls, stored: dict[str, Any]) -> ChannelMoments:
         """What `as_json` gave."""
         return cls(int(stored["count"]), np.array(stored["mean"], float), np.array(stored["scatter"], float))
 
 
-def _of_block(block: Matrix, products: bool) -> Moments:
+def _of_block(block: Matrix, products: bool) -> ChannelMoments:
     own = block.mean(axis=0)
     centred = block - own
-    return Moments(block.shape[0], own, _products(centred) if products else (centred**2).sum(axis=0))
+    return ChannelMoments(block.shape[0], own, _products(centred) if products else (centred**2).sum(axis=0))
 
 
 def _products(rows: Matrix) -> Matrix:

@@ -14,7 +14,7 @@ import numpy as np
 
 from rondo.config.schema import PreprocessConfig
 from rondo.data.channels import chosen_channels, fitting, refuse_shape
-from rondo.data.moments import Matrix, Moments, Vector
+from rondo.data.moments import ChannelMoments, Matrix, Vector
 from rondo.data.recording import Recording, Values
 from rondo.data.resample import resample_signal
 from rondo.data.row_plan import BLOCK, RowPlan, joint_spacing, max_gap_frames
@@ -50,7 +50,7 @@ class Preprocessor:
         each = [survey.moments for survey in surveys]
         if config.scaling != "none":
             of = f"recording '{surveys[0].id}'" if len(surveys) == 1 else f"all {len(surveys)} recordings"
-            joined = Moments.joined(each, n_channels, products=bool(config.pca_components))
+            joined = ChannelMoments.joined(each, n_channels, products=bool(config.pca_components))
             mean, scale = mean_and_scale(joined, config, of)
             fitted = replace(fitted, mean=mean, scale=scale)
         if config.pca_components:
@@ -64,7 +64,7 @@ class Preprocessor:
         signal = regularise(own, self.channels, self.config)
         return self.seen(signal if rate is None else resample_signal(signal, rate))
 
-    def seen(self, signal: Signal, moments: Moments | None = None) -> Signal:
+    def seen(self, signal: Signal, moments: ChannelMoments | None = None) -> Signal:
         """A regular signal as the model sees it; `moments`: of the whole recording, where this is a part of it."""
         signal = self._scaled(signal, moments)
         if not self.components.size:
@@ -92,20 +92,20 @@ class Preprocessor:
         """Channels of a window as the model sees it."""
         return len(self.components) or len(self.channels)
 
-    def _scaled(self, signal: Signal, moments: Moments | None) -> Signal:
+    def _scaled(self, signal: Signal, moments: ChannelMoments | None) -> Signal:
         """By the statistics of the recording or of the data set."""
         if self.config.scaling == "none":
             return signal
         mean, scale = self.mean, self.scale
         if self.config.statistics == "recording":
-            own = Moments.of(signal) if moments is None else moments
+            own = ChannelMoments.of(signal) if moments is None else moments
             mean, scale = mean_and_scale(own, self.config, f"recording '{signal.id}'")
         still = [name for name, width in zip(signal.channels, scale, strict=True) if width == 0]
         notes = (f"constant, so of no use: {shortened(still)}",) if still else ()
         values = scaled_by(signal.values, mean, _reciprocal(scale))
         return replace(signal, values=values, notes=signal.notes + notes)
 
-    def _scaled_moments(self, moments: Moments, of: str) -> Moments:
+    def _scaled_moments(self, moments: ChannelMoments, of: str) -> ChannelMoments:
         """Those of a recording after its signal is scaled."""
         mean, scale = self.mean, self.scale
         if self.config.statistics == "recording":
@@ -159,7 +159,7 @@ def onto_axes(values: Values, components: Matrix) -> Values:
     return found
 
 
-def mean_and_scale(moments: Moments, config: PreprocessConfig, of: str) -> tuple[Vector, Vector]:
+def mean_and_scale(moments: ChannelMoments, config: PreprocessConfig, of: str) -> tuple[Vector, Vector]:
     """Mean and scale of each channel over all usable frames; scale 0 marks a constant channel.
 
     channel: its standard deviation. global: one scale, the root mean square of those deviations that are not 0.
@@ -174,9 +174,9 @@ def mean_and_scale(moments: Moments, config: PreprocessConfig, of: str) -> tuple
     return mean, scale
 
 
-def _principal_axes(each: Iterable[Moments], n_channels: int, n_components: int) -> Matrix:
+def _principal_axes(each: Iterable[ChannelMoments], n_channels: int, n_components: int) -> Matrix:
     """Leading eigenvectors of the covariance of all usable frames, signs fixed so that results repeat."""
-    joined = Moments.joined(each, n_channels, products=True)
+    joined = ChannelMoments.joined(each, n_channels, products=True)
     axes = np.linalg.eigh(joined.scatter / joined.count)[1][:, ::-1][:, :n_components].T
     signs = np.sign(axes[np.arange(n_components), np.abs(axes).argmax(axis=1)])
     return np.asarray(axes * signs[:, None])

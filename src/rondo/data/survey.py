@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from rondo.config.schema import PreprocessConfig
 from rondo.data.channels import fitting
-from rondo.data.moments import Moments
+from rondo.data.moments import ChannelMoments
 from rondo.data.recording import Recording
 from rondo.data.signal import Signal, plan_of, regularise
 from rondo.data.windows import Span
@@ -29,7 +29,7 @@ class Survey:
     n_frames: int  # on the regular grid
     spans: tuple[Span, ...]  # that windows may use
     spacing: tuple[int, ...]  # frames between two values of each slow sensor, 0 for others
-    moments: Moments
+    moments: ChannelMoments
 
     @property
     def longest_span(self) -> int:
@@ -49,7 +49,11 @@ class Survey:
     def from_json(cls, stored: dict[str, Any]) -> Survey:
         """What `as_json` gave."""
         spans = tuple((int(start), int(stop)) for start, stop in stored["spans"])
-        more = {"spans": spans, "spacing": tuple(stored["spacing"]), "moments": Moments.from_json(stored["moments"])}
+        more = {
+            "spans": spans,
+            "spacing": tuple(stored["spacing"]),
+            "moments": ChannelMoments.from_json(stored["moments"]),
+        }
         return cls(**(stored | more))
 
 
@@ -66,9 +70,9 @@ def survey_of(recording: Recording, channels: tuple[str, ...], config: Preproces
     plan = plan_of(own, channels, config)
     signal = regularise(own, channels, config, plan)
     if config.scaling == "none" and not config.pca_components:
-        moments = Moments.none(len(channels))
+        moments = ChannelMoments.none(len(channels))
     else:
-        moments = Moments.of(signal, products=bool(config.pca_components))
+        moments = ChannelMoments.of(signal, products=bool(config.pca_components))
     size = (recording.n_frames, recording.n_channels, recording.rate)
     return Surveyed(Survey(recording.id, *size, signal.n_frames, signal.spans, plan.spacing, moments), signal)
 

@@ -46,12 +46,15 @@ def read_files(
     paths: Sequence[str | Path], *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
 ) -> list[Recording]:
     """The recordings of these files, and of the files directly in these folders or matching these patterns."""
+    from rondo.formats.expected_memory import refuse_all_at_once
     from rondo.formats.files import find_recordings, label_files_in, read_recording
+    from rondo.formats.recording_file import RecordingFile
 
     places = [as_location(path) for path in paths]
     files = find_recordings(places)
     for labels in (file for place in places if place not in files for file in label_files_in(place)):
         warnings.warn(f"{labels}: labels of the recording beside it; not read", RondoWarning, stacklevel=3)
+    refuse_all_at_once([RecordingFile(str(file), Path(file).stem, rate, key).expected() for file in files])
     found = []
     for file in files:
         try:

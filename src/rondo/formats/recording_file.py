@@ -44,7 +44,8 @@ class RecordingFile:
 
         place = _place(self.url)
         found = read_recording(place, rate=self.rate, key=self.key, label_columns=self.label_columns)  # type: ignore[arg-type]
-        return found.renamed(self.id).read_from(self.url)
+        own = found if found.id == self.id else found.renamed(self.id)
+        return own.read_from(self.url)
 
     def expected(self) -> ExpectedSize:
         """From the header of arrays and Parquet files, else from the size of the file."""
@@ -90,7 +91,10 @@ def recording_files(
 def state_of(url: str) -> tuple[int, str]:
     """Bytes of a file, and what changes when it does."""
     if "://" in url:
-        from rondo.formats.locations import size_of, version_of  # brings fsspec
+        from rondo.formats.locations import (  # type: ignore[import-not-found, unused-ignore]  # brings fsspec
+            size_of,
+            version_of,
+        )
 
         return int(size_of(url)), str(version_of(url))
     try:

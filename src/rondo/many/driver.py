@@ -24,11 +24,11 @@ from rondo.data.survey import Survey
 from rondo.engine.choose import engine_of
 from rondo.engine.local import n_cores
 from rondo.errors import OutputError, RecordingError
+from rondo.formats.expected_memory import most_for_a_file, refuse_too_large, workers_that_fit
 from rondo.formats.recording_file import ExpectedSize, RecordingFile
-from rondo.many.batches import Batch, batches_of
+from rondo.many.batches import FileBatch, batches_of
 from rondo.many.finish import finish_run
 from rondo.many.label_work import LABELS, LabelPart, LabelTask, label_files
-from rondo.many.memory import most_for_a_file, refuse_too_large, workers_that_fit
 from rondo.many.survey_work import (
     SAMPLES,
     SURVEYS,
@@ -200,7 +200,7 @@ class _Run:
         if not is_whole or not self.folder.names(WHOLE):
             under = SAMPLES
 
-            def task(batch: Batch, files: tuple[RecordingFile, ...]) -> SampleTask:
+            def task(batch: FileBatch, files: tuple[RecordingFile, ...]) -> SampleTask:
                 own = tuple(stretches[file.id] for file in files)
                 return SampleTask(self.folder, batch, files, own, data_set)
 
@@ -250,7 +250,7 @@ class _Run:
         groups = dict(zip((file.id for file in self.many.files), self.many.groups, strict=True))
         fixed = (resample, is_foreign, was_surveyed, self.most_bytes)
 
-        def task(batch: Batch, files: tuple[RecordingFile, ...]) -> LabelTask:
+        def task(batch: FileBatch, files: tuple[RecordingFile, ...]) -> LabelTask:
             return LabelTask(self.folder, batch, files, tuple(groups[file.id] for file in files), *fixed)
 
         for batch, lost in self._done("label", label_files, LABELS, task, asked):
@@ -258,17 +258,17 @@ class _Run:
 
     # ------------------------------------------------------------ tasks
 
-    def _parts(self, under: str) -> list[Batch]:
-        return sorted(map(Batch.named, self.folder.names(under)))
+    def _parts(self, under: str) -> list[FileBatch]:
+        return sorted(map(FileBatch.named, self.folder.names(under)))
 
     def _done(
         self,
         what: str,
         work: Callable[[Task], None],
         under: str,
-        task_of: Callable[[Batch, tuple[RecordingFile, ...]], Task],
+        task_of: Callable[[FileBatch, tuple[RecordingFile, ...]], Task],
         asked: Sequence[bool] | None = None,
-    ) -> list[tuple[Batch, FailedFile]]:
+    ) -> list[tuple[FileBatch, FailedFile]]:
         """Run the tasks of all files that are asked for and have no part yet; those that failed come back.
 
         A batch whose worker died is tried again file by file, so that only the file that kills is lost.
@@ -276,7 +276,7 @@ class _Run:
         done = {place for batch in self._parts(under) for place in range(batch.first, batch.past)}
         places = [at for at in range(len(self.many.files)) if at not in done and (asked is None or asked[at])]
         failed = self._run(what, work, batches_of(places, self.n_bytes), task_of)
-        alone = [Batch(at, at + 1) for batch in failed if batch.past - batch.first > 1 for at in range(*batch)]
+        alone = [FileBatch(at, at + 1) for batch in failed if batch.past - batch.first > 1 for at in range(*batch)]
         alone = [batch for batch in alone if asked is None or asked[batch.first]]
         again = self._run(f"{what} again", work, alone, task_of) if alone else {}
         lost = {batch: why for batch, why in {**failed, **again}.items() if batch.past - batch.first == 1}
@@ -286,9 +286,9 @@ class _Run:
         self,
         what: str,
         work: Callable[[Task], None],
-        batches: Sequence[Batch],
-        task_of: Callable[[Batch, tuple[RecordingFile, ...]], Task],
-    ) -> dict[Batch, str]:
+        batches: Sequence[FileBatch],
+        task_of: Callable[[FileBatch, tuple[RecordingFile, ...]], Task],
+    ) -> dict[FileBatch, str]:
         """The batches that failed as a whole, with why."""
         tasks = [task_of(batch, self.many.files[batch.first : batch.past]) for batch in batches]
         if not tasks:

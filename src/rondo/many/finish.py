@@ -12,7 +12,7 @@ import numpy as np
 
 from rondo.data.labels import are_one_to_one
 from rondo.errors import RecordingError
-from rondo.many.batches import Batch
+from rondo.many.batches import FileBatch
 from rondo.many.label_work import LABELS, TABLES, LabelPart
 from rondo.many.unfinished import close_run
 from rondo.model import Rondo
@@ -37,7 +37,7 @@ def finish_run(
     folder: PartFolder, model: Rondo, kind: RunKind, failed: Sequence[FailedFile], n_files: int
 ) -> RunSummary:
     """Write what is about all recordings, summary.json last, and take the parts away."""
-    batches = sorted(map(Batch.named, folder.names(LABELS)))
+    batches = sorted(map(FileBatch.named, folder.names(LABELS)))
     parts = [LabelPart.read(folder, batch) for batch in batches]
     every = [*failed, *(one for part in parts for one in part.failed)]
     recordings = tuple(one for part in parts for one in part.recordings)
@@ -66,7 +66,7 @@ def failed_table(failed: Sequence[FailedFile]) -> str:
 
 
 def _summary(
-    here: Path, batches: Sequence[Batch], parts: Sequence[LabelPart], model: Rondo, kind: RunKind
+    here: Path, batches: Sequence[FileBatch], parts: Sequence[LabelPart], model: Rondo, kind: RunKind
 ) -> RunSummary:
     recordings = [one for part in parts for one in part.recordings]
     n_frames, words = sum(one.n_frames for one in recordings), model.words()
@@ -75,8 +75,9 @@ def _summary(
     for batch in batches:
         for name, counts in (("segments", [*tallies.values()]), ("unshown_segments", [unshown])):
             table = _part_of(here, name, batch)
-            for tally in counts if table is not None else ():
-                tally.add(table)
+            if table is not None:
+                for tally in counts:
+                    tally.add(table)
     motifs = tallies["motif"].rows(n_frames, words)
     pairs = np.array(sorted({pair for part in parts for pair in part.pairs}), np.int32).reshape(-1, 2)
     is_foreign = kind == "label"
@@ -106,14 +107,14 @@ def _noted(recordings: Sequence[RecordingSummary], model: Rondo, is_foreign: boo
     return (recordings[0].model_copy(update={"notes": (*recordings[0].notes, note)}), *recordings[1:])
 
 
-def _part_of(here: Path, table: str, batch: Batch) -> pl.DataFrame | None:
+def _part_of(here: Path, table: str, batch: FileBatch) -> pl.DataFrame | None:
     import polars as pl
 
     path = here / TABLES[table] / f"{batch.name}.parquet"
     return pl.read_parquet(path) if path.exists() else None
 
 
-def _write_tables(here: Path, batches: Sequence[Batch], summary: RunSummary, model: Rondo) -> None:
+def _write_tables(here: Path, batches: Sequence[FileBatch], summary: RunSummary, model: Rondo) -> None:
     """segments, unshown_segments and found, each part after the other; and the curves of training."""
     import polars as pl
 

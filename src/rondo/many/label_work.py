@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from collections.abc import Iterator, Sequence
@@ -12,20 +13,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rondo.data.labels import OTHER, label_pairs
 from rondo.data.recording import Recording
 from rondo.formats.crash_guard import trusting
+from rondo.formats.expected_memory import refuse_too_large
 from rondo.formats.recording_file import RecordingFile
 from rondo.labelling import FitProfile, Labelling
-from rondo.many.batches import Batch
-from rondo.many.memory import refuse_too_large
+from rondo.many.batches import FileBatch
 from rondo.many.survey_work import array_bytes, failure
 from rondo.model import Rondo
 from rondo.report.frame_scores import told_scores
 from rondo.report.overview import signal_overview, stored_overview
-from rondo.run.counting import Words, recording_summary, with_shares
-from rondo.run.segments import LEVELS, labels_between_ends
+from rondo.run.counting import Words, recording_summary
+from rondo.run.segments import LEVELS, SegmentRows, segment_table
 from rondo.run.summary import FailedFile, RecordingSummary
-from rondo.store.part_folder import PartFolder, seen_here, write_together
+from rondo.store.part_folder import PartFolder, part_folder, seen_here, write_together
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,7 +41,7 @@ class LabelTask:
     """Label these files with the model in the folder."""
 
     folder: PartFolder
-    batch: Batch
+    batch: FileBatch
     files: tuple[RecordingFile, ...]
     groups: tuple[str, ...]  # of each file
     resample: bool
@@ -57,7 +59,7 @@ class LabelPart:
     pairs: tuple[tuple[int, int], ...]  # units and motifs that are labels of the same frame
 
     @classmethod
-    def read(cls, folder: PartFolder, batch: Batch) -> LabelPart:
+    def read(cls, folder: PartFolder, batch: FileBatch) -> LabelPart:
         """What `label_files` wrote."""
         stored = json.loads(folder.read(f"{LABELS}/{batch.name}.json"))
         recordings = tuple(map(RecordingSummary.model_validate, stored["recordings"]))
@@ -74,11 +76,11 @@ class LabelPart:
 
 def label_files(task: LabelTask) -> None:
     """Write what the run folder holds of each file of a batch, its tables, and then its part."""
-    model, words = _model_of(task.folder)
+    model, words = model_in(task.folder)
     fitted = model.fit_profile() if task.is_foreign else None
     summaries: list[RecordingSummary] = []
     failed: list[FailedFile] = []
-    tables: list[_Tables] = []
+    tables: list[_Rows | Labelling] = []
     pairs: set[tuple[int, int]] = set()
     files: dict[str, bytes] = {}
     for file in task.files:
@@ -92,19 +94,22 @@ def label_files(task: LabelTask) -> None:
             failed.append(failure(file, error))
             continue
         files |= _files_of(recording, labelling)
-        tables.append(_Tables.of(labelling))
-        tracks = labels_between_ends(labelling.table)
-        pairs |= set(zip(*(track.tolist() for track in tracks), strict=True))
+        tables.append(labelling if labelling.edits.history else _Rows.of(labelling))
+        pairs |= label_pairs(labelling.units, labelling.motifs)
     files |= _table_files(task.batch, tables)
     write_together(task.folder, files)
     part = LabelPart(tuple(summaries), tuple(failed), tuple(sorted(pairs)))
     task.folder.write(f"{LABELS}/{task.batch.name}.json", part.as_bytes())
 
 
-@lru_cache(maxsize=1)
-def _model_of(folder: PartFolder) -> tuple[Rondo, Words]:
+def model_in(folder: PartFolder) -> tuple[Rondo, Words]:
     """The model of a run, read once in each process."""
-    with seen_here(folder, "model") as here:
+    return _model_of(folder.url, hashlib.sha256(folder.read("model/manifest.json")).hexdigest())
+
+
+@lru_cache(maxsize=1)
+def _model_of(url: str, manifest: str) -> tuple[Rondo, Words]:
+    with seen_here(part_folder(url), "model") as here:
         model = Rondo.load(here / "model")
     return model, model.words()
 
@@ -120,7 +125,15 @@ def _as_surveyed(was_surveyed: bool) -> Iterator[None]:
 
 
 def _summary(recording: Recording, labelling: Labelling, fitted: FitProfile | None, words: Words) -> RecordingSummary:
-    return with_shares(recording_summary(recording, labelling, fitted), labelling.table, words, own=False)
+    """As `rondo.run.counting` counts it in the table of segments, from the labels themselves."""
+    about = recording_summary(recording, labelling, fitted)
+    n_labelled = int((labelling.motifs != OTHER).sum())
+    changed: dict[str, Any] = {"share_other": 1.0 - n_labelled / max(1, about.n_frames)}
+    if about.fit is not None:
+        units = np.unique(labelling.units)
+        counts = {"n_units": int((units != OTHER).sum()), "n_units_of_model": len(words.units)}
+        changed["fit"] = about.fit.model_copy(update=counts)
+    return about.model_copy(update=changed)
 
 
 def _files_of(recording: Recording, labelling: Labelling) -> dict[str, bytes]:
@@ -139,26 +152,35 @@ def _files_of(recording: Recording, labelling: Labelling) -> dict[str, bytes]:
     return files
 
 
-class _Tables(NamedTuple):
-    """The tables of one recording, by which its labels can go."""
+class _Rows(NamedTuple):
+    """The segments of one recording, by which its labels can go."""
 
-    segments: pl.DataFrame
-    unshown_segments: pl.DataFrame | None
-    found: pl.DataFrame | None  # where people have merged entries
+    segments: list[SegmentRows]
+    unshown_segments: list[SegmentRows]
 
     @classmethod
-    def of(cls, labelling: Labelling) -> _Tables:
-        is_merged = any(labelling.edits.groups(level) for level in LEVELS)
-        unshown = None if labelling.unshown is None else labelling.unshown_table
-        return cls(labelling.table, unshown, labelling.as_found.table if is_merged else None)
+    def of(cls, labelling: Labelling) -> _Rows:
+        unshown = [] if labelling.unshown is None else labelling.unshown.as_found.rows[1:]
+        return cls(labelling.as_found.rows, unshown)
 
 
-def _table_files(batch: Batch, each: Sequence[_Tables]) -> dict[str, bytes]:
-    """The tables of a batch; none where it has nothing for one."""
+def _table_files(batch: FileBatch, each: Sequence[_Rows | Labelling]) -> dict[str, bytes]:
+    """The tables of a batch, each made at once; of labels that people have edited, recording by recording."""
     import polars as pl
 
-    columns = {name: [own for one in each if (own := getattr(one, name)) is not None] for name in TABLES}
-    return {f"{TABLES[name]}/{batch.name}.parquet": _parquet(pl.concat(own)) for name, own in columns.items() if own}
+    plain = [one for one in each if isinstance(one, _Rows)]
+    edited = [one for one in each if isinstance(one, Labelling)]
+    tables: dict[str, pl.DataFrame] = {}
+    for name in ("segments", "unshown_segments"):
+        if rows := [own for one in plain for own in getattr(one, name)]:
+            tables[name] = segment_table(rows)
+    if edited:
+        tables["segments"] = pl.concat([one.table for one in edited])
+        if unshown := [one.unshown_table for one in edited if one.unshown is not None]:
+            tables["unshown_segments"] = pl.concat(unshown)
+        if any(edited[0].edits.groups(level) for level in LEVELS):
+            tables["found"] = pl.concat([one.as_found.table for one in edited])
+    return {f"{TABLES[name]}/{batch.name}.parquet": _parquet(table) for name, table in tables.items()}
 
 
 def _parquet(table: pl.DataFrame) -> bytes:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rondo.config.schema import PreprocessConfig
-from rondo.data.as_recordings import common_rate
+from rondo.data.as_recordings import in_hertz, same_rate
 from rondo.data.fair_sample import taken
 from rondo.data.preprocess import mean_and_scale
 from rondo.data.recording import Recording, Values
@@ -20,9 +20,9 @@ from rondo.data.windows import Span
 from rondo.engine.base import in_one_line
 from rondo.errors import RecordingError, RondoError
 from rondo.formats.crash_guard import trusting
+from rondo.formats.expected_memory import refuse_too_large
 from rondo.formats.recording_file import RecordingFile
-from rondo.many.batches import Batch
-from rondo.many.memory import refuse_too_large
+from rondo.many.batches import FileBatch
 from rondo.run.summary import FailedFile
 from rondo.store.part_folder import PartFolder, write_together
 
@@ -39,7 +39,11 @@ class DataSet:
 
     def survey(self, recording: Recording) -> Surveyed:
         """Look at one recording; one that does not belong here, or in which nothing changes, is refused."""
-        common_rate([recording], self.rate, "resample it, or leave it out")
+        if not same_rate(recording.rate, self.rate):
+            raise RecordingError(
+                f"it has {in_hertz(recording.rate)}, expected {in_hertz(self.rate)} as in the first file; resample it, "
+                "or give one --rate for all"
+            )
         found = survey_of(recording, self.channels, self.preprocess)
         if self.preprocess.scaling != "none" and self.preprocess.statistics == "recording":
             mean_and_scale(found.survey.moments, self.preprocess, f"recording '{recording.id}'")
@@ -51,7 +55,7 @@ class SurveyTask:
     """Survey these files; `keeps_signals`: and keep their signals, as all of them are going to be learned from."""
 
     folder: PartFolder
-    batch: Batch
+    batch: FileBatch
     files: tuple[RecordingFile, ...]
     data_set: DataSet
     keeps_signals: bool
@@ -86,7 +90,7 @@ def failure(file: RecordingFile, error: BaseException) -> FailedFile:
     return FailedFile(file=file.url, why=in_one_line(error).removeprefix(f"{file.url}: "))
 
 
-def surveys_in(folder: PartFolder, batch: Batch) -> tuple[list[Survey], list[FailedFile]]:
+def surveys_in(folder: PartFolder, batch: FileBatch) -> tuple[list[Survey], list[FailedFile]]:
     """What `survey_files` wrote."""
     stored = json.loads(folder.read(f"{SURVEYS}/{batch.name}.json"))
     failed = [FailedFile.model_validate(one) for one in stored["failed"]]
@@ -98,7 +102,7 @@ class SampleTask:
     """Cut these stretches out of these files."""
 
     folder: PartFolder
-    batch: Batch
+    batch: FileBatch
     files: tuple[RecordingFile, ...]
     stretches: tuple[tuple[Span, ...], ...]
     data_set: DataSet

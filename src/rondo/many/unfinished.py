@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rondo.errors import OutputError, RecordingError
+from rondo.errors import OutputError, RecordingError, SettingError
 from rondo.formats.recording_file import RecordingFile, state_of
 from rondo.run.summary import SUMMARY, UNFINISHED
 from rondo.store.lock import locked
@@ -64,7 +64,11 @@ def opened_run(out: str | Path, record: RunRecord) -> Iterator[PartFolder]:
                 folder.clear_drafts()
         else:
             folder.write(UNFINISHED, record.as_bytes())
-        yield folder
+        try:
+            yield folder
+        except (RecordingError, SettingError):  # the same command would end the same way, and another one can begin
+            _abandon(folder)
+            raise
 
 
 def _is_unfinished(folder: PartFolder) -> bool:
@@ -108,6 +112,16 @@ def _refuse_other(folder: PartFolder, record: RunRecord) -> None:
 
 def _differs(before: RunRecord, record: RunRecord, name: str) -> bool:
     return bool(before.settings.get(name) != record.settings.get(name))
+
+
+def _abandon(folder: PartFolder) -> None:
+    """Take away what was written, and last the file that says what it was about."""
+    inside = {name.partition("/")[0] for name in folder.names() if "/" in name}
+    for under in sorted(inside):
+        remove_under(folder, under)
+    for name in sorted(folder.names() - {UNFINISHED, _LOCK}):
+        folder.remove(name)
+    folder.remove(UNFINISHED)
 
 
 def close_run(folder: PartFolder) -> None:

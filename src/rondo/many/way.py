@@ -9,12 +9,13 @@ from typing import Any
 
 from rondo.data.as_recordings import are_several
 from rondo.data.fair_sample import MOST_VALUES
+from rondo.engine.choose import ENGINES, engine_of
 from rondo.engine.local import n_cores
 from rondo.errors import SettingError
+from rondo.formats.expected_memory import PROCESS_BYTES, is_much, needed, refuse_all_at_once
 from rondo.formats.recording_file import recording_files
 from rondo.free_memory import free_bytes, in_gigabytes
 from rondo.many.driver import ManyFiles, Where
-from rondo.many.memory import PROCESS_BYTES, is_much, needed, refuse_all_at_once
 from rondo.times import estimate_in_words
 from rondo.wording import counted
 
@@ -33,8 +34,10 @@ class Asked:
     ray_address: str | None = None
     group_by: str | None = None
 
-    def refuse_without_engine(self) -> None:
-        """Options of an engine are for runs that go file by file."""
+    def refuse_contradictions(self) -> None:
+        """Say what cannot be before any file is looked at."""
+        if self.engine is not None and self.engine not in ENGINES:
+            engine_of(self.engine)  # says which one was probably meant
         if self.ray_address is not None and self.engine != "ray":
             raise SettingError("--ray-address names a cluster for --engine ray; give both, or neither")
 
@@ -48,7 +51,7 @@ def many_files(
     label_columns: Sequence[str] = (),
 ) -> ManyFiles:
     """The files that are named, with what their headers say."""
-    asked.refuse_without_engine()
+    asked.refuse_contradictions()
     where = Where(asked.engine or "local", asked.workers, asked.ray_address)
     return ManyFiles.of(recording_files(paths, rate=rate, key=key, label_columns=label_columns), where, asked.group_by)
 

@@ -33,7 +33,7 @@ _SCORES_SHARE = 0.07  # of the bytes of a recording: a window speaks for many fr
 DRAWN_AT_FIRST = 12
 """Recordings, and channels of each, until someone chooses others."""
 
-MAX_CHANNELS_INSIDE = 64
+MAX_CHANNELS_INSIDE, MAX_RECORDINGS_INSIDE = 64, 200
 _CODES_KEPT = 1 << 26
 _NAME = ".report_wish.json"
 _MOST_BYTES = 1 << 24
@@ -79,25 +79,25 @@ class Contents:
         return int(_SCORES_SHARE * self.bytes_of[recording_id])
 
 
-def contents_of(run: RunSummary, tables: Sequence[pl.DataFrame], wish: Wish = EVERYTHING) -> Contents:
+def contents_of(run: RunSummary, n_segments: Sequence[Mapping[str, int]], wish: Wish = EVERYTHING) -> Contents:
     """Recordings in their order while their lanes and the least of their signals fit; what is left goes to signals.
 
-    `tables` hold the segments that will be drawn as lanes.
+    `n_segments`: of each recording, for each table whose segments will be drawn as lanes.
     """
     wanted = [it for it in run.recordings if not wish.recordings or it.id in wish.recordings]
     _check_known("--recordings", wish.recordings, [it.id for it in run.recordings])
     _check_known("--channels", wish.channels, [name for it in wanted for name in it.channels])
     channels = {it.id: _channels(it, wish) for it in wanted}
-    lanes = _lane_bytes(tables)
+    lanes = _lane_bytes(n_segments)
     least = {it.id: int(_TEXT * least_bytes(len(channels[it.id]) + 2)) for it in wanted}
     room, inside = PAGE_BYTES - _FOR_WORDS, list[str]()
     for recording in wanted:
         needs = lanes.get(recording.id, 0) + least[recording.id]
-        if inside and needs > room:
+        if inside and (needs > room or len(inside) == MAX_RECORDINGS_INSIDE):
             break
         room -= needs
         inside.append(recording.id)
-    weights = {it.id: max(1, it.n_frames * len(channels[it.id])) for it in wanted if it.id in inside}
+    weights = {it.id: max(1, it.n_frames * len(channels[it.id])) for it in wanted[: len(inside)]}
     room, whole = max(0, room), sum(weights.values())
     bytes_of = {id: int((least[id] + room * weight / whole) / _TEXT) for id, weight in weights.items()}
     drawn = tuple(it for it in wanted if it.id in weights)
@@ -116,10 +116,15 @@ def _check_known(option: str, wanted: Sequence[str], known: Sequence[str]) -> No
         raise SettingError(f"{option}: the run has no '{lost}'; {there}")
 
 
-def _lane_bytes(tables: Sequence[pl.DataFrame]) -> dict[str, int]:
+def n_segments_in(table: pl.DataFrame) -> dict[str, int]:
+    """How many segments a table has of each recording."""
+    return dict(table["recording"].value_counts().iter_rows())
+
+
+def _lane_bytes(tables: Sequence[Mapping[str, int]]) -> dict[str, int]:
     found: dict[str, int] = {}
     for table in tables:
-        for id, n_segments in table["recording"].value_counts().iter_rows():
+        for id, n_segments in table.items():
             found[id] = found.get(id, 1000) + _SEGMENT_BYTES * n_segments
     return found
 
@@ -179,6 +184,12 @@ class Overviews(Mapping[str, Overview]):
         while len(self._held) > 1 and sum(it.codes.size for it in self._held.values()) > _CODES_KEPT:
             del self._held[next(id for id in self._held if id != recording_id)]
         return self._held[recording_id]
+
+    def only(self, recording_ids: Sequence[str]) -> Overviews:
+        """Those of some recordings; what is held is held once."""
+        few = Overviews(recording_ids, self._make)
+        few._held = self._held
+        return few
 
 
 def draw_as_wished(run: Path, wish: Wish) -> Path:

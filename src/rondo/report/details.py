@@ -52,6 +52,7 @@ MAX_COLUMNS = 64
 _FRAMES_COMPARED = 200_000
 """Means of two hundred thousand frames are as good as those of a million, and quicker."""
 
+_RECORDINGS_COMPARED = 20  # with so many frames each; of more recordings each gives fewer
 _MEDIANS_SHOWN = 2.5
 _LEAST_SPAN = 1 / 8  # of the range of a channel: rest should look like rest, not like its noise
 _LARGEST = 99.9  # d of two constants that differ is infinite
@@ -59,9 +60,9 @@ _CELL = ("recording", "start_frame", "end_frame", "score")
 Figures = NDArray[np.float64]
 
 
-def standardised(overview: Overview) -> Overview:
+def standardised(overview: Overview, most: int = _FRAMES_COMPARED) -> Overview:
     """The same codes, read as deviations from the mean of each channel in standard deviations."""
-    values = overview._replace(codes=overview.codes[:: _every(overview)]).values().mean(axis=2)
+    values = overview._replace(codes=overview.codes[:: _every(overview, most)]).values().mean(axis=2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a channel without any value: its mean is none
         mean, deviation = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
@@ -69,8 +70,8 @@ def standardised(overview: Overview) -> Overview:
     return overview._replace(low=(overview.low - mean) / unit, high=(overview.high - mean) / unit)
 
 
-def _every(overview: Overview) -> int:
-    return max(1, len(overview.codes) // _FRAMES_COMPARED)
+def _every(overview: Overview, most: int) -> int:
+    return max(1, len(overview.codes) // most)
 
 
 @dataclass
@@ -85,10 +86,10 @@ class Sums:
     def empty(cls, n_ids: int, n_channels: int) -> Sums:
         return cls(*(np.zeros((n_ids + 1, 2, n_channels)) for _ in range(3)))
 
-    def add(self, overview: Overview, track: NDArray[np.int32]) -> None:
-        """Add the frames of one recording; `track` gives the id of each."""
+    def add(self, overview: Overview, track: NDArray[np.int32], most: int = _FRAMES_COMPARED) -> None:
+        """Add the frames of one recording, or about so many of them; `track` gives the id of each."""
         n_buckets, bucket = overview.codes.shape[0], overview.bucket_frames
-        places = np.arange(0, n_buckets, _every(overview))
+        places = np.arange(0, n_buckets, _every(overview, most))
         now, before = (
             overview._replace(codes=overview.codes[at]).values() for at in (places, np.maximum(places - 1, 0))
         )
@@ -168,13 +169,14 @@ def _vocabulary(
     top = max(max(ids), int(own["id"].max() or 0))  # type: ignore[arg-type]
     told = Vocabulary(Sums.empty(top + 1, len(channels)), channels)
     chosen = _chosen(own.filter(pl.col("id").is_in(sorted(ids))), most, exemplars)
+    most_frames = _FRAMES_COMPARED * min(_RECORDINGS_COMPARED, len(recordings)) // len(recordings)
     for id in recordings:
         if overviews[id].channels != channels:
             continue
-        overview = standardised(overviews[id])
+        overview = standardised(overviews[id], most_frames)
         rows = own.filter(pl.col("recording") == id)
         track = from_runs(rows["start_frame"], rows["end_frame"], rows["id"], overview.n_frames)
-        told.sums.add(overview, track)
+        told.sums.add(overview, track, most_frames)
         for cell in chosen.filter(pl.col("recording") == id).iter_rows(named=True):
             span = _columns(overview, cell["start_frame"], cell["end_frame"])
             kept = {name: cell[name] for name in _CELL} | {"values": span, "extent": (overview.low, overview.high)}

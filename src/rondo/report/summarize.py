@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from rondo.lazy import Lazy
 from rondo.report.colours import look_of
-from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, Contents, TruthFile, Wish, contents_of
+from rondo.report.contents import (
+    DRAWN_AT_FIRST,
+    EVERYTHING,
+    Contents,
+    Overviews,
+    TruthFile,
+    Wish,
+    contents_of,
+    n_segments_in,
+)
 from rondo.report.details import drawer_entries
 from rondo.report.frame_scores import score_rows
 from rondo.report.group_table import group_table
@@ -42,9 +51,16 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     page, each with its signal, scores and lanes), entries (unit and motif rows), unshown (rows of motifs that labels do
     not show), n_entries, details (of entries, by key); of a stream events, n_events and n_refined.
     """
-    run, segments, truth = result.summary, result.table, result.tables.get("truth")
-    contents = contents_of(run, [segments] if truth is None else [segments, truth], wish)
+    run, truth = result.summary, result.tables.get("truth")
+    counts = [result.segment_counts(), *([] if truth is None else [n_segments_in(truth)])]
+    contents = contents_of(run, counts, wish)
     drawn = contents.recordings
+    segments = result.table_of([recording.id for recording in drawn])
+    by_recording = segments.partition_by("recording", as_dict=True)
+
+    def rows_of(recording_id: str) -> pl.DataFrame:
+        return by_recording.get((recording_id,), segments.clear())
+
     levels, unit_names = {"unit": run.units, "motif": run.shown_motifs}, unit_names_of(run.units)
     annotated = {} if wish.truth is None else _annotated(result, wish.truth)
     return {
@@ -63,7 +79,10 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
             _recording(recording, _signal(result.overviews[recording.id], contents, recording.id))
             | {
                 "scores": score_rows({"": result.frame_scores[recording.id]}, contents.score_bytes(recording.id)),
-                "lanes": [*lanes_of(recording.id, segments, truth), *_listed(annotated.get(recording.id))],
+                "lanes": [
+                    *lanes_of(recording.id, rows_of(recording.id), truth),
+                    *_listed(annotated.get(recording.id)),
+                ],
                 "at_first": place < DRAWN_AT_FIRST,
                 "journal": marks(result.events, recording.rate),
             }
@@ -86,7 +105,8 @@ def _details(
     """What the drawer shows of each entry; nothing where there is no signal to show."""
     if not any(recording.channels and recording.n_frames for recording in drawn):
         return {}
-    unit_names, inside = unit_names_of(levels["unit"]), Lazy([it.id for it in drawn], overviews.__getitem__)
+    unit_names, ids = unit_names_of(levels["unit"]), [it.id for it in drawn]
+    inside = overviews.only(ids) if isinstance(overviews, Overviews) else Lazy(ids, overviews.__getitem__)
     return {
         key: detail
         for level, entries in levels.items()

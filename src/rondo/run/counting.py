@@ -208,7 +208,7 @@ def counted(base: RunSummary, segments: Tables, unshown: Tables, words: Mapping[
     every = [merge.model_copy(update={"recording": key}) for key, said in words.items() for merge in said.merges]
     changed: dict[str, Any] = {
         "recordings": tuple(
-            with_shares(one, segments[one.id], words[one.id if own else ""], own) for one in base.recordings
+            _with_shares(one, segments[one.id], words[one.id if own else ""], own) for one in base.recordings
         ),
         "units": entries["unit"],
         "motifs": tuple(sorted(motifs, key=lambda one: places.get(one.recording, 0))),  # within each, shown ones first
@@ -242,8 +242,7 @@ def with_known_evidence(summary: RunSummary, before: RunSummary) -> RunSummary:
     return summary.model_copy(update=changed | {"evidence": evidence})
 
 
-def with_shares(about: RecordingSummary, segments: pl.DataFrame, words: Words, own: bool) -> RecordingSummary:
-    """With what the segments of a recording say about it; `own`: it has a vocabulary to itself."""
+def _with_shares(about: RecordingSummary, segments: pl.DataFrame, words: Words, own: bool) -> RecordingSummary:
     motifs = segments.filter((segments["level"] == "motif") & (segments["id"] != OTHER))
     n_labelled = int((motifs["end_frame"] - motifs["start_frame"]).sum())
     changed: dict[str, Any] = {"share_other": 1.0 - n_labelled / max(1, about.n_frames)}

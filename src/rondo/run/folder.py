@@ -19,8 +19,9 @@ A folder is written whole or not at all. That of a run over many files (`rondo.m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ import numpy as np
 from rondo.data.labels import OTHER, Labels
 from rondo.errors import OutputError
 from rondo.labelling import Labelling
-from rondo.lazy import Lazy
+from rondo.lazy import Lazy, Passing
 from rondo.methods import find_method, load_model
 from rondo.report.contents import Overviews
 from rondo.report.frame_scores import FrameScores, read_scores, scores_path, write_scores
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
 SEGMENTS, FOUND, TRUTH, TRAINING = "segments.parquet", "found.parquet", "truth.parquet", "training.csv"
 UNSHOWN = "unshown_segments.parquet"
+_MANY_RECORDINGS = 200  # whose segments are read only as they are needed
 _MODEL, _MANIFEST = "model", "manifest.json"
 _TRACKS = {"labels": "motif", "units": "unit"}
 
@@ -154,12 +156,33 @@ def run_of(run_dir: Path, summary: RunSummary) -> Result:
         summary,
         Lazy(ids, lambda id: _labelling(run_dir, about[id], tables)),
         Overviews(ids, lambda id: _overview(run_dir, about[id])),
-        Lazy(ids, lambda id: read_scores(scores_path(run_dir, id), about[id].n_frames)),
+        Passing(ids, lambda id: read_scores(scores_path(run_dir, id), about[id].n_frames)),
         _models(run_dir, summary),
         tables=tables,
         journal=lambda: events_of(run_dir),
         folder=run_dir,
+        part_reader=SegmentFile(run_dir / SEGMENTS, summary) if len(ids) > _MANY_RECORDINGS else None,
     )
+
+
+@dataclass(frozen=True)
+class SegmentFile:
+    """segments.parquet of a run over many recordings, read in parts."""
+
+    path: Path
+    run: RunSummary
+
+    def counts(self) -> dict[str, int]:
+        """How many segments each recording has."""
+        import polars as pl
+
+        with _reading_table(self.path):
+            found = pl.scan_parquet(regular(self.path)).group_by("recording").len().collect(engine="streaming")
+        return dict(found.iter_rows())
+
+    def rows(self, recordings: Sequence[str]) -> pl.DataFrame:
+        """The segments of some recordings."""
+        return read_segments(self.path, self.run, recordings)
 
 
 def _running_stream(run_dir: Path, summary: RunSummary) -> Result:
@@ -278,25 +301,39 @@ def _track(path: Path, n_frames: int) -> Labels:
     return track
 
 
-def read_segments(path: Path, run: RunSummary) -> pl.DataFrame:
-    """A table of segments with all columns, null where there is none; checked against the summary."""
+@contextmanager
+def _reading_table(path: Path) -> Iterator[None]:
     import polars as pl
 
-    wanted = {
-        "recording": pl.String, "level": pl.String, "id": pl.Int32, "start_frame": pl.Int64, "end_frame": pl.Int64,
-    }  # fmt: skip
     try:
-        table = pl.read_parquet(regular(path))
-        missing = [name for name in wanted if name not in table.columns]
-        if missing:
-            raise OutputError(f"{path}: the column '{missing[0]}' is missing; run `rondo discover` again")
-        table = whole_columns(table.with_columns(pl.col(name).cast(kind) for name, kind in wanted.items()))
+        yield
     # a damaged file can also panic inside polars' native code, which is no Exception
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise OutputError(
             f"{path}: cannot be read as a table of segments ({reason}); run `rondo discover` again"
         ) from error
+
+
+def read_segments(path: Path, run: RunSummary, recordings: Sequence[str] | None = None) -> pl.DataFrame:
+    """A table of segments with all columns, null where there is none; checked against the summary.
+
+    `recordings`: only their rows are read.
+    """
+    import polars as pl
+
+    wanted = {
+        "recording": pl.String, "level": pl.String, "id": pl.Int32, "start_frame": pl.Int64, "end_frame": pl.Int64,
+    }  # fmt: skip
+    with _reading_table(path):
+        rows = pl.scan_parquet(regular(path))
+        if recordings is not None:
+            rows = rows.filter(pl.col("recording").is_in(recordings))
+        table = rows.collect()
+        missing = [name for name in wanted if name not in table.columns]
+        if missing:
+            raise OutputError(f"{path}: the column '{missing[0]}' is missing; run `rondo discover` again")
+        table = whole_columns(table.with_columns(pl.col(name).cast(kind) for name, kind in wanted.items()))
     _check_spans(table, path, run)
     places = {one.id: place for place, one in enumerate(run.recordings)}
     order = [

@@ -113,7 +113,7 @@ class LocalFolder:
 def part_folder(where: str | Path) -> PartFolder:
     """The folder of a path, or of a URL such as s3://bucket/run."""
     if "://" in str(where):
-        from rondo.store.cloud_folder import CloudFolder  # brings fsspec, which need not be installed
+        from rondo.store.cloud_folder import CloudFolder  # type: ignore[import-not-found, unused-ignore]  # brings fsspec
 
         cloud: PartFolder = CloudFolder(str(where))
         return cloud

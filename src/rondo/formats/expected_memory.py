@@ -57,7 +57,7 @@ def workers_that_fit(n_workers: int, sizes: Sequence[ExpectedSize], most_bytes: 
     return max(1, min(n_workers, (most_bytes + PROCESS_BYTES) // largest))
 
 
-def refuse_all_at_once(sizes: Sequence[ExpectedSize], instead: str) -> None:
+def refuse_all_at_once(sizes: Sequence[ExpectedSize], instead: str = "give fewer or shorter ones") -> None:
     """Refuse recordings that do not fit into memory together."""
     free, needs = free_bytes(), sum(map(needed, sizes))
     if free is not None and needs > free:

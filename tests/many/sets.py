@@ -1,0 +1,49 @@
+"""Small sets of files, and what their runs left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from rondo.store.artifact import load
+from tests.cli.running import waves
+
+QUICK = ("--window", "40", "--step", "20", "--set", "evidence.surrogates=0")
+RATE = ("--rate", "50")
+
+
+def write_set(folder: Path, n_files: int = 6, n_frames: int = 900, n_channels: int = 4) -> Path:
+    """Recordings of different lengths, one with a hole."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for i in range(n_files):
+        values = waves(n_frames + 90 * i, n_channels, seed=i)
+        if i == 1:
+            values[300:380] = np.nan
+        np.save(folder / f"day{i}.npy", values)
+    return folder
+
+
+def left_by(run: Path) -> dict[str, object]:
+    """What a run folder says, apart from how its files are laid out inside."""
+    found: dict[str, object] = {}
+    for path in sorted(path for path in run.rglob("*") if path.is_file()):
+        name = path.relative_to(run).as_posix()
+        if path.suffix == ".parquet":
+            found[name] = pl.read_parquet(path).rows()
+        elif path.suffix == ".npz":
+            with np.load(path) as stored:
+                found[name] = {key: stored[key].tobytes() for key in stored.files}
+        elif path.name == "tensors.safetensors":
+            found[name] = {key: tensor.tobytes() for key, tensor in load(path.parent).tensors.items()}
+        else:
+            found[name] = path.read_bytes()
+    return found
+
+
+def assert_same_run(one: Path, other: Path) -> None:
+    """Two folders hold the same run, to the bit."""
+    first, second = left_by(one), left_by(other)
+    assert first.keys() == second.keys()
+    assert [name for name in first if first[name] != second[name]] == []

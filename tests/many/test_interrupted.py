@@ -1,0 +1,158 @@
+"""Killed at any step, the same command goes on and leaves the same run; another command is refused, and says why."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rondo.cli.main import app
+from rondo.data.recording import Recording
+from rondo.labelling import Labelling
+from rondo.many import batches
+from rondo.model import Rondo
+from tests.cli.killing import Killer
+from tests.cli.running import call, tree, waves
+from tests.many.sets import QUICK, RATE, assert_same_run, write_set
+from tests.systems import needs_posix
+
+pytestmark = needs_posix
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_set(tmp_path_factory.mktemp("set") / "files", n_files=4)
+
+
+@pytest.fixture(scope="module")
+def whole(files: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("whole") / "run"
+    assert call(*command(files, out)).code == 0
+    return out
+
+
+@pytest.fixture
+def killer(tmp_path: Path) -> Iterator[Killer]:
+    with Killer(tmp_path, "real") as killer:
+        yield killer
+
+
+class Pulled(BaseException):
+    """The plug is pulled."""
+
+
+def command(files: Path, out: Path, *more: object) -> tuple[object, ...]:
+    return ("discover", files, "--out", out, *RATE, *QUICK, "--engine", "serial", *more)
+
+
+def kill_everywhere(killer: Killer, files: Path, whole: Path, folder: Path, every: int) -> int:
+    """Kill a run at every so many steps that touch the disk, and go on; how many kills there were."""
+    n_kills = 0
+    for step in range(0, 1000, every):
+        out = folder / f"run{step}"
+        code = killer.rondo(*command(files, out), at_call=step)
+        if code == 0:
+            return n_kills
+        assert code == -9, killer.err.read_text()
+        n_kills += 1
+        is_over = (out / "summary.json").exists() and not (out / "unfinished.json").exists()
+        assert killer.rondo(*command(files, out)) == (2 if is_over else 0), killer.err.read_text()
+        assert_same_run(whole, out)
+        shutil.rmtree(out)
+    return n_kills
+
+
+def test_killed_at_some_steps_the_same_command_goes_on(
+    killer: Killer, files: Path, whole: Path, tmp_path: Path
+) -> None:
+    assert kill_everywhere(killer, files, whole, tmp_path, every=17) > 3
+
+
+@pytest.mark.slow
+def test_killed_at_every_step_the_same_command_goes_on(
+    killer: Killer, files: Path, whole: Path, tmp_path: Path
+) -> None:
+    assert kill_everywhere(killer, files, whole, tmp_path, every=2) > 30
+
+
+def test_what_has_a_part_is_not_read_again(
+    files: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batches, "BATCH_FILES", 1)
+    out, read = tmp_path / "run", list[str]()
+    stop_after = 2
+
+    real = Rondo.label_one
+
+    def labelled(self: Rondo, recording: Recording, resample: bool = False) -> Labelling:
+        if recording.id.startswith("day"):  # others are probes of a model that is loaded
+            if len(read) == stop_after:
+                raise Pulled
+            read.append(recording.id)
+        return real(self, recording, resample)
+
+    monkeypatch.setattr(Rondo, "label_one", labelled)
+    with pytest.raises(Pulled):
+        app(args=[str(one) for one in command(files, out)], standalone_mode=False)
+    assert (out / "unfinished.json").exists() and not (out / "summary.json").exists()
+    assert read == ["day0", "day1"]
+    stop_after = 99
+    assert call(*command(files, out)).code == 0
+    assert read == ["day0", "day1", "day2", "day3"]
+    assert_same_run(whole, out)
+
+
+@pytest.fixture
+def unfinished(killer: Killer, files: Path, tmp_path: Path) -> Path:
+    out = tmp_path / "unfinished"
+    assert killer.rondo(*command(files, out), at_call=20) == -9
+    return out
+
+
+def test_an_unfinished_run_is_no_run(unfinished: Path) -> None:
+    for asked in (("report", unfinished), ("usage", unfinished), ("name", unfinished, "unit:1", "x")):
+        done = call(*asked)
+        assert done.code == 2
+        assert done.err == f"error: {unfinished}: an unfinished run; give the same command again to go on\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "says"), [(("--seed", 7), "other settings (config)"), (("--group-by", "day"), "other settings (group_by)")]
+)
+def test_other_settings_are_refused(files: Path, unfinished: Path, more: tuple[object, ...], says: str) -> None:
+    before = {name: content for name, content in tree(unfinished).items() if not name.endswith(".lock")}
+    done = call(*command(files, unfinished, *more))
+    assert done.code == 2 and says in done.err and len(done.err.splitlines()) == 1
+    assert tree(unfinished) == before
+
+
+def test_other_files_and_another_command_are_refused(
+    files: Path, unfinished: Path, whole: Path, tmp_path: Path
+) -> None:
+    other = Path(shutil.copytree(files, tmp_path / "others"))
+    done = call(*command(other, unfinished))
+    assert done.code == 2 and "over other files" in done.err
+    done = call("label", whole, files, "--out", unfinished, *RATE, "--engine", "serial")
+    assert done.code == 2 and "an unfinished run of `rondo discover`" in done.err
+
+
+def test_a_file_that_has_changed_is_noticed(killer: Killer, tmp_path: Path) -> None:
+    own = write_set(tmp_path / "own", n_files=3)
+    out = tmp_path / "run"
+    assert killer.rondo(*command(own, out), at_call=20) == -9
+    np.save(own / "day1.npy", waves(700, 4))
+    done = call(*command(own, out))
+    assert done.code == 2
+    assert f"files that have changed since ({own / 'day1.npy'}; 1 in all)" in done.err
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(files: Path, whole: Path, tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("mine")
+    assert "exists and is not an empty folder" in call(*command(files, tmp_path / "full")).err
+    before = tree(whole)
+    assert "already holds a run" in call(*command(files, whole)).err
+    assert tree(whole) == before

@@ -1,0 +1,117 @@
+"""Folders that are filled file by file: each file whole or not at all, drafts are no files, and links lead nowhere."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from rondo.errors import OutputError
+from rondo.store import part_folder as module
+from rondo.store.part_folder import LocalFolder, part_folder, put_files, remove_under, seen_here, write_together
+from tests.systems import needs_posix
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> LocalFolder:
+    found = part_folder(tmp_path / "run")
+    assert isinstance(found, LocalFolder)
+    return found
+
+
+def test_files_come_and_go(folder: LocalFolder) -> None:
+    assert folder.names() == set()
+    folder.write("labels/a.npy", b"one")
+    folder.write("labels/a.npy", b"two")
+    write_together(folder, {"labels/b.npy": b"b", "parts/x/0.json": b"{}"})
+    assert folder.names() == {"labels/a.npy", "labels/b.npy", "parts/x/0.json"}
+    assert folder.names("labels") == {"labels/a.npy", "labels/b.npy"}
+    assert folder.read("labels/a.npy") == b"two"
+    with pytest.raises(FileNotFoundError):
+        folder.read("labels/c.npy")
+    folder.remove("labels/a.npy")
+    folder.remove("labels/a.npy")
+    assert folder.names("labels") == {"labels/b.npy"}
+    remove_under(folder, "parts")
+    assert folder.names() == {"labels/b.npy"}
+    assert pickle.loads(pickle.dumps(folder)) == folder
+
+
+def test_many_files_are_brought_to_the_disk_at_once(folder: LocalFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(module.os, "sync", lambda: synced.append("all"))
+    monkeypatch.setattr(module, "sync_file", lambda path: synced.append(path.name))
+    folder.write_together({f"a/{i}": b"" for i in range(60)})
+    assert synced == ["all"]
+    folder.write_together({"b/1": b"", "b/2": b""})
+    assert synced == ["all", "1", "2"]
+
+
+def test_a_write_that_fails_leaves_what_was_there(folder: LocalFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.write("a", b"before")
+
+    def full(self: Path, target: Path) -> Path:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(OutputError, match=r"cannot be written \(No space left on device\); make room"):
+        folder.write("a", b"after")
+    monkeypatch.undo()
+    assert folder.read("a") == b"before" and folder.names() == {"a"}
+    assert [path.name for path in folder.path.iterdir()] == ["a"]
+
+
+@needs_posix
+def test_a_link_in_the_place_of_a_folder_is_not_followed(folder: LocalFolder, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    folder.path.mkdir()
+    (folder.path / "labels").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(OutputError, match="is a link"):
+        folder.write("labels/a.npy", b"x")
+    assert [*(tmp_path / "elsewhere").iterdir()] == []
+
+
+def test_drafts_of_killed_processes_are_no_files_and_can_be_cleared(folder: LocalFolder) -> None:
+    folder.write("labels/a.npy", b"x")
+    draft = folder.path / "labels" / ".b.npy.0123abcd-1-0123456789abcdef.draft"
+    draft.write_bytes(b"half")
+    assert folder.names() == {"labels/a.npy"}
+    folder.clear_drafts()
+    assert not draft.exists() and folder.names() == {"labels/a.npy"}
+
+
+class Bucket:
+    """A folder that is elsewhere: a dict."""
+
+    url = "memory://bucket"
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+
+    def names(self, under: str = "") -> set[str]:
+        return {name for name in self.files if not under or name.startswith(f"{under}/")}
+
+    def write(self, name: str, content: bytes) -> None:
+        self.files[name] = content
+
+    def read(self, name: str) -> bytes:
+        if name not in self.files:
+            raise FileNotFoundError(name)
+        return self.files[name]
+
+    def remove(self, name: str) -> None:
+        self.files.pop(name, None)
+
+
+def test_what_is_elsewhere_is_seen_here_and_put_back() -> None:
+    bucket = Bucket()
+    write_together(bucket, {"model/a": b"1", "labels/x": b"2", "summary": b"3"})
+    with seen_here(bucket, "model", "summary") as here:
+        assert LocalFolder(here).names() == {"model/a", "summary"}
+        LocalFolder(here).write("report", b"page")
+        put_files(bucket, here, last="summary")
+    assert not here.exists()
+    assert [*bucket.files][-1] == "report" and bucket.files["report"] == b"page"
+    remove_under(bucket, "model")
+    assert bucket.names() == {"labels/x", "summary", "report"}
