@@ -25,7 +25,6 @@ from rondo.seeding import generators
 from rondo.synthetic import StreamPlan, plant
 from rondo.units.fit import fit_units
 
-
 LENGTH, STEP, N_CHANNELS = 200, 100, 9
 
 

@@ -31,7 +31,6 @@ from rondo.metrics.overlap import Overlap
 from rondo.metrics.segmentation import change_point_f1, covering
 from rondo.units.fit import fit_units
 
-
 Case = tuple[Recording, NDArray[Any]]
 CUTS = (("USC-HAD", 3, 3), ("USC-HAD", 1, 3), ("HuGaDB", 3, 9), ("ActRecTut", 3, 4), ("MoCap", 3, 9), ("MoCap", 1, 9))
 MANY = ("MoCap", "HuGaDB", "ActRecTut")

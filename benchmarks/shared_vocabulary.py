@@ -174,7 +174,9 @@ def main() -> None:
         "places": lambda people, seed: joint(people, seed, places=True),
         "new people": new_people,
     }
-    print(f"{'set':16} {'way':12} {'per person':>12} {'pooled':>12} {'meaning':>12} {'seconds':>8}   (mean, sd of seeds)")
+    print(
+        f"{'set':16} {'way':12} {'per person':>12} {'pooled':>12} {'meaning':>12} {'seconds':>8}   (mean, sd of seeds)"
+    )
     for name in asked.sets:
         people = people_of(name, asked.data)
         for way in asked.ways:

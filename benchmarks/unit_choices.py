@@ -29,7 +29,6 @@ from rondo.seeding import generators
 from rondo.synthetic import plant
 from rondo.units.fit import fit_units
 
-
 ONE: dict[str, Any] = {"units.window_weight": "one"}
 CHOICES: dict[str, dict[str, Any]] = {
     "**default**": {},

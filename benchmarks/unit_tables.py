@@ -33,7 +33,6 @@ from rondo.encoders import FittedEncoder, Tensors, build_encoder
 from rondo.seeding import generators
 from rondo.units.fit import fit_units
 
-
 WINDOWS = {"MoCap": (256, 50), "ActRecTut": (90, 30), "OpenPack": (90, 30), "HuGaDB": (90, 30), "USC-HAD": (150, 37)}
 ENCODERS = ("summary_stats", "ts2vec", "time_mae")
 DEEP = {"units.mixture.kind": "deep_dpm"}

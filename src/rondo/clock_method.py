@@ -39,6 +39,7 @@ class Clock:
             "--encoder": options.encoder,
             "--preset": options.preset not in ("", "default"),
             "--device": options.device,
+            "--group-by": options.group_by,
         }
         refuse_idle(idle, f"--method {self.name}")
         if options.states is not None and options.states < 1:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from rondo import cost
 from rondo.config.schema import RondoConfig, network_in, resolve
 from rondo.data.as_recordings import as_recordings
+from rondo.data.groups import GroupBy
 from rondo.data.recording import Recording
 from rondo.errors import RondoWarning
 from rondo.labelling import Labelling
@@ -46,7 +47,7 @@ def discover(
     config: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
-    group_by: str | None = None,
+    group_by: GroupBy = None,
     engine: str | None = None,
     workers: int | None = None,
     ray_address: str | None = None,
@@ -73,7 +74,8 @@ def discover(
     config : a TOML file of settings.
     out : a folder to write the run to. Paths of many recordings, or of more than memory holds, are then read file by
         file; an unfinished run is gone on with.
-    group_by : which recordings belong together, of one person, machine or day.
+    group_by : whose recordings are (a person, a machine, a day), as `rondo.data.groups` reads it: groups share the
+        units, and each has them in a place of its own. Without, each recording is a group.
     engine, workers, ray_address : read file by file in "local" processes, in this one ("serial") or on a Ray cluster
         ("ray"); needs `out`.
     settings, more : any other setting, by its dotted name ({"units.dimension": 3}) or with two underscores
@@ -86,7 +88,7 @@ def discover(
     chosen = find_method(method)
     every = dict(settings or {}) | {name.replace("__", "."): value for name, value in more.items()}
     file = None if config is None else Path(config)
-    asked = Options(window, step, states, encoder, preset, device, per_recording, every, file, motif_window)
+    asked = Options(window, step, states, encoder, preset, device, per_recording, every, file, motif_window, group_by)
     configured = chosen.configure(asked)
     chosen_seed = checked_seed(seed)
     where = Asked(engine, workers, ray_address, group_by)
@@ -127,10 +129,11 @@ def checked_seed(seed: int | None) -> int | None:
 
 
 class RondoSettings(NamedTuple):
-    """Every setting of Rondo, and whether each recording gets a vocabulary of its own."""
+    """Every setting of Rondo, whether each recording gets a vocabulary of its own, and whose recordings are."""
 
     config: RondoConfig
     per_recording: bool = False
+    group_by: GroupBy = None
 
 
 @dataclass(frozen=True)
@@ -143,6 +146,8 @@ class RondoMethod:
     def configure(self, options: Options) -> RondoSettings:
         """Preset, then file, then settings, then the options that have a name of their own."""
         refuse_idle({"--states": options.states}, f"--method {self.name}")
+        if options.per_recording:
+            refuse_idle({"--group-by": options.group_by}, "--per-recording")
         named = {
             "windows.length": options.window,
             "windows.step": options.step,
@@ -153,7 +158,7 @@ class RondoMethod:
         overrides = dict(options.settings) | {name: value for name, value in named.items() if value is not None}
         config = resolve(options.preset or "default", options.config, overrides)
         require_torch(network_in(config))  # before files are read
-        return RondoSettings(config, options.per_recording)
+        return RondoSettings(config, options.per_recording, options.group_by)
 
     def notes(self, recordings: Sequence[Recording], settings: RondoSettings, *, in_detail: bool = False) -> list[str]:
         """How long it will take, where that is more than a minute."""
@@ -170,7 +175,8 @@ class RondoMethod:
         """One model for all recordings, or one for each."""
         config = settings.config if seed is None else settings.config.model_copy(update={"seed": seed})
         if not settings.per_recording:
-            return Rondo.from_config(config).fit_predict(list(recordings), progress=progress)
+            model = Rondo.from_config(config)
+            return model.fit_predict(list(recordings), group_by=settings.group_by, progress=progress)
         models: list[Rondo] = []
         labellings: list[Labelling] = []
         for recording in recordings:

@@ -19,6 +19,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from rondo.data.groups import GroupBy
 from rondo.errors import SettingError
 
 if TYPE_CHECKING:  # the command line asks for names before anything heavy is there
@@ -49,6 +50,7 @@ class Options:
     settings: Mapping[str, Any] = field(default_factory=dict)
     config: Path | None = None  # a TOML file of settings
     motif_window: int | str | None = None
+    group_by: GroupBy = None  # whose recordings are, for methods that learn what groups share
 
 
 @runtime_checkable

@@ -20,7 +20,7 @@ from rondo.continual.updater import Updater
 from rondo.data.as_recordings import are_several, as_chunks, as_recordings, common_rate, same_rate
 from rondo.data.fair_sample import taken
 from rondo.data.fit_plan import FitPlan, plan_fit
-from rondo.data.groups import GroupBy, groups_of
+from rondo.data.groups import GroupBy, groups_of_recordings
 from rondo.data.labels import OTHER
 from rondo.data.preprocess import Preprocessor, Signal, surveys_of
 from rondo.data.recording import Recording
@@ -422,7 +422,7 @@ class Rondo:
         if out is not None or engine is not None:
             from rondo.many.predicting import Asked, predict_into
 
-            asked = Asked(engine, workers, ray_address)
+            asked = Asked(engine, workers, ray_address, group_by)
             return predict_into(self, recordings, out, asked, rate=rate, resample=resample)
         given = as_recordings(recordings, rate=rate)
         groups = None if group_by is None else groups_of_recordings(given, group_by)
@@ -644,12 +644,6 @@ class Rondo:
         from sklearn.utils import InputTags, Tags, TargetTags
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags(allow_nan=True))
-
-
-def groups_of_recordings(recordings: Sequence[Recording], group_by: GroupBy) -> list[str]:
-    """Whose each recording is."""
-    groups = groups_of([own.id for own in recordings], group_by, {own.id: own.source for own in recordings})
-    return [groups[own.id] for own in recordings]
 
 
 def _windows(signal: Signal, length: int, step: int) -> Windows:

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rondo.data.groups import GroupBy, groups_of_recordings
 from rondo.data.recording import Recording
 from rondo.data.suggest import FEWEST_TELLING_FRAMES
 from rondo.labelling import FitProfile, Labelling
@@ -105,6 +106,7 @@ def transferred(
     adapt: bool = False,
     refit_motifs: bool = False,
     resample: bool = False,
+    group_by: GroupBy = None,
     progress: Progress = silent,
 ) -> Result:
     """Recordings read with a model that is changed for them first: its units moved to them, its motifs learned anew.
@@ -114,14 +116,17 @@ def transferred(
     given = list(recordings)
     as_fitted = [model.label_one(recording, resample) for recording in given] if adapt else []
     if adapt:
-        model.adapt(given, resample=resample, progress=progress)
+        model.adapt(given, group_by=group_by, resample=resample, progress=progress)
     if refit_motifs:
         model.fit_motifs(given, resample=resample, progress=progress)
-    labellings = [model.label_one(recording, resample) for recording in given]
+    groups = None if group_by is None else groups_of_recordings(given, group_by)
+    named = groups or [None] * len(given)
+    labellings = [model.label_one(own, resample, group) for own, group in zip(given, named, strict=True)]
     for i, was in enumerate(as_fitted):
         labellings[i] = replace(labellings[i], share_accepted=was.share_accepted, distance_profile=was.distance_profile)
     more = [moved_sentence(model.provenance_)] if adapt else []
-    return result_of([model], given, labellings, kind="label", fitted=model.fit_profile(), more=more)
+    fitted = model.fit_profile()
+    return result_of([model], given, labellings, kind="label", fitted=fitted, more=more, groups=groups)
 
 
 def short_window_note(model: Rondo, longest: int) -> str:

@@ -71,7 +71,7 @@ def discover(
     """
     chosen = find_method(method)
     own = options.overrides(set_)
-    given = Options(window, step, states, encoder, preset, device, per_recording, own, config, motif_window)
+    given = Options(window, step, states, encoder, preset, device, per_recording, own, config, motif_window, group_by)
     settings = chosen.configure(given)
     from rondo.discovery import checked_seed, why_in_memory
     from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files

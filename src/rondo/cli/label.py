@@ -77,7 +77,7 @@ def label(
     if name == "rondo":
         fitted: Any = _loaded(folder, stream, {"seed": seed, "device": device})
     else:
-        refuse_idle(learning | {"--device": device}, f"a model of {name}")
+        refuse_idle(learning | {"--device": device, "--group-by": group_by}, f"a model of {name}")
         fitted = load_model(folder)
     asked = Asked(engine, workers, ray_address, group_by)
     many = many_files(paths, asked, rate=rate, key=key, label_columns=label_column or ())
@@ -102,12 +102,19 @@ def label(
         tell("labelling", 0, len(recordings))
         if adapt or refit_motifs:
             result: Result = transferred(
-                fitted, recordings, adapt=adapt, refit_motifs=refit_motifs, resample=resample, progress=tell
+                fitted,
+                recordings,
+                adapt=adapt,
+                refit_motifs=refit_motifs,
+                resample=resample,
+                group_by=group_by,
+                progress=tell,
             )
         elif name == "rondo" and _follows(stream, folder):
             result = fitted.relabel(recordings, resample=resample)
         else:
-            result = fitted.predict(recordings, resample=resample)
+            own = {"group_by": group_by} if name == "rondo" else {}
+            result = fitted.predict(recordings, resample=resample, **own)
         tell("writing", len(recordings), len(recordings))
         result.save(out)
     announce(out, result.summary, json)

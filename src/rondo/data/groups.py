@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from rondo.data.recording import Recording
 from rondo.errors import InputError, SettingError
 
 GroupBy = str | Mapping[str, str] | None
@@ -72,6 +73,12 @@ def groups_of(
         f"--group-by '{by}' finds nothing in the recording '{lost[0]}' ({len(lost)} of {len(ids)} recordings); "
         "give a pattern that all ids hold, or a .csv with the columns recording and group"
     )
+
+
+def groups_of_recordings(recordings: Sequence[Recording], group_by: GroupBy) -> list[str]:
+    """Whose each recording is."""
+    groups = groups_of([own.id for own in recordings], group_by, {own.id: own.source for own in recordings})
+    return [groups[own.id] for own in recordings]
 
 
 def _finder(by: str) -> Callable[[str], str | None]:

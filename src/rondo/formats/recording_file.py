@@ -43,7 +43,7 @@ class RecordingFile:
         from rondo.formats.files import read_recording  # brings the readers of all formats
 
         place = _place(self.url)
-        found = read_recording(place, rate=self.rate, key=self.key, label_columns=self.label_columns)  # type: ignore[arg-type]
+        found = read_recording(place, rate=self.rate, key=self.key, label_columns=self.label_columns)
         own = found if found.id == self.id else found.renamed(self.id)
         return own.read_from(self.url)
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from rondo.data.channels import chosen_channels, refuse_shape
 from rondo.data.fair_sample import MOST_VALUES, n_taken, rebased
 from rondo.data.fit_plan import FitPlan
-from rondo.data.groups import groups_of
+from rondo.data.groups import GroupBy, groups_of
 from rondo.data.preprocess import refuse_too_many_axes
 from rondo.data.recording import Recording
 from rondo.data.signal import Signal
@@ -68,15 +68,20 @@ class ManyFiles:
     files: tuple[RecordingFile, ...]
     sizes: tuple[ExpectedSize, ...]
     groups: tuple[str, ...]
-    group_by: str | None
+    group_by: GroupBy
     where: Where
 
     @classmethod
-    def of(cls, files: Sequence[RecordingFile], where: Where, group_by: str | None = None) -> ManyFiles:
+    def of(cls, files: Sequence[RecordingFile], where: Where, group_by: GroupBy = None) -> ManyFiles:
         """Look at the headers of all files."""
-        groups = groups_of([file.id for file in files], group_by)
+        groups = groups_of([file.id for file in files], group_by, {file.id: file.url for file in files})
         sizes = tuple(file.expected() for file in files)
         return cls(tuple(files), sizes, tuple(groups[file.id] for file in files), group_by, where)
+
+    @property
+    def group_of(self) -> dict[str, str]:
+        """The group of each recording, by its id."""
+        return dict(zip((file.id for file in self.files), self.groups, strict=True))
 
     def record(self, command: str, settings: Mapping[str, Any]) -> RunRecord:
         """What makes another command the same as this one."""
@@ -99,7 +104,7 @@ def discover_files(many: ManyFiles, model: Rondo, out: str | Path, progress: Pro
         else:
             plan, by_id = run.plan(model, data_set, surveys), {file.id: file for file in many.files}
             sample = run.sample(plan, data_set, [by_id[survey.id] for survey in surveys])
-            model.learn_from(plan, sample, progress)
+            model.learn_from(plan, sample, [many.group_of[signal.id] for signal in sample], progress)
             run.keep(model)
             del sample
         for under in (WHOLE, SAMPLES):
@@ -247,11 +252,11 @@ class _Run:
         self, asked: Sequence[bool], *, resample: bool = False, is_foreign: bool = False, was_surveyed: bool = False
     ) -> None:
         """Label the files that are asked for."""
-        groups = dict(zip((file.id for file in self.many.files), self.many.groups, strict=True))
+        groups = {} if self.many.group_by is None else self.many.group_of
         fixed = (resample, is_foreign, was_surveyed, self.most_bytes)
 
         def task(batch: FileBatch, files: tuple[RecordingFile, ...]) -> LabelTask:
-            return LabelTask(self.folder, batch, files, tuple(groups[file.id] for file in files), *fixed)
+            return LabelTask(self.folder, batch, files, tuple(groups.get(file.id, "") for file in files), *fixed)
 
         for batch, lost in self._done("label", label_files, LABELS, task, asked):
             self.folder.write(f"{LABELS}/{batch.name}.json", LabelPart((), (lost,), ()).as_bytes())

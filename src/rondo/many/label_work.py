@@ -43,7 +43,7 @@ class LabelTask:
     folder: PartFolder
     batch: FileBatch
     files: tuple[RecordingFile, ...]
-    groups: tuple[str, ...]  # of each file
+    groups: tuple[str, ...]  # of each file; "" where nothing was said
     resample: bool
     is_foreign: bool  # the model was fitted on other recordings
     was_surveyed: bool
@@ -83,13 +83,13 @@ def label_files(task: LabelTask) -> None:
     tables: list[_Rows | Labelling] = []
     pairs: set[tuple[int, int]] = set()
     files: dict[str, bytes] = {}
-    for file in task.files:
+    for file, group in zip(task.files, task.groups, strict=True):
         try:
             refuse_too_large(file, task.most_bytes)
             with _as_surveyed(task.was_surveyed):
                 recording = file.read()
-            labelling = model.label_one(recording, task.resample)
-            summaries.append(_summary(recording, labelling, fitted, words))
+            labelling = model.label_one(recording, task.resample, group or None)
+            summaries.append(_summary(recording, labelling, fitted, words, group))
         except Exception as error:  # noqa: BLE001  # a file that fails in whatever way is a row, and the rest goes on
             failed.append(failure(file, error))
             continue
@@ -124,9 +124,11 @@ def _as_surveyed(was_surveyed: bool) -> Iterator[None]:
         yield
 
 
-def _summary(recording: Recording, labelling: Labelling, fitted: FitProfile | None, words: Words) -> RecordingSummary:
+def _summary(
+    recording: Recording, labelling: Labelling, fitted: FitProfile | None, words: Words, group: str
+) -> RecordingSummary:
     """As `rondo.run.counting` counts it in the table of segments, from the labels themselves."""
-    about = recording_summary(recording, labelling, fitted)
+    about = recording_summary(recording, labelling, fitted, group)
     n_labelled = int((labelling.motifs != OTHER).sum())
     changed: dict[str, Any] = {"share_other": 1.0 - n_labelled / max(1, about.n_frames)}
     if about.fit is not None:

@@ -25,7 +25,7 @@ def predict_into(
         return Result.load(out)
     if out is not None:
         check_free(Path(out))
-    result = model.predict(recordings, rate=rate, resample=resample)
+    result = model.predict(recordings, rate=rate, resample=resample, group_by=asked.group_by)
     if out is not None:
         result.save(out)
     return result

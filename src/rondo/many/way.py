@@ -9,6 +9,7 @@ from typing import Any
 
 from rondo.data.as_recordings import are_several
 from rondo.data.fair_sample import MOST_VALUES
+from rondo.data.groups import GroupBy
 from rondo.engine.choose import ENGINES, engine_of
 from rondo.engine.local import n_cores
 from rondo.errors import SettingError
@@ -32,7 +33,7 @@ class Asked:
     engine: str | None = None
     workers: int | None = None
     ray_address: str | None = None
-    group_by: str | None = None
+    group_by: GroupBy = None
 
     def refuse_contradictions(self) -> None:
         """Say what cannot be before any file is looked at."""

@@ -103,7 +103,9 @@ def _plain_latents(
 ) -> _Latents:
     """Of all windows in one projection."""
     representations, spans = rows.joined(range(len(rows.each)))
-    projection = _fit_projection(representations, spans, rows.window_weight, config, few_channels, seed, device, progress)
+    projection = _fit_projection(
+        representations, spans, rows.window_weight, config, few_channels, seed, device, progress
+    )
     return _Latents(projection, projection.apply(representations), projection.embed(representations), spans)
 
 
@@ -179,9 +181,7 @@ def _model(
     shown = [tree.coarsened(ids, n_merges) for ids in read]
     boundaries = fit_boundaries(windows, shown, sorted(set(tree.kept_at(n_merges).values())))
     exemplars = fit_exemplars(representations, np.concatenate(shown), spans, exclude=sharing_frames)
-    return UnitModel(
-        encoder, found.projection, vocabulary, penalty, tree, n_merges, boundaries, exemplars, places
-    )
+    return UnitModel(encoder, found.projection, vocabulary, penalty, tree, n_merges, boundaries, exemplars, places)
 
 
 def _rules(penalty: float, step_share: float, config: UnitsConfig) -> UnitRules:

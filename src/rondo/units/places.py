@@ -5,9 +5,9 @@ a group g are brought home first, dimension by dimension,
 
     home(y) = m + s (y - m_g) / s_g
 
-with m_g and s_g their mean and spread, m and s those of all groups, each group counting alike; then the latents, in the
-same way. What is left differs from unit to unit, so every unit k of the group lies between its common centre c0_k, which counts as `_CENTRE_COUNTS`
-window lengths of signal, and the windows of the group that read as it,
+with m_g and s_g their mean and spread, m and s those of all groups, each group counting alike; then the latents, in
+the same way. What is left differs from unit to unit, so every unit k of the group lies between its common centre c0_k,
+which counts as `_CENTRE_COUNTS` window lengths of signal, and the windows of the group that read as it,
 
     c_k = (kappa c0_k + w sum_t [u_t = k] z_t) / (kappa + w sum_t [u_t = k])
 
@@ -122,11 +122,12 @@ class Places:
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder; names of groups as UTF-8, one per line."""
-        known = [*self.of_group.values()]
+        known = list(self.of_group.values())
+        every: list[Place | Places] = [self, *known]
         return {
             "groups": np.frombuffer("\n".join(self.of_group).encode(), np.uint8).copy(),
-            "representations": np.stack([np.stack(own.representations) for own in (self, *known)]),
-            "latents": np.stack([np.stack(own.latents) for own in (self, *known)]),
+            "representations": np.stack([np.stack(own.representations) for own in every]),
+            "latents": np.stack([np.stack(own.latents) for own in every]),
             "centres": np.stack([own.centres for own in known]),
         }
 

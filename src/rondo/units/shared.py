@@ -201,9 +201,7 @@ def _heaviest(sizes: Sequence[Floats], numbers: Sequence[Ints], prototypes: Floa
 # ---------------------------------------------------------------- directions
 
 
-def fit_agreeing(
-    groups: Sequence[GroupWindows], labels: Sequence[Ints], pca_dim: int, ridge: float
-) -> SlowProjection:
+def fit_agreeing(groups: Sequence[GroupWindows], labels: Sequence[Ints], pca_dim: int, ridge: float) -> SlowProjection:
     """The directions in which units differ and groups agree; its slowness is lambda / (1 + lambda)."""
     mean = np.mean([group.rows.mean(axis=0, dtype=np.float64) for group in groups], axis=0)
     centred = [group.rows - mean for group in groups]

@@ -59,6 +59,7 @@ class BaselineMethod:
             "--preset": options.preset not in ("", "default"),
             "--device": options.device,
             "--motif-window": options.motif_window,
+            "--group-by": options.group_by,
         }
         idle |= {} if "windows" in names else {"--window": options.window, "--step": options.step}
         refuse_idle(idle | ({} if "n_states" in names else {"--states": options.states}), f"--method {self.name}")
