@@ -103,10 +103,8 @@ def harmony(people: People, seed: int) -> list[Labels]:
 class _Given:
     """A projection that knows the latents of the fitted windows only, in their order."""
 
-    curves: dict[str, list[float]] = {}
-
     def __init__(self, latents: NDArray[np.float64]) -> None:
-        self.latents, self.at = latents, 0
+        self.latents, self.at, self.curves = latents, 0, {}
 
     def apply(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         n = len(representations)

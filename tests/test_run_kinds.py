@@ -14,7 +14,7 @@ import pytest
 
 from rondo import Result, Rondo
 from rondo.live import session
-from rondo.live.session import Place, Session
+from rondo.live.session import Session, SessionPaths
 from rondo.report.export import export_formats
 from tests.cli.running import Command, Outcome, call, command, tree, waves, write_csv
 
@@ -41,7 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model, place = folder / "discover" / "model", folder / "stopped"
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(session, "CHUNK_ROWS", 100)
-        at = Place(str(folder / "x.csv"), place, place / "checkpoint")
+        at = SessionPaths(str(folder / "x.csv"), place, place / "checkpoint")
         with closing(Session(Rondo.load(model), model, at)) as stopped:
             for _ in range(9):
                 stopped.step()

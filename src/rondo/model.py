@@ -426,7 +426,7 @@ class Rondo:
             return predict_into(self, recordings, out, asked, rate=rate, resample=resample)
         given = as_recordings(recordings, rate=rate)
         groups = None if group_by is None else groups_of_recordings(given, group_by)
-        named = groups or [None] * len(given)
+        named: Sequence[str | None] = groups if groups is not None else [None] * len(given)
         labellings = [self.label_one(own, resample, group) for own, group in zip(given, named, strict=True)]
         fitted = self.fit_profile()
         return result_of([self], given, labellings, kind="label", fitted=fitted, is_foreign=True, groups=groups)

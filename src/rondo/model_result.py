@@ -48,8 +48,9 @@ def result_of(
 ) -> Result:
     """The result of one model for all recordings, or of one model for each.
 
-    `groups`: whose each recording is, where that was said; `fitted`: how near the fitted windows lie to the units, where the models read other recordings; `is_foreign`: the
-    evidence comes from other recordings; `more`: findings that follow on those of the models.
+    `groups`: whose each recording is, where that was said; `fitted`: how near the fitted windows lie to the units,
+    where the models read other recordings; `is_foreign`: the evidence comes from other recordings; `more`: findings
+    that follow on those of the models.
     """
     first = models[0]
     if kind == "discover" and (note := short_window_note(first, max(own.n_frames for own in recordings))):
@@ -120,7 +121,7 @@ def transferred(
     if refit_motifs:
         model.fit_motifs(given, resample=resample, progress=progress)
     groups = None if group_by is None else groups_of_recordings(given, group_by)
-    named = groups or [None] * len(given)
+    named: Sequence[str | None] = groups if groups is not None else [None] * len(given)
     labellings = [model.label_one(own, resample, group) for own, group in zip(given, named, strict=True)]
     for i, was in enumerate(as_fitted):
         labellings[i] = replace(labellings[i], share_accepted=was.share_accepted, distance_profile=was.distance_profile)

@@ -9,7 +9,7 @@ import pytest
 
 from rondo import Rondo
 from rondo.live import session
-from rondo.live.session import Place, Session
+from rondo.live.session import Session, SessionPaths
 from tests.cli.running import Command, command, waves, write_csv
 
 
@@ -32,7 +32,7 @@ def halfway(here: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(session, "CHUNK_ROWS", 100)
     write_csv(here / "x.csv", waves(1800, seed=6))
     folder = run / "model"
-    place = Place("x.csv", here / "live", here / "live" / "checkpoint")
+    place = SessionPaths("x.csv", here / "live", here / "live" / "checkpoint")
     with closing(Session(Rondo.load(folder), folder, place)) as stopped:
         for _ in range(9):
             stopped.step()

@@ -87,12 +87,12 @@ def test_what_has_a_part_is_not_read_again(
 
     real = Rondo.label_one
 
-    def labelled(self: Rondo, recording: Recording, resample: bool = False) -> Labelling:
+    def labelled(self: Rondo, recording: Recording, resample: bool = False, group: str | None = None) -> Labelling:
         if recording.id.startswith("day"):  # others are probes of a model that is loaded
             if len(read) == stop_after:
                 raise Pulled
             read.append(recording.id)
-        return real(self, recording, resample)
+        return real(self, recording, resample, group)
 
     monkeypatch.setattr(Rondo, "label_one", labelled)
     with pytest.raises(Pulled):

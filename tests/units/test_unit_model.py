@@ -16,8 +16,8 @@ from rondo.data.windows import Windows
 from rondo.encoders import Curves, FittedEncoder, Tensors, build_encoder
 from rondo.encoders.summary_stats import SummaryStatsConfig
 from rondo.errors import ModelError, RecordingError
-from rondo.units import model as module
-from rondo.units import model as unit_model
+from rondo.units import exemplars
+from rondo.units import fit as unit_fit
 from rondo.units.discover import UnitRules
 from rondo.units.exemplars import Exemplars, fit_exemplars
 from rondo.units.fit import _rules, fit_units
@@ -111,7 +111,7 @@ def test_windows_that_share_frames_do_not_tell_each_other_who_they_are(
         asked.append(exclude)
         return merge_tree(*given, exclude=exclude)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(unit_model, "merge_tree", spied)
+    monkeypatch.setattr(unit_fit, "merge_tree", spied)
     fitted(signals, SlowUnitsConfig())
     grid = signals[0].grid
     assert asked == [(grid.length_frames - 1) // grid.step_frames]
@@ -198,7 +198,7 @@ def test_units_have_evenly_spread_windows_of_their_own() -> None:
     fitted = fit_exemplars(points, units, ((0, 1_000),), 3)
     assert np.unique(fitted.units).tolist() == [0, 2, 4]
     assert fitted.supports.tolist() == [int((units == id).sum()) for id in (0, 2, 4)]
-    assert np.bincount(fitted.units).max() == module._PER_UNIT
+    assert np.bincount(fitted.units).max() == exemplars._PER_UNIT
     for unit in (0, 2, 4):
         own = points[units == unit]
         chosen = fitted.points[fitted.units == unit]

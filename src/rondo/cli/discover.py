@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def discover(
-    paths: options.Places,
+    paths: options.RecordingPaths,
     out: options.RunPlace,
     method: Annotated[
         str,
@@ -53,7 +53,7 @@ def discover(
     set_: options.Settings = None,
     seed: options.Seed = None,
     device: options.Device = None,
-    group_by: options.GroupBy = None,
+    group_by: options.Groups = None,
     engine: options.EngineName = None,
     workers: options.Workers = None,
     ray_address: options.RayAddress = None,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def label(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or the run folder that holds it.")],
-    paths: options.Places,
+    paths: options.RecordingPaths,
     out: options.RunPlace,
     adapt: Annotated[
         bool,
@@ -42,7 +42,7 @@ def label(
         int | None, typer.Option("--seed", metavar="N", help="For --refit-motifs; the seed of the model if not given.")
     ] = None,
     device: options.Device = None,
-    group_by: options.GroupBy = None,
+    group_by: options.Groups = None,
     engine: options.EngineName = None,
     workers: options.Workers = None,
     ray_address: options.RayAddress = None,

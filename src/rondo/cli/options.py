@@ -83,7 +83,7 @@ Recordings = Annotated[
         help="Files ({recording_suffixes}), folders, patterns in quotes ('days/*.csv'), or URLs of these in a bucket.",
     ),
 ]
-Places = Annotated[
+RecordingPaths = Annotated[
     list[str],
     typer.Argument(
         metavar="RECORDING", help="Files ({recording_suffixes}), folders, or patterns in quotes ('days/*.npz')."
@@ -95,7 +95,7 @@ RunPlace = Annotated[
         "--out", metavar="DIR", help="Folder to write; it must not hold a run yet, unless it is this one, unfinished."
     ),
 ]
-GroupBy = Annotated[
+Groups = Annotated[
     str | None,
     typer.Option("--group-by", metavar="NAME", help="Which recordings belong together: of one person, machine or day."),
 ]

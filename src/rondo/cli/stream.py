@@ -52,13 +52,13 @@ def stream(
     """
     from rondo.continual.checkpoint import locked
     from rondo.editing import model_folder
-    from rondo.live.session import Place, Session
+    from rondo.live.session import Session, SessionPaths
     from rondo.model import Rondo
     from rondo.store.urls import refuse_url
 
     for folder in (out, checkpoint or out):
         refuse_url(folder, "a stream appends to its files, which a bucket cannot; give a folder of this machine")
-    place = Place(source, out, checkpoint or out / "checkpoint", follow)
+    place = SessionPaths(source, out, checkpoint or out / "checkpoint", follow)
     folder = model_folder(model)
     fitted = Rondo.load(folder)
     with locked(place.checkpoint), closing(Session(fitted, folder, place, every, frozen=frozen)) as session:

@@ -105,7 +105,7 @@ class Written(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Place:
+class SessionPaths:
     """Where a session reads and writes: `where` is what --source names."""
 
     where: str
@@ -118,7 +118,13 @@ class Session:
     """One stream that is being labelled."""
 
     def __init__(
-        self, model: Rondo, model_folder: Path, place: Place, windows_between: int = 1000, *, frozen: bool = False
+        self,
+        model: Rondo,
+        model_folder: Path,
+        place: SessionPaths,
+        windows_between: int = 1000,
+        *,
+        frozen: bool = False,
     ) -> None:
         """Begin, or go on from the checkpoint if there is one; everything that does not fit is refused."""
         self._place, self._rate, self._windows_between = place, model.rate_, windows_between

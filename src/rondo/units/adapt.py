@@ -18,8 +18,9 @@ from rondo.units.model import UnitModel, joined_spans
 from rondo.units.places import moved
 
 
-def moved_to(model: UnitModel, windows: Sequence[Windows], groups: Sequence[str]) -> UnitModel:
-    """The same units where these windows of one or more signals, each of the group named, have them."""
+def moved_to(model: UnitModel, windows: Sequence[Windows], groups: Sequence[str] = ()) -> UnitModel:
+    """The same units where these windows of one or more signals have them; `groups` names whose each signal is."""
+    groups = groups or [""] * len(windows)
     if model.places is None:
         there = _moved_itself(model, windows)
     else:
@@ -36,7 +37,7 @@ def _moved_itself(model: UnitModel, windows: Sequence[Windows]) -> UnitModel:
     return replace(model, vocabulary=there)
 
 
-def distances_moved(before: UnitModel, after: UnitModel, groups: Sequence[str]) -> dict[int, float]:
+def distances_moved(before: UnitModel, after: UnitModel, groups: Sequence[str] = ()) -> dict[int, float]:
     """How far each unit has moved, in radii, the farthest where there are several groups: beyond 1 it lies outside."""
     there = [after.vocabulary.centres]
     if after.places is not None:

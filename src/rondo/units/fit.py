@@ -21,7 +21,7 @@ from rondo.units.boundaries import fit_boundaries
 from rondo.units.discover import UnitRules, discover_units, transition_scale
 from rondo.units.exemplars import fit_exemplars
 from rondo.units.model import UnitModel, UnitProjection, joined_spans, refuse_non_finite
-from rondo.units.places import Places, Standing, at_centres
+from rondo.units.places import Places, Standing
 from rondo.units.shared import FEWEST_LENGTHS, GroupWindows, fit_shared
 from rondo.units.slow import FEWEST_OF_FEW_CHANNELS, fit_slow, fit_slow_enough
 from rondo.units.timeline import decode, typical_step
@@ -167,11 +167,11 @@ def _model(
     read, at_home = [], []
     for own, spans, name in zip(rows.each, rows.spans, rows.groups, strict=True):
         if places is None:
-            there, latents, entries = own, project(own), vocabulary
+            there, latents, centres = own, project(own), None
         else:
             there, latents = places.at_home(places.of_group[name], own, project)
-            entries = at_centres(vocabulary, places.of_group[name].centres)
-        read.append(decode(latents, spans, entries, penalty).ids)
+            centres = places.of_group[name].centres
+        read.append(decode(latents, spans, vocabulary, penalty, centres).ids)
         at_home.append(there)
     grid = windows[0].grid
     sharing_frames = (grid.length_frames - 1) // grid.step_frames

@@ -16,7 +16,7 @@ from rondo.encoders import Curves, FittedEncoder, Representations, build_encoder
 from rondo.errors import ModelError, RecordingError
 from rondo.units.boundaries import Boundaries
 from rondo.units.exemplars import Exemplars
-from rondo.units.places import Place, Places, at_centres
+from rondo.units.places import Place, Places
 from rondo.units.slow import SlowProjection
 from rondo.units.timeline import Timeline, centre_distances, decode
 from rondo.vocabulary import MergeTree, Vocabulary
@@ -78,14 +78,14 @@ class UnitModel:
         spans = windows.grid.window_spans
         if not spans:
             return Timeline(np.zeros(0, np.int32), np.zeros(0), ())
-        representations, vocabulary = self.encoder.encode(windows), self.vocabulary
+        representations, centres = self.encoder.encode(windows), None
         if self.places is None:
             latents = self.projection.apply(representations)
         else:
             place = self.places.of_group.get(group or "") or self._find_place(representations, spans, windows.weight)
             representations, latents = self.places.at_home(place, representations, self.projection.apply)
-            vocabulary = at_centres(vocabulary, place.centres)
-        fine = decode(latents, spans, vocabulary, self.penalty)
+            centres = place.centres
+        fine = decode(latents, spans, self.vocabulary, self.penalty, centres)
         strangeness = self.exemplars.strangeness(representations)
         return replace(fine, ids=self.tree.coarsened(fine.ids, self.n_merges), strangeness=strangeness)
 

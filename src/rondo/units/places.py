@@ -14,6 +14,8 @@ which counts as `_CENTRE_COUNTS` window lengths of signal, and the windows of th
 with u the units as always read (nearest centre, smoothed), w the share of a window that the next one adds, and both
 steps repeated until nothing changes (maximum a posteriori, with hard assignments). A unit that does not occur stays
 where it is. Mean and spread of a short recording are uncertain: m and s count as `_HOME_COUNTS` window lengths in them.
+And who does one thing only has another mean and a smaller spread than who does all: a new group lies, in every
+dimension, not much farther from the common place than the groups that were fitted.
 """
 
 from __future__ import annotations
@@ -33,6 +35,8 @@ from rondo.vocabulary import Vocabulary
 
 _CENTRE_COUNTS = 3.0  # window lengths; 1 to 10 make little difference (docs/motifs.md)
 _HOME_COUNTS = 5.0  # window lengths
+_FARTHER = 1.5  # times the distance of the farthest known group, that a new one lies from the common place at most
+_LEAST_SPREAD = 1e-12  # of what does not vary, whose logarithm is asked for
 _MOST_ROUNDS = 20  # smoothing and means do not lower one and the same cost, so they may go in circles
 
 Project = Callable[[NDArray[np.floating]], Floats]  # representations (n_windows, n_dims) -> latents
@@ -62,6 +66,15 @@ class Standing(NamedTuple):
         variance = own * self.spread**2 + (1 - own) * common.spread**2
         return Standing(own * self.mean + (1 - own) * common.mean, np.sqrt(variance))
 
+    def within(self, common: Standing, known: Sequence[Standing]) -> Standing:
+        """Not much farther from the common one, in any dimension, than the groups that are known."""
+        if not known:
+            return self
+        means = _clipped(self.mean, common.mean, np.stack([one.mean for one in known]))
+        logs = [np.log(np.maximum(one.spread, _LEAST_SPREAD)) for one in (self, common, *known)]
+        spread = np.exp(_clipped(logs[0], logs[1], np.stack(logs[2:])))
+        return Standing(means, np.where(self.spread > 0, spread, self.spread))
+
     def home(self, rows: NDArray[np.floating], common: Standing) -> Floats:
         """Rows of a group that stands so, as they would be in the common place.
 
@@ -72,6 +85,11 @@ class Standing(NamedTuple):
         varies = (self.spread > 0) & (common.spread > 0)
         factor = np.divide(common.spread, self.spread, out=np.ones_like(self.spread), where=varies)
         return np.asarray(common.mean + (rows - self.mean) * factor)
+
+
+def _clipped(own: Floats, common: Floats, known: Floats) -> Floats:
+    low, high = (common + _FARTHER * (edge - common) for edge in (known.min(axis=0), known.max(axis=0)))
+    return np.clip(own, np.minimum(low, common), np.maximum(high, common))
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +127,12 @@ class Places:
     ) -> Place:
         """The place of a group with these windows; the vocabulary lies in the common place."""
         n_lengths = window_weight * len(representations)
+        known = list(self.of_group.values())
         own = Standing.of(representations).towards(self.representations, n_lengths)
+        own = own.within(self.representations, [place.representations for place in known])
         latents = project(own.home(representations, self.representations).astype(np.float32))
         of_latents = Standing.of(latents).towards(self.latents, n_lengths)
+        of_latents = of_latents.within(self.latents, [place.latents for place in known])
         latents = of_latents.home(latents, self.latents)
         there = moved(vocabulary, latents, latents, spans, penalty, window_weight)
         return Place(own, of_latents, there.centres)
@@ -161,12 +182,6 @@ def moved(
         if np.array_equal(ids, before):
             break
     return entries
-
-
-def at_centres(vocabulary: Vocabulary, centres: Floats) -> Vocabulary:
-    """The same entries with other centres (n_entries, n_latent_dims)."""
-    entries = zip(vocabulary.entries, centres, strict=True)
-    return replace(vocabulary, entries=tuple(replace(entry, centre=centre) for entry, centre in entries))
 
 
 def _towards(

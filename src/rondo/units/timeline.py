@@ -240,10 +240,23 @@ def smooth_spans(costs: NDArray[np.floating], spans: Sequence[Span], penalty: fl
     return np.concatenate([smooth(costs[start:stop], penalty) for start, stop in spans])
 
 
-def decode(latents: NDArray[np.floating], spans: Sequence[Span], vocabulary: Vocabulary, penalty: float) -> Timeline:
-    """Smoothed entry of each window: emission cost is the distance to the entry's centre."""
+def decode(
+    latents: NDArray[np.floating],
+    spans: Sequence[Span],
+    vocabulary: Vocabulary,
+    penalty: float,
+    centres: NDArray[np.float64] | None = None,
+) -> Timeline:
+    """Smoothed entry of each window: emission cost is the distance to the entry's centre.
+
+    `centres` (n_entries, n_dims): where the entries lie for whose windows these are. Whether a window fits is asked of
+    the entry where it was fitted.
+    """
     ids = np.array(vocabulary.ids, dtype=np.int32)
-    costs = centre_distances(latents, vocabulary.centres)
+    costs = centre_distances(latents, vocabulary.centres if centres is None else centres)
     chosen = smooth_spans(costs, spans, penalty)
-    distances = costs[np.arange(chosen.size), chosen] / vocabulary.radii[chosen]
-    return Timeline(ids[chosen], distances, tuple(spans))
+    if centres is None:
+        distances = costs[np.arange(chosen.size), chosen]
+    else:
+        distances = np.linalg.norm(latents - vocabulary.centres[chosen], axis=1)
+    return Timeline(ids[chosen], distances / vocabulary.radii[chosen], tuple(spans))
