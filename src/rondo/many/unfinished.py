@@ -52,11 +52,9 @@ def _version(url: str) -> str:
 @contextmanager
 def opened_run(out: str | Path, record: RunRecord) -> Iterator[PartFolder]:
     """The folder of this run, begun or gone on with; another run's is refused, and one that is worked on."""
+    check_place(out)
     folder = part_folder(out)
-    is_local = isinstance(folder, LocalFolder)
-    if not _is_unfinished(folder):
-        _refuse_occupied(folder)
-    lock = locked(Path(out), _LOCK, _BUSY) if is_local else nullcontext()
+    lock = locked(folder.path, _LOCK, _BUSY) if isinstance(folder, LocalFolder) else nullcontext()
     with lock:
         if _is_unfinished(folder):
             _refuse_other(folder, record)
@@ -71,15 +69,27 @@ def opened_run(out: str | Path, record: RunRecord) -> Iterator[PartFolder]:
             raise
 
 
+def check_place(out: str | Path) -> None:
+    """Refuse an output folder before any work is done for it, unless an unfinished run is there."""
+    folder = part_folder(out)
+    if not _is_unfinished(folder):
+        _refuse_occupied(folder)
+
+
 def _is_unfinished(folder: PartFolder) -> bool:
-    if isinstance(folder, LocalFolder):
-        return (folder.path / UNFINISHED).exists()
-    return UNFINISHED in folder.names()
+    return _is_there(folder.path / UNFINISHED) if isinstance(folder, LocalFolder) else UNFINISHED in folder.names()
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name too long, no right to look: `check_free` says so
+        return False
 
 
 def _refuse_occupied(folder: PartFolder) -> None:
     if isinstance(folder, LocalFolder):
-        if folder.path.exists() and {*folder.path.iterdir()} == {folder.path / _LOCK}:
+        if _is_there(folder.path / _LOCK) and len([*folder.path.iterdir()]) == 1:
             return  # killed before it began
         check_free(folder.path)
     elif folder.names():

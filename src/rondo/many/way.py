@@ -22,6 +22,7 @@ from rondo.wording import counted
 _FILE_S = 0.008  # of a file, whatever its size, on one core: opened, labelled, written
 _SURVEY_S_PER_VALUE = 2.5e-8
 _LABEL_S_PER_VALUE = 4.0e-7
+_FIT_BYTES_PER_VALUE = 36  # 18 of values, as many of windows (`rondo.cost`)
 _FIT_S, _FIT_S_PER_VALUE = 3.0, 2.7e-6  # of values that are learned from
 
 
@@ -99,20 +100,10 @@ def expected_in_words(many: ManyFiles, file_by_file: bool, *, learns: bool) -> l
     seconds = (_FILE_S * n_files + (_SURVEY_S_PER_VALUE * learns + _LABEL_S_PER_VALUE) * values) / workers
     seconds += _FIT_S + _FIT_S_PER_VALUE * learned
     largest = max(map(needed, many.sizes))
-    memory = PROCESS_BYTES + (needed_to_learn(learned) if file_by_file else sum(map(needed, many.sizes)))
+    memory = PROCESS_BYTES + (int(_FIT_BYTES_PER_VALUE * learned) if file_by_file else sum(map(needed, many.sizes)))
     if file_by_file:
         memory = max(memory, PROCESS_BYTES + workers * (PROCESS_BYTES + largest))
     how = f"file by file, {counted(workers, 'file')} at a time" if file_by_file else "all in memory"
     lines.append(f"{how}: about {estimate_in_words(seconds)} and {in_gigabytes(memory)} of memory")
     free = free_bytes()
     return lines if free is None else [*lines, f"{in_gigabytes(free)} of memory are free"]
-
-
-def needed_to_learn(n_values: float) -> int:
-    """Bytes that a fit to so many values takes."""
-    return int(needed_per_value() * n_values)
-
-
-def needed_per_value() -> float:
-    """As `rondo.cost` has it."""
-    return 36.0
