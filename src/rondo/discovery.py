@@ -14,7 +14,8 @@ from rondo.data.as_recordings import as_recordings
 from rondo.data.recording import Recording
 from rondo.errors import RondoWarning
 from rondo.labelling import Labelling
-from rondo.many.driver import ManyFiles, discover_files
+from rondo.many.driver import discover_files
+from rondo.many.file_set import ManyFiles
 from rondo.many.way import Asked, files_to_read
 from rondo.methods import DEFAULT, Options, find_method, refuse_idle
 from rondo.model import Rondo

@@ -15,7 +15,7 @@ from rondo.errors import SettingError
 from rondo.formats.expected_memory import PROCESS_BYTES, is_much, needed, refuse_all_at_once
 from rondo.formats.recording_file import recording_files
 from rondo.free_memory import free_bytes, in_gigabytes
-from rondo.many.driver import ManyFiles, Where
+from rondo.many.file_set import ManyFiles, Where
 from rondo.times import estimate_in_words
 from rondo.wording import counted
 
