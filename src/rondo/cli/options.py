@@ -78,7 +78,7 @@ Recordings = Annotated[
 Places = Annotated[
     list[str],
     typer.Argument(
-        metavar="RECORDING", help="Files ({recording_suffixes}), folders, or patterns in quotes ('days/*.npz')."
+        metavar="RECORDING", help="Files ({recording_suffixes}), or folders, or patterns in quotes ('days/*.npz')."
     ),
 ]
 RunPlace = Annotated[
