@@ -19,11 +19,11 @@ from rondo.many.file_set import ManyFiles, Where
 from rondo.times import estimate_in_words
 from rondo.wording import counted
 
-_FILE_S = 0.008  # of a file, whatever its size, on one core: opened, labelled, written
-_SURVEY_S_PER_VALUE = 2.5e-8
-_LABEL_S_PER_VALUE = 4.0e-7
+_FILE_S = 0.006  # of a file, whatever its size, on one core: opened, labelled, written
+_SURVEY_S_PER_VALUE = 2.0e-8
+_LABEL_S_PER_VALUE = 2.8e-7
 _FIT_BYTES_PER_VALUE = 36  # 18 of values, as many of windows (`rondo.cost`)
-_FIT_S, _FIT_S_PER_VALUE = 3.0, 2.7e-6  # of values that are learned from
+_FIT_S, _FIT_S_PER_VALUE = 3.0, 2.0e-6  # of values that are learned from
 
 
 @dataclass(frozen=True)
