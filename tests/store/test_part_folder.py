@@ -110,8 +110,9 @@ def test_what_is_elsewhere_is_seen_here_and_put_back() -> None:
     with seen_here(bucket, "model", "summary") as here:
         assert LocalFolder(here).names() == {"model/a", "summary"}
         LocalFolder(here).write("report", b"page")
-        put_files(bucket, here, last="summary")
+        LocalFolder(here).write("after", b"4")
+        put_files(bucket, here, last="report", known={"model/a", "summary"})
     assert not here.exists()
     assert [*bucket.files][-1] == "report" and bucket.files["report"] == b"page"
     remove_under(bucket, "model")
-    assert bucket.names() == {"labels/x", "summary", "report"}
+    assert bucket.names() == {"labels/x", "summary", "after", "report"}

@@ -56,10 +56,10 @@ def opened_run(out: str | Path, record: RunRecord) -> Iterator[PartFolder]:
     folder = part_folder(out)
     lock = locked(folder.path, _LOCK, _BUSY) if isinstance(folder, LocalFolder) else nullcontext()
     with lock:
+        if isinstance(folder, LocalFolder):
+            folder.clear_drafts()
         if _is_unfinished(folder):
             _refuse_other(folder, record)
-            if isinstance(folder, LocalFolder):
-                folder.clear_drafts()
         else:
             folder.write(UNFINISHED, record.as_bytes())
         try:
@@ -89,8 +89,8 @@ def _is_there(path: Path) -> bool:
 
 def _refuse_occupied(folder: PartFolder) -> None:
     if isinstance(folder, LocalFolder):
-        if _is_there(folder.path / _LOCK) and len([*folder.path.iterdir()]) == 1:
-            return  # killed before it began
+        if _is_there(folder.path / _LOCK) and folder.names() == {_LOCK}:
+            return  # killed before it began; drafts do not count
         check_free(folder.path)
     elif folder.names():
         raise OutputError(f"{folder.url}: it holds files already; choose another --out or remove them first")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +12,13 @@ from rondo.data.as_recordings import are_several
 from rondo.data.fair_sample import MOST_VALUES
 from rondo.engine.choose import ENGINES, engine_of
 from rondo.engine.local import n_cores
-from rondo.errors import SettingError
+from rondo.errors import RondoWarning, SettingError
 from rondo.formats.expected_memory import PROCESS_BYTES, is_much, needed, refuse_all_at_once
 from rondo.formats.recording_file import recording_files
 from rondo.free_memory import free_bytes, in_gigabytes
 from rondo.many.file_set import ManyFiles, Where
+from rondo.run.findings import failed_sentence
+from rondo.run.summary import RunSummary
 from rondo.times import estimate_in_words
 from rondo.wording import counted
 
@@ -72,6 +75,12 @@ def files_to_read(
         return None
     many = many_files(given, asked, **reading)
     return many if goes_file_by_file(many, asked, why_not) else None
+
+
+def warn_of_failed(summary: RunSummary) -> None:
+    """What the command prints as a note is a warning in Python."""
+    if summary.failed:
+        warnings.warn(f"{failed_sentence(summary)}; result.summary.failed lists them", RondoWarning, stacklevel=3)
 
 
 def goes_file_by_file(many: ManyFiles, asked: Asked, why_not: str = "") -> bool:
