@@ -15,8 +15,9 @@ from rondo.data.groups import GroupBy
 from rondo.data.recording import Recording
 from rondo.errors import RondoWarning
 from rondo.labelling import Labelling
-from rondo.many.driver import ManyFiles, discover_files
-from rondo.many.way import Asked, files_to_read
+from rondo.many.driver import discover_files
+from rondo.many.file_set import ManyFiles
+from rondo.many.way import Asked, files_to_read, warn_of_failed
 from rondo.methods import DEFAULT, Options, find_method, refuse_idle
 from rondo.model import Rondo
 from rondo.model_result import result_of
@@ -95,7 +96,7 @@ def discover(
     why_not = why_in_memory(method, per_recording)
     many = files_to_read(data, out, where, why_not, rate=rate, key=key, label_columns=label_columns)
     if many is not None and out is not None:
-        discover_file_by_file(many, configured, chosen_seed, out, progress or silent)
+        warn_of_failed(discover_file_by_file(many, configured, chosen_seed, out, progress or silent))
         return Result.load(out)
     if out is not None:
         check_free(Path(out))

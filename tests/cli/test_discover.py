@@ -34,7 +34,7 @@ SEGMENTS = {
 SUMMARY_KEYS = {
     "schema", "rondo_version", "kind", "method", "seed", "window_length_frames", "step_frames",
     "findings", "evidence", "fitted", "recordings", "units", "unit_merges", "motifs", "motifs_are_units",
-    "own_vocabularies", "scores", "stream", "config",
+    "own_vocabularies", "scores", "stream", "failed", "config",
 }  # fmt: skip
 
 

@@ -47,3 +47,26 @@ def assert_same_run(one: Path, other: Path) -> None:
     first, second = left_by(one), left_by(other)
     assert first.keys() == second.keys()
     assert [name for name in first if first[name] != second[name]] == []
+
+
+class Bucket:
+    """A folder that is elsewhere: a dict."""
+
+    url = "memory://bucket"
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+
+    def names(self, under: str = "") -> set[str]:
+        return {name for name in self.files if not under or name.startswith(f"{under}/")}
+
+    def write(self, name: str, content: bytes) -> None:
+        self.files[name] = content
+
+    def read(self, name: str) -> bytes:
+        if name not in self.files:
+            raise FileNotFoundError(name)
+        return self.files[name]
+
+    def remove(self, name: str) -> None:
+        self.files.pop(name, None)

@@ -40,6 +40,18 @@ def killer(tmp_path: Path) -> Iterator[Killer]:
         yield killer
 
 
+def test_killed_with_its_workers_the_same_command_goes_on(
+    killer: Killer, files: Path, whole: Path, tmp_path: Path
+) -> None:
+    """Workers end with the process that started them; what they still write is the same that is written again."""
+    for number, seen in enumerate(("parts/survey", "model/manifest.json", "labels/day0.npy", "segments.parquet")):
+        out = tmp_path / f"run{number}"
+        asked = ("discover", files, "--out", out, *RATE, *QUICK, "--engine", "local", "--workers", 2)
+        assert killer.rondo(*asked, once=(out / seen, 1)) == -9, killer.err.read_text()
+        assert killer.rondo(*asked) == 0, killer.err.read_text()
+        assert_same_run(whole, out)
+
+
 class Pulled(BaseException):
     """The plug is pulled."""
 

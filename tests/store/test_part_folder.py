@@ -10,6 +10,7 @@ import pytest
 from rondo.errors import OutputError
 from rondo.store import part_folder as module
 from rondo.store.part_folder import LocalFolder, part_folder, put_files, remove_under, seen_here, write_together
+from tests.many.sets import Bucket
 from tests.systems import needs_posix
 
 
@@ -81,37 +82,15 @@ def test_drafts_of_killed_processes_are_no_files_and_can_be_cleared(folder: Loca
     assert not draft.exists() and folder.names() == {"labels/a.npy"}
 
 
-class Bucket:
-    """A folder that is elsewhere: a dict."""
-
-    url = "memory://bucket"
-
-    def __init__(self) -> None:
-        self.files: dict[str, bytes] = {}
-
-    def names(self, under: str = "") -> set[str]:
-        return {name for name in self.files if not under or name.startswith(f"{under}/")}
-
-    def write(self, name: str, content: bytes) -> None:
-        self.files[name] = content
-
-    def read(self, name: str) -> bytes:
-        if name not in self.files:
-            raise FileNotFoundError(name)
-        return self.files[name]
-
-    def remove(self, name: str) -> None:
-        self.files.pop(name, None)
-
-
 def test_what_is_elsewhere_is_seen_here_and_put_back() -> None:
     bucket = Bucket()
     write_together(bucket, {"model/a": b"1", "labels/x": b"2", "summary": b"3"})
     with seen_here(bucket, "model", "summary") as here:
         assert LocalFolder(here).names() == {"model/a", "summary"}
         LocalFolder(here).write("report", b"page")
-        put_files(bucket, here, last="summary")
+        LocalFolder(here).write("after", b"4")
+        put_files(bucket, here, last="report", known={"model/a", "summary"})
     assert not here.exists()
     assert [*bucket.files][-1] == "report" and bucket.files["report"] == b"page"
     remove_under(bucket, "model")
-    assert bucket.names() == {"labels/x", "summary", "report"}
+    assert bucket.names() == {"labels/x", "summary", "after", "report"}

@@ -74,10 +74,12 @@ def discover(
     given = Options(window, step, states, encoder, preset, device, per_recording, own, config, motif_window, group_by)
     settings = chosen.configure(given)
     from rondo.discovery import checked_seed, why_in_memory
+    from rondo.many.unfinished import check_place
     from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files
     from rondo.store.writing import check_free
 
     chosen_seed = checked_seed(seed)
+    check_place(out)
     asked = Asked(engine, workers, ray_address, group_by)
     many = many_files(paths, asked, rate=rate, key=key, label_columns=label_column or ())
     file_by_file = goes_file_by_file(many, asked, why_in_memory(method, per_recording))

@@ -63,6 +63,7 @@ def label(
     Example: rondo label run day2.csv --rate 100 --out run2
     """
     from rondo.editing import model_folder
+    from rondo.many.unfinished import check_place
     from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files
     from rondo.methods import load_model, method_of, refuse_idle
     from rondo.model_result import transferred
@@ -71,6 +72,7 @@ def label(
     if stream is not None and (refit_motifs or adapt):
         given = "--refit-motifs" if refit_motifs else "--adapt"
         raise SettingError(f"--stream reads with what a stream has learned, {given} learns from what is read; give one")
+    check_place(out)
     folder = model_folder(model)
     name = method_of(folder)
     learning = {"--adapt": adapt, "--refit-motifs": refit_motifs, "--stream": stream, "--seed": seed}

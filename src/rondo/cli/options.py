@@ -86,7 +86,7 @@ Recordings = Annotated[
 RecordingPaths = Annotated[
     list[str],
     typer.Argument(
-        metavar="RECORDING", help="Files ({recording_suffixes}), folders, or patterns in quotes ('days/*.npz')."
+        metavar="RECORDING", help="Files ({recording_suffixes}), or folders, or patterns in quotes ('days/*.npz')."
     ),
 ]
 RunPlace = Annotated[

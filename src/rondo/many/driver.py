@@ -8,15 +8,15 @@ What is done is known by its parts in the run folder, so a run that was killed g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from rondo.data.channels import chosen_channels, refuse_shape
 from rondo.data.fair_sample import MOST_VALUES, n_taken, rebased
 from rondo.data.fit_plan import FitPlan
-from rondo.data.groups import GroupBy, groups_of
 from rondo.data.preprocess import refuse_too_many_axes
 from rondo.data.recording import Recording
 from rondo.data.signal import Signal
@@ -25,8 +25,9 @@ from rondo.engine.choose import engine_of
 from rondo.engine.local import n_cores
 from rondo.errors import OutputError, RecordingError
 from rondo.formats.expected_memory import most_for_a_file, refuse_too_large, workers_that_fit
-from rondo.formats.recording_file import ExpectedSize, RecordingFile
+from rondo.formats.recording_file import RecordingFile
 from rondo.many.batches import FileBatch, batches_of
+from rondo.many.file_set import ManyFiles
 from rondo.many.finish import finish_run
 from rondo.many.label_work import LABELS, LabelPart, LabelTask, label_files
 from rondo.many.survey_work import (
@@ -43,51 +44,14 @@ from rondo.many.survey_work import (
     survey_files,
     surveys_in,
 )
-from rondo.many.unfinished import RunRecord, close_run, is_whole, opened_run
+from rondo.many.unfinished import close_run, is_whole, opened_run
 from rondo.model import Rondo
 from rondo.progress import Progress, silent
 from rondo.run.summary import FailedFile, RunSummary, read_summary
 from rondo.store.part_folder import LocalFolder, PartFolder, put_files, remove_under, seen_here
 
+DATA_SET = "parts/data_set.json"
 Task = TypeVar("Task", SurveyTask, SampleTask, LabelTask)
-
-
-@dataclass(frozen=True)
-class Where:
-    """Where tasks run."""
-
-    engine: str = "local"
-    workers: int | None = None
-    ray_address: str | None = None
-
-
-@dataclass(frozen=True)
-class ManyFiles:
-    """The files of a run, with what is known of them before they are read."""
-
-    files: tuple[RecordingFile, ...]
-    sizes: tuple[ExpectedSize, ...]
-    groups: tuple[str, ...]
-    group_by: GroupBy
-    where: Where
-
-    @classmethod
-    def of(cls, files: Sequence[RecordingFile], where: Where, group_by: GroupBy = None) -> ManyFiles:
-        """Look at the headers of all files."""
-        groups = groups_of([file.id for file in files], group_by, {file.id: file.url for file in files})
-        sizes = tuple(file.expected() for file in files)
-        return cls(tuple(files), sizes, tuple(groups[file.id] for file in files), group_by, where)
-
-    @property
-    def group_of(self) -> dict[str, str]:
-        """The group of each recording, by its id."""
-        return dict(zip((file.id for file in self.files), self.groups, strict=True))
-
-    def record(self, command: str, settings: Mapping[str, Any]) -> RunRecord:
-        """What makes another command the same as this one."""
-        first = self.files[0]
-        reading = {"rate": first.rate, "key": first.key, "label_columns": first.label_columns}
-        return RunRecord.of(command, {**settings, **reading, "group_by": self.group_by}, self.files)
 
 
 def discover_files(many: ManyFiles, model: Rondo, out: str | Path, progress: Progress = silent) -> RunSummary:
@@ -131,9 +95,9 @@ def label_many(
 
 def _fingerprint(model: Rondo) -> str:
     """What differs where a model does."""
-    import hashlib
-
-    found = hashlib.sha256(repr(model.edits_).encode())
+    scales = (model.window_length_frames_, model.step_frames_, model.motif_window_frames_, model.rate_)
+    seen = (model.preprocessor_.channels, model.preprocessor_.mean.tolist(), model.preprocessor_.scale.tolist())
+    found = hashlib.sha256(repr((model.edits_, scales, seen, model.config_)).encode())
     for name, tensor in sorted({**model.unit_model_.tensors(), **model.motif_model_.tensors()}.items()):
         found.update(name.encode() + tensor.tobytes())
     return found.hexdigest()
@@ -156,6 +120,9 @@ class _Run:
 
     def data_set(self, preprocess: Any) -> DataSet:
         """Channels and rate of the first file that can be read: all others must have them."""
+        if DATA_SET in self.folder.names("parts"):
+            known = json.loads(self.folder.read(DATA_SET))
+            return DataSet(tuple(known["channels"]), known["rate"], preprocess)
         self.progress("looking", 0, 1)
         why: list[FailedFile] = []
         for file in self.many.files:
@@ -168,6 +135,8 @@ class _Run:
                 why.append(failure(file, error))
                 continue
             refuse_too_many_axes(len(channels), preprocess)
+            known = {"channels": channels, "rate": recording.rate}
+            self.folder.write(DATA_SET, json.dumps(known).encode())
             return DataSet(channels, recording.rate, preprocess)
         raise RecordingError(f"all {len(why)} files failed; the first, {why[0].file}: {why[0].why}")
 

@@ -19,10 +19,10 @@ from rondo.model import Rondo
 from rondo.model_result import findings_of, short_window_note
 from rondo.result import curve_table
 from rondo.run.counting import EntryTally, evidence_row, profile_summary
-from rondo.run.folder import TRAINING, run_of, write_summary
+from rondo.run.folder import MOST_DRAWN, TRAINING, run_of, write_summary
 from rondo.run.segments import LEVELS
-from rondo.run.summary import FailedFile, RecordingSummary, RunKind, RunSummary
-from rondo.store.part_folder import PartFolder, put_files, seen_here
+from rondo.run.summary import SUMMARY, FailedFile, RecordingSummary, RunKind, RunSummary
+from rondo.store.part_folder import LocalFolder, PartFolder, put_files, seen_here
 from rondo.store.writing import whole_file, write_text
 from rondo.version import __version__
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 FAILED = "failed.csv"
-_DRAWN = ("overview", "scores", "model")  # what the page needs of a folder that is elsewhere
 
 
 def finish_run(
@@ -44,16 +43,23 @@ def finish_run(
     if not recordings:
         first = every[0]
         raise RecordingError(f"all {n_files} files failed; the first, {first.file}: {first.why}")
-    with seen_here(folder, *TABLES.values(), *_DRAWN) as here:
+    with seen_here(folder, *TABLES.values(), *_drawn(recordings)) as here:
+        known = set() if isinstance(folder, LocalFolder) else LocalFolder(here).names()
         summary = _summary(here, batches, parts, model, kind).model_copy(update={"failed": tuple(every)})
         _write_tables(here, batches, summary, model)
         if every:
             write_text(here / FAILED, failed_table(every))
         run_of(here, summary).report(here / "report.html")
         write_summary(here, summary)
-        put_files(folder, here, last="summary.json")
+        put_files(folder, here, last=SUMMARY, known=known)
     close_run(folder)
     return summary
+
+
+def _drawn(recordings: Sequence[RecordingSummary]) -> list[str]:
+    """What the page needs of a folder that is elsewhere."""
+    ids = [one.id for one in recordings[:MOST_DRAWN]]
+    return ["model", *(f"{kind}/{id}.npz" for kind in ("overview", "scores") for id in ids)]
 
 
 def failed_table(failed: Sequence[FailedFile]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rondo.many.driver import label_many
 from rondo.many.way import Asked as Asked
-from rondo.many.way import files_to_read
+from rondo.many.way import files_to_read, warn_of_failed
 from rondo.result import Result
 from rondo.store.writing import check_free
 
@@ -21,7 +21,7 @@ def predict_into(
     """Label recordings and write the run folder: file by file where they are many, or where an engine is asked for."""
     many = files_to_read(recordings, out, asked, rate=rate)
     if many is not None and out is not None:
-        label_many(many, model, out, resample=resample)
+        warn_of_failed(label_many(many, model, out, resample=resample))
         return Result.load(out)
     if out is not None:
         check_free(Path(out))

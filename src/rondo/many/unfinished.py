@@ -52,16 +52,14 @@ def _version(url: str) -> str:
 @contextmanager
 def opened_run(out: str | Path, record: RunRecord) -> Iterator[PartFolder]:
     """The folder of this run, begun or gone on with; another run's is refused, and one that is worked on."""
+    check_place(out)
     folder = part_folder(out)
-    is_local = isinstance(folder, LocalFolder)
-    if not _is_unfinished(folder):
-        _refuse_occupied(folder)
-    lock = locked(Path(out), _LOCK, _BUSY) if is_local else nullcontext()
+    lock = locked(folder.path, _LOCK, _BUSY) if isinstance(folder, LocalFolder) else nullcontext()
     with lock:
+        if isinstance(folder, LocalFolder):
+            folder.clear_drafts()
         if _is_unfinished(folder):
             _refuse_other(folder, record)
-            if isinstance(folder, LocalFolder):
-                folder.clear_drafts()
         else:
             folder.write(UNFINISHED, record.as_bytes())
         try:
@@ -71,16 +69,28 @@ def opened_run(out: str | Path, record: RunRecord) -> Iterator[PartFolder]:
             raise
 
 
+def check_place(out: str | Path) -> None:
+    """Refuse an output folder before any work is done for it, unless an unfinished run is there."""
+    folder = part_folder(out)
+    if not _is_unfinished(folder):
+        _refuse_occupied(folder)
+
+
 def _is_unfinished(folder: PartFolder) -> bool:
-    if isinstance(folder, LocalFolder):
-        return (folder.path / UNFINISHED).exists()
-    return UNFINISHED in folder.names()
+    return _is_there(folder.path / UNFINISHED) if isinstance(folder, LocalFolder) else UNFINISHED in folder.names()
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name too long, no right to look: `check_free` says so
+        return False
 
 
 def _refuse_occupied(folder: PartFolder) -> None:
     if isinstance(folder, LocalFolder):
-        if folder.path.exists() and {*folder.path.iterdir()} == {folder.path / _LOCK}:
-            return  # killed before it began
+        if _is_there(folder.path / _LOCK) and folder.names() == {_LOCK}:
+            return  # killed before it began; drafts do not count
         check_free(folder.path)
     elif folder.names():
         raise OutputError(f"{folder.url}: it holds files already; choose another --out or remove them first")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,18 +13,21 @@ from rondo.data.fair_sample import MOST_VALUES
 from rondo.data.groups import GroupBy
 from rondo.engine.choose import ENGINES, engine_of
 from rondo.engine.local import n_cores
-from rondo.errors import SettingError
+from rondo.errors import RondoWarning, SettingError
 from rondo.formats.expected_memory import PROCESS_BYTES, is_much, needed, refuse_all_at_once
 from rondo.formats.recording_file import recording_files
 from rondo.free_memory import free_bytes, in_gigabytes
-from rondo.many.driver import ManyFiles, Where
+from rondo.many.file_set import ManyFiles, Where
+from rondo.run.findings import failed_sentence
+from rondo.run.summary import RunSummary
 from rondo.times import estimate_in_words
 from rondo.wording import counted
 
-_FILE_S = 0.008  # of a file, whatever its size, on one core: opened, labelled, written
-_SURVEY_S_PER_VALUE = 2.5e-8
-_LABEL_S_PER_VALUE = 4.0e-7
-_FIT_S, _FIT_S_PER_VALUE = 3.0, 2.7e-6  # of values that are learned from
+_FILE_S = 0.006  # of a file, whatever its size, on one core: opened, labelled, written
+_SURVEY_S_PER_VALUE = 2.0e-8
+_LABEL_S_PER_VALUE = 2.8e-7
+_FIT_BYTES_PER_VALUE = 36  # 18 of values, as many of windows (`rondo.cost`)
+_FIT_S, _FIT_S_PER_VALUE = 3.0, 2.0e-6  # of values that are learned from
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,12 @@ def files_to_read(
     return many if goes_file_by_file(many, asked, why_not) else None
 
 
+def warn_of_failed(summary: RunSummary) -> None:
+    """What the command prints as a note is a warning in Python."""
+    if summary.failed:
+        warnings.warn(f"{failed_sentence(summary)}; result.summary.failed lists them", RondoWarning, stacklevel=3)
+
+
 def goes_file_by_file(many: ManyFiles, asked: Asked, why_not: str = "") -> bool:
     """Whether to read one file after the other.
 
@@ -100,20 +110,10 @@ def expected_in_words(many: ManyFiles, file_by_file: bool, *, learns: bool) -> l
     seconds = (_FILE_S * n_files + (_SURVEY_S_PER_VALUE * learns + _LABEL_S_PER_VALUE) * values) / workers
     seconds += _FIT_S + _FIT_S_PER_VALUE * learned
     largest = max(map(needed, many.sizes))
-    memory = PROCESS_BYTES + (needed_to_learn(learned) if file_by_file else sum(map(needed, many.sizes)))
+    memory = PROCESS_BYTES + (int(_FIT_BYTES_PER_VALUE * learned) if file_by_file else sum(map(needed, many.sizes)))
     if file_by_file:
         memory = max(memory, PROCESS_BYTES + workers * (PROCESS_BYTES + largest))
     how = f"file by file, {counted(workers, 'file')} at a time" if file_by_file else "all in memory"
     lines.append(f"{how}: about {estimate_in_words(seconds)} and {in_gigabytes(memory)} of memory")
     free = free_bytes()
     return lines if free is None else [*lines, f"{in_gigabytes(free)} of memory are free"]
-
-
-def needed_to_learn(n_values: float) -> int:
-    """Bytes that a fit to so many values takes."""
-    return int(needed_per_value() * n_values)
-
-
-def needed_per_value() -> float:
-    """As `rondo.cost` has it."""
-    return 36.0

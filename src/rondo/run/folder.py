@@ -32,7 +32,7 @@ from rondo.errors import OutputError
 from rondo.labelling import Labelling
 from rondo.lazy import Lazy, Passing
 from rondo.methods import find_method, load_model
-from rondo.report.contents import Overviews
+from rondo.report.contents import MAX_RECORDINGS_INSIDE, Overviews
 from rondo.report.frame_scores import FrameScores, read_scores, scores_path, write_scores
 from rondo.report.overview import GrowingOverview, Overview, cut_to, overview_path, read_overview, store_overview
 from rondo.report.wall_clock import run_clock
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 SEGMENTS, FOUND, TRUTH, TRAINING = "segments.parquet", "found.parquet", "truth.parquet", "training.csv"
 UNSHOWN = "unshown_segments.parquet"
+MOST_DRAWN = MAX_RECORDINGS_INSIDE
 _MANY_RECORDINGS = 200  # whose segments are read only as they are needed
 _MODEL, _MANIFEST = "model", "manifest.json"
 _TRACKS = {"labels": "motif", "units": "unit"}

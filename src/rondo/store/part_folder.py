@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,10 +153,13 @@ def seen_here(folder: PartFolder, *names: str) -> Iterator[Path]:
         yield copy.path
 
 
-def put_files(folder: PartFolder, here: Path, *, last: str = "") -> None:
-    """Bring files that were written here into the folder, unless they are there; the one named `last` comes last."""
+def put_files(folder: PartFolder, here: Path, *, last: str = "", known: Collection[str] = ()) -> None:
+    """Bring files that were written here into the folder, but those it has; the one named `last` comes last.
+
+    `known`: names of files that came from there.
+    """
     if isinstance(folder, LocalFolder) and folder.path == here:
         return
-    names = LocalFolder(here).names()
+    names = LocalFolder(here).names() - {*known}
     for name in sorted(names, key=lambda name: (name == last, name)):
         folder.write(name, (here / name).read_bytes())
