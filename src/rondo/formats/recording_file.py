@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import math
 import zipfile
 from collections.abc import Sequence
@@ -15,6 +14,8 @@ import numpy as np
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
+from rondo.formats.locations import size_of
+from rondo.store.urls import is_url
 
 _NUMBER_BYTES = 4  # of a value in memory
 _UNPACKED = 2.0  # of formats whose headers are not read here: whole numbers of 16 bits become twice as large
@@ -42,8 +43,7 @@ class RecordingFile:
         """The recording; whatever is wrong with the file is a RecordingError of one line that names it."""
         from rondo.formats.files import read_recording  # brings the readers of all formats
 
-        place = _place(self.url)
-        found = read_recording(place, rate=self.rate, key=self.key, label_columns=self.label_columns)
+        found = read_recording(self.url, rate=self.rate, key=self.key, label_columns=self.label_columns)
         own = found if found.id == self.id else found.renamed(self.id)
         return own.read_from(self.url)
 
@@ -51,7 +51,7 @@ class RecordingFile:
         """From the header of arrays and Parquet files, else from the size of the file."""
         suffix = Path(self.url).suffix.lower()
         with suppress(OSError, ValueError, KeyError, RecordingError, zipfile.BadZipFile):  # reading it will say why
-            if "://" not in self.url:
+            if not is_url(self.url):
                 if suffix == ".npy":
                     with Path(self.url).open("rb") as file:
                         return _of_array(file)
@@ -61,7 +61,7 @@ class RecordingFile:
                     return _of_parquet(Path(self.url))
         factor = 1.0 if suffix in (".csv", ".tsv", ".txt", ".jsonl") else _UNPACKED
         with suppress(RecordingError):
-            return ExpectedSize(None, None, int(factor * state_of(self.url)[0]))
+            return ExpectedSize(None, None, int(factor * size_of(self.url)))
         return ExpectedSize(None, None, 0)
 
     def expected_bytes(self) -> int:
@@ -83,41 +83,8 @@ def recording_files(
     """The files named, those directly in the folders named, and those that match a pattern; ids are their names."""
     from rondo.formats.files import find_recordings
 
-    named = [place for path in paths for place in _matching(str(path))]
-    found = map(str, find_recordings(named))
+    found = map(str, find_recordings(paths))
     return [RecordingFile(url, Path(url).stem, rate, key, tuple(label_columns)) for url in found]
-
-
-def state_of(url: str) -> tuple[int, str]:
-    """Bytes of a file, and what changes when it does."""
-    if "://" in url:
-        from rondo.formats.locations import (  # type: ignore[import-not-found, unused-ignore]  # brings fsspec
-            size_of,
-            version_of,
-        )
-
-        return int(size_of(url)), str(version_of(url))
-    try:
-        status = Path(url).stat()
-    except OSError as error:
-        raise RecordingError(f"{url}: it cannot be read ({error.strerror}); check the file") from None
-    return status.st_size, f"{status.st_size}-{status.st_mtime_ns}"
-
-
-def _place(url: str) -> str | Path:
-    return url if "://" in url else Path(url)
-
-
-def _matching(path: str) -> list[Path]:
-    """The files that match a pattern, sorted; a name that exists, or is no pattern, as it is."""
-    if "://" in path:
-        return [path]  # type: ignore[list-item]  # `find_recordings` takes URLs where the extra `cloud` is
-    if Path(path).exists() or not glob.has_magic(path):
-        return [Path(path)]
-    found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207  # absolute patterns too
-    if not found:
-        raise RecordingError(f"{path}: the pattern matches no file; check it, and that it is in quotes")
-    return [Path(each) for each in found]
 
 
 def _of_array(stream: IO[bytes]) -> ExpectedSize:

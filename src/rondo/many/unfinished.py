@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from rondo.errors import OutputError, RecordingError, SettingError
-from rondo.formats.recording_file import RecordingFile, state_of
+from rondo.formats.locations import states_of
+from rondo.formats.recording_file import RecordingFile
 from rondo.run.summary import SUMMARY, UNFINISHED
 from rondo.store.lock import locked
 from rondo.store.part_folder import LocalFolder, PartFolder, part_folder, remove_under
@@ -35,17 +36,25 @@ class RunRecord:
     @classmethod
     def of(cls, command: str, settings: Mapping[str, Any], files: Sequence[RecordingFile]) -> RunRecord:
         """Of a command as it is given now."""
-        return cls(command, json.loads(json.dumps(settings)), {file.url: _version(file.url) for file in files})
+        return cls(command, json.loads(json.dumps(settings)), _versions(files))
 
     def as_bytes(self) -> bytes:
         """As it is stored."""
         return json.dumps(vars(self) | {"rondo_version": __version__}, indent=1).encode()
 
 
+def _versions(files: Sequence[RecordingFile]) -> dict[str, str]:
+    """By URL; "" for what cannot be looked at: it fails when it is read, and is a row then."""
+    try:
+        return {url: state.version for url, state in states_of([file.url for file in files]).items()}
+    except RecordingError:
+        return {file.url: _version(file.url) for file in files}
+
+
 def _version(url: str) -> str:
     try:
-        return state_of(url)[1]
-    except RecordingError:  # it fails when it is read, and is a row then
+        return states_of([url])[url].version
+    except RecordingError:
         return ""
 
 

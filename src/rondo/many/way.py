@@ -20,6 +20,7 @@ from rondo.free_memory import free_bytes, in_gigabytes
 from rondo.many.file_set import ManyFiles, Where
 from rondo.run.findings import failed_sentence
 from rondo.run.summary import RunSummary
+from rondo.store.urls import is_url
 from rondo.times import estimate_in_words
 from rondo.wording import counted
 
@@ -91,7 +92,7 @@ def goes_file_by_file(many: ManyFiles, asked: Asked, why_not: str = "") -> bool:
     """
     if not why_not:
         wanted = asked.engine is not None or asked.workers is not None
-        return wanted or "://" in many.files[0].url or is_much(many.sizes)
+        return wanted or is_url(many.files[0].url) or is_much(many.sizes)
     if asked.engine is not None:
         raise SettingError(f"--engine reads file by file, but {why_not}; leave it out")
     refuse_all_at_once(many.sizes, f"{why_not}: give fewer or shorter ones")

@@ -17,6 +17,7 @@ from typing import Protocol
 
 from rondo.errors import OutputError
 from rondo.store.reading import read_regular
+from rondo.store.urls import as_location
 from rondo.store.writing import is_draft, make_folder, open_draft, sync_file, sync_folder
 
 _MANY_FILES = 50  # from here on the disk is asked once for all files: one by one they take 7 ms each
@@ -112,12 +113,13 @@ class LocalFolder:
 
 def part_folder(where: str | Path) -> PartFolder:
     """The folder of a path, or of a URL such as s3://bucket/run."""
-    if "://" in str(where):
+    place = as_location(where)
+    if isinstance(place, str):
         from rondo.store.cloud_folder import CloudFolder  # type: ignore[import-not-found, unused-ignore]  # brings fsspec
 
-        cloud: PartFolder = CloudFolder(str(where))
+        cloud: PartFolder = CloudFolder(place)
         return cloud
-    return LocalFolder(Path(where))
+    return LocalFolder(place)
 
 
 def write_together(folder: PartFolder, files: Mapping[str, bytes]) -> None:

@@ -28,6 +28,11 @@ def as_location(where: str | Path) -> Location:
     return f"{found[1].lower()}://{text[found.end() :].removeprefix('/')}"
 
 
+def is_url(where: str | Path) -> bool:
+    """Whether a place is in a bucket."""
+    return isinstance(as_location(where), str)
+
+
 def joined(folder: str | Path, name: str) -> Location:
     """A file in a folder.
 
