@@ -21,7 +21,7 @@ from tests.cli.running import Command
 from tests.cloud.conftest import put
 
 pytestmark = pytest.mark.cloud
-_OPTIONS = ("--rate", "50", "--group-by", "device", "--window", "1.5s", "--set", "evidence.surrogates=0", "--quiet")
+_OPTIONS = ("--rate", "50", "--group-by", "device", "--window", "1.5s", "--set", "evidence.surrogates=0")
 
 
 @pytest.fixture
