@@ -30,6 +30,8 @@ def left_by(run: Path) -> dict[str, object]:
     found: dict[str, object] = {}
     for path in sorted(path for path in run.rglob("*") if path.is_file()):
         name = path.relative_to(run).as_posix()
+        if path.suffix == ".lock":  # empty, and left only by a kill between the last two steps of a run that is whole
+            continue
         if path.suffix == ".parquet":
             found[name] = pl.read_parquet(path).rows()
         elif path.suffix == ".npz":
