@@ -37,6 +37,7 @@ _CENTRE_COUNTS = 3.0  # window lengths; 1 to 10 make little difference (docs/mot
 _HOME_COUNTS = 5.0  # window lengths
 _FARTHER = 1.5  # times the distance of the farthest known group, that a new one lies from the common place at most
 _LEAST_SPREAD = 1e-12  # of what does not vary, whose logarithm is asked for
+_ROUNDING = 1e-12  # relative; what rounding leaves of the spread of a constant is none
 _MOST_ROUNDS = 20  # smoothing and means do not lower one and the same cost, so they may go in circles
 
 Project = Callable[[NDArray[np.floating]], Floats]  # representations (n_windows, n_dims) -> latents
@@ -51,7 +52,8 @@ class Standing(NamedTuple):
     @classmethod
     def of(cls, rows: NDArray[np.floating]) -> Standing:
         """Of the rows of one group."""
-        return cls(rows.mean(axis=0, dtype=np.float64), rows.std(axis=0, dtype=np.float64))
+        mean, spread = rows.mean(axis=0, dtype=np.float64), rows.std(axis=0, dtype=np.float64)
+        return cls(mean, np.where(spread > _ROUNDING * np.abs(mean), spread, 0.0))
 
     @classmethod
     def common(cls, each: Sequence[NDArray[np.floating]]) -> Standing:
