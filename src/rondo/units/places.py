@@ -144,11 +144,11 @@ class Places:
         return replace(self, of_group={**self.of_group, **places})
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Everything learned, as arrays, for the model folder; names of groups as UTF-8, one per line."""
+        """Everything learned, as arrays, for the model folder; names of groups escaped, one per line."""
         known = list(self.of_group.values())
         every: list[Place | Places] = [self, *known]
         return {
-            "groups": np.frombuffer("\n".join(self.of_group).encode(), np.uint8).copy(),
+            "groups": np.frombuffer(b"\n".join(map(_escaped, self.of_group)), np.uint8).copy(),
             "representations": np.stack([np.stack(own.representations) for own in every]),
             "latents": np.stack([np.stack(own.latents) for own in every]),
             "centres": np.stack([own.centres for own in known]),
@@ -158,13 +158,34 @@ class Places:
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> Places:
         """The places that wrote these tensors."""
         try:
-            names = bytes(np.asarray(tensors["groups"], np.uint8)).decode().split("\n")
+            lines = np.asarray(tensors["groups"], np.uint8).tobytes().split(b"\n")
+            names = [line.decode("unicode_escape") for line in lines]
             common, *each = (Standing(*own) for own in np.asarray(tensors["representations"], np.float64))
             common_latents, *latents = (Standing(*own) for own in np.asarray(tensors["latents"], np.float64))
-            places = list(map(Place, each, latents, np.asarray(tensors["centres"], np.float64)))
-            return cls(common, common_latents, dict(zip(names, places, strict=True)))
+            centres = np.asarray(tensors["centres"], np.float64)
+            places = [Place(*own) for own in zip(each, latents, centres, strict=True)]
+            of_group = dict(zip(names, places, strict=True))
+            _refuse_damaged([common, common_latents, *each, *latents], centres, len(names) - len(of_group))
+            return cls(common, common_latents, of_group)
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"the places of its groups are not complete ({error}); fit and save it again") from None
+
+
+def _escaped(name: str) -> bytes:
+    """On one line, whatever is in it: a newline, or half a character as in names of files that are no UTF-8."""
+    return name.encode("unicode_escape")
+
+
+def _refuse_damaged(standings: Sequence[Standing], centres: Floats, n_twice: int) -> None:
+    if n_twice:
+        raise ValueError("a group is named twice")
+    if centres.ndim != 3 or centres.shape[2] != standings[1].mean.size:
+        raise ValueError(f"centres {centres.shape} in {standings[1].mean.size} dimensions")
+    if (
+        not all(np.isfinite(own).all() for own in (*standings, centres))
+        or min(own.spread.min() for own in standings) < 0
+    ):
+        raise ValueError("a number is none, or a spread negative")
 
 
 def moved(
