@@ -126,3 +126,26 @@ def step_median(latents: Floats, spans: Sequence[Span]) -> float:
         return 0.0
     middle = len(steps) // 2
     return steps[middle] if len(steps) % 2 else (steps[middle - 1] + steps[middle]) / 2
+
+
+# ---------------------------------------------------------------- places and shared units
+
+
+def moved_centres(centres: Floats, latents: Floats, spans: Sequence[Span], penalty: float, weight: float) -> Floats:
+    """Centres where these windows have them: 3 window lengths stay, the rest is counted window by window."""
+
+    def read(now: Floats) -> list[int]:
+        costs = np.array([[distance(latent, centre) for centre in now] for latent in latents])
+        return [int(k) for a, b in spans for k in viterbi(costs[a:b], penalty)]
+
+    ids, now = read(centres), centres
+    for _ in range(20):
+        total, summed = np.full(len(centres), 3.0), 3.0 * centres
+        for latent, k in zip(latents, ids, strict=True):
+            total[k] += weight
+            summed[k] += weight * latent
+        now = summed / total[:, None]
+        before, ids = ids, read(now)
+        if ids == before:
+            break
+    return now
