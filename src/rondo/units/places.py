@@ -181,10 +181,8 @@ def _refuse_damaged(standings: Sequence[Standing], centres: Floats, n_twice: int
         raise ValueError("a group is named twice")
     if centres.ndim != 3 or centres.shape[2] != standings[1].mean.size:
         raise ValueError(f"centres {centres.shape} in {standings[1].mean.size} dimensions")
-    if (
-        not all(np.isfinite(own).all() for own in (*standings, centres))
-        or min(own.spread.min() for own in standings) < 0
-    ):
+    finite = bool(np.isfinite(centres).all()) and all(np.isfinite(own).all() for own in standings)
+    if not finite or min(own.spread.min() for own in standings) < 0:
         raise ValueError("a number is none, or a spread negative")
 
 
