@@ -115,14 +115,17 @@ def test_short_recordings_of_one_group_are_long_together() -> None:
 
 
 def test_ids_come_by_first_appearance_in_the_order_of_signals() -> None:
-    """Also where signals of the groups come mixed."""
-    parts = [half for group in PLANTED for half in np.split(group.rows, 2)]
-    order, names = [3, 0, 5, 1, 2, 4], "aabbcc"
-    mixed, groups = [parts[i] for i in order], [names[i] for i in order]
-    model = fitted(mixed, groups)
-    ids = np.concatenate(read(model, mixed, groups))
+    """Also where signals of the groups come mixed: unit 2 in the second signal, unit 3 in another of the first group."""
+    (a, of_a), (b, of_b) = PLANTED[:2]
+    signals = [b[of_b < 2], a[of_a != 3], np.concatenate([b[of_b == 3], b]), a]
+    truth = [of_b[of_b < 2], of_a[of_a != 3], np.concatenate([of_b[of_b == 3], of_b]), of_a]
+    model = fitted(signals, "baba")
+    assert model.places is not None
+    ids = np.concatenate(read(model, signals, "baba"))
     first = {int(id): int(at) for id, at in zip(*np.unique(ids, return_index=True), strict=True)}
     assert sorted(first, key=lambda id: first[id]) == sorted(first) == list(model.vocabulary.ids)
+    shown = [int(np.bincount(ids[np.concatenate(truth) == unit]).argmax()) for unit in range(4)]
+    assert max(shown[:2]) < shown[2] < shown[3]
 
 
 def test_the_order_of_signals_changes_names_only() -> None:
@@ -139,10 +142,10 @@ def test_a_group_shifted_and_scaled_has_the_same_labels(shifted: int) -> None:
     rng = np.random.default_rng(shifted)
     rows = rows_of(PLANTED)
     there = rows.copy()
-    there[shifted] = (rows[shifted] * rng.uniform(0.4, 2.5, 6) + 5 * rng.normal(size=6)).astype(np.float32)
+    there[shifted] = (rows[shifted] * rng.uniform(0.2, 5, 6) + 20 * rng.normal(size=6)).astype(np.float32)
     labels = [np.concatenate(read(fitted(each, "abc"), each, "abc")) for each in (rows, there)]
     plain = [np.concatenate(read(fitted(each), each, "abc")) for each in (rows, there)]
-    assert adjusted_rand_score(*labels) > 0.95
+    assert adjusted_rand_score(*labels) > 0.97
     assert adjusted_rand_score(*plain) < 0.9  # what makes the difference
 
 
