@@ -115,7 +115,7 @@ def test_short_recordings_of_one_group_are_long_together() -> None:
 
 
 def test_ids_come_by_first_appearance_in_the_order_of_signals() -> None:
-    """Also where signals of the groups come mixed: unit 2 in the second signal, unit 3 in another of the first group."""
+    """Where signals of the groups come mixed: unit 2 in the second signal, unit 3 in another of the first group."""
     (a, of_a), (b, of_b) = PLANTED[:2]
     signals = [b[of_b < 2], a[of_a != 3], np.concatenate([b[of_b == 3], b]), a]
     truth = [of_b[of_b < 2], of_a[of_a != 3], np.concatenate([of_b[of_b == 3], of_b]), of_a]
