@@ -126,3 +126,120 @@ def step_median(latents: Floats, spans: Sequence[Span]) -> float:
         return 0.0
     middle = len(steps) // 2
     return steps[middle] if len(steps) % 2 else (steps[middle - 1] + steps[middle]) / 2
+
+
+# ---------------------------------------------------------------- places and shared units
+
+
+def moved_centres(centres: Floats, latents: Floats, spans: Sequence[Span], penalty: float, weight: float) -> Floats:
+    """Centres where these windows have them: 3 window lengths stay, the rest is counted window by window."""
+
+    def read(now: Floats) -> list[int]:
+        costs = np.array([[distance(latent, centre) for centre in now] for latent in latents])
+        return [int(k) for a, b in spans for k in viterbi(costs[a:b], penalty)]
+
+    ids, now = read(centres), centres
+    for _ in range(20):
+        total, summed = np.full(len(centres), 3.0), 3.0 * centres
+        for latent, k in zip(latents, ids, strict=True):
+            total[k] += weight
+            summed[k] += weight * latent
+        now = summed / total[:, None]
+        before, ids = ids, read(now)
+        if ids == before:
+            break
+    return now
+
+
+def joined_by_trying(units: Floats, prototypes: Floats, reach: float) -> tuple[float, list[int]]:
+    """The least cost of all ways to give units prototypes, none twice; -1 stays alone and costs the reach."""
+    best, chosen = math.inf, [-1] * len(units)
+    for numbers in itertools.product(range(-1, len(prototypes)), repeat=len(units)):
+        taken = [k for k in numbers if k >= 0]
+        if len(taken) > len(set(taken)):
+            continue
+        cost = math.fsum(
+            reach if k < 0 else distance(unit, prototypes[k]) for unit, k in zip(units, numbers, strict=True)
+        )
+        if cost < best:
+            best, chosen = cost, list(numbers)
+    return best, chosen
+
+
+def matched_units(units: Sequence[Floats], shares: Sequence[Sequence[float]], reach: float) -> list[list[int]]:
+    """The prototype of every unit of every group, from the group with the most units on, until nothing changes."""
+    order = sorted(range(len(units)), key=lambda g: (-len(units[g]), units[g].sum()))
+    prototypes = [list(unit) for unit in units[order[0]]]
+    numbers: dict[int, list[int]] = {}
+    for _ in range(10):
+        before = dict(numbers)
+        for g in order:
+            _, numbers[g] = joined_by_trying(units[g], np.array(prototypes), reach)
+            for k, unit in enumerate(units[g]):
+                if numbers[g][k] < 0:
+                    numbers[g][k] = len(prototypes)
+                    prototypes.append(list(unit))
+        members = [
+            [(g, k) for g in order for k, own in enumerate(numbers[g]) if own == p] for p in range(len(prototypes))
+        ]
+        there = [p for p, own in enumerate(members) if own]
+        prototypes = [
+            list(
+                sum(shares[g][k] * units[g][k] for g, k in members[p]) / math.fsum(shares[g][k] for g, k in members[p])
+            )
+            for p in there
+        ]
+        numbers = {g: [there.index(p) for p in own] for g, own in numbers.items()}
+        if numbers == before:
+            break
+    return [numbers[g] for g in range(len(units))]
+
+
+def agreeing_scatters(
+    rows_of_groups: Sequence[Floats], spans_of_groups: Sequence[Sequence[Span]], labels: Sequence[Sequence[int]]
+) -> tuple[Floats, Floats, Floats]:
+    """S_b, S_w and S_1 of rows, groups counting alike: window by window."""
+    n_dims = rows_of_groups[0].shape[1]
+    mean, n_groups = np.zeros(n_dims), len(rows_of_groups)
+    for rows in rows_of_groups:
+        for row in rows:
+            mean += row / len(rows) / n_groups
+    weight: dict[int, float] = {}
+    summed: dict[int, Floats] = {}
+    for rows, own in zip(rows_of_groups, labels, strict=True):
+        for row, k in zip(rows, own, strict=True):
+            weight[k] = weight.get(k, 0.0) + 1 / len(rows)
+            summed[k] = summed.get(k, np.zeros(n_dims)) + (row - mean) / len(rows)
+    means = {k: summed[k] / weight[k] for k in weight}
+    between = sum((weight[k] * np.outer(means[k], means[k]) for k in weight), np.zeros((n_dims, n_dims)))
+    within, steps = np.zeros((n_dims, n_dims)), np.zeros((n_dims, n_dims))
+    for rows, own, spans in zip(rows_of_groups, labels, spans_of_groups, strict=True):
+        for row, k in zip(rows, own, strict=True):
+            within += np.outer(row - mean - means[k], row - mean - means[k]) / len(rows)
+        for a, b in spans:
+            for t in range(a, b - 1):
+                steps += np.outer(rows[t + 1] - rows[t], rows[t + 1] - rows[t]) / len(rows)
+    return between, within, steps
+
+
+def agreeing_directions(
+    rows_of_groups: Sequence[Floats],
+    spans_of_groups: Sequence[Sequence[Span]],
+    labels: Sequence[Sequence[int]],
+    pca_dim: int,
+    ridge: float,
+) -> tuple[Floats, Floats]:
+    """lambda / (1 + lambda) of up to 10 directions, and the matrix, its signs open: a general eigenproblem."""
+    between, within, steps = agreeing_scatters(rows_of_groups, spans_of_groups, labels)
+    total = between + within
+    p = max(1, min(pca_dim, len(total), sum(map(len, rows_of_groups)) // 5))
+    axes = np.linalg.svd(total)[0][:, :p]
+    noise = axes.T @ (within + steps) @ axes
+    noise = noise + ridge * np.trace(noise) / p * np.eye(p)
+    values, vectors = eig(axes.T @ between @ axes, noise)
+    order = np.argsort(-values.real)[: min(10, p)]
+    values, vectors = np.maximum(values.real[order], 0.0), vectors.real[:, order]
+    for i in range(len(order)):
+        vectors[:, i] /= math.sqrt(vectors[:, i] @ noise @ vectors[:, i])
+    agreement = values / (1 + values)
+    return agreement, axes @ (vectors * np.sqrt(agreement))

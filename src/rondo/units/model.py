@@ -141,6 +141,8 @@ class UnitModel:
         exemplars = Exemplars.restore(owned_by("exemplars", tensors))
         of_groups = owned_by("places", tensors)
         places = Places.restore(of_groups) if of_groups else None
+        if places and any(own.centres.shape != vocabulary.centres.shape for own in places.of_group.values()):
+            raise ModelError("the places of its groups are about other units; fit and save it again")
         penalty = float(tensors["penalty"][0])
         return cls(fitted, projection, vocabulary, penalty, tree, n_merges, boundaries, exemplars, places)
 

@@ -37,6 +37,7 @@ _CENTRE_COUNTS = 3.0  # window lengths; 1 to 10 make little difference (docs/mot
 _HOME_COUNTS = 5.0  # window lengths
 _FARTHER = 1.5  # times the distance of the farthest known group, that a new one lies from the common place at most
 _LEAST_SPREAD = 1e-12  # of what does not vary, whose logarithm is asked for
+_ROUNDING = 1e-12  # relative; what rounding leaves of the spread of a constant is none
 _MOST_ROUNDS = 20  # smoothing and means do not lower one and the same cost, so they may go in circles
 
 Project = Callable[[NDArray[np.floating]], Floats]  # representations (n_windows, n_dims) -> latents
@@ -51,7 +52,8 @@ class Standing(NamedTuple):
     @classmethod
     def of(cls, rows: NDArray[np.floating]) -> Standing:
         """Of the rows of one group."""
-        return cls(rows.mean(axis=0, dtype=np.float64), rows.std(axis=0, dtype=np.float64))
+        mean, spread = rows.mean(axis=0, dtype=np.float64), rows.std(axis=0, dtype=np.float64)
+        return cls(mean, np.where(spread > _ROUNDING * np.abs(mean), spread, 0.0))
 
     @classmethod
     def common(cls, each: Sequence[NDArray[np.floating]]) -> Standing:
@@ -142,11 +144,11 @@ class Places:
         return replace(self, of_group={**self.of_group, **places})
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """Everything learned, as arrays, for the model folder; names of groups as UTF-8, one per line."""
+        """Everything learned, as arrays, for the model folder; names of groups escaped, one per line."""
         known = list(self.of_group.values())
         every: list[Place | Places] = [self, *known]
         return {
-            "groups": np.frombuffer("\n".join(self.of_group).encode(), np.uint8).copy(),
+            "groups": np.frombuffer(b"\n".join(map(_escaped, self.of_group)), np.uint8).copy(),
             "representations": np.stack([np.stack(own.representations) for own in every]),
             "latents": np.stack([np.stack(own.latents) for own in every]),
             "centres": np.stack([own.centres for own in known]),
@@ -156,13 +158,32 @@ class Places:
     def restore(cls, tensors: Mapping[str, NDArray[np.generic]]) -> Places:
         """The places that wrote these tensors."""
         try:
-            names = bytes(np.asarray(tensors["groups"], np.uint8)).decode().split("\n")
+            lines = np.asarray(tensors["groups"], np.uint8).tobytes().split(b"\n")
+            names = [line.decode("unicode_escape") for line in lines]
             common, *each = (Standing(*own) for own in np.asarray(tensors["representations"], np.float64))
             common_latents, *latents = (Standing(*own) for own in np.asarray(tensors["latents"], np.float64))
-            places = list(map(Place, each, latents, np.asarray(tensors["centres"], np.float64)))
-            return cls(common, common_latents, dict(zip(names, places, strict=True)))
+            centres = np.asarray(tensors["centres"], np.float64)
+            places = [Place(*own) for own in zip(each, latents, centres, strict=True)]
+            of_group = dict(zip(names, places, strict=True))
+            _refuse_damaged([common, common_latents, *each, *latents], centres, len(names) - len(of_group))
+            return cls(common, common_latents, of_group)
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(f"the places of its groups are not complete ({error}); fit and save it again") from None
+
+
+def _escaped(name: str) -> bytes:
+    """On one line, whatever is in it: a newline, or half a character as in names of files that are no UTF-8."""
+    return name.encode("unicode_escape")
+
+
+def _refuse_damaged(standings: Sequence[Standing], centres: Floats, n_twice: int) -> None:
+    if n_twice:
+        raise ValueError("a group is named twice")
+    if centres.ndim != 3 or centres.shape[2] != standings[1].mean.size:
+        raise ValueError(f"centres {centres.shape} in {standings[1].mean.size} dimensions")
+    finite = bool(np.isfinite(centres).all()) and all(np.isfinite(own).all() for own in standings)
+    if not finite or min(own.spread.min() for own in standings) < 0:
+        raise ValueError("a number is none, or a spread negative")
 
 
 def moved(
