@@ -82,7 +82,8 @@ class UnitModel:
         if self.places is None:
             latents = self.projection.apply(representations)
         else:
-            place = self.places.of_group.get(group or "") or self._find_place(representations, spans, windows.weight)
+            known = None if group is None else self.places.of_group.get(group)
+            place = known or self._find_place(representations, spans, windows.weight)
             representations, latents = self.places.at_home(place, representations, self.projection.apply)
             centres = place.centres
         fine = decode(latents, spans, self.vocabulary, self.penalty, centres)

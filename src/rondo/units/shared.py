@@ -30,14 +30,13 @@ from scipy.optimize import linear_sum_assignment
 from rondo.arrays import Floats, Ints
 from rondo.config.schema import SlowUnitsConfig
 from rondo.data.windows import Span
-from rondo.units.discover import UnitRules, discover_units
+from rondo.units.discover import UnitRules, discover_units, transition_scale
 from rondo.units.places import Standing
 from rondo.units.slow import FEWEST_SLOW, SlowProjection, fit_slow_enough
 from rondo.units.timeline import decode, typical_step
 
 FEWEST_LENGTHS = 20.0  # window lengths of a group that takes part in the fit; shorter ones are only read
 _DIMENSIONS = 10  # chosen on development sets, as are the others (docs/many.md); 8 to 12 are alike
-_OWN_PRICE, SHARED_PRICE = 2.0, 4.0  # of a change of unit, in typical steps
 _REACH = 3.0  # times the typical distance between neighbouring units of one group, up to which units are matched
 _ROUNDS = 3
 _MATCHINGS = 10
@@ -74,22 +73,29 @@ def fit_shared(
     step_share : a step in window lengths.
     fewest : dimensions of the slow projection in which the units of one group lie.
     """
-    own = [_own_units(group, config, rules, step_share, fewest, seed) for group in groups]
+    price = transition_scale(config, few_channels=False, shared=True)
+    own = [_own_units(group, config, rules, price, step_share, fewest, seed) for group in groups]
     labels = matched([group.rows for group in groups], own, config.mixture.component_cap)
     projection = fit_agreeing(groups, labels, config.pca_dim, config.ridge)
     for _ in range(_ROUNDS - 1):
-        labels = _found_anew(groups, projection, labels, config, rules)
+        labels = _found_anew(groups, projection, labels, config, rules, price)
         projection = fit_agreeing(groups, labels, config.pca_dim, config.ridge)
     return SharedStart(projection, labels)
 
 
 def _own_units(
-    group: GroupWindows, config: SlowUnitsConfig, rules: UnitRules, step_share: float, fewest: int, seed: int
+    group: GroupWindows,
+    config: SlowUnitsConfig,
+    rules: UnitRules,
+    price: float,
+    step_share: float,
+    fewest: int,
+    seed: int,
 ) -> Ints:
     """The units of one group alone, numbered from 0; the same whatever the other groups are."""
     projection = fit_slow_enough(group.rows, group.spans, config.pca_dim, step_share, config.ridge, fewest)
     latents = projection.apply(group.rows)
-    own = rules._replace(penalty=_OWN_PRICE * typical_step(latents, group.spans))
+    own = rules._replace(penalty=price * typical_step(latents, group.spans))
     found = discover_units(latents, latents, group.spans, own, config.mixture, np.random.default_rng(seed), "cpu")
     return np.unique(decode(latents, group.spans, found, own.penalty).ids, return_inverse=True)[1]
 
@@ -100,11 +106,12 @@ def _found_anew(
     labels: Sequence[Ints],
     config: SlowUnitsConfig,
     rules: UnitRules,
+    price: float,
 ) -> list[Ints]:
     """The units of all groups, from a mixture that starts at these labels."""
     latents = latents_at_home(groups, projection)
     spans = shifted_spans(groups)
-    anew = rules._replace(penalty=SHARED_PRICE * typical_step(latents, spans))
+    anew = rules._replace(penalty=price * typical_step(latents, spans))
     found = discover_units(
         latents, latents, spans, anew, config.mixture, np.random.default_rng(0), "cpu", start=np.concatenate(labels)
     )
