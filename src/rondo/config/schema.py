@@ -175,7 +175,8 @@ class SlowUnitsConfig(StageSettings):
     )
     mixture: MixtureConfig = MixtureConfig()
     transition_scale: Literal["auto"] | Annotated[float, Field(ge=0)] = setting(
-        "auto", "paper: Table UnitAlign, 2 typical steps; ours: 4 where shapes are described or groups share units (docs/units.md)"
+        "auto",
+        "paper: Table UnitAlign, 2 typical steps; ours: 4 where shapes are described (docs/units.md) or groups share units",
     )
     merge: bool = setting(False, "ours: whether units that are confused with each other are one (docs/units.md)")
     places: bool = setting(
