@@ -176,7 +176,7 @@ class SlowUnitsConfig(StageSettings):
     mixture: MixtureConfig = MixtureConfig()
     transition_scale: Literal["auto"] | Annotated[float, Field(ge=0)] = setting(
         "auto",
-        "paper: Table UnitAlign, 2 typical steps; ours: 4 where shapes are described (docs/units.md) or groups share units",
+        "paper: Table UnitAlign, 2 typical steps; ours: 4 for shapes and for units that groups share (docs/units.md)",
     )
     merge: bool = setting(False, "ours: whether units that are confused with each other are one (docs/units.md)")
     places: bool = setting(
