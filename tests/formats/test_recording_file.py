@@ -13,7 +13,8 @@ import pytest
 from rondo import free_memory
 from rondo.errors import RecordingError
 from rondo.formats.expected_memory import needed, workers_that_fit
-from rondo.formats.recording_file import ExpectedSize, RecordingFile, recording_files, state_of
+from rondo.formats.locations import states_of
+from rondo.formats.recording_file import ExpectedSize, RecordingFile, recording_files
 
 
 def test_a_file_is_read_where_it_is_sent(tmp_path: Path) -> None:
@@ -57,12 +58,12 @@ def test_patterns_name_files_in_order(tmp_path: Path) -> None:
 def test_the_state_of_a_file_changes_with_it(tmp_path: Path) -> None:
     path = tmp_path / "a.npy"
     np.save(path, np.ones((3, 1)))
-    before = state_of(str(path))
-    assert before == state_of(str(path)) and before[0] == path.stat().st_size
+    (before,) = states_of([path]).values()
+    assert [before] == list(states_of([path]).values()) and before.size == path.stat().st_size
     os.utime(path, ns=(1, 1))
-    assert state_of(str(path)) != before
-    with pytest.raises(RecordingError, match="cannot be read"):
-        state_of(str(tmp_path / "gone"))
+    assert [before] != list(states_of([path]).values())
+    with pytest.raises(RecordingError, match="gone"):
+        states_of([tmp_path / "gone"])
 
 
 def test_what_is_free_is_the_least_that_anybody_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

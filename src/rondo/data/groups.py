@@ -14,9 +14,12 @@ import csv
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from rondo.data.recording import Recording
 from rondo.errors import InputError, SettingError
+
+if TYPE_CHECKING:
+    from rondo.data.recording import Recording
 
 GroupBy = str | Mapping[str, str] | None
 """What names groups: see above; None makes every recording a group of its own."""
