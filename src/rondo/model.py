@@ -524,7 +524,7 @@ class Rondo:
         """The window that speaks for each frame; OTHER where none does."""
         rule = self.config_.windows.projection
         if rule == "aligned":
-            return self.unit_model_.boundaries.windows_of_frames(windows, units.ids)
+            return self.unit_model_.windows_of_frames(windows, units.ids)
         numbers = np.arange(len(windows))
         return windows.grid.project(numbers, "centre" if rule == "vote" else rule).astype(np.int64)
 

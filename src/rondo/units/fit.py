@@ -21,8 +21,8 @@ from rondo.units.boundaries import fit_boundaries
 from rondo.units.discover import UnitRules, discover_units, transition_scale
 from rondo.units.exemplars import fit_exemplars
 from rondo.units.model import UnitModel, UnitProjection, joined_spans, refuse_non_finite
-from rondo.units.places import Places, Standing
-from rondo.units.shared import FEWEST_LENGTHS, GroupWindows, fit_shared
+from rondo.units.places import FEWEST_LENGTHS, Places, Standing
+from rondo.units.shared import GroupWindows, fit_shared
 from rondo.units.slow import FEWEST_OF_FEW_CHANNELS, fit_slow, fit_slow_enough
 from rondo.units.timeline import decode, typical_step
 from rondo.vocabulary import Vocabulary, merge_tree

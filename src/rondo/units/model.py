@@ -9,14 +9,15 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import owned, owned_by
+from rondo.arrays import Ints, owned, owned_by
 from rondo.config.schema import EncoderConfig, SlowUnitsConfig, UnitAlignConfig, UnitsConfig
+from rondo.data.labels import Labels
 from rondo.data.windows import Span, Windows
 from rondo.encoders import Curves, FittedEncoder, Representations, build_encoder
 from rondo.errors import ModelError, RecordingError
-from rondo.units.boundaries import Boundaries
+from rondo.units.boundaries import Boundaries, fit_boundaries
 from rondo.units.exemplars import Exemplars
-from rondo.units.places import Place, Places
+from rondo.units.places import FEWEST_LENGTHS, Place, Places
 from rondo.units.slow import SlowProjection
 from rondo.units.timeline import Timeline, centre_distances, decode
 from rondo.vocabulary import MergeTree, Vocabulary
@@ -89,6 +90,17 @@ class UnitModel:
         fine = decode(latents, spans, self.vocabulary, self.penalty, centres)
         strangeness = self.exemplars.strangeness(representations)
         return replace(fine, ids=self.tree.coarsened(fine.ids, self.n_merges), strangeness=strangeness)
+
+    def windows_of_frames(self, windows: Windows, ids: Labels) -> Ints:
+        """The window that speaks for each frame of a signal with these units; OTHER where none does.
+
+        What units look like at their boundaries differs from group to group, more than they do in whole windows. So
+        where there are several groups, a signal that is long enough tells its own boundaries.
+        """
+        boundaries = self.boundaries
+        if self.places is not None and windows.weight * len(windows) >= FEWEST_LENGTHS:
+            boundaries = fit_boundaries([windows], [ids], self.ids)
+        return boundaries.windows_of_frames(windows, ids)
 
     def find_places(self, windows: Sequence[Windows], groups: Sequence[str]) -> dict[str, Place]:
         """The places of groups as these windows, each of the group named, have them."""

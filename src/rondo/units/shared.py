@@ -35,7 +35,6 @@ from rondo.units.places import Standing
 from rondo.units.slow import FEWEST_SLOW, SlowProjection, fit_slow_enough
 from rondo.units.timeline import decode, typical_step
 
-FEWEST_LENGTHS = 20.0  # window lengths of a group that takes part in the fit; shorter ones are only read
 _DIMENSIONS = 10  # chosen on development sets, as are the others (docs/many.md); 8 to 12 are alike
 _REACH = 3.0  # times the typical distance between neighbouring units of one group, up to which units are matched
 _ROUNDS = 3
