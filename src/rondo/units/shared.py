@@ -72,8 +72,8 @@ def fit_shared(
     step_share : a step in window lengths.
     fewest : dimensions of the slow projection in which the units of one group lie.
     """
-    price = transition_scale(config, few_channels=False, shared=True)
-    own = [_own_units(group, config, rules, price, step_share, fewest, seed) for group in groups]
+    own_price, price = (transition_scale(config, few_channels=False, shared=shared) for shared in (False, True))
+    own = [_own_units(group, config, rules, own_price, step_share, fewest, seed) for group in groups]
     labels = matched([group.rows for group in groups], own, config.mixture.component_cap)
     projection = fit_agreeing(groups, labels, config.pca_dim, config.ridge)
     for _ in range(_ROUNDS - 1):
