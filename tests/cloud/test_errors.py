@@ -75,6 +75,7 @@ def test_nobody_answers(server: str, monkeypatch: pytest.MonkeyPatch, rondo: Com
         refused(rondo, "s3://bucket", "the server cannot be reached")
 
 
+@pytest.mark.slow
 def test_a_server_that_says_nothing(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cloud, "_READ_S", 0.2)
     with socket.socket() as mute:

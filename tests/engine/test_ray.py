@@ -38,6 +38,7 @@ needs_ray = [
     pytest.mark.skipif(not has_ray, reason="Ray is not installed: pip install 'rondo-ts[ray]'"),
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning"),
 ]
+needs_clusters = [*needs_ray, pytest.mark.slow]
 
 
 def test_where_ray_is_missing_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +188,7 @@ def driver(what: str, where: object, env: dict[str, str]) -> dict[int, tuple[int
 class TestNodes:
     """Two nodes; when the second runs a task, something dies."""
 
-    pytestmark = [*needs_ray, pytest.mark.slow]
+    pytestmark = needs_clusters
 
     def test_tasks_of_a_node_that_dies_are_done_on_another(self, tmp_path: Path, own_token: dict[str, str]) -> None:
         done = driver("node", tmp_path, own_token)
@@ -207,7 +208,7 @@ class TestNodes:
 
 
 class TestStarted:
-    pytestmark = [*needs_ray, pytest.mark.slow]
+    pytestmark = needs_clusters
 
     def test_embedded_it_lives_as_long_as_the_run(self) -> None:
         import ray
