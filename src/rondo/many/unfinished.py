@@ -16,6 +16,7 @@ from rondo.errors import OutputError, RecordingError, SettingError
 from rondo.formats.locations import states_of
 from rondo.formats.recording_file import RecordingFile
 from rondo.run.summary import SUMMARY, UNFINISHED
+from rondo.store.cloud_folder import CloudFolder, check_free_in_cloud
 from rondo.store.lock import locked
 from rondo.store.part_folder import LocalFolder, PartFolder, part_folder, remove_under
 from rondo.store.writing import check_free
@@ -101,8 +102,10 @@ def _refuse_occupied(folder: PartFolder) -> None:
         if _is_there(folder.path / _LOCK) and folder.names() == {_LOCK}:
             return  # killed before it began; drafts do not count
         check_free(folder.path)
+    elif isinstance(folder, CloudFolder):
+        check_free_in_cloud(folder)
     elif folder.names():
-        raise OutputError(f"{folder.url}: it holds files already; choose another --out or remove them first")
+        raise OutputError(f"{folder.url}: it is not empty; choose another --out or remove it first")
 
 
 def _refuse_other(folder: PartFolder, record: RunRecord) -> None:
