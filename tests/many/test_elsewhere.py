@@ -45,7 +45,7 @@ def test_the_run_is_the_same_as_here(many: ManyFiles, bucket: Bucket, tmp_path: 
     here = discover_files(many, model(), tmp_path / "here")
     assert discover_files(many, model(), bucket.url) == here
     assert_same_run(tmp_path / "here", brought_here(bucket, tmp_path / "there"))
-    with pytest.raises(OutputError, match="it holds files already"):
+    with pytest.raises(OutputError, match="it is not empty"):
         discover_files(many, model(), bucket.url)
 
 
