@@ -138,9 +138,10 @@ def test_an_address_that_nothing_takes(tmp_path: Path, monkeypatch: pytest.Monke
     os.mkfifo(tmp_path / "pipe")
     for where, says in {
         "wakl.csv": r"wakl\.csv: there is no such file or folder; did you mean 'walk\.csv'\?; --source takes FILE",
-        "no/where.csv": r"no/where\.csv: there is no such file or folder; --source takes FILE, DIR, RECORDING or -$",
+        "no/where.csv": r"no/where\.csv: there is no such file or folder; --source takes FILE, DIR, RECORDING, -, mqtt",
         "pipe": "pipe: it is not a regular file; pipe it into --source -; --source takes",
-        "mqtt://host/topic": r"no source takes mqtt:// addresses; is the package that adds it installed \(entry p",
+        "modbus://host": r"no source takes modbus:// addresses; is the package that adds it installed \(entry p",
+        "mqt://host/topic": r"no source takes mqt:// addresses; did you mean mqtt://\?",
         "x" * 5000: "there is no such file or folder|cannot be read",
         "a\0b": "there is no such file or folder|cannot be read",
     }.items():

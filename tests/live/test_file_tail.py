@@ -301,7 +301,7 @@ def test_bounded_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("where", ["no.csv", "/dev/null"])
 def test_what_is_no_file_is_refused(where: str) -> None:
-    with pytest.raises(RecordingError, match="--source takes FILE, DIR, RECORDING or -"):
+    with pytest.raises(RecordingError, match="--source takes FILE, DIR, RECORDING, -, mqtt"):
         open_source(where, Request(CHANNELS, follow=True))
 
 

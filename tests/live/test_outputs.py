@@ -21,7 +21,9 @@ from rondo.vocabulary.edits import Edits
 
 def written(folder: Path, spans: Sequence[tuple[int, int, int]], n_frames: int) -> dict[str, bytes]:
     """The arrays of a stream that took these decisions: start, stop and unit; its motifs are 10 more."""
+    rows = np.arange(n_frames + 3)
     with closing(Outputs(folder)) as made:
+        made.places.add(rows, rows, rows < 0)
         made.add([dict(zip(COLUMNS, (a, b, None, None, k, k + 10, 1.0, 1.0), strict=True)) for a, b, k in spans], [])
         made.write_arrays("day", n_frames, Edits())
     return {name: (folder / name / "day.npy").read_bytes() for name in ("units", "labels")}

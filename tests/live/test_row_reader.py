@@ -179,6 +179,7 @@ def tables(draw: st.DrawFn) -> Written:
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(table=tables(), block_bytes=st.sampled_from([13, 400, 1 << 18]))
 @pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
@@ -258,7 +259,7 @@ def test_a_stream_that_does_not_fit_the_model_is_refused(header: str, message: s
 def test_rows_that_say_they_have_another_rate_are_refused() -> None:
     lines = Lines(io.BytesIO("\n".join(PROGRAMS["actigraph"]).encode()).read)
     reader = RowReader(lines, Request(("X", "Y", "Z"), rate=50.0), "it")
-    with pytest.raises(RecordingError, match="it has 30 Hz, the model has 50 Hz, and there are no times to go by"):
+    with pytest.raises(RecordingError, match="it has 30 Hz, the model has 50 Hz; resample it"):
         reader.read_head(at_end=True)
 
 

@@ -5,7 +5,9 @@ the rows given so far; a source opened with it continues with the next row. The 
 module in `rondo.live.sources`, or of another package that names it as an entry point:
 
     [project.entry-points."rondo.sources"]
-    mqtt = "my_package.mqtt_source:SOURCE"
+    modbus = "my_package.modbus_source:SOURCE"
+
+Messages of many devices come from a feed (`rondo.live.devices.messages`).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from numpy.typing import NDArray
 
 from rondo.errors import RecordingError, SettingError
 from rondo.live import sources
+from rondo.live.devices.messages import FeedKind, feed_kinds
 from rondo.registry import Registry
 
 Bookmark = Mapping[str, Any]
@@ -122,13 +125,18 @@ def source_kinds() -> tuple[SourceKind, ...]:
     return tuple(Registry(SourceKind, (sources.__name__,), GROUP).values())
 
 
+def _all_kinds() -> tuple[SourceKind | FeedKind, ...]:
+    """What --source takes: one stream, or the messages of many devices."""
+    return *source_kinds(), *feed_kinds()
+
+
 def source_help() -> str:
     """What `--source` takes, for its help.
 
     >>> print(source_help())  # doctest: +ELLIPSIS
-    Where rows come from. ... -: ...
+    Where rows come from. ... -: ... mqtt://...
     """
-    return "Where rows come from. " + " ".join(f"{kind.address}: {kind.help}." for kind in source_kinds())
+    return "Where rows come from. " + " ".join(f"{kind.address}: {kind.help}." for kind in _all_kinds())
 
 
 def source_kind(where: str) -> tuple[str, str]:
@@ -163,7 +171,7 @@ def _kind_of(where: str) -> SourceKind | None:
 def _why_none(where: str) -> str:
     scheme, is_address, _ = where.partition("://")
     if is_address:
-        schemes = [kind.address.partition("://")[0] for kind in source_kinds() if "://" in kind.address]
+        schemes = [kind.address.partition("://")[0] for kind in _all_kinds() if "://" in kind.address]
         near = get_close_matches(scheme, schemes, n=1)
         hint = (
             f"did you mean {near[0]}://?" if near else f"is the package that adds it installed (entry point {GROUP})?"
@@ -178,5 +186,5 @@ def _why_none(where: str) -> str:
 
 
 def _addresses() -> str:
-    *most, last = [kind.address for kind in source_kinds()]
+    *most, last = [kind.address for kind in _all_kinds()]
     return f"{', '.join(most)} or {last}"

@@ -1,9 +1,10 @@
 """What a stream writes as it goes on: decisions and events, and the run folder around them.
 
 labels.csv        one line per decision, in the order they were taken: only ever appended to (`rondo.run.stream_folder`)
+rows.csv          which frame every row has become (`rondo.run.row_frames`)
 events.jsonl      the journal
 
-Everything else in the folder follows from these two and is brought up to date as they grow.
+Everything else in the folder follows from these and is brought up to date as they grow.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import copy
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -27,11 +29,12 @@ from rondo.report.overview import GrowingOverview, overview_path, store_overview
 from rondo.report.render import write_page
 from rondo.result import Result
 from rondo.run.folder import write_segments, write_summary
+from rondo.run.row_frames import ROWS, ROWS_HEADER, RowFrames, RowPlaces
 from rondo.run.stream_folder import COLUMNS, DECISIONS, EVENTS, Label, stored_stream
 from rondo.run.summary import RunSummary, StreamSummary
 from rondo.store.artifact import EDITS
 from rondo.store.reading import read_regular
-from rondo.store.writing import make_folder, whole_file, write_bytes
+from rondo.store.writing import link_file, make_folder, whole_file, write_bytes
 from rondo.vocabulary.edits import Edits, write_edits
 from rondo.vocabulary.vocabulary import Level
 
@@ -41,15 +44,18 @@ if TYPE_CHECKING:
 _HEADER = ",".join(COLUMNS) + "\n"
 _LABEL = np.dtype(np.int32)
 _BLOCK_FRAMES = 1 << 20
+_SPANS_AT_ONCE = 4096
+_SECONDS_BETWEEN_LOOKS = 2.0
+_Span = tuple[int, int, int]  # start, stop, id
 _GOES_ON = "make room or give permission, then start the same command again: it goes on from its last checkpoint"
 _SECONDS_BETWEEN, _TIMES_AS_LONG = 30.0, 20.0  # between updates: at least so many, and so much longer than one takes
 _MOST_BYTES = 1 << 25  # of labels.csv that are read again for an update while the stream goes on
 Reached = tuple[int, StreamSummary]
-"""Frames so far, and the counters."""
+"""Rows so far, and the counters."""
 
 
 class Outputs:
-    """The two files that grow, and what is made of them at the end."""
+    """The files that grow, and what is made of them at the end."""
 
     def __init__(self, out: Path, lengths: Mapping[str, int] | None = None) -> None:
         """Open the files of a run, cut back to the lengths in its checkpoint; they are new where these are 0."""
@@ -57,46 +63,80 @@ class Outputs:
         lengths = lengths or {}
         with _written(out):
             out.mkdir(parents=True, exist_ok=True)
+        self.places = RowPlaces()
+        self._look_at = 0.0
+        self._rows = AppendOnly(out / ROWS, lengths.get(ROWS, 0))
         self._labels = AppendOnly(out / DECISIONS, lengths.get(DECISIONS, 0))
         self._events = AppendOnly(out / EVENTS, lengths.get(EVENTS, 0))
-        if not self._labels.n_bytes:
-            self._labels.append(_HEADER)
+        for file, header in ((self._rows, ROWS_HEADER), (self._labels, _HEADER)):
+            if not file.n_bytes:
+                file.append(header)
 
     @property
     def lengths(self) -> dict[str, int]:
-        return {DECISIONS: self._labels.n_bytes, EVENTS: self._events.n_bytes}
+        return {file.path.name: file.n_bytes for file in self._files}
+
+    @property
+    def _files(self) -> tuple[AppendOnly, ...]:
+        return self._rows, self._labels, self._events
 
     def add(self, labels: Sequence[Label], events: Iterable[Event]) -> None:
+        spans = "".join(span.line() for span in self.places.take())
+        if spans:
+            self._rows.append(spans)  # before the labels of these rows: whoever reads labels finds their rows
         lines = (",".join("" if value is None else str(value) for value in label.values()) for label in labels)
         text = "".join(line + "\n" for line in lines)
         if text:
             self._labels.append(text)
         append_events(self._events, events)
 
+    def look(self) -> None:
+        """Now and then: whether the files are still there, so that a stream does not go on for nobody."""
+        if time.monotonic() >= self._look_at:
+            self.check()
+
+    def check(self) -> None:
+        """Refuse to go on where a file is gone; a checkpoint would be made in a folder that somebody has removed."""
+        for file in self._files:
+            file.check()
+        self._look_at = time.monotonic() + _SECONDS_BETWEEN_LOOKS
+
     def sync(self) -> None:
         """Return when all that was added is on the disk: a checkpoint may count it then."""
-        self._labels.sync()
-        self._events.sync()
+        self.check()
+        for file in self._files:
+            file.sync()
 
-    def write_arrays(self, id: str, n_frames: int, edits: Edits) -> None:
-        """labels/<id>.npy and units/<id>.npy from labels.csv, however long it is; OTHER where no decision speaks.
+    def write_arrays(self, id: str, n_rows: int, edits: Edits) -> None:
+        """labels/<id>.npy and units/<id>.npy from labels.csv, however long it is: one label for every row read.
 
-        Under the ids that people have kept since.
+        OTHER where no decision speaks, and for rows that were skipped. Under the ids that people have kept since.
         """
+        rows = RowFrames.read(self.out)
+        skipped = [(start, stop, OTHER) for start, stop in rows.spans_of("skipped", n_rows)]
         levels: tuple[tuple[str, Level], ...] = (("labels", "motif"), ("units", "unit"))
         for folder, level in levels:
             with _written(self.out):
                 make_folder(self.out / folder)
-            kept = ((a, b, edits.kept(level, id)) for a, b, id in _spans(self.out / DECISIONS, level))
+            found = _on_rows(_spans(self.out / DECISIONS, level), rows)
+            kept = ((a, b, edits.kept(level, id)) for a, b, id in found)
             with whole_file(self.out / folder / f"{id}.npy", _GOES_ON) as file:
-                _write_track(file, n_frames, kept)
+                _write_track(file, n_rows, chain(kept, skipped))
 
     def close(self) -> None:
-        self._labels.close()
-        self._events.close()
+        for file in self._files:
+            file.close()
 
 
-def _spans(labels: Path, column: str) -> Iterator[tuple[int, int, int]]:
+def _on_rows(spans: Iterator[_Span], rows: RowFrames) -> Iterator[_Span]:
+    """The rows of spans of frames, some at a time."""
+    while some := list(islice(spans, _SPANS_AT_ONCE)):
+        table = np.array(some, np.int64)
+        starts, stops = rows.rows_from(table[:, 0]), rows.rows_from(table[:, 1])
+        yield from zip(starts.tolist(), stops.tolist(), table[:, 2].tolist(), strict=True)
+
+
+def _spans(labels: Path, column: str) -> Iterator[_Span]:
     place = COLUMNS.index(column)
     with labels.open(encoding="utf-8") as file:
         next(file)
@@ -105,7 +145,7 @@ def _spans(labels: Path, column: str) -> Iterator[tuple[int, int, int]]:
             yield int(cells[0]), int(cells[1]), int(cells[place])
 
 
-def _write_track(file: IO[bytes], n_frames: int, spans: Iterator[tuple[int, int, int]]) -> None:
+def _write_track(file: IO[bytes], n_frames: int, spans: Iterator[_Span]) -> None:
     """An .npy file of int32 that holds each value on its span, and OTHER elsewhere.
 
     With plain writes: a sparse file that is mapped into memory ends the process on a full disk.
@@ -141,23 +181,28 @@ class GrowingRun:
         self._not_before = 0.0
         self.summary: RunSummary
 
-    def begin(self, model_folder: Path, edits: Edits, progress: Reached) -> None:
+    def begin(self, model_folder: Path, edits: Edits, progress: Reached, *, shared: bool) -> None:
         """The model that the stream began with, and what there is to say before anything has come."""
-        _copy_model(model_folder, self._out / "model", self._model.edits_.among(self._model.fitted_ids()))
+        copy_model(model_folder, self._out / "model", self._model.edits_.among(self._model.fitted_ids()), shared)
         self._write(self._result(edits, progress))
         self._not_before = time.monotonic() + _SECONDS_BETWEEN
 
     def update(self, edits: Edits, progress: Reached) -> None:
         """Segments and summary, if it is time: the longer the stream, the less often."""
         began = time.monotonic()
-        if began < self._not_before or (self._out / DECISIONS).stat().st_size > _MOST_BYTES:
+        if began < self._not_before:
             return
-        self._write(self._result(edits, progress))
+        self.refresh(edits, progress)
         took = time.monotonic() - began
         self._not_before = time.monotonic() + max(_SECONDS_BETWEEN, _TIMES_AS_LONG * took)
 
+    def refresh(self, edits: Edits, progress: Reached) -> None:
+        """Segments and summary, as long as they are made in little time and memory: all of labels.csv is read."""
+        if max((self._out / name).stat().st_size for name in (DECISIONS, ROWS)) <= _MOST_BYTES:
+            self._write(self._result(edits, progress))
+
     def write(self, outputs: Outputs, edits: Edits, progress: Reached) -> None:
-        """Everything: labels of every frame, scores, segments, summary and report."""
+        """Everything: labels of every row, scores, segments, summary and report."""
         result = self._result(edits, progress)
         outputs.write_arrays(self._id, result.recordings[0].n_frames, edits)
         scores = result.frame_scores[self._id]
@@ -179,12 +224,16 @@ class GrowingRun:
         return stored_stream(self._out, base, model.words(), lambda about: self.overview.overview(about.n_frames))
 
 
-def _copy_model(source: Path, target: Path, edits: Edits) -> None:
-    """The files of a model folder; the manifest comes last, so that a folder with one is whole."""
+def copy_model(source: Path, target: Path, edits: Edits, shared: bool = False) -> None:
+    """The files of a model folder; the manifest comes last, so that a folder with one is whole.
+
+    `shared`: as second names of the same files, which nobody writes into: a thousand devices have one model.
+    """
     make_folder(target)
     if not (target / "manifest.json").is_file():
         for path in sorted(source.iterdir(), reverse=True):
-            if path.is_file() and EDITS not in path.name:
-                write_bytes(target / path.name, read_regular(path))
+            if not path.is_file() or EDITS in path.name or (shared and link_file(path, target / path.name)):
+                continue
+            write_bytes(target / path.name, read_regular(path))
     if edits.history:
         write_edits(target, edits)

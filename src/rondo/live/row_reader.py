@@ -26,6 +26,7 @@ from rondo.data.as_recordings import in_hertz, same_rate
 from rondo.data.recording import Recording
 from rondo.data.signal import refuse_lacking, shortened
 from rondo.errors import RecordingError, RondoWarning
+from rondo.formats.clock_column import ClockUnit
 from rondo.formats.columns import Columns, choose_columns
 from rondo.formats.csv_file import layout_of_lines
 from rondo.formats.lines import HEAD_LINES, Lines, TextBlock
@@ -33,6 +34,7 @@ from rondo.formats.row_clock import ClockState, RowClock, clock_of
 from rondo.formats.row_parser import ParsedRows, RowParser, parser_of
 from rondo.formats.text_layout import Layout
 from rondo.live.base import Bookmark, Request, Rows, Skip, named
+from rondo.live.rate_check import refuse_clock_of_another_rate
 
 MOST_SKIPPED = 1000
 
@@ -79,7 +81,18 @@ class RowReader:
     `carried` is the state of the clock in the file that this one continues.
     """
 
-    def __init__(self, lines: Lines, request: Request, name: str, carried: ClockState | None = None) -> None:
+    def __init__(
+        self,
+        lines: Lines,
+        request: Request,
+        name: str,
+        carried: ClockState | None = None,
+        *,
+        patient: bool = False,
+        quiet: bool = False,
+    ) -> None:
+        """`patient`: however many lines on end hold no row, they are skipped (`news`); `quiet`: notes are known."""
+        self._is_patient, self._is_quiet = patient, quiet
         self._lines, self._request, self._name, self._carried = lines, request, name, carried
         self._parser: RowParser | None = None
         self._clock: RowClock | None = None
@@ -103,6 +116,9 @@ class RowReader:
             self._parser, notes = parser_of(layout, columns, is_strict=False)
             rows = self._parser.parse(self._lines.between(layout.start, head[-1].stop, layout.first_line))
             state, more = clock_of(layout, columns, rows.times, self._carried)
+            if rows.times is not None and self._carried is None and not state.is_coarse:
+                unit = ClockUnit(state.per_second, state.day_of_1970)
+                refuse_clock_of_another_rate(unit.seconds(rows.times), self._request.rate)
             self._lines.skip_to(layout.start)
         self._clock, self._n_head = RowClock(layout, columns, state), len(head)
         self.position, self.line = self._lines.position, self._lines.number
@@ -131,6 +147,16 @@ class RowReader:
     def clock(self) -> ClockState | None:
         """The state of the clock after the rows given so far."""
         return self._carried if self._clock is None else self._clock.state
+
+    @property
+    def has_times(self) -> bool:
+        """Whether the rows have a clock, as far as the head has told."""
+        return self._clock is not None and self._clock.has_times
+
+    @property
+    def n_head(self) -> int:
+        """Lines that told how the text is written; 0 before they have come."""
+        return self._n_head
 
     # ------------------------------------------------------------ rows
 
@@ -173,7 +199,7 @@ class RowReader:
             self._skipped[-1] = last._replace(n_lines=last.n_lines + 1)
         else:
             self._skipped.append(Skip(line, 1, reason))
-        if sum(skip.n_lines for skip in self._skipped) > MOST_SKIPPED:
+        if not self._is_patient and sum(skip.n_lines for skip in self._skipped) > MOST_SKIPPED:
             first = self._skipped[0]
             raise RecordingError(
                 f"more than {MOST_SKIPPED} lines in a row hold no row, from line {first.line} on "
@@ -204,12 +230,21 @@ class RowReader:
         self.position, self.line = self._lines.position, self._lines.number
         return self._given(0) if self._skipped else None
 
+    def news(self) -> Rows | None:
+        """What was skipped after the last row given, without waiting for the next one, unless rows are held back."""
+        if not self._skipped or self._clock is None or len(self._waiting.values):
+            return None
+        self.position, self.line = self._lines.position, self._lines.number
+        self._clock.pass_lines(sum(skip.n_lines for skip in self._skipped))
+        return self._given(0)
+
     def begin_anew(self, reason: str) -> None:
         """Note that the input began anew, for a reason of which no line can be shown: a boundary."""
         self._skipped.append(Skip(1, 0, reason))
 
     def say(self, note: str) -> None:
-        warnings.warn(f"{self._name}: {note}", RondoWarning, stacklevel=3)
+        if not self._is_quiet:
+            warnings.warn(f"{self._name}: {note}", RondoWarning, stacklevel=3)
 
 
 def _columns_for(layout: Layout, request: Request) -> Columns:
@@ -222,7 +257,7 @@ def _columns_for(layout: Layout, request: Request) -> Columns:
     columns = choose_columns(layout.names, rate=None, kinds=layout.kinds(), wanted=channels)
     place = dict(zip(columns.channels, columns.positions, strict=True))
     if columns.clock is None:
-        refuse_another_rate(layout.rate if layout.began_s is None else None, request.rate)
+        refuse_another_rate(layout.rate, request.rate)
     if set(channels) == set(place):
         return replace(columns, channels=channels, positions=tuple(place[name] for name in channels))
     note = fit_by_position(columns.channels, channels)
@@ -242,9 +277,9 @@ def fit_by_position(found: Sequence[str], channels: Sequence[str]) -> str:
 
 
 def refuse_another_rate(own: float | None, expected: float | None) -> None:
-    """Rows without times are taken to have the model's rate: refused where they say that they have another."""
+    """Rows are taken to have the model's rate: refused where what holds them says that they have another."""
     if own is not None and expected is not None and not same_rate(own, expected):
         raise RecordingError(
-            f"it has {in_hertz(own)}, the model has {in_hertz(expected)}, and there are no times to go by; "
-            "resample it (Recording.resampled), or stream it to a model of its rate"
+            f"it has {in_hertz(own)}, the model has {in_hertz(expected)}; resample it (Recording.resampled, or "
+            "`rondo label --resample`), or stream it to a model of its rate"
         )

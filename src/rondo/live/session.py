@@ -11,7 +11,7 @@ brought up to date now and then, all of it when the stream stops or ends.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -22,10 +22,13 @@ from rondo.arrays import Tensors, owned, owned_by
 from rondo.continual.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint, settings_hash
 from rondo.continual.journal import Event
 from rondo.data.labels import OTHER
+from rondo.data.preparation import Placed
 from rondo.errors import OutputError, RecordingError
 from rondo.grown_model import FROZEN, LEARNING, edits_with
 from rondo.live.base import Request, Rows, Skip, Source, open_source, source_kind
+from rondo.live.one_writer import OUT_LOCK
 from rondo.live.outputs import GrowingRun, Outputs
+from rondo.live.rate_check import RateCheck
 from rondo.run.stream_folder import Decision, Label, label_of
 from rondo.run.summary import RunSummary, StreamSummary
 
@@ -51,9 +54,11 @@ class Stream(Protocol):
     def feed(self, values: NDArray[np.float32], times_s: NDArray[np.float64] | None = None, /) -> Report: ...
     def cut(self, cause: str, /) -> Report: ...
     def finish(self) -> Report: ...
-    def watch(self, seen: Callable[[int, NDArray[np.float32]], None], /) -> None: ...
+    def watch(self, seen: None, placed: Placed, /) -> None: ...
     @property
     def n_buffered(self) -> int: ...
+    @property
+    def n_skipped(self) -> int: ...
     def state(self) -> tuple[Tensors, Mapping[str, Any]]: ...
 
 
@@ -70,7 +75,7 @@ class Counters:
     """How far a stream is, counted from its very beginning."""
 
     n_rows: int = 0
-    n_frames: int = 0  # up to the end of the last decision
+    n_skipped_rows: int = 0  # because of their timestamps
     n_windows: int = 0
     n_accepted: int = 0  # windows that a unit accepted
     n_buffered: int = 0  # windows that micro-clusters hold now, not counted from the beginning
@@ -78,22 +83,20 @@ class Counters:
     n_events: int = 0
     n_skipped_lines: int = 0
     n_unreadable_cells: int = 0
-    has_clock: bool = False
 
     def after(
-        self, rows: Rows | None, decisions: Sequence[Decision], events: Sequence[Event], n_buffered: int
+        self, rows: Rows | None, decisions: Sequence[Decision], events: Sequence[Event], stream: Stream
     ) -> Counters:
         return Counters(
             self.n_rows + (0 if rows is None else len(rows.values)),
-            max([self.n_frames, *(int(decision.stop_frame) for decision in decisions)]),
+            stream.n_skipped,
             self.n_windows + len(decisions),
             self.n_accepted + sum(decision.unit != OTHER for decision in decisions),
-            n_buffered,
+            stream.n_buffered,
             self.n_promoted + sum(event.kind == "promote" for event in events),
             self.n_events + len(events),
             self.n_skipped_lines + (0 if rows is None else sum(skip.n_lines for skip in rows.skipped)),
             self.n_unreadable_cells + (0 if rows is None else rows.n_unreadable),
-            self.has_clock or (rows is not None and rows.times_s is not None),
         )
 
 
@@ -102,6 +105,7 @@ class Written(NamedTuple):
 
     labels: list[Label]
     events: list[Event]
+    n_rows: int = 0  # that were read for it
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,15 @@ class SessionPaths:
     out: Path
     checkpoint: Path
     follow: bool = False
+
+
+class GivenSource(NamedTuple):
+    """A source that is not opened by its address: one device among many, which share a model."""
+
+    kind: str  # it stands in checkpoints, as does the id
+    id: str
+    open: Callable[[Request], Source]
+    model_sha256: str
 
 
 class Session:
@@ -125,13 +138,17 @@ class Session:
         windows_between: int = 1000,
         *,
         frozen: bool = False,
+        given: GivenSource | None = None,
     ) -> None:
-        """Begin, or go on from the checkpoint if there is one; everything that does not fit is refused."""
+        """Begin, or go on from the checkpoint if there is one; everything that does not fit is refused.
+
+        `given` is the source where it is not the one that `place.where` names.
+        """
         self._place, self._rate, self._windows_between = place, model.rate_, windows_between
-        kind, self.id = source_kind(place.where)
+        kind, self.id = source_kind(place.where) if given is None else (given.kind, given.id)
         settings = settings_hash(model.config_.model_dump(mode="json"))
         self._identity = {
-            "model_sha256": fingerprint(model_folder),
+            "model_sha256": fingerprint(model_folder) if given is None else given.model_sha256,
             "settings_sha256": settings,
             "source": f"{kind} {self.id}",
             "mode": FROZEN if frozen else LEARNING,
@@ -149,19 +166,22 @@ class Session:
         self._run = GrowingRun(model, self.id, place.where, place.out)
         if found is not None:
             self._run.overview.restore(owned_by("overview", found.tensors), plain["overview"])
-        self._stream.watch(self._run.overview.add)
         self._saved = self.counters
+        self._rates = RateCheck(model.rate_)
+        self._rates.load(plain.get("rates") or self._rates.state())
         channels = model.preprocessor_.channels
         self._source: Source | None = None
         if not self.finished:
             request = Request(channels, model.rate_, place.follow, plain.get("source"))
-            self._source = open_source(place.where, request)
+            self._source = open_source(place.where, request) if given is None else given.open(request)
         try:
             if found is None:  # before there is any file, so that a run killed at once can be begun again
-                self._save({}, finished=False)
+                self._save({}, [], finished=False)
             self._outputs = Outputs(place.out, plain.get("lengths"))
+            self._outputs.places.load(plain.get("places") or self._outputs.places.state())
+            self._stream.watch(None, self._outputs.places.add)
             if not self.finished:
-                self._run.begin(model_folder, self.edits, self._progress())
+                self._run.begin(model_folder, self.edits, self._progress(), shared=given is not None)
         except BaseException:
             if self._source is not None:
                 self._source.close()
@@ -175,6 +195,7 @@ class Session:
 
     def step(self) -> Written | None:
         """Read and label the next rows; None where there are none now."""
+        self._outputs.look()
         try:
             rows = self.source.read(CHUNK_ROWS)
         except RecordingError:
@@ -191,15 +212,19 @@ class Session:
                 report = self._stream.cut(skip.reason)
                 decisions, events = [*decisions, *report.decisions], [*events, *report.events]
         if len(rows.values):
-            report = self._stream.feed(rows.values, rows.times_s)
-            decisions, events = [*decisions, *report.decisions], [*events, *report.events]
+            self._run.overview.add(self.counters.n_rows, rows.values)
+        for start, stop, cause in self._rates.stretches(rows.times_s, len(rows.values)):
+            times = None if rows.times_s is None else rows.times_s[start:stop]
+            reports = [self._stream.feed(rows.values[start:stop], times), *([self._stream.cut(cause)] if cause else [])]
+            for report in reports:
+                decisions, events = [*decisions, *report.decisions], [*events, *report.events]
         return self._written(rows, decisions, events)
 
     def _written(self, rows: Rows | None, decisions: Sequence[Decision], events: list[Event]) -> Written:
         labels = [label_of(decision, self._rate, self.edits) for decision in decisions]
         self._outputs.add(labels, events)
-        self.counters = self.counters.after(rows, decisions, events, self._stream.n_buffered)
-        return Written(labels, events)
+        self.counters = self.counters.after(rows, decisions, events, self._stream)
+        return Written(labels, events, 0 if rows is None else len(rows.values))
 
     @property
     def is_due(self) -> bool:
@@ -210,25 +235,35 @@ class Session:
 
     def save(self) -> None:
         """Bring the files that grow to the disk, and then say so in a checkpoint; the others if it is time."""
-        self._outputs.sync()
-        self._save(self._outputs.lengths, finished=self.finished)
-        self._saved = self.counters
-        self.edits = edits_with(self._model, self._place.checkpoint)  # people may have named something meanwhile
+        self.keep()
         if not self.finished:
             self._run.update(self.edits, self._progress())
+
+    def keep(self) -> None:
+        """Bring the files that grow to the disk, and then say so in a checkpoint."""
+        self._outputs.sync()
+        self._save(self._outputs.lengths, self._outputs.places.state(), finished=self.finished)
+        self._saved = self.counters
+        self.edits = edits_with(self._model, self._place.checkpoint)  # people may have named something meanwhile
+
+    def refresh(self) -> None:
+        """Segments and summary, up to the last decision."""
+        self._run.refresh(self.edits, self._progress())
 
     def stop(self) -> None:
         """Someone asked to stop: everything is brought up to date, and the same command goes on from here."""
         self.save()
         self._run.write(self._outputs, self.edits, self._progress())
 
-    def _save(self, lengths: Mapping[str, int], *, finished: bool) -> None:
+    def _save(self, lengths: Mapping[str, int], places: list[Any], *, finished: bool) -> None:
         tensors, plain = self._stream.state()
         signal, of_signal = self._run.overview.state()
         about = {
             "finished": finished,
             "source": dict(self.source.bookmark()),
             "lengths": dict(lengths),
+            "places": places,
+            "rates": self._rates.state(),
             "counters": vars(self.counters),
             "stream": plain,
             "overview": of_signal,
@@ -239,9 +274,8 @@ class Session:
     def finish(self) -> Written:
         """The source has ended: decide what is open, and write everything that follows from it."""
         report = self._stream.finish()
+        self._outputs.places.end(self.counters.n_rows)
         written = self._written(None, report.decisions, list(report.events))
-        n_rows = 0 if self.counters.has_clock else self.counters.n_rows
-        self.counters = replace(self.counters, n_frames=max(n_rows, self.counters.n_frames))
         self.finished = True
         self._outputs.sync()
         self._run.write(self._outputs, self.edits, self._progress())
@@ -254,7 +288,7 @@ class Session:
 
     def _progress(self) -> tuple[int, StreamSummary]:
         counts = {name: value for name, value in vars(self.counters).items() if name in StreamSummary.model_fields}
-        return self.counters.n_frames, StreamSummary(finished=self.finished, **counts)
+        return self.counters.n_rows, StreamSummary(finished=self.finished, **counts)
 
     def close(self) -> None:
         self._outputs.close()
@@ -263,7 +297,7 @@ class Session:
 
 
 def _skip_event(skip: Skip, rows: Rows, counters: Counters) -> Event:
-    """What was dropped, at the row that follows it."""
+    """What was dropped, at the row that follows it: rows are counted here, as nobody knows their frames yet."""
     time_s = None if rows.times_s is None or not len(rows.times_s) else float(rows.times_s[0])
     evidence: dict[str, int | str] = {
         "row": counters.n_rows,
@@ -277,7 +311,8 @@ def _skip_event(skip: Skip, rows: Rows, counters: Counters) -> Event:
 def _refuse_foreign_files(out: Path, checkpoint: Path) -> None:
     """A new run begins in a new folder; its checkpoint may lie inside."""
     try:
-        others = [path for path in out.iterdir() if path.resolve() != checkpoint.resolve()] if out.exists() else []
+        found = list(out.iterdir()) if out.exists() else []
+        others = [path for path in found if path.name != OUT_LOCK and path.resolve() != checkpoint.resolve()]
     except OSError as error:
         raise OutputError(f"{out}: cannot be written ({error.strerror}); choose another --out") from None
     if others:

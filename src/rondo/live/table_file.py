@@ -9,7 +9,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from rondo.errors import RecordingError
+from rondo.errors import RecordingError, SourceLostError
 from rondo.formats.lines import HEAD_LINES, Lines
 from rondo.formats.row_clock import ClockState
 from rondo.live.base import Bookmark, Request, Rows, named
@@ -36,7 +36,7 @@ class TableFile:
         if bookmark is not None and carried is None:
             carried = ClockState(**bookmark["clock"])
         self.reader = RowReader(Lines(self._file.read), request, str(path), carried)
-        self.n_bytes_at_first = self.n_bytes()
+        self._n_bytes_at_first = self.n_bytes()
         self.at_end = self._is_done = False
         try:
             self._begin(bookmark)
@@ -59,6 +59,7 @@ class TableFile:
     def finish(self, at_most: int) -> Rows | None:
         """The next rows of a file to which nothing will be added, at last what was skipped; None when that is all."""
         if not self.at_end:
+            self._refuse_shortened()  # before its last line, which may be half a line now, is taken for a row
             self.at_end = True
             self.reader.end()
         rows = self.read(at_most)
@@ -67,11 +68,20 @@ class TableFile:
             rows = self.reader.rest()
         return rows
 
+    def _refuse_shortened(self) -> None:
+        before, now = self._n_bytes_at_first, self.n_bytes()
+        if now < before and not self._request.follow:
+            raise RecordingError(
+                f"{self.path}: it became shorter while it was read, {before} bytes became {now}; put the whole file "
+                "back, and start the same command again"
+            )
+
     def followed_by(self, path: Path) -> TableFile:
-        """The file that continues this one, which is closed."""
+        """The file that continues this one, which is closed once that one can be read."""
         clock = self.reader.clock
+        following = TableFile(path, self._request, carried=None if clock is None else clock.carried())
         self.close()
-        return TableFile(path, self._request, carried=None if clock is None else clock.carried())
+        return following
 
     def bookmark(self) -> dict[str, Any]:
         return self.reader.bookmark() | {"mark": self._mark(self.reader.position)}
@@ -126,7 +136,7 @@ class Patience:
         now = self._clock()
         self._since = now if self._since is None else self._since
         if now - self._since >= self._seconds:
-            raise RecordingError(
+            raise SourceLostError(
                 f"{self._name}: it has disappeared, and did not come back within {self._seconds:g} s; "
                 "when it is back, start the same command again: nothing is lost"
             )

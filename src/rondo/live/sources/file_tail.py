@@ -4,7 +4,8 @@ Rules with `follow`:
 
 - how the file is written is told from its first 64 lines; until they are there no row is given;
 - a last line without its end is not read until its end is there; without `follow` it is a row like the others;
-- *rotated* (another file has the name): the old one is read to its end, then the new one from its header on;
+- *rotated* (another file has the name): the old one is read to its end, then the new one from its header on. One that
+  cannot be read, or lacks a channel, is refused; once it is mended, the same command goes on with it;
 - *truncated* (shorter than what was read): it is read again from its header on: a boundary, in the journal. A file that
   was truncated and has outgrown its former length by the next look (0.1 s) cannot be told from one that grew;
 - *gone*: it is waited for, `PATIENCE_S` long; then the run ends with an error, and can be started again;
@@ -19,7 +20,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from rondo.errors import ModelError, RecordingError
+from rondo.errors import ModelError
 from rondo.formats.lines import HEAD_LINES
 from rondo.formats.row_clock import ClockState
 from rondo.live.base import Bookmark, Request, Rows, SourceKind
@@ -34,8 +35,11 @@ class FileTail:
         self.ended = False
         self._path, self._request, bookmark = path, request, request.bookmark
         self._patience = Patience(str(path), clock)
+        self._is_done = False  # whether the file was rotated, and all of it was given
         if bookmark is None or is_the_same_file(path, bookmark):
             self._file = TableFile(path, request, bookmark)
+        elif request.follow and bookmark.get("is_done"):
+            self._file = TableFile(path, request, carried=ClockState(**bookmark["clock"]).carried())
         elif request.follow:
             self._begin_anew("replaced while nobody read it; read from its beginning", ClockState(**bookmark["clock"]))
         else:
@@ -59,9 +63,9 @@ class FileTail:
             return self._look(at_most)
         rows = self._file.finish(at_most)
         if rows is None and self._request.follow:  # rotated, and read to its end
-            self._file = self._file.followed_by(self._path)
+            self._is_done = True
+            self._file, self._is_done = self._file.followed_by(self._path), False
         elif rows is None:
-            self._refuse_shortened()
             self.ended = True
         return rows
 
@@ -81,19 +85,11 @@ class FileTail:
             self._begin_anew("truncated; read again from its beginning", clock)
         return None
 
-    def _refuse_shortened(self) -> None:
-        before, now = self._file.n_bytes_at_first, self._file.n_bytes()
-        if now < before:
-            raise RecordingError(
-                f"{self._path}: it became shorter while it was read, {before} bytes became {now}; put the whole file "
-                "back, and start the same command again"
-            )
-
     def wait(self, seconds: float) -> None:
         time.sleep(seconds)
 
     def bookmark(self) -> Bookmark:
-        return self._file.bookmark()
+        return self._file.bookmark() | {"is_done": self._is_done}
 
     def backlog_bytes(self) -> int:
         return self._file.n_bytes_ahead()

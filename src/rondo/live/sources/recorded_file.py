@@ -67,8 +67,7 @@ def _in_channels(recording: Recording, path: Path, request: Request) -> Recordin
     """The recording in the model's channels, by name or else by position; what was noted on reading it is said."""
     channels = request.channels
     with named(str(path)):
-        if recording.timestamps_s is None:
-            refuse_another_rate(recording.rate, request.rate)
+        refuse_another_rate(recording.rate, request.rate)
         if set(channels) <= set(recording.channels):
             values, extra = select(recording, channels), [name for name in recording.channels if name not in channels]
             notes = [unknown_to_model(extra)] if extra else []

@@ -1,0 +1,1 @@
+"""Many devices: messages of a feed, one stream for each device."""

@@ -1,0 +1,199 @@
+"""Messages of one device as rows: the same rows as from a file, each once, whatever is killed in between."""
+
+from __future__ import annotations
+
+import io
+import json
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rondo.live.base import Request, Rows
+from rondo.live.devices.device import DeviceRows, MessageRules
+from rondo.live.devices.messages import Message
+
+pytestmark = pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
+CHANNELS = ("x", "y")
+N_ROWS = 150
+
+
+def message(payload: bytes | str, offset: int, **more: Any) -> Message:
+    text = payload.encode() if isinstance(payload, str) else payload
+    return Message("d", text, "p", offset, more.pop("arrived_s", float(offset)), **more)
+
+
+def table(n_rows: int = N_ROWS) -> np.ndarray[Any, Any]:
+    """Time, x and y; times as binary fractions, so that text holds them exactly."""
+    places = np.arange(n_rows)
+    return np.column_stack([places / 64, np.sin(places / 5).astype(np.float32), np.cos(places / 5).astype(np.float32)])
+
+
+def as_objects(rows: np.ndarray[Any, Any]) -> str:
+    return json.dumps([dict(zip(("time", *CHANNELS), row, strict=True)) for row in rows.tolist()])
+
+
+def as_columns(rows: np.ndarray[Any, Any]) -> str:
+    return json.dumps(dict(zip(("time", *CHANNELS), rows.T.tolist(), strict=True)))
+
+
+def as_csv(rows: np.ndarray[Any, Any]) -> str:
+    return "time,x,y\n" + "\n".join(",".join(map(repr, row)) for row in rows.tolist())
+
+
+def as_npy(rows: np.ndarray[Any, Any]) -> bytes:
+    file = io.BytesIO()
+    np.save(file, rows)
+    return file.getvalue()
+
+
+def drained(source: DeviceRows) -> list[Rows]:
+    given = []
+    while (rows := source.read(1000)) is not None:
+        given.append(rows)
+    return given
+
+
+def opened(bookmark: Any = None, rules: MessageRules | None = None) -> DeviceRows:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        kept = None if bookmark is None else json.loads(json.dumps(bookmark))
+        return DeviceRows("d", rules or MessageRules(), Request(CHANNELS, 64.0, True, kept))
+
+
+def joined(given: list[Rows]) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    rows = [own for own in given if len(own.values)]
+    assert all(own.times_s is not None for own in rows)
+    return np.concatenate([own.values for own in rows]), np.concatenate([own.times_s for own in rows])  # type: ignore[misc]
+
+
+def skips(given: list[Rows]) -> list[tuple[int, str]]:
+    return [(skip.n_lines, skip.reason) for own in given for skip in own.skipped]
+
+
+@pytest.mark.parametrize("written", [as_objects, as_columns, as_csv, as_npy])
+@given(cuts=st.lists(st.integers(1, N_ROWS - 1), max_size=8, unique=True), stops=st.sets(st.integers(0, 8)))
+@settings(deadline=None, max_examples=25)
+def test_rows_are_those_sent_in_any_messages_and_after_any_restart(
+    written: Any, cuts: list[int], stops: set[int]
+) -> None:
+    rows = table()
+    parts = np.split(rows, sorted(cuts))
+    messages = [message(written(part), place) for place, part in enumerate(parts)]
+    source, given = opened(), []
+    for place, own in enumerate(messages):
+        source.take(own)
+        given += drained(source)
+        if place in stops:  # everything before it comes again, too
+            source = opened(source.bookmark())
+            assert not any(source.take(before) for before in messages[: place + 1])
+    values, times = joined(given)
+    assert np.array_equal(values, rows[:, 1:].astype(np.float32)) and np.array_equal(times, rows[:, 0])
+    assert not skips(given)
+
+
+def test_messages_that_cannot_be_read_are_skipped_each_with_its_reason() -> None:
+    source = opened()
+    for place, payload in enumerate([as_objects(table(100)), "{broken", "", as_objects(table(120)[100:])]):
+        source.take(message(payload, place))
+    given = drained(source)
+    assert len(joined(given)[0]) == 120
+    assert [n for n, _ in skips(given)] == [1, 1]
+    assert "JSON" in skips(given)[0][1] and "empty" in skips(given)[1][1]
+
+
+def test_what_is_no_table_of_these_channels_is_passed_over_until_it_is_one() -> None:
+    source = opened()
+    source.take(message(json.dumps([{"time": i, "z": 1.5} for i in range(70)]), 0))
+    source.take(message(as_objects(table(100)), 1))
+    given = drained(source)
+    ((n_lines, reason),) = skips(given)
+    assert n_lines == 70 and "'x'" in reason
+    assert len(joined(given)[0]) == 100
+
+
+def test_a_header_that_comes_again_is_no_row_and_no_fault() -> None:
+    source = opened()
+    for place, part in enumerate(np.split(table(), 5)):
+        source.take(message(as_csv(part), place))
+    given = drained(source)
+    assert len(joined(given)[0]) == N_ROWS and not skips(given)
+
+
+def test_rows_that_repeat_the_first_one_are_rows() -> None:
+    source = opened()
+    for place in range(100):
+        source.take(message("0.5,0.25", place, arrived_s=None))
+    assert sum(len(own.values) for own in drained(source)) == 100
+
+
+def boundaries(given: list[Rows]) -> list[str]:
+    return [reason for n_lines, reason in skips(given) if not n_lines]
+
+
+def test_a_loss_is_a_boundary_before_the_rows_that_follow_it() -> None:
+    source = opened()
+    source.take(message(as_objects(table(100)), 0))
+    source.take(message(as_objects(table(150)[100:]), 1, is_after_loss=True))
+    given = drained(source)
+    assert [len(own.values) for own in given] == [100, 0, 50]
+    assert boundaries(given) == ["messages were lost before this one"]
+
+
+@pytest.mark.parametrize("is_timed", [False, True])
+def test_silence_is_a_boundary_where_rows_have_no_times(is_timed: bool) -> None:
+    rows = table()[:, 0 if is_timed else 1 :]
+    source = opened()
+    for place, (part, arrived_s) in enumerate(zip(np.split(rows, 3), (0.0, 9.0, 20.0), strict=True)):
+        source.take(message(as_npy(part), place, arrived_s=arrived_s))
+    expected = [] if is_timed else ["silent for 11 s, and the rows have no times"]
+    assert boundaries(drained(source)) == expected
+
+
+@pytest.mark.parametrize("is_timed", [False, True])
+@pytest.mark.parametrize("n_before", [1, 10, 50])
+def test_silence_before_the_first_rows_are_given(is_timed: bool, n_before: int) -> None:
+    """Rows of text are held back until there are 64: what they hold tells by then whether they have times."""
+    names = ("time", *CHANNELS) if is_timed else CHANNELS
+    rows = table()[:, 0 if is_timed else 1 :]
+    source = opened()
+    for place, (part, arrived_s) in enumerate(zip(np.split(rows, [n_before]), (0.0, 20.0), strict=True)):
+        payload = json.dumps([dict(zip(names, row, strict=True)) for row in part.tolist()])
+        source.take(message(payload, place, arrived_s=arrived_s))
+    given = drained(source)
+    assert boundaries(given) == ([] if is_timed else ["silent for 20 s, and the rows have no times"])
+    assert sum(len(own.values) for own in given) == N_ROWS
+
+
+def test_numbered_messages_that_come_twice_are_skipped_and_missing_ones_are_a_boundary() -> None:
+    def numbered(number: int, part: np.ndarray[Any, Any]) -> str:
+        return json.dumps({"seq": number, "x": part[:, 1].tolist(), "y": part[:, 2].tolist()})
+
+    parts = np.split(table(300), 3)
+    source = opened(rules=MessageRules(sequence="seq"))
+    for place, (number, part) in enumerate([(1, parts[0]), (1, parts[0]), (2, parts[1]), (4, parts[2])]):
+        source.take(message(numbered(number, part), place, arrived_s=0.0))
+    given = drained(source)
+    assert sum(len(own.values) for own in given) == 300
+    assert [reason for _, reason in skips(given)] == [
+        "number 1 came after 1: sent twice, or late",
+        "1 messages are missing before number 4",
+    ]
+
+
+@pytest.mark.parametrize("kind", ["float32", "time+float64"])
+def test_plain_numbers_in_the_type_that_the_address_names(kind: str) -> None:
+    rows = table(20)
+    timed = kind.startswith("time+")
+    dtype = np.dtype(kind.removeprefix("time+"))
+    packed = np.zeros(20, np.dtype([("time", "<f8"), ("values", dtype, (2,))]))
+    packed["time"], packed["values"] = rows[:, 0], rows[:, 1:]
+    source = opened(rules=MessageRules(payload=kind))
+    source.take(message(packed.tobytes() if timed else rows[:, 1:].astype(dtype).tobytes(), 0))
+    source.take(message(b"\1\2\3", 1))
+    given = drained(source)
+    assert np.array_equal(given[0].values, rows[:, 1:].astype(np.float32)) and (given[0].times_s is not None) == timed
+    assert len(skips(given)) == 1 and "3 bytes" in skips(given)[0][1]

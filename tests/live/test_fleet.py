@@ -1,0 +1,184 @@
+"""Many devices: each has its own stream, nothing is lost and nothing is labelled twice, whatever is killed when."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rondo.errors import OutputError, SettingError
+from rondo.live.devices import fleet as fleet_module
+from rondo.live.devices.fleet import Fleet, Told, fleet_address, folder_of
+from rondo.live.devices.messages import Message
+from tests.live.memory_feed import files_of, memory_kind, numbered, run_to_end, sent, signal, small_model
+
+pytestmark = pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
+Opened = Callable[..., Fleet]
+
+
+@pytest.fixture(scope="module")
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_model(tmp_path_factory.mktemp("model") / "m")[1]
+
+
+@pytest.fixture
+def opened(model_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Opened:
+    def begin(messages: Sequence[Message], out: Path, at_once: int = 7, **more: Any) -> Fleet:
+        monkeypatch.setattr(fleet_module, "feed_kind", lambda where: memory_kind(messages, at_once))
+        options = more.pop("options", "")
+        return Fleet(*small_model(model_folder), f"memory:{options}", out, 20, **more)
+
+    return begin
+
+
+def mixed(n_rows: int = 1500, n_messages: int = 40, devices: Sequence[str] = ("a", "b/c", "ü")) -> list[Message]:
+    """Messages of several devices in one partition."""
+    payloads = [sent(name, signal(i + 1, n_rows), n_messages) for i, name in enumerate(devices)]
+    return numbered([own for together in zip(*payloads, strict=True) for own in together])
+
+
+def undisturbed(opened: Opened, messages: Sequence[Message], out: Path, **more: Any) -> dict[str, bytes]:
+    with closing(opened(messages, out, **more)) as fleet:
+        run_to_end(fleet)
+        fleet.stop()
+    return files_of(out)
+
+
+@pytest.mark.slow
+def test_every_device_has_its_own_stream(opened: Opened, tmp_path: Path) -> None:
+    """Alone or among others, a device is labelled alike."""
+    together = undisturbed(opened, mixed(), tmp_path / "all")
+    assert {name.split("/")[0] for name in together} == {"a", "b%2Fc", "%C3%BC"}
+    for place, device in enumerate(("a", "b/c", "ü")):
+        alone = undisturbed(opened, numbered(sent(device, signal(place + 1, 1500), 40)), tmp_path / f"{place}")
+        assert alone == {name: own for name, own in together.items() if name.startswith(folder_of(device) + "/")}
+    assert min(own.count(b"\n") for name, own in together.items() if name.endswith("csv")) > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_killed_at_any_moment_nothing_is_lost_and_nothing_comes_twice(
+    opened: Opened, tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    messages = mixed()
+    expected = undisturbed(opened, messages, tmp_path / "once")
+    monkeypatch.setattr(fleet_module, "_MARKS_AFTER_S", 0.0)
+    draw = random.Random(seed)
+    for _ in range(8):
+        fleet = opened(messages, tmp_path / "killed", draw.randint(1, 25))
+        run_to_end(fleet, draw.randint(1, 4))
+        for device in list(fleet.devices.values()):
+            if draw.random() < 0.5:
+                fleet._keep(device)
+        if draw.random() < 0.5:
+            fleet._put_marks()
+        fleet.close()  # without `stop`: what is in no checkpoint is forgotten
+    assert undisturbed(opened, messages, tmp_path / "killed") == expected
+
+
+@pytest.mark.slow
+def test_marks_never_pass_what_is_in_no_checkpoint(opened: Opened, tmp_path: Path) -> None:
+    """The broker is told of an offset when every message before it is in a checkpoint on the disk."""
+    messages = mixed()
+    with closing(opened(messages, tmp_path, 1)) as fleet:
+        while fleet.feed.backlog:
+            fleet.step(0.0)
+            fleet._put_marks()
+            told = max((marks["p"] for marks in fleet.feed.settled), default=0)  # type: ignore[attr-defined]
+            kept = {device.name: device.session._saved.n_rows for device in fleet.devices.values()}
+            rows_before = dict.fromkeys(kept, 0)
+            for message in messages[:told]:
+                rows_before[message.device] += len(json.loads(message.payload))
+            held = 64  # rows that tell how the text is written are kept in the bookmark
+            assert all(rows_before[name] <= kept[name] + held for name in kept)
+        fleet.stop()
+        assert fleet.feed.settled[-1] == {"p": len(messages)}  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+def test_few_open_at_once_make_no_difference(opened: Opened, tmp_path: Path) -> None:
+    expected = undisturbed(opened, mixed(), tmp_path / "all")
+    assert undisturbed(opened, mixed(), tmp_path / "one", most_open=1) == expected
+
+
+@pytest.mark.slow
+def test_a_partition_that_another_gets_is_given_up_first(
+    opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes on one folder: when the first lets go of a partition, the second goes on with its devices."""
+    some = numbered(sent("a", signal(1, 1500), 40), "p/0")
+    others = numbered(sent("b", signal(2, 1500), 40), "p/1")
+    once = undisturbed(opened, [*some, *others], tmp_path / "once")
+    first = opened([*some, *others], tmp_path / "both", 50)
+    first.step(0.0)
+    first.revoke({"p/1"})
+    assert "b" not in first.devices and "a" in first.devices
+    second = opened(others, tmp_path / "both", 50)
+    run_to_end(second)
+    second.stop()
+    monkeypatch.setattr(fleet_module, "_BUSY_S", 0.1)
+    with pytest.raises(OutputError, match="another process is writing this checkpoint"):
+        run_to_end(first)  # it still gives messages of p/1 in this test: the device is busy, and no message is lost
+    first.close()
+    second.close()
+    undisturbed(opened, [*some, *others], tmp_path / "both")
+    assert files_of(tmp_path / "both") == once
+
+
+def test_a_device_that_cannot_be_read_stops_nobody(opened: Opened, tmp_path: Path) -> None:
+    good = sent("good", signal(1, 1500), 40)
+    bad = [("bad", b'{"time": 1, "w": 2}')] * 40 + [("worse", b"\0\1\2")] * 40
+    messages = numbered([own for triple in zip(good, bad[:40], bad[40:], strict=True) for own in triple])
+    found = undisturbed(opened, messages, tmp_path / "all")
+    alone = undisturbed(opened, numbered(good), tmp_path / "alone")
+    assert {name: own for name, own in found.items() if name.startswith("good")} == alone
+    events = [json.loads(line) for line in found["worse/events.jsonl"].splitlines()]
+    assert sum(event["evidence"]["n_lines"] for event in events) == 40
+
+
+def test_devices_by_a_field_of_the_payload(opened: Opened, tmp_path: Path) -> None:
+    rows = {name: signal(place, 1500) for place, name in enumerate("ab")}
+    payloads = []
+    for parts in zip(*(np.array_split(own, 40) for own in rows.values()), strict=True):
+        both = [
+            {"id": name} | dict(zip(("time", "x", "y", "z"), row, strict=True))
+            for name, part in zip(rows, parts, strict=True)
+            for row in part.tolist()
+        ]
+        payloads.append(("hub", json.dumps(both).encode()))
+    said: list[str] = []
+    payloads.append(("hub", b'{"time": 3, "x": 1}'))
+    split = undisturbed(opened, numbered(payloads), tmp_path / "split", options="?key=id", told=Told(said.append))
+    plain = [own for pair in zip(*(sent(name, rows[name], 40) for name in rows), strict=True) for own in pair]
+    assert split == undisturbed(opened, numbered(plain), tmp_path / "plain")
+    assert said == ["1 messages so far belong to no device (no field 'id' that names the device); they are left out"]
+
+
+def test_another_model_is_refused(opened: Opened, tmp_path: Path) -> None:
+    opened(mixed(), tmp_path).close()
+    (tmp_path / "model" / "manifest.json").write_text("{}")
+    with pytest.raises(OutputError, match="begun with another model"):
+        opened(mixed(), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["..", ".", "model", "a/../b", "x" * 300, "CON", "tab\tend", "%2E"])
+def test_folders_of_devices_lie_in_the_folder_of_the_fleet(name: str) -> None:
+    assert Path(folder_of(name)).name == folder_of(name) and not folder_of(name).startswith(".")
+    assert folder_of(name) not in ("model", "feed", "sinks") and len(folder_of(name)) < 200
+
+
+def test_different_devices_have_different_folders() -> None:
+    names = ["..", "%2E%2E", ".", "%2E", "model", "%6Dodel", "a/b", "a%2Fb", "x" * 300, "x" * 301]
+    assert len({folder_of(name) for name in names}) == len(names)
+
+
+@pytest.mark.parametrize("options", ["payload=float3", "gap=soon", "gap=-1s"])
+def test_options_about_messages_are_checked(options: str) -> None:
+    with pytest.raises(SettingError, match=options.split("=")[0]):
+        fleet_address(f"mqtt://host/topic?{options}")

@@ -1,0 +1,180 @@
+"""`rondo stream --source kafka://...` as processes: killed at any moment, the files are those of an undisturbed run."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.live.memory_feed import files_of, sent, signal, small_model
+from tests.live.mock_kafka import MockKafka, mock_kafka
+from tests.live.rondo_process import Begin, RondoProcess, n_labels, rondo_processes, wait_for
+
+pytestmark = [pytest.mark.broker, pytest.mark.slow]
+
+DEVICES = ("a", "b", "c", "d")  # a and c in partition 0, b and d in 2
+N_MESSAGES = 240  # of each device, 25 rows each
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[MockKafka]:
+    with mock_kafka() as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_model(tmp_path_factory.mktemp("model") / "m")[1]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _short_sessions() -> Iterator[None]:
+    """So that the partitions of a killed reader are free soon; the mock broker lets a group wait for 3 s."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RONDO_KAFKA_SESSION_TIMEOUT_MS", "4500")
+        patch.setenv("RONDO_KAFKA_HEARTBEAT_INTERVAL_MS", "300")
+        yield
+
+
+@pytest.fixture
+def begin() -> Iterator[Begin]:
+    with rondo_processes() as begin:
+        yield begin
+
+
+Keyed = tuple[int, str | None, bytes | None]
+
+
+@pytest.fixture(scope="module")
+def messages() -> list[Keyed]:
+    """Of four devices in turn, over two partitions; of two processes one gets 0 and 1, the other 2 and 3."""
+    payloads = [sent(name, signal(i + 1, 25 * N_MESSAGES), N_MESSAGES) for i, name in enumerate(DEVICES)]
+    turns = zip(*payloads, strict=True)
+    return [(place % 2 * 2, device, payload) for turn in turns for place, (device, payload) in enumerate(turn)]
+
+
+def is_kept(out: Path) -> bool:
+    """Whether every message is in a checkpoint."""
+    marks = (json.loads(file.read_text()) for file in (out / "feed").glob("*.json") if file.name != "kafka.json")
+    return sum(mark["offset"] for mark in marks) == len(DEVICES) * N_MESSAGES
+
+
+@pytest.fixture(scope="module")
+def expected(
+    cluster: MockKafka, model: Path, messages: list[Keyed], tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, bytes]:
+    """What a run writes that nothing disturbs."""
+    out = tmp_path_factory.mktemp("undisturbed") / "out"
+    cluster.send("undisturbed", messages)
+    with rondo_processes() as begin:
+        process = begin(model, cluster.address("undisturbed"), out)
+        wait_for(lambda: is_kept(out), "all messages", process)
+        process.stop()
+    found = files_of(out)
+    assert {name.split("/")[0] for name in found} == set(DEVICES)
+    assert min(own.count(b"\n") for name, own in found.items() if name.endswith("csv")) > 200
+    return found
+
+
+@contextmanager
+def sending(cluster: MockKafka, topic: str, messages: list[Keyed], seconds: float) -> Iterator[None]:
+    """The messages, one after another over some time; all of them at the end."""
+    cluster.send(topic, messages[:8])
+    is_over = threading.Event()
+
+    def send() -> None:
+        for i in range(8, len(messages), 8):
+            cluster.send(topic, messages[i : i + 8])
+            is_over.wait(seconds * 8 / len(messages))
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        sender.join()
+
+
+def finish(out: Path, *running: RondoProcess) -> None:
+    wait_for(lambda: is_kept(out), "all messages", *running)
+    for process in running:
+        process.stop()
+
+
+def test_killed_at_random_moments(
+    cluster: MockKafka,
+    model: Path,
+    messages: list[Keyed],
+    expected: dict[str, bytes],
+    begin: Begin,
+    tmp_path: Path,
+) -> None:
+    chance, out, where = random.Random(5), tmp_path / "out", cluster.address("killed")
+    with sending(cluster, "killed", messages, seconds=60):
+        for _ in range(6):
+            n_before, process = n_labels(out), begin(model, where, out)
+            wait_for(lambda n=n_before: n_labels(out) != n, "new labels", process)
+            time.sleep(chance.uniform(0, 2))
+            process.kill()
+    finish(out, begin(model, where, out))
+    assert files_of(out) == expected
+
+
+def test_two_processes_share_the_partitions(
+    cluster: MockKafka,
+    model: Path,
+    messages: list[Keyed],
+    expected: dict[str, bytes],
+    begin: Begin,
+    tmp_path: Path,
+) -> None:
+    """The second one comes, is killed, comes again and goes; each time partitions change hands."""
+    chance, out, where = random.Random(6), tmp_path / "out", cluster.address("shared")
+
+    def n_deals(process: RondoProcess) -> int:
+        return process.notes.count("this process reads")
+
+    with sending(cluster, "shared", messages, seconds=60):
+        first = begin(model, where, out)
+        wait_for(lambda: n_labels(out) > 0, "labels of the first", first)
+        for end in ("kill", "stop", "kill"):
+            n_before, second = n_deals(first), begin(model, where, out)
+            wait_for(lambda second=second: n_deals(second), "partitions of the second", first, second)
+            wait_for(lambda n=n_before: n_deals(first) > n, "a rebalance", first, second)
+            wait_for(lambda second=second: "2 devices, " in second.notes, "devices of the second", first, second)
+            time.sleep(chance.uniform(0, 3))
+            n_before = n_deals(first)
+            second.stop() if end == "stop" else second.kill()
+            wait_for(lambda n=n_before: n_deals(first) > n, "all partitions for the first", first)
+    finish(out, first)
+    assert files_of(out) == expected
+
+
+def test_one_that_sleeps_keeps_its_devices_until_it_wakes(
+    cluster: MockKafka,
+    model: Path,
+    messages: list[Keyed],
+    expected: dict[str, bytes],
+    begin: Begin,
+    tmp_path: Path,
+) -> None:
+    """The broker takes it for dead and gives its partitions away while it still has the files of the devices open."""
+    out, where = tmp_path / "out", cluster.address("asleep")
+    cluster.send("asleep", messages[:400])
+    first = begin(model, where, out)
+    wait_for(lambda: n_labels(out) > 20, "labels of the first", first)
+    first.sleep()
+    second = begin(model, where, out)
+    wait_for(lambda: "this process reads" in second.notes, "partitions of the second", second)
+    time.sleep(3)  # it wants the devices of the sleeping one
+    first.wake()
+    cluster.send("asleep", messages[400:])
+    finish(out, first, second)
+    assert files_of(out) == expected
