@@ -5,7 +5,6 @@ Rows are cut into windows of 8 every 4; a window is labelled by the rounded mean
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from rondo.continual.checkpoint import Checkpoint
 from rondo.continual.journal import Event
 from rondo.continual.updater import Decision
+from rondo.data.preparation import Placed
 
 LENGTH, STEP, DELAY = 8, 4, 2
 
@@ -31,6 +31,8 @@ class FakeStream:
         self.means: list[float] = []  # of windows that await their label
         self.n_windows = 0
         self.seen: list[int] = []
+        self.n_rows, self.n_skipped = 0, 0
+        self._placed: Placed | None = None
 
     @classmethod
     def of(cls, model: Any, found: Checkpoint | None, frozen: bool) -> FakeStream:
@@ -40,15 +42,18 @@ class FakeStream:
             plain = found.plain["stream"]
             stream.rows = np.asarray(found.tensors["rows"], np.float32)
             stream.means = np.asarray(found.tensors["means"], np.float64).tolist()
-            stream.n_windows, stream.seen = plain["n_windows"], list(plain["seen"])
+            stream.n_windows, stream.seen, stream.n_rows = plain["n_windows"], list(plain["seen"]), plain["n_rows"]
         return stream
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
         tensors = {"rows": self.rows, "means": np.array(self.means, np.float64)}
-        return tensors, {"n_windows": self.n_windows, "seen": self.seen}
+        return tensors, {"n_windows": self.n_windows, "seen": self.seen, "n_rows": self.n_rows}
 
     def feed(self, values: NDArray[np.float32], times_s: NDArray[np.float64] | None = None) -> FakeReport:
         report = FakeReport([], [])
+        numbers, self.n_rows = np.arange(self.n_rows, self.n_rows + len(values)), self.n_rows + len(values)
+        if self._placed is not None and len(values):
+            self._placed(numbers, numbers, np.zeros(len(values), np.bool_))
         for row in values:
             self.rows = np.concatenate([self.rows, row[None]])
             if len(self.rows) == LENGTH:
@@ -65,8 +70,9 @@ class FakeStream:
         )
         return report
 
-    def watch(self, seen: Callable[[int, NDArray[np.float32]], None]) -> None:
-        """It prepares nothing that could be shown."""
+    def watch(self, seen: None, placed: Placed) -> None:
+        """Every row is a frame."""
+        self._placed = placed
 
     @property
     def n_buffered(self) -> int:

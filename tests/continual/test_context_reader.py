@@ -17,12 +17,15 @@ from rondo import Rondo
 from rondo.config.schema import ContinualConfig
 from rondo.continual import context_reader, run_frames
 from rondo.continual.context_reader import ContextReader, reader_of
+from rondo.continual.grown_mixes import MixCounts, is_part_of
 from rondo.continual.motif_reader import Motif, MotifReader
 from rondo.continual.reading import Decision
 from rondo.continual.stream import Stream
 from rondo.data.labels import OTHER
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.contexts import ContextModel
+from rondo.motifs.long_windows import LongWindows
+from rondo.motifs.mixes import Mixes
 from rondo.units.timeline import Timeline
 from tests.motifs.planted_contexts import LENGTH, LONG, STEP, cut, planted
 
@@ -87,6 +90,7 @@ def test_chunks_do_not_matter(model: Rondo, values: NDArray[np.float32], frozen:
         assert fed(model.stream(frozen=frozen), some, chunk) == whole, chunk
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frozen", [True, False])
 @pytest.mark.parametrize("at", [0, 10, 1_203, 2_600, 3_999])
 def test_stopped_and_restored_it_goes_on_as_if_nothing_had_been(
@@ -217,3 +221,105 @@ def test_contexts_are_read_by_this_reader_and_all_else_by_phrases(model: Rondo) 
     assert isinstance(reader, ContextReader) and reader.next_id == max(motifs.ids) + 1
     assert isinstance(reader_of(motifs.showing("unit"), ContinualConfig(), 1.0, GRID), MotifReader)
     assert isinstance(reader_of(motifs.flat, ContinualConfig(), 1.0, GRID), MotifReader)
+
+
+# ---------------------------------------------------------------- contexts that refine and grow
+
+
+PAIRS = ((0, 1), (2, 3), (4, 5))  # the units of each context of `of_pairs`
+FOREIGN = (0, 2, 4)  # a mix that none of them is
+
+
+def of_pairs() -> ContextModel:
+    """Three contexts of two units each."""
+    windows = np.zeros((3, 6), np.int64)
+    for row, pair in enumerate(PAIRS):
+        windows[row, list(pair)] = 200
+    first, follows = np.zeros((3, 6), np.int64), np.zeros((3, 6, 6), np.int64)
+    return ContextModel(tuple(range(6)), LongWindows(12, 4), 0.25, Mixes(windows, first, follows))
+
+
+def learning() -> ContextReader:
+    return ContextReader(of_pairs(), 99, ContinualConfig(), half_life=1_200.0)
+
+
+def visits(mixes: list[tuple[int, ...]], n_runs: int = 24) -> list[int]:
+    """Stretches of runs of four windows, each of the units of one mix in turn."""
+    return [mix[i % len(mix)] for mix in mixes for i in range(n_runs) for _ in range(4)]
+
+
+WITH_NEW = [PAIRS[0], PAIRS[1], FOREIGN, PAIRS[2], FOREIGN, PAIRS[0], FOREIGN, PAIRS[1], FOREIGN, PAIRS[2]]
+
+
+def test_a_mix_that_no_context_explains_and_that_comes_back_is_promoted_once() -> None:
+    reader = learning()
+    final = flat(read_units(reader, visits(WITH_NEW)))
+    (change,) = [own for own in reader.take_changes() if own.kind != "refine"]
+    assert (change.kind, change.id, reader.ids) == ("promote", 99, (0, 1, 2, 99))
+    assert change.evidence["regions"] == 3 and change.evidence["support"] > 100
+    assert {name for name in ("u0", "u2", "u4") if name in str(change.evidence["units"])} == {"u0", "u2", "u4"}
+    ids = np.array([id for id, _ in final]).reshape(len(WITH_NEW), -1)
+    assert not np.isin(99, ids[:8]) and np.mean(ids[8] == 99) > 0.9  # what was said before it came stays
+    for row, mix in ((0, 0), (1, 1), (3, 2), (5, 0), (7, 1), (9, 2)):
+        assert np.mean(ids[row] == mix) > 0.9
+    again = np.array([id for id, _ in reader.read(np.array(visits([FOREIGN]), np.int32))])
+    assert (again == 99).all()
+
+
+def test_without_a_new_mix_nothing_is_promoted() -> None:
+    rng = np.random.default_rng(0)
+    reader = learning()
+    read_units(reader, visits([PAIRS[i] for i in rng.integers(3, size=60)]))
+    assert {change.kind for change in reader.take_changes()} == {"refine"} and reader.ids == (0, 1, 2)
+
+
+def test_two_visits_are_not_enough() -> None:
+    reader = learning()
+    read_units(reader, visits(WITH_NEW[:5]))
+    assert not [change for change in reader.take_changes() if change.kind != "refine"]
+
+
+def test_a_promoted_unit_belongs_to_the_context_that_grew_with_it() -> None:
+    reader = learning()
+    assert reader.add_unit(6) == 99
+    new = (6, 0)
+    final = flat(read_units(reader, visits([PAIRS[0], new, PAIRS[1], new, PAIRS[2], new, PAIRS[1], new, PAIRS[0]])))
+    units = np.array(visits([new]))
+    ids = np.array([id for id, _ in final]).reshape(9, -1)
+    assert (ids[1][units == 6] == 99).all()  # by itself, as long as no context holds it
+    assert np.mean(ids[7] == 100) > 0.9 and reader.ids == (0, 1, 2, 99, 100)
+
+
+def test_mixes_follow_what_is_labelled() -> None:
+    reader = learning()
+    read_units(reader, visits([(0, 0, 0, 1)] * 12))
+    before, after = of_pairs().log_shares[0], reader.mixes.logs[0]
+    assert after[0] > before[0] + 0.1 and after[1] < before[1] - 0.1
+    kinds = [(change.kind, change.id) for change in reader.take_changes()]
+    assert kinds and set(kinds) == {("refine", 0)}
+
+
+def test_what_a_known_context_explains_nearly_as_well_becomes_part_of_it() -> None:
+    mixes = MixCounts(np.array([[100, 100, 0, 0], [0, 0, 100, 100]]), 0.25)
+    like, unlike = np.array([70, 40, 0, 0]), np.array([50, 0, 50, 0])
+    (row, little), (_, much) = mixes.nearest(like, 4), mixes.nearest(unlike, 4)
+    assert row == 0 and is_part_of(little, 3) and not is_part_of(much, 3)
+    mixes.add_unit()
+    with_new = np.array([70, 40, 0, 0, 60])  # the last unit came since the fit: no fitted context takes it up
+    assert not is_part_of(mixes.nearest(with_new, 4)[1], 3)
+    mixes.join(0, with_new, 4)
+    npt.assert_array_equal(mixes.counts[0], [170, 140, 0, 0, 0])
+
+
+@pytest.mark.parametrize("at", [1, 250, 700, 790, 900])
+def test_a_reader_that_learns_goes_on_from_its_state(at: int) -> None:
+    units = visits(WITH_NEW)
+    plain = learning()
+    expected = read_units(plain, units)
+    first = learning()
+    found = [first.push(unit) for unit in units[:at]]
+    changes = first.take_changes()
+    tensors, about = first.state()
+    second = learning().restored({name: own.copy() for name, own in tensors.items()}, json.loads(json.dumps(about)))
+    assert found + read_units(second, units[at:]) == expected
+    assert changes + second.take_changes() == plain.take_changes()

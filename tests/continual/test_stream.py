@@ -64,6 +64,7 @@ def stopped(model: Rondo, stream: Stream) -> Stream:
     return Stream.restore(model.stream(), copied, json.loads(json.dumps(plain)))
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(st.data())
 def test_any_chunks_give_the_same_labels_events_and_state(model: Rondo, rest: np.ndarray, data: st.DataObject) -> None:
@@ -119,6 +120,7 @@ def test_a_unit_that_recurs_is_promoted_and_one_that_does_not_is_not(
     assert all(decision.motif not in model.motif_model_.ids for decision in own if decision.unit_score)
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(at=st.integers(0, 6_000), again=st.integers(0, 6_000))
 def test_saved_and_loaded_the_model_follows_its_stream_as_if_never_saved(
@@ -268,7 +270,9 @@ def test_units_read_anew_are_those_of_a_stream_that_waits_for_the_end(
     viterbi = Viterbi(len(updater.units) + 1, updater.viterbi.penalty, lag=len(windows))
     for number in range(len(windows)):
         (point,) = encoded(updater.encoder, signal.values[number * 18 : number * 18 + 75].T).astype(np.float64)
-        viterbi.push(np.append(1.0, updater.units.distances(point) / updater.reaches())[None])
+        costs = np.append(1.0, updater.units.distances(point) / updater.reaches())
+        costs[1 : 1 + updater.n_fitted] += updater.excess.of(point[None])[0]
+        viterbi.push(costs[None])
     expected = np.array([OTHER, *updater.units.ids])[viterbi.flush()]
     units, motifs = grown[0].stream_.timelines(windows)
     npt.assert_array_equal(units.ids, expected)

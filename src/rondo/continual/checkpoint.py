@@ -95,9 +95,9 @@ def settings_hash(settings: Mapping[str, Any]) -> str:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path, wait_s: float = 0.0) -> Iterator[None]:
     """Keep the folder for this process alone: two that append to the same files would spoil both."""
-    with lock.locked(folder, _LOCK, "another process is writing this checkpoint; wait for it, or stop it"):
+    with lock.locked(folder, _LOCK, "another process is writing this checkpoint; wait for it, or stop it", wait_s):
         yield
 
 

@@ -135,6 +135,21 @@ class AppendOnly:
         except OSError as error:
             raise _unwritable(self.path, error) from None
 
+    def check(self) -> None:
+        """Refuse to go on where the file has been removed, replaced or cut since it was opened."""
+        try:
+            own = os.fstat(self._descriptor)
+            is_there = os.path.samestat(self.path.lstat(), own) and own.st_size >= self.n_bytes
+        except FileNotFoundError:
+            is_there = False
+        except OSError as error:
+            raise _unwritable(self.path, error) from None
+        if not is_there:
+            raise OutputError(
+                f"{self.path}: it was removed, replaced or cut while the stream was writing it; put it back as it was "
+                "and start the same command again, or begin anew with another --out and --checkpoint"
+            )
+
     def sync(self) -> None:
         """Return when everything appended is on the disk."""
         try:

@@ -1,4 +1,4 @@
-"""Novelty: rejected windows, gathered in micro-clusters until they recur and become a unit, or are forgotten.
+"""Novelty: unexplained windows, gathered in micro-clusters until they recur and become a unit, or are forgotten.
 
 Point sets: every vocabulary entry, and every micro-cluster, as a bounded set of the windows it has seen.
 
@@ -271,7 +271,7 @@ def is_eligible(cluster: MicroCluster, supports: Sequence[float], config: Contin
 def compatible_entry(
     points: Floats, entries: PointSets, radius: float, config: ContinualConfig
 ) -> tuple[int | None, float]:
-    """The entry within 1.25 times the radius of most of these points, if there is one, and how far the nearest is.
+    """The entry within 1.25 times `radius` of most of these points, if there is one, and how far the nearest is.
 
     The paper compares prototypes. The mean of windows that were all rejected may lie among known ones: of 12 planted
     new units two were lost that way.

@@ -6,7 +6,8 @@ by the rule of the stream (`updater.py`)
 
     q_k = distance to the nearest exemplar of unit k / how far it reaches,  OTHER at 1
 
-and smoothed over each whole stretch instead of a few windows: nothing waits, nothing is learned.
+plus what the unit model says against its own units, and smoothed over each whole stretch instead of a few windows:
+nothing waits, nothing is learned.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.arrays import owned, owned_by
+from rondo.config.schema import ContinualRule
 from rondo.continual.context_reader import ContextReader
 from rondo.continual.journal import Event
 from rondo.continual.motif_reader import MotifReader
+from rondo.continual.published.published_reader import PublishedReader
 from rondo.continual.reading import Decision, Due, Reader
 from rondo.continual.updater import Updater
 from rondo.data.labels import OTHER
-from rondo.data.preparation import Preparation, Prepared
+from rondo.data.preparation import Placed, Preparation, Prepared
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Values
 from rondo.data.windows import Windower
@@ -67,13 +70,25 @@ class Stream:
         self._next_frame = 0  # the one that follows on the last frame so far
         self._seen: Callable[[int, Values], None] | None = None
 
-    def watch(self, seen: Callable[[int, Values], None]) -> None:
-        """Show every frame that is prepared from now on, by its number, in the units of the recording."""
+    def watch(self, seen: Callable[[int, Values], None] | None, placed: Placed | None = None) -> None:
+        """Show every frame that is prepared from now on, by its number, in the units of the recording.
+
+        `placed` is told which frame every row has become.
+        """
         self._seen = seen
+        if placed is not None:
+            self.preparation.tell_places(placed)
+
+    @property
+    def n_skipped(self) -> int:
+        """Rows that were skipped because of their timestamps."""
+        return self.preparation.n_skipped
 
     @property
     def updater(self) -> Updater:
-        """What a stream that learns has learned."""
+        """What a stream that learns by exemplars has learned."""
+        if isinstance(self.reader, PublishedReader):
+            raise ModelError("this stream learns by the published rule; what it has learned is in its reader")
         if not isinstance(self.reader, Updater):
             raise ModelError("a frozen stream learns nothing, so there is nothing to read with; use the model itself")
         return self.reader
@@ -96,6 +111,8 @@ class Stream:
 
     def timelines(self, windows: Windows) -> tuple[Timeline, MotifTimeline]:
         """Units and motifs of a recording read anew with the vocabularies as they are now; nothing here changes."""
+        if isinstance(self.reader, PublishedReader):
+            return self.reader.timelines(windows)
         return read_anew(self.updater, windows)
 
     def spend(self) -> None:
@@ -151,6 +168,8 @@ class Stream:
         """Everything, exactly: tensors and plain values."""
         tensors: dict[str, NDArray[np.generic]] = {}
         plain: dict[str, Any] = {"origin": list(self._origin), "next_frame": self._next_frame}
+        if isinstance(self.reader, PublishedReader):
+            plain["rule"] = "published"  # the state of the other rule has no name for it, as before there were two
         parts = (("preparation", self.preparation), ("windower", self.windower), ("reader", self.reader))
         for name, part in parts:
             own, plain[name] = part.state()
@@ -170,6 +189,12 @@ class Stream:
         return stream
 
 
+def rule_of(plain: Mapping[str, Any]) -> ContinualRule:
+    """The rule by which a stream that gave this state learns."""
+    rule: ContinualRule = plain.get("rule", "exemplars")
+    return rule
+
+
 def read_anew(updater: Updater, windows: Windows) -> tuple[Timeline, MotifTimeline]:
     """Unit and motif of every window of one signal; the distance of a window of no unit is that to the nearest one."""
     units = _units(updater, windows)
@@ -182,7 +207,7 @@ def _units(updater: Updater, windows: Windows) -> Timeline:
         return Timeline(np.zeros(0, np.int32), np.zeros(0), ())
     points = updater.encoder.encode(windows).astype(np.float64)
     q = np.array([updater.units.distances(point) for point in points]) / updater.reaches()
-    states = smooth_spans(np.column_stack([np.ones(len(q)), q]), spans, updater.viterbi.penalty)  # state 0 is OTHER
+    states = smooth_spans(updater.path_costs(points, q), spans, updater.viterbi.penalty)  # state 0 is OTHER
     ids = np.array([OTHER, *updater.units.ids], dtype=np.int32)[states]
     of_state = np.column_stack([q.min(axis=1), q])
     return Timeline(ids, of_state[np.arange(len(q)), states], tuple(spans))

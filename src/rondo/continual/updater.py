@@ -4,14 +4,16 @@ A window is compared with the exemplars of every unit in the encoder's space (`u
 
     q_k = distance to the nearest exemplar of unit k / (1.25 radius)
 
-- *Label.* Viterbi over q, with OTHER at a constant 1, decided one window length later (`units/timeline.py`); the frame
+- *Label.* Viterbi over q, plus what the unit model says against each of its own units (`model_excess.py`), with OTHER
+  at a constant 1, decided one window length later (`units/timeline.py`); the frame
   at which units change is found in the signal (`units/boundaries.py`); the motif when the phrase has ended
   (`motif_reader.py`); frozen then.
 - *Refine.* A window labelled k with q_k <= 1 is shown to unit k, which keeps a fair sample of all it has seen.
-- *Buffer.* Windows that straddle two known units may be rejected too, but never more in a row than share a frame with
-  the boundary. The middle of a longer row is novel, and gathers in micro-clusters.
-- *Promote.* A micro-cluster with support, extent and recurrence becomes a unit under a fresh id, or part of one within
-  1.25 times the radius.
+- *Buffer.* A window farther than one radius from every exemplar is unexplained; between one and 1.25 it has a unit all
+  the same. Windows that straddle two known units may be unexplained too, but never more in a row than share a frame
+  with the boundary. The middle of a longer row is novel, and gathers in micro-clusters.
+- *Promote.* A micro-cluster with support, extent and recurrence becomes a unit under a fresh id, or part of one that is
+  as near as its own windows are.
 
 Feeding changes nothing but the state; what comes out depends on the windows alone, not on how they were handed over.
 """
@@ -29,6 +31,7 @@ from rondo.arrays import owned, owned_by
 from rondo.config.schema import ContinualConfig
 from rondo.continual.context_reader import ContextReader, reader_of
 from rondo.continual.journal import Event
+from rondo.continual.model_excess import ModelExcess
 from rondo.continual.motif_reader import Motif, MotifReader
 from rondo.continual.novelty import (
     Floats,
@@ -51,6 +54,7 @@ if TYPE_CHECKING:
 
 _KEPT = 128  # exemplars of a unit
 _YOUNG, _YOUNG_REACH = 64, 1.2  # a unit that has seen fewer windows holds them more thinly: it reaches further
+_OWN = 0.8  # radii within which 95 % of the windows of a known unit lie from its exemplars, in planted streams
 _TINY = float(np.finfo(float).tiny)
 _REFINED_PER_EVENT = 64  # windows that refine a unit before the journal says so
 
@@ -89,15 +93,17 @@ class Updater:
         cuts: Cuts,
         config: ContinualConfig,
         grid: tuple[int, int],
+        excess: ModelExcess,
     ) -> None:
         self.encoder, self.motifs, self.cuts, self.config = encoder, motifs, cuts, config
+        self.excess = excess
         self.units, self.buffer, self.viterbi = units, buffer, viterbi
         self.length_frames, self.step_frames = grid
-        self.beside = -(-straddling_windows(*grid) // 2)  # rejected windows on each side that make one novel
+        self.beside = -(-straddling_windows(*grid) // 2)  # unexplained windows on each side that make one novel
         self.open: deque[_Open] = deque()
         self.waiting: deque[Decision] = deque()  # for their motifs
         self.at_start = True
-        self.rejected: deque[tuple[int, Floats]] = deque()  # the last ones in a row
+        self.rejected: deque[tuple[int, Floats]] = deque()  # the last unexplained ones in a row
         self.is_filed = False  # whether that row has reached the buffer
         self.refined = [0] * len(units)
         self.n_fitted = len(units)  # those of the model; the others were promoted
@@ -123,7 +129,8 @@ class Updater:
         viterbi = Viterbi(len(sets) + 1, penalty, lag)
         reader = reader_of(motifs, config, half_life, grid)
         cuts = Cuts(units.boundaries if aligned else None, *grid)
-        updater = cls(units.encoder, reader, sets, buffer, viterbi, cuts, config, grid)
+        excess = ModelExcess(units, sets.ids, penalty)
+        updater = cls(units.encoder, reader, sets, buffer, viterbi, cuts, config, grid, excess)
         updater.next_id = max(updater.next_id, units.vocabulary.next_id)
         return updater
 
@@ -171,6 +178,7 @@ class Updater:
             self.cuts,
             self.config,
             (self.length_frames, self.step_frames),
+            self.excess,
         )
         updater.cuts.last = plain["last_cut"]
         points, q, blocks = (np.asarray(tensors[name], np.float64) for name in ("points", "q", "blocks"))
@@ -195,14 +203,22 @@ class Updater:
     def push_point(self, point: Floats, start_frame: int, blocks: Floats) -> Due:
         """The same for a window that is encoded already; without `blocks` (0, 0) boundaries lie between windows."""
         number = self.counters.windows
-        q = self.units.distances(point) / self.reaches()
+        distances = self.units.distances(point)
+        q = distances / self.reaches()
         accepted = bool(q.size) and float(q.min()) <= 1
+        is_explained = bool(q.size) and float(distances.min()) <= self.buffer.scales.radius
         self.counters = self.counters._replace(windows=number + 1, accepted=self.counters.accepted + accepted)
         self.open.append(_Open(number, start_frame, point, blocks, q, self.at_start))
         self.at_start = False
-        due = self.viterbi.push(np.append(1.0, q)[None])  # column 0 is OTHER
+        due = self.viterbi.push(self.path_costs(point[None], q[None]))
         decisions, events = self._decide(int(due[0]), start_frame) if due.size else ([], [])
-        return decisions, events + self._novelty(number, point, accepted, start_frame)
+        return decisions, events + self._novelty(number, point, is_explained, start_frame)
+
+    def path_costs(self, points: Floats, q: Floats) -> Floats:
+        """What windows cost as OTHER, the first column, and as each unit there is, (n_windows, 1 + n_units)."""
+        costs = np.column_stack([np.ones(len(q)), q])
+        costs[:, 1 : 1 + self.n_fitted] += self.excess.of(points)
+        return costs
 
     def boundary(self, frame: int) -> Due:
         """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
@@ -293,9 +309,9 @@ class Updater:
 
     # ------------------------------------------------------------ what is new
 
-    def _novelty(self, number: int, point: Floats, accepted: bool, frame: int) -> list[Event]:
-        """The middle of a row of rejected windows that is too long for a passage goes to the buffer."""
-        if accepted:
+    def _novelty(self, number: int, point: Floats, is_explained: bool, frame: int) -> list[Event]:
+        """The middle of a row of unexplained windows that is too long for a passage goes to the buffer."""
+        if is_explained:
             self.rejected.clear()
             self.is_filed = False
             return []
@@ -316,7 +332,7 @@ class Updater:
     def _promote(self, cluster: MicroCluster, frame: int) -> Event:
         """Into an entry that is near enough, or as a new one."""
         _, points, seen = self.buffer.take(cluster.id)
-        index, distance = compatible_entry(points, self.units, self.buffer.scales.radius, self.config)
+        index, distance = compatible_entry(points, self.units, _OWN * self.buffer.scales.radius, self.config)
         evidence: dict[str, float | int | str] = {
             "micro_cluster": cluster.id,
             "support": cluster.support,

@@ -75,6 +75,16 @@ def _fused_score(
     return np.round(total / np.maximum(n_lengths, 1) * bonus, _DECIMALS), longest
 
 
+def fused_score(nearest: Sequence[float]) -> float:
+    """s(t, m) of one motif at one window from r(t, m, L) of the lengths that support it.
+
+    >>> fused_score([0.0]), fused_score([0.0, 0.0])
+    (1.0, 1.1)
+    """
+    bonus = 1 + _BONUS * min(len(nearest) - 1, _MOST_BONUSES)
+    return float(np.round(np.exp(-np.array(nearest)).sum() / len(nearest) * bonus, _DECIMALS))
+
+
 def _nearest_covering(matches: Matches, components: NDArray[np.bool_], n_windows: int) -> NDArray[np.float64]:
     """Smallest r among the candidates that cover each window, (n_windows,); infinite where there is none."""
     candidates = matches.candidates

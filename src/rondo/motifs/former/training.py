@@ -18,6 +18,7 @@ batch, and 0 where it has nothing to say: no token masked, nothing to contrast w
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -138,6 +139,14 @@ class MotifFormer:
             raise SettingError(f"MotifFormer was trained on lengths {learned}, got items {codes.shape}; train it anew")
         return _descriptors(self.network, codes)
 
+    def with_unit(self, prototype: Floats, prototypes: Floats) -> MotifFormer:
+        """One unit more, under the next code; `prototypes` are those of the units it was trained on."""
+        rows = np.asarray(prototypes, dtype=np.float64)
+        place = (np.asarray(prototype, np.float64) - rows.mean(axis=0)) / _scale_of(rows)
+        network = copy.deepcopy(self.network)
+        network.centroids = torch.cat([network.centroids, torch.as_tensor(place)[None].to(network.centroids)])
+        return MotifFormer(self.lengths, network, self.log)
+
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """Everything learned, as arrays, for the model folder."""
         named = owned("network", weights_of(self.network))
@@ -193,10 +202,12 @@ def _scaled(prototypes: Floats) -> Floats:
     rows = np.asarray(prototypes, dtype=np.float64)
     if rows.ndim != 2 or rows.size == 0 or not np.isfinite(rows).all():
         raise RecordingError(f"MotifFormer expects finite unit prototypes (n_units, n_dims), got {rows.shape}")
-    centred = rows - rows.mean(axis=0)
-    spread = float(np.sqrt(np.square(centred).mean()))
-    scale = spread if spread > _ROUNDING * float(np.abs(rows).max()) else 1.0
-    return np.asarray(centred / scale)
+    return np.asarray((rows - rows.mean(axis=0)) / _scale_of(rows))
+
+
+def _scale_of(rows: Floats) -> float:
+    spread = float(np.sqrt(np.square(rows - rows.mean(axis=0)).mean()))
+    return spread if spread > _ROUNDING * float(np.abs(rows).max()) else 1.0
 
 
 def _descriptors(network: MotifFormerNet, items: Ints) -> Floats:

@@ -1,0 +1,77 @@
+"""Where a stream forgets: recall of old classes with and without the null class, and the stream beside `label`.
+
+    RONDO_DATA=FOLDER OMP_NUM_THREADS=1 python benchmarks/forgetting.py [--sets actrectut openpack usc_had]
+
+The progressive experiment of `rondo bench run continual`. M_f is the fall of the recall of classes seen in the first
+20 %; `no null` leaves out class 0. `label` is the same model on the whole recording, in the scale of the stream; its
+first 20 % are those of the fit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo import Rondo
+from rondo.data.labels import runs_of
+from rondo.data.recording import Recording
+from rondo.metrics import evaluate
+from rondo.metrics.continual import INITIAL_PERCENT
+from rondo.metrics.overlap import Overlap, class_of_cluster
+from rondo.metrics.segmental import recall_of_classes
+from rondo_bench.experiments.configured import rondo_for
+from rondo_bench.experiments.continual import follow
+from rondo_bench.experiments.inputs import read_some, recording_ids
+from rondo_bench.experiments.spec import read_data_sets, read_experiment
+
+
+def falls(truth: NDArray[np.int64], labels: NDArray[np.int32]) -> tuple[float, float]:
+    """M_f of all old classes, and of all but class 0."""
+    overlap = Overlap.of(truth, labels, "")
+    mapping = class_of_cluster(overlap)
+    before = recall_of_classes(overlap.prefix(truth.size * INITIAL_PERCENT // 100), mapping)
+    fall = 100 * (before - recall_of_classes(overlap, mapping)[: before.size])
+    old = list(dict.fromkeys(runs_of(truth).ids.tolist()))[: before.size]
+    named = [own for own, of_class in zip(fall, old, strict=True) if of_class != 0]
+    return float(fall.mean()), float(np.mean(named))
+
+
+def labelled(model: Rondo, recording: Recording, n_first: int) -> NDArray[np.int32]:
+    """Units by `label`, scaled as the stream is."""
+    first = Recording(recording.values[:n_first], recording.rate, recording.channels, recording.id)
+    units = [model.label_one(first).units]
+    own = model.preprocessor_
+    model.preprocessor_ = replace(own, config=own.config.model_copy(update={"statistics": "dataset"}))
+    units.append(model.label_one(recording).units[n_first:])
+    return np.concatenate(units)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", nargs="+", default=["actrectut", "openpack", "usc_had"])
+    given = parser.parse_args()
+    warnings.simplefilter("ignore")
+    data = Path(os.environ.get("RONDO_DATA", "shared/data"))
+    print("| recording | M_f | no null | ARI | ARI of label |\n|---|---|---|---|---|")
+    for name in given.sets:
+        of_set, rows = read_data_sets()[name], []
+        config = rondo_for(read_experiment("continual").methods["rondo"], name, of_set, "continual")
+        streams = read_some(name, data, recording_ids(name, data), of_set)
+        for recording in streams.recordings:
+            truth, model = streams.annotations[recording.id].classes, Rondo.from_config(config)
+            labels = follow(model, recording, "unit").labels
+            whole = labelled(model, recording, recording.n_frames * INITIAL_PERCENT // 100)
+            scores = [evaluate({"": (truth, own)}).average.as_dict()["ari"] for own in (labels, whole)]
+            rows.append([*falls(truth, labels), *scores])
+            print(f"| {recording.id} | " + " | ".join(f"{value:.1f}" for value in rows[-1]) + " |", flush=True)
+        print(f"| **{name}** | " + " | ".join(f"{value:.1f}" for value in np.mean(rows, axis=0)) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

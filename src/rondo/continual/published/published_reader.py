@@ -1,0 +1,349 @@
+"""PublishedReader: the continual rule of the paper, in the latent space of the fitted units.
+
+- *Accept.* A window goes through encoder and adaptor into the latent space. A unit accepts it when it lies within the
+  unit's radius and its posterior is above the unit's floor (`latent_entries.py`).
+- *Label.* The cheapest path, as in a fit: the cost of a unit is the distance to its prototype, a change costs the
+  penalty of the unit model, and a window is decided `continual.lag` windows later. OTHER is one more state, whose cost
+  is the radius of the nearest unit: a window just outside stays with its unit, a stretch outside is OTHER.
+- *Refine.* A window that is labelled with a unit and was accepted by it moves its prototype, radius and distribution.
+- *Gather.* Every window that no unit accepts goes to a micro-cluster (`micro_clusters.py`).
+- *Merge or promote.* A micro-cluster with support, extent and regions (`continual.*`) is consolidated in the latent
+  space. Within 1.25 radii of the nearest unit it becomes part of that unit, else a unit under a fresh id.
+
+A model stores centre, radius and floor of its units, and 64 exemplars of each, but not the mixture they come from: the
+distributions that posteriors need are those of the exemplars in the latent space. Motifs: `former_reader.py`, or the
+readers of the other rule where the motif model is no MotifFormer.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.arrays import Flags, Floats, owned, owned_by
+from rondo.config.schema import ContinualConfig
+from rondo.continual.context_reader import ContextReader, reader_of
+from rondo.continual.journal import Event
+from rondo.continual.motif_reader import Motif, MotifReader
+from rondo.continual.novelty import MicroCluster, is_eligible
+from rondo.continual.published.latent_entries import REFINED_PER_EVENT, Judgement, LatentEntries
+from rondo.continual.published.micro_clusters import MicroClusters, bootstrap_radius
+from rondo.continual.reading import Decision, Due, encoded
+from rondo.data.labels import OTHER
+from rondo.motifs.base import Motifs, MotifTimeline
+from rondo.motifs.composed import ComposedMotifs
+from rondo.motifs.model import MotifModel
+from rondo.units.boundaries import Cuts
+from rondo.units.timeline import Timeline, Viterbi, smooth_spans
+
+if TYPE_CHECKING:
+    from rondo.continual.published.former_reader import FormerReader
+    from rondo.data.windows import Windows
+    from rondo.units.model import UnitModel
+
+
+class _Open(NamedTuple):
+    """A window that awaits its label."""
+
+    window: int
+    start_frame: int
+    latent: Floats
+    blocks: Floats  # (n_blocks, n_dims), from which a boundary is found
+    r: Floats  # (n_units,) as there were when it came
+    accepted: Flags  # (n_units,)
+    is_first: bool  # of its stretch: it speaks for the frames before its middle too
+
+
+class PublishedReader:
+    """Labels, refines, gathers and promotes in the latent space."""
+
+    def __init__(
+        self,
+        units: UnitModel,
+        motifs: FormerReader | MotifReader | ContextReader,
+        entries: LatentEntries,
+        novel: MicroClusters,
+        config: ContinualConfig,
+        grid: tuple[int, int],
+        aligned: bool,
+    ) -> None:
+        self.units, self.motifs, self.entries, self.novel, self.config = units, motifs, entries, novel, config
+        self.length_frames, self.step_frames = grid
+        self.cuts = Cuts(units.boundaries if aligned else None, *grid)
+        self.viterbi = Viterbi(len(entries) + 1, units.penalty, config.lag)  # column 0 is OTHER
+        kept = units.tree.kept_at(units.n_merges)
+        self._shown = {id: kept.get(id, id) for id in entries.ids}  # of each entry, the unit that labels show
+        self.next_id = units.vocabulary.next_id
+        self.n_windows = 0
+        self._at_start = True
+        self._open: deque[_Open] = deque()
+        self._waiting: deque[Decision] = deque()  # for their motifs
+
+    @classmethod
+    def begin(
+        cls, units: UnitModel, motifs: Motifs, config: ContinualConfig, grid: tuple[int, int], aligned: bool
+    ) -> PublishedReader:
+        """From what was fitted; the vocabularies of the model itself are left as they are.
+
+        `grid` is length and step of windows in frames; `aligned`: boundaries are found in the signal.
+        """
+        latents = units.projection.apply(units.exemplars.points)
+        entries = _entries(units, latents)
+        half_life = config.half_life * float(units.exemplars.supports.sum())
+        n_embedding = units.vocabulary.prototypes.shape[1]
+        novel = MicroClusters(latents.shape[1], n_embedding, bootstrap_radius(latents), half_life, config.apart)
+        reader = _motif_reader(units, motifs, config, half_life, grid)
+        return cls(units, reader, entries, novel, config, grid, aligned)
+
+    @property
+    def unit_ids(self) -> tuple[int, ...]:
+        return tuple(sorted(set(self._shown.values())))
+
+    @property
+    def motif_ids(self) -> tuple[int, ...]:
+        return self.motifs.ids
+
+    @property
+    def own_motifs(self) -> Mapping[int, int]:
+        return self.motifs.own
+
+    @property
+    def n_buffered(self) -> int:
+        return self.novel.n_points
+
+    # ------------------------------------------------------------ one window
+
+    def push(self, window: NDArray[np.float32], start_frame: int) -> Due:
+        """One window (n_channels, length); gives the decisions that have become due, and what happened."""
+        representation = encoded(self.units.encoder, window)
+        latent = self.units.projection.apply(representation)[0]
+        judged = self.entries.judge(latent)
+        blocks = self.cuts.blocks(window)
+        number, self.n_windows = self.n_windows, self.n_windows + 1
+        self._open.append(_Open(number, start_frame, latent, blocks, judged.r, judged.accepted, self._at_start))
+        self._at_start = False
+        due = self.viterbi.push(self._costs(judged)[None])
+        decisions, events = self._decide(int(due[0]), start_frame) if due.size else ([], [])
+        if not judged.accepted.any():
+            embedding = self.units.projection.embed(representation)[0]
+            events = events + self._gather(np.concatenate([latent, embedding]), number, start_frame)
+        return decisions, events
+
+    def boundary(self, frame: int) -> Due:
+        """The stretch ends before this frame: everything open is decided, and nothing is carried over."""
+        decisions: list[Decision] = []
+        events: list[Event] = []
+        for column in self.viterbi.flush().tolist():
+            decided, own = self._decide(column, frame)
+            decisions += decided
+            events += own
+        decisions += self._with_motifs(self.motifs.boundary())
+        events += self._motif_events(frame)
+        if decisions:  # the last window speaks for the frames after its middle too
+            decisions[-1] = decisions[-1]._replace(stop_frame=max(decisions[-1].stop_frame, frame))
+        self._at_start = True
+        return decisions, events
+
+    def _costs(self, judged: Judgement) -> Floats:
+        """Of OTHER, then of each entry: distances, as in the fit."""
+        return np.concatenate([[self.entries.radii[judged.nearest]], judged.distances])
+
+    # ------------------------------------------------------------ labels
+
+    def _decide(self, column: int, frame: int) -> Due:
+        """The unit of the oldest open window; gives the windows that thereby have a motif too."""
+        opened = self._open.popleft()
+        index = column - 1
+        known = 0 <= index < opened.r.size  # a unit promoted meanwhile did not know this window
+        unit = self._shown[self.entries.ids[index]] if index >= 0 else OTHER
+        r = float(opened.r[index]) if known else float("inf")
+        events = self._refine(index, opened, frame) if known else []
+        start, stop = self._frames(opened, unit)
+        score = float(np.exp(-r)) if unit != OTHER else 0.0
+        self._waiting.append(Decision(opened.window, start, stop, unit, OTHER, score, 0.0))
+        decisions = self._with_motifs(self.motifs.push(unit))
+        return decisions, events + self._motif_events(frame)
+
+    def _frames(self, opened: _Open, unit: int) -> tuple[int, int]:
+        """Where a window speaks; where its unit is new, those that wait give way or reach up to the cut."""
+        if opened.is_first:
+            self.cuts.last = opened.start_frame
+            return opened.start_frame, self.cuts.middle(opened.start_frame + self.step_frames)
+        start = self.cuts.middle(opened.start_frame)
+        before = self._waiting[-1]  # it always waits: for what follows it
+        if before.unit != unit:
+            start = self.cuts.between(before.unit, unit, opened.start_frame, opened.blocks)
+            start = max(start, self._waiting[0].start_frame)  # what is issued stays
+            for i, own in enumerate(self._waiting):
+                if own.stop_frame > start:
+                    self._waiting[i] = own._replace(start_frame=min(own.start_frame, start), stop_frame=start)
+            self._waiting[-1] = self._waiting[-1]._replace(stop_frame=start)
+        return start, self.cuts.middle(opened.start_frame + self.step_frames)
+
+    def _with_motifs(self, motifs: list[Motif]) -> list[Decision]:
+        return [self._waiting.popleft()._replace(motif=motif, motif_score=score) for motif, score in motifs]
+
+    def _motif_events(self, frame: int) -> list[Event]:
+        changes = self.motifs.take_changes()
+        return [Event(change.kind, "motif", frame, None, (change.id,), change.evidence) for change in changes]
+
+    def _refine(self, index: int, opened: _Open, frame: int) -> list[Event]:
+        if opened.r[index] <= self.config.merge_radius_factor:
+            self.entries.see(index, opened.latent)
+        if not opened.accepted[index]:
+            return []
+        self.entries.accept(index, opened.latent)
+        n = self.entries.accepted[index]
+        if n % REFINED_PER_EVENT:
+            return []
+        measures = {"radius": float(self.entries.radii[index]), "posterior_floor": float(self.entries.floors[index])}
+        evidence = {"support": round(float(self.entries.counts[index])), "refined": n} | measures
+        return [Event("refine", "unit", frame, None, (self._shown[self.entries.ids[index]],), evidence)]
+
+    # ------------------------------------------------------------ what is new
+
+    def _gather(self, point: Floats, window: int, frame: int) -> list[Event]:
+        """A rejected window, latent and embedding, goes to its micro-cluster, which may thereby be complete."""
+        cluster, expired = self.novel.add(point, window)
+        events = [_expired(gone, frame) for gone in expired]
+        supports = self.novel.supports(window)
+        if is_eligible(cluster, supports, self.config):
+            coherent = self.novel.consolidate(cluster.id)
+            if is_eligible(coherent, supports, self.config):
+                events.append(self._settle(coherent, frame))
+        return events
+
+    def _settle(self, cluster: MicroCluster, frame: int) -> Event:
+        """Into the nearest unit where that is near enough, or as a new one."""
+        rows, seen = self.novel.take(cluster.id)
+        points, embedding = rows[:, : self.novel.n_dims], rows[:, self.novel.n_dims :].mean(axis=0)
+        judged = self.entries.judge(points.mean(axis=0))
+        nearest = judged.nearest
+        evidence: dict[str, float | int | str] = {
+            "micro_cluster": cluster.id,
+            "support": cluster.support,
+            "regions": cluster.regions,
+            "extent_windows": cluster.extent,
+            "first_window": cluster.first,
+            "distance": float(judged.r[nearest]),
+        }
+        if judged.r[nearest] <= self.config.merge_radius_factor:
+            self.entries.merge(nearest, points)
+            return Event("merge", "unit", frame, None, (self._shown[self.entries.ids[nearest]],), evidence)
+        unit, self.next_id = self.next_id, self.next_id + 1
+        self.entries.add(unit, points, seen)
+        self._shown[unit] = unit
+        self.viterbi.add_entry()
+        if isinstance(self.motifs, MotifReader | ContextReader):
+            evidence["motif"] = self.motifs.add_unit(unit)
+        else:
+            self.motifs.add_unit(unit, embedding)
+        return Event("promote", "unit", frame, None, (unit,), evidence)
+
+    # ------------------------------------------------------------ a recording, read with what was learned
+
+    def timelines(self, windows: Windows) -> tuple[Timeline, MotifTimeline]:
+        """Unit and motif of every window of one signal, by the vocabularies as they are now; nothing changes."""
+        spans = tuple(windows.grid.window_spans)
+        if not spans:
+            return Timeline(np.zeros(0, np.int32), np.zeros(0), ()), _motif_timeline([], ())
+        latents = self.units.projection.apply(self.units.encoder.encode(windows))
+        judged = [self.entries.judge(latent) for latent in latents]
+        states = smooth_spans(np.stack([self._costs(own) for own in judged]), spans, self.viterbi.penalty)
+        ids = np.array([OTHER, *(self._shown[id] for id in self.entries.ids)], dtype=np.int32)[states]
+        r = [own.r[state - 1] if state else own.r.min() for own, state in zip(judged, states, strict=True)]
+        read = [motif for start, stop in spans for motif in self.motifs.read(ids[start:stop])]
+        return Timeline(ids, np.array(r), spans), _motif_timeline(read, spans)
+
+    # ------------------------------------------------------------ keeping
+
+    def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
+        """Everything that changed since it began, exactly."""
+        tensors: dict[str, NDArray[np.generic]] = {}
+        plain: dict[str, Any] = {}
+        states = {
+            "entries": self.entries.state(),
+            "novel": self.novel.state(),
+            "viterbi": self.viterbi.state(),
+            "motifs": self.motifs.state(),
+        }
+        for name, (own, plain[name]) in states.items():
+            tensors |= owned(name, own)
+        r, accepted = np.zeros((2, len(self._open), len(self.entries)))
+        for i, opened in enumerate(self._open):
+            r[i, : opened.r.size], accepted[i, : opened.r.size] = opened.r, opened.accepted
+        latents = np.array([opened.latent for opened in self._open], np.float64).reshape(-1, self.entries.n_dims)
+        blocks = np.array([opened.blocks for opened in self._open], np.float64)
+        tensors |= {"latents": latents, "r": r, "accepted": accepted.astype(np.uint8), "blocks": blocks}
+        return tensors, plain | {
+            "open": [[own.window, own.start_frame, int(own.r.size), own.is_first] for own in self._open],
+            "waiting": [list(decision) for decision in self._waiting],
+            "at_start": self._at_start,
+            "last_cut": self.cuts.last,
+            "n_windows": self.n_windows,
+            "next_id": self.next_id,
+        }
+
+    def restored(self, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> PublishedReader:
+        """This reader, which has only begun, as it was when it gave that state."""
+        n_dims = self.entries.n_dims
+        self.entries = LatentEntries.restore(owned_by("entries", tensors), plain["entries"])
+        self.novel = MicroClusters.restore(owned_by("novel", tensors), plain["novel"])
+        self.viterbi = Viterbi.restore(owned_by("viterbi", tensors), plain["viterbi"])
+        self.motifs = self.motifs.restored(owned_by("motifs", tensors), plain["motifs"])
+        if not n_dims == self.entries.n_dims == self.novel.n_dims or self.viterbi.totals.size != len(self.entries) + 1:
+            raise ValueError(f"units in {self.entries.n_dims} dimensions, expected {n_dims}")
+        self._shown |= {id: id for id in self.entries.ids if id not in self._shown}
+        latents, r, blocks = (np.array(tensors[name], np.float64) for name in ("latents", "r", "blocks"))
+        accepted = np.asarray(tensors["accepted"]).astype(np.bool_)
+        self._open = deque(
+            _Open(window, start, latents[i], blocks[i], r[i, :size], accepted[i, :size], first)
+            for i, (window, start, size, first) in enumerate(plain["open"])
+        )
+        self._waiting = deque(Decision(*values) for values in plain["waiting"])
+        self._at_start, self.cuts.last = plain["at_start"], plain["last_cut"]
+        self.n_windows, self.next_id = plain["n_windows"], plain["next_id"]
+        return self
+
+
+def _entries(units: UnitModel, latents: Floats) -> LatentEntries:
+    """The fitted units, with the distributions of their exemplars."""
+    vocabulary, shown = units.vocabulary, units.tree.kept_at(units.n_merges)
+    parts = np.array([shown[id] for id in vocabulary.ids])
+    gaps = np.sqrt(np.square(latents[:, None] - vocabulary.centres).sum(axis=2))  # (n_exemplars, n_entries)
+    elsewhere = units.exemplars.units[:, None] != parts  # an exemplar is of a part of the unit it is labelled as
+    gaps[elsewhere] = np.inf
+    nearest = gaps.argmin(axis=1)
+    members = [latents[nearest == k] for k in range(len(vocabulary))]
+    supports = np.array([entry.support for entry in vocabulary])
+    floors = np.array([entry.posterior_floor for entry in vocabulary])
+    measures = vocabulary.centres, supports, vocabulary.radii, floors
+    return LatentEntries.of_members(list(vocabulary.ids), *measures, members)
+
+
+def _motif_reader(
+    units: UnitModel, motifs: Motifs, config: ContinualConfig, half_life: float, grid: tuple[int, int]
+) -> FormerReader | MotifReader | ContextReader:
+    if isinstance(motifs, ComposedMotifs | MotifModel):
+        return reader_of(motifs, config, half_life, grid)
+    from rondo.continual.published.former_reader import FormerReader  # brings torch, which need not be installed
+    from rondo.motifs.former.motifs import FormerMotifs
+
+    assert isinstance(motifs, FormerMotifs)
+    return FormerReader(motifs, units.prototypes, config, half_life)
+
+
+def _motif_timeline(read: list[Motif], spans: tuple[tuple[int, int], ...]) -> MotifTimeline:
+    ids = np.array([motif for motif, _ in read], dtype=np.int32)
+    begins = np.diff(ids, prepend=OTHER - 1) != 0
+    begins[[start for start, _ in spans]] = True
+    return MotifTimeline(ids, np.array([score for _, score in read]), begins)
+
+
+def _expired(cluster: MicroCluster, frame: int) -> Event:
+    evidence: dict[str, float | int | str] = {"support": cluster.support, "regions": cluster.regions}
+    return Event("expire", "unit", frame, None, (cluster.id,), evidence)

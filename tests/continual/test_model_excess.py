@@ -1,0 +1,66 @@
+"""Units of the model are told apart by the model too; what no exemplar is near enough to may become a unit."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+
+from rondo import Rondo
+from rondo.continual.model_excess import ModelExcess
+from rondo.continual.updater import Updater
+from rondo.data.labels import OTHER
+from rondo.synthetic import plant
+
+NO_BLOCKS = np.zeros((0, 0))
+
+
+@pytest.fixture(scope="module")
+def model() -> Rondo:
+    return Rondo(window=75, step=18, settings={"evidence.surrogates": 0}).fit(plant(n_frames=12_000, seed=1).recording)
+
+
+def test_the_cheapest_unit_costs_nothing_more_and_others_as_in_the_model(model: Rondo) -> None:
+    units = model.unit_model_
+    points = units.exemplars.points[::7]
+    excess = ModelExcess(units, list(units.ids), price=0.5).of(points)
+    costs = units.costs(points)
+    expected = 0.3 * 0.5 / units.penalty * (costs - costs.min(axis=1, keepdims=True))
+    npt.assert_allclose(excess, expected, rtol=1e-9)
+    assert (excess.min(axis=1) == 0).all() and excess.max() > 0.5
+
+
+def test_other_and_promoted_units_cost_what_the_exemplars_say(model: Rondo) -> None:
+    updater = model.stream().updater
+    point = updater.units.kept(0)[0]
+    updater.units.add(77, [point + 1.0])
+    q = updater.units.distances(point) / updater.reaches()[0]
+    costs = updater.path_costs(point[None], q[None])[0]
+    assert costs[0] == 1.0 and costs[-1] == q[-1]
+    npt.assert_allclose(costs[1:-1] - q[:-1], updater.excess.of(point[None])[0], atol=1e-12)
+
+
+def strange_point(updater: Updater, q: float) -> np.ndarray:
+    """A point whose nearest exemplar lies at about q."""
+    rng, reach = np.random.default_rng(0), updater.buffer.scales.reach
+    while True:
+        start, step = updater.units.kept(0)[0], rng.normal(size=updater.units.points.shape[2])
+        step *= reach * q / np.linalg.norm(step)
+        for stretch in np.linspace(1, 4, 31):
+            found = float(updater.units.distances(start + stretch * step).min()) / reach
+            if abs(found - q) < 0.02:
+                return np.asarray(start + stretch * step)
+
+
+@pytest.mark.parametrize(("q", "is_novel"), [(1.2, True), (0.9, True), (0.7, False)])
+def test_beyond_one_radius_windows_are_novel_and_have_a_unit_up_to_the_reach(
+    model: Rondo, q: float, is_novel: bool
+) -> None:
+    updater = model.stream().updater
+    strange, known = strange_point(updater, q), updater.units.kept(0)[0]
+    units = []
+    for number in range(36):
+        decisions, _ = updater.push_point(strange if 12 <= number < 24 else known, 18 * number, NO_BLOCKS)
+        units += [decision.unit for decision in decisions]
+    units += [decision.unit for decision in updater.boundary(18 * 36 + 57)[0]]
+    assert (OTHER in units) == (q > 1) and (updater.n_buffered > 0) == is_novel
