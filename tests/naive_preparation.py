@@ -12,13 +12,41 @@ Row = Sequence[float]
 Frame = tuple[int, list[float]]  # number and values
 
 
-def kept_rows(times: Sequence[float]) -> list[int]:
-    """Rows whose timestamp is later than all before."""
-    kept: list[int] = []
-    for i, time_s in enumerate(times):
-        if math.isfinite(time_s) and (not kept or time_s > times[kept[-1]]):
-            kept.append(i)
-    return kept
+def kept_rows(times: Sequence[float], rate: float, max_gap: int) -> list[int]:
+    """Rows that a stream takes: each later than the ones before, but for those after a jump that later rows refute."""
+
+    def jumps(before: float, after: float) -> bool:
+        return not math.isfinite(before) or round((after - before) * rate) - 1 > max_gap
+
+    def after(kept: list[int], waits: list[int], back: list[int], rows: list[int]) -> list[int]:
+        """`waits` are held, `back` is the row right after them that came before a jump."""
+        if not rows:
+            return kept + waits
+        now, rest = rows[0], rows[1:]
+        so_far = [-math.inf, *(times[i] for i in kept[-1:] + waits)]
+        if kept:
+            so_far = so_far[1:]
+        if not math.isfinite(times[now]) or times[now] <= so_far[0]:
+            return after(kept, waits, back, rest)
+        if times[now] > so_far[-1]:
+            if not waits and not jumps(so_far[-1], times[now]):
+                return after([*kept, now], [], [], rest)
+            waits = [*waits, now]
+            runs = [i for i in range(len(waits)) if i and jumps(times[waits[i - 1]], times[waits[i]])]
+            if len(waits) - max(runs, default=0) >= 8:
+                return after(kept + waits, [], [], rest)
+            n_taken = runs[0] if len(waits) > 64 else 0
+            return after(kept + waits[:n_taken], waits[n_taken:], [], rest)
+        place = next(i for i, time_s in enumerate(so_far[1:]) if time_s >= times[now])
+        if so_far[place + 1] == times[now] or not jumps(so_far[place], so_far[place + 1]):
+            return after(kept, waits, back, rest)
+        if back and so_far[place] < times[back[0]] < times[now]:
+            return after(kept, waits[:place], [], [*back, *rows])
+        return after(kept, waits, [now], rest)
+
+    kept = after([], [], [], list(range(len(times))))
+    first = max((i for i in range(1, min(8, len(kept))) if times[kept[i]] - times[kept[i - 1]] > 3.2e9), default=0)
+    return kept[first:]
 
 
 def stretches(rows: Sequence[Row], clock: Sequence[float], max_gap: int) -> list[list[Frame]]:

@@ -65,12 +65,14 @@ def python(code: str, folder: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_the_default_chain_runs_without_torch(tmp_path: Path) -> None:
     write_csv(tmp_path / "walk.csv", plant(n_frames=2000, seed=1).recording.values)
     python(_BLOCK + _COMMANDS, tmp_path)
     assert (tmp_path / "run" / "report.html").is_file() and (tmp_path / "live" / "events.jsonl").is_file()
 
 
+@pytest.mark.slow
 def test_the_default_chain_leaves_torch_alone_where_it_is_installed(tmp_path: Path) -> None:
     python(_FROM_PYTHON, tmp_path)
 

@@ -144,6 +144,7 @@ def test_fit_predict_is_fit_and_predict(two: Result) -> None:
 # ---------------------------------------------------------------- what can be given
 
 
+@pytest.mark.slow
 def test_paths_folders_arrays_and_tables(tmp_path: Path) -> None:
     values = waves(600)
     write_csv(tmp_path / "a.csv", values)

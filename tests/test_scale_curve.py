@@ -29,6 +29,7 @@ def scales_of(*agreements: float, spread: float = 0.0, by_chance: float = 0.0) -
 # ---------------------------------------------------------------- what the curve shows
 
 
+@pytest.mark.slow
 def test_two_planted_levels_stand_out_at_about_half_their_length() -> None:
     plan = StreamPlan(motifs="contexts", n_channels=8, unit_s=(1.5, 2.5), context_s=(14, 20))
     curve = scale_curve(plant(plan, n_frames=40_000, seed=1).recording)
@@ -38,6 +39,7 @@ def test_two_planted_levels_stand_out_at_about_half_their_length() -> None:
     assert curve.views == "channels"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_noise_has_no_level(seed: int) -> None:
     curve = scale_curve(structureless(12_000, seed=seed))
@@ -45,12 +47,14 @@ def test_noise_has_no_level(seed: int) -> None:
     assert abs(np.median([scale.agreement for scale in curve.scales])) < 0.02
 
 
+@pytest.mark.slow
 def test_few_channels_are_dealt_by_their_statistics() -> None:
     curve = scale_curve(plant(StreamPlan(n_channels=2), n_frames=3_000, seed=0).recording)
     assert curve.views == "statistics"
     assert max(scale.agreement for scale in curve.scales) > 0.2
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_curve() -> None:
     recording = plant(n_frames=2_000, seed=0).recording
     assert scale_curve(recording, seed=3) == scale_curve(recording, seed=3)

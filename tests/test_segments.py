@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import polars as pl
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
@@ -26,6 +27,7 @@ def labelling(drawn: list[tuple[int, int]], breaks: list[int], begins: list[int]
     return Labelling("r", units, motifs, scores, scores, times, 2.0, breaks_at, 1.0, (), begins_at)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(tracks, st.lists(st.integers(1, 39), max_size=3), st.lists(st.integers(1, 39), max_size=3))
 def test_merged_segments_are_those_of_merged_labels(

@@ -65,6 +65,7 @@ def expected(model: Rondo) -> tuple[list[Any], pl.DataFrame]:
     return decisions, joined(parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", kinds())
 def test_parts_are_the_same_in_whatever_pieces_rows_come(
     model: Rondo, expected: tuple[list[Any], pl.DataFrame], kind: str

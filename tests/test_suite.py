@@ -38,6 +38,7 @@ def test_rounding_is_told_from_errors() -> None:
             assert_equal_but_for_rounding(wrong, product)
 
 
+@pytest.mark.slow
 def test_kernels_are_forced_down(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(check, "PYTHON", Path(sys.executable))
     for name in ("NPY_DISABLE_CPU_FEATURES", "ATEN_CPU_CAPABILITY"):

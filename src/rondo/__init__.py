@@ -2,7 +2,7 @@
 
 >>> import rondo
 >>> sorted(rondo.__all__)
-['Labelling', 'Recording', 'Result', 'Rondo', '__version__', 'discover', 'errors', 'evaluate', 'read']
+['Labelling', 'Recording', 'Result', 'Rondo', '__version__', 'discover', 'errors', 'evaluate', 'label', 'read']
 """
 
 from importlib import import_module
@@ -13,14 +13,25 @@ from rondo.version import __version__ as __version__
 if TYPE_CHECKING:
     from rondo import errors
     from rondo.data.recording import Recording
-    from rondo.discovery import discover
+    from rondo.discovery import discover, label
     from rondo.evaluation import evaluate
     from rondo.formats.reading import read
     from rondo.labelling import Labelling
     from rondo.model import Rondo
     from rondo.result import Result
 
-__all__ = ["Labelling", "Recording", "Result", "Rondo", "__version__", "discover", "errors", "evaluate", "read"]
+__all__ = [
+    "Labelling",
+    "Recording",
+    "Result",
+    "Rondo",
+    "__version__",
+    "discover",
+    "errors",
+    "evaluate",
+    "label",
+    "read",
+]
 
 _HOME = {
     "Labelling": "rondo.labelling",
@@ -29,6 +40,7 @@ _HOME = {
     "Rondo": "rondo.model",
     "discover": "rondo.discovery",
     "evaluate": "rondo.evaluation",
+    "label": "rondo.discovery",
     "read": "rondo.formats.reading",
 }
 

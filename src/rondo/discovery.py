@@ -1,9 +1,10 @@
-"""`rondo.discover`: recordings in, Result out; and Rondo itself as one of the methods that it chooses from."""
+"""`rondo.discover` and `rondo.label`: recordings in, Result out; and Rondo itself as one of the methods."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,14 +14,16 @@ from rondo.config.schema import RondoConfig, network_in, resolve
 from rondo.data.as_recordings import as_recordings
 from rondo.data.groups import GroupBy
 from rondo.data.recording import Recording
+from rondo.editing import model_folder
 from rondo.errors import RondoWarning
+from rondo.grown_model import CHECKPOINT, has_checkpoint
 from rondo.labelling import Labelling
-from rondo.many.driver import discover_files
+from rondo.many.driver import discover_files, label_many
 from rondo.many.file_set import ManyFiles
 from rondo.many.way import Asked, files_to_read, warn_of_failed
-from rondo.methods import DEFAULT, Options, find_method, refuse_idle
+from rondo.methods import DEFAULT, Model, Options, find_method, load_model, refuse_idle
 from rondo.model import Rondo
-from rondo.model_result import result_of
+from rondo.model_result import result_of, transferred
 from rondo.progress import Progress, silent
 from rondo.result import Result
 from rondo.run.counting import Words
@@ -99,7 +102,7 @@ def discover(
         warn_of_failed(discover_file_by_file(many, configured, chosen_seed, out, progress or silent))
         return Result.load(out)
     if out is not None:
-        check_free(Path(out))
+        check_free(out)
     recordings = as_recordings(data, rate=rate, key=key, label_columns=label_columns)
     for note in chosen.notes(recordings, configured):
         warnings.warn(note, RondoWarning, stacklevel=2)
@@ -122,6 +125,136 @@ def discover_file_by_file(
     """Find what recurs in recordings that are read one after the other; see `rondo.many.driver`."""
     config = settings.config if seed is None else settings.config.model_copy(update={"seed": seed})
     return discover_files(many, Rondo.from_config(config), out, progress)
+
+
+# ---------------------------------------------------------------- with a model that is there
+
+
+def label(
+    model: Model | str | Path,
+    data: Any,
+    *,
+    adapt: bool = False,
+    refit_motifs: bool = False,
+    resample: bool = False,
+    rate: float | None = None,
+    key: str | None = None,
+    label_columns: Sequence[str] = (),
+    out: str | Path | None = None,
+    group_by: GroupBy = None,
+    engine: str | None = None,
+    workers: int | None = None,
+    ray_address: str | None = None,
+    progress: Progress | None = None,
+) -> Result:
+    """Label recordings with a fitted model.
+
+    >>> from rondo.synthetic import plant
+    >>> stream = plant(n_frames=6_000, seed=1)
+    >>> result = discover(stream.recording, window="1.5s", evidence__surrogates=0)
+    >>> label(result.model, stream.recording).kind
+    'label'
+
+    Parameters
+    ----------
+    model : a fitted model, or the folder of a model, a run or a stream. A stream's is read as the stream has grown it.
+    data : a path, a folder, an array (n_frames, n_channels), a pandas or polars table, a Recording, or a list of them.
+    adapt : first move the units to where these recordings have them. `result.model` is the moved model; the one that
+        was given stays as it is.
+    refit_motifs : first learn the motifs again from these recordings; the units stay. Also into `result.model`.
+    resample : read recordings of another rate at the rate of the model, instead of refusing them.
+    rate : frames per second, for what has no clock.
+    key, label_columns : for files, as in `rondo.read`.
+    out, engine, workers, ray_address : as in `rondo.discover`.
+    group_by : whose recordings are. Groups that the model was fitted on have their units where it found them; any other
+        recording finds a place of its own.
+
+    Raises
+    ------
+    RecordingError, SettingError, ModelError : in one line, before the work begins where that is possible.
+    """
+    fitted, with_stream = _model_of(model)
+    if not isinstance(fitted, Rondo):
+        idle = {"adapt": adapt, "refit_motifs": refit_motifs, "group_by": group_by}
+        refuse_idle(idle, type(fitted).__name__)
+    where = Asked(engine, workers, ray_address, group_by)
+    why_not = why_labelled_at_once(fitted, adapt=adapt, refit_motifs=refit_motifs, with_stream=with_stream)
+    many = files_to_read(data, out, where, why_not, rate=rate, key=key, label_columns=label_columns)
+    if many is not None and out is not None and isinstance(fitted, Rondo):
+        warn_of_failed(label_many(many, fitted, out, resample=resample, progress=progress or silent))
+        return Result.load(out)
+    if out is not None:
+        check_free(out)
+    result = labelled(
+        fitted,
+        as_recordings(data, rate=rate, key=key, label_columns=label_columns),
+        adapt=adapt,
+        refit_motifs=refit_motifs,
+        resample=resample,
+        group_by=group_by,
+        with_stream=with_stream,
+        progress=progress or silent,
+    )
+    if out is not None:
+        result.save(out)
+    return result
+
+
+def _model_of(given: Model | str | Path) -> tuple[Model, bool]:
+    """The model, and whether a stream has grown it."""
+    if isinstance(given, str | Path):
+        folder = model_folder(Path(given))
+        return load_model(folder), follows_stream(folder)
+    if isinstance(given, Rondo):
+        given.fit_profile()  # refuses one that is not fitted
+    return given, False
+
+
+def follows_stream(folder: Path) -> bool:
+    """Whether a model folder lies in the folder of a stream."""
+    return has_checkpoint(folder.parent / CHECKPOINT)
+
+
+def why_labelled_at_once(model: Model, *, adapt: bool, refit_motifs: bool, with_stream: bool) -> str:
+    """Why recordings must be read all at once to be labelled; "" where they need not be."""
+    if not isinstance(model, Rondo) or with_stream:
+        return "this model reads all recordings at once"
+    learning = "--adapt" if adapt else "--refit-motifs"
+    return f"{learning} learns from all recordings at once" if adapt or refit_motifs else ""
+
+
+def labelled(
+    model: Model,
+    recordings: Sequence[Recording],
+    *,
+    adapt: bool = False,
+    refit_motifs: bool = False,
+    resample: bool = False,
+    group_by: GroupBy = None,
+    with_stream: bool = False,
+    progress: Progress = silent,
+) -> Result:
+    """Label recordings that are in memory; `with_stream`: with what a stream has learned since the fit."""
+    given = list(recordings)
+    progress("labelling", 0, len(given))
+    if not isinstance(model, Rondo):
+        return model.predict(given, resample=resample)
+    if adapt or refit_motifs:
+        return transferred(
+            copy(model),
+            given,
+            adapt=adapt,
+            refit_motifs=refit_motifs,
+            resample=resample,
+            group_by=group_by,
+            progress=progress,
+        )
+    if with_stream:
+        return model.relabel(given, resample=resample)
+    return model.predict(given, resample=resample, group_by=group_by)
+
+
+# ---------------------------------------------------------------- settings
 
 
 def checked_seed(seed: int | None) -> int | None:

@@ -3,6 +3,7 @@
     RondoError
     ├── InputError            what was handed over cannot be used (exit code 2)
     │   ├── RecordingError      a file, array or table is not a recording
+    │   │   └── SourceLostError     a live source went away, and did not come back in time (exit code 4)
     │   ├── AnnotationError     a label track cannot be read, or does not fit its recording
     │   ├── SettingError        an unknown setting, a value out of range, settings that contradict each other
     │   ├── ModelError          a model folder is missing, truncated, edited or foreign
@@ -21,6 +22,8 @@ from __future__ import annotations
 class RondoError(Exception):
     """Root of all errors that Rondo raises on purpose."""
 
+    exit_code = 2  # of the command line
+
 
 class InputError(RondoError):
     """What was handed over cannot be used; the command line exits with code 2."""
@@ -28,6 +31,12 @@ class InputError(RondoError):
 
 class RecordingError(InputError):
     """A file, array or table is not a recording."""
+
+
+class SourceLostError(RecordingError):
+    """A live source went away, and did not come back in time: whoever supervises the run may start it again."""
+
+    exit_code = 4
 
 
 class AnnotationError(InputError):

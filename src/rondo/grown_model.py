@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rondo.continual.checkpoint import Checkpoint, fingerprint, load_checkpoint
-from rondo.continual.stream import Stream
+from rondo.continual.stream import Stream, rule_of
 from rondo.errors import ModelError
 from rondo.model import Rondo
 from rondo.vocabulary.edits import Edits, read_edits
@@ -40,8 +40,9 @@ def grown_stream(model: Rondo, model_sha256: str, where: Path) -> Stream:
 def restored_stream(model: Rondo, found: Checkpoint, folder: Path) -> Stream:
     """The stream of a checkpoint that this model began."""
     try:
-        begun = model.stream(frozen=found.identity.get("mode") == FROZEN)
-        return Stream.restore(begun, found.tensors, found.plain["stream"])
+        plain = found.plain["stream"]
+        begun = model.stream(frozen=found.identity.get("mode") == FROZEN, rule=rule_of(plain))
+        return Stream.restore(begun, found.tensors, plain)
     except (LookupError, ValueError, TypeError, AttributeError) as error:
         raise ModelError(f"{folder}: its parts do not fit together ({error}); give another --stream") from None
 

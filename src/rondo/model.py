@@ -6,15 +6,16 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo import model_folder
 from rondo.config.overrides import changes_from
-from rondo.config.schema import RondoConfig, SlowUnitsConfig, network_in, resolve
+from rondo.config.schema import ContinualRule, RondoConfig, SlowUnitsConfig, network_in, resolve
 from rondo.continual.frozen import FrozenReader
+from rondo.continual.published.published_reader import PublishedReader
 from rondo.continual.stream import Stream, StreamReport
 from rondo.continual.updater import Updater
 from rondo.data.as_recordings import are_several, as_chunks, as_recordings, common_rate, same_rate
@@ -173,9 +174,11 @@ class Rondo:
         known = self.learn_from(plan, sample, groups, tell)
         every = [_windows(signal, self.window_length_frames_, self.step_frames_) for signal in signals]
         is_whole = [own is signal for own, signal in zip(sample, signals, strict=True)]
+        # Of a recording that is a group by itself a sample was seen: all of it tells its place better.
+        named: Sequence[str | None] = groups if group_by is not None else [None] * len(groups)
         read = [
             seen if whole else self.unit_model_.timeline(w, group)
-            for seen, whole, w, group in zip(known, is_whole, every, groups, strict=True)
+            for seen, whole, w, group in zip(known, is_whole, every, named, strict=True)
         ]
         return list(map(_Prepared, recordings, signals, every, read))
 
@@ -291,12 +294,16 @@ class Rondo:
     # ------------------------------------------------------------ a stream that keeps coming
 
     @overload
-    def stream(self, *, frozen: bool = False) -> Stream: ...
+    def stream(self, *, frozen: bool = False, rule: ContinualRule | None = None) -> Stream: ...
 
     @overload
-    def stream(self, rows: Iterable[Any], *, frozen: bool = False) -> StreamParts: ...
+    def stream(
+        self, rows: Iterable[Any], *, frozen: bool = False, rule: ContinualRule | None = None
+    ) -> StreamParts: ...
 
-    def stream(self, rows: Iterable[Any] | None = None, *, frozen: bool = False) -> Stream | StreamParts:
+    def stream(
+        self, rows: Iterable[Any] | None = None, *, frozen: bool = False, rule: ContinualRule | None = None
+    ) -> Stream | StreamParts:
         """Label rows as they come: `for part in model.stream(rows): part.segments`.
 
         The stream begins with these vocabularies and grows its own; the model stays as it is.
@@ -307,13 +314,19 @@ class Rondo:
             pandas or polars table, a Recording. The last part holds the tail. Without rows the `Stream` itself comes
             back, to be fed by hand (`feed`, `finish`).
         frozen : learn nothing; rows are labelled as `predict` labels a recording, some windows later.
+        rule : how the stream learns, "exemplars" or "published" (docs/continual.md); without, the setting
+            `continual.rule` that the model was fitted with.
         """
         self._check_fitted()
+        rule = rule or self.config_.continual.rule
+        if rule not in get_args(ContinualRule):
+            raise SettingError(f"rule = {rule!r}: expected {' or '.join(map(repr, get_args(ContinualRule)))}")
         if rows is not None:
             from rondo.stream_parts import StreamParts
 
-            return StreamParts(self, self.stream(frozen=frozen), as_chunks(rows))
-        begin = FrozenReader if frozen else Updater.begin
+            return StreamParts(self, self.stream(frozen=frozen, rule=rule), as_chunks(rows))
+        learning = PublishedReader.begin if rule == "published" else Updater.begin
+        begin = FrozenReader if frozen else learning
         reader = begin(
             self.unit_model_,
             self.motif_model_,
@@ -330,7 +343,12 @@ class Rondo:
         """
         if not hasattr(self, "stream_"):
             self.stream_ = self.stream()
-        return self.stream_.feed(*self.rows_of(chunk)).edited(self.edits_)
+        from rondo.stream_parts import warn_of_skipped
+
+        n_skipped = self.stream_.n_skipped
+        report = self.stream_.feed(*self.rows_of(chunk)).edited(self.edits_)
+        warn_of_skipped(n_skipped, self.stream_.n_skipped)
+        return report
 
     def rows_of(self, chunk: Any) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
         """Rows in the channels of the model, and their times if they have any."""
@@ -405,25 +423,15 @@ class Rondo:
         rate: float | None = None,
         resample: bool = False,
         group_by: GroupBy = None,
-        out: str | Path | None = None,
-        engine: str | None = None,
-        workers: int | None = None,
-        ray_address: str | None = None,
     ) -> Result:
         """Label recordings with the vocabularies as they are; the Result says whether the model fits them.
 
         A recording of another rate is refused, or with `resample` read at the rate of the model; its labels come back
         on its own rows. `rate` is for what has no clock. With `group_by`, groups that the model was fitted on have
-        their units where it found them; any other recording finds a place of its own. With `out` the run is written to
-        that folder; paths of many recordings are then read file by file, by the engine asked for, as in
-        `rondo.discover`.
+        their units where it found them; any other recording finds a place of its own. `rondo.label` also reads many
+        files one by one, and writes a run folder.
         """
         self._check_fitted()
-        if out is not None or engine is not None:
-            from rondo.many.predicting import Asked, predict_into
-
-            asked = Asked(engine, workers, ray_address, group_by)
-            return predict_into(self, recordings, out, asked, rate=rate, resample=resample)
         given = as_recordings(recordings, rate=rate)
         groups = None if group_by is None else groups_of_recordings(given, group_by)
         named: Sequence[str | None] = groups if groups is not None else [None] * len(given)
@@ -443,7 +451,7 @@ class Rondo:
             raise NotFittedError("this Rondo follows no stream yet; call partial_fit(chunk) first, or use predict")
         given = as_recordings(recordings, rate=rate)
         labellings = [self._label_anew(recording, resample) for recording in given]
-        new = [unit for unit in self.stream_.updater.units.ids if unit not in self.units_]
+        new = [unit for unit in self.stream_.reader.unit_ids if unit not in self.units_]
         return result_of([self], given, labellings, kind="label", is_foreign=True, more=[grown_sentence(new)])
 
     def label_one(self, recording: Recording, resample: bool = False, group: str | None = None) -> Labelling:

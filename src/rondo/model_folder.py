@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rondo.arrays import Tensors, as_bits, from_bits, owned
 from rondo.config.schema import MotifFormerConfig, MotifsConfig, NoMotifsConfig, RondoConfig, network_in, resolve
-from rondo.continual.stream import Stream
+from rondo.continual.stream import Stream, rule_of
 from rondo.data.as_recordings import in_hertz
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
@@ -152,8 +152,9 @@ def _motifs(tensors: dict[str, NDArray[np.generic]], config: MotifsConfig) -> Mo
 
 def _stream(model: Rondo, tensors: Tensors, plain: Mapping[str, Any]) -> Stream:
     """Where `partial_fit` stood; a copy is tried first, so that parts that do not fit fail here."""
-    Stream.restore(model.stream(), tensors, plain).spend()
-    return Stream.restore(model.stream(), tensors, plain)
+    rule = rule_of(plain)
+    Stream.restore(model.stream(rule=rule), tensors, plain).spend()
+    return Stream.restore(model.stream(rule=rule), tensors, plain)
 
 
 def provenance_of(recordings: Sequence[Recording | Survey]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from rondo.metrics.recurrence import adjusted_mutual_information
 from rondo.progress import Progress, silent
 from rondo.units.discover import UnitRules, discover_units, transition_scale
 from rondo.units.model import joined_spans
-from rondo.units.slow import FEWEST_OF_FEW_CHANNELS, fit_slow_enough
+from rondo.units.slow import fit_slow_as_set
 from rondo.units.timeline import decode, typical_step
 
 N_LENGTHS = 13
@@ -218,10 +218,8 @@ def _units(
     """The unit of every window, by the default unit stage up to its vocabulary."""
     config, grid = SlowUnitsConfig(), windows[0].grid
     spans, share = joined_spans([w.grid.window_spans for w in windows]), grid.step_frames / grid.length_frames
-    fewest = {"fewest": FEWEST_OF_FEW_CHANNELS} if few_channels else {}
-    latents = fit_slow_enough(representations, spans, config.pca_dim, share, config.ridge, **fewest).apply(
-        representations
-    )
+    projection = fit_slow_as_set(representations, spans, config, share, few_channels=few_channels)
+    latents = projection.apply(representations)
     penalty = transition_scale(config, few_channels=few_channels) * typical_step(latents, spans)
     rules = UnitRules(penalty, config.persistence / share, share)
     mixture = config.mixture.model_copy(update={"tolerance": _COARSE})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,13 +14,16 @@ from rondo.continual.journal import Event
 from rondo.continual.reading import Decision
 from rondo.continual.stream import Stream, StreamReport
 from rondo.data.labels import OTHER
+from rondo.errors import RondoWarning
 from rondo.model_result import stream_summary
 from rondo.report.overview import GrowingOverview
 from rondo.result import Result
+from rondo.run.row_frames import RowFrames, RowPlaces, RowSpan
 from rondo.run.segments import LEVELS, to_pandas, whole_columns
 from rondo.run.stream_folder import Label, decision_table, label_of, stream_result
 from rondo.run.summary import StreamSummary
 from rondo.vocabulary.vocabulary import Level
+from rondo.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,11 +54,13 @@ class StreamParts:
     def __init__(self, model: Rondo, stream: Stream, rows: Iterable[Any]) -> None:
         self._model, self._stream = model, stream
         self._overview = GrowingOverview(model.preprocessor_.channels)
-        stream.watch(self._overview.add)
+        self._places = RowPlaces()
+        self._rows: list[RowSpan] = []
+        stream.watch(None, self._places.add)
         self._labels: list[Label] = []
         self._events: list[Event] = []
         self._open = {level: _OpenRun(level) for level in LEVELS}
-        self._n_rows, self._has_clock, self._finished = 0, False, False
+        self._n_rows, self._finished = 0, False
         self._parts = self._run(rows)
 
     def __iter__(self) -> Iterator[StreamPart]:
@@ -66,8 +72,12 @@ class StreamParts:
     def _run(self, rows: Iterable[Any]) -> Iterator[StreamPart]:
         for item in rows:
             values, times_s = self._model.rows_of(np.atleast_2d(item) if _is_row(item) else item)
-            self._n_rows, self._has_clock = self._n_rows + len(values), times_s is not None
-            part = self._part(self._stream.feed(values, times_s), ended=False)
+            n_skipped = self._stream.n_skipped
+            report = self._stream.feed(values, times_s)
+            warn_of_skipped(n_skipped, self._stream.n_skipped)
+            self._overview.add(self._n_rows, np.asarray(values, np.float32))
+            self._n_rows += len(values)
+            part = self._part(report, ended=False)
             if part.decisions or part.events:
                 yield part
         self._finished = True
@@ -77,6 +87,7 @@ class StreamParts:
         edits, rate = self._model.edits_, self._model.rate_
         labels = [label_of(decision, rate, edits) for decision in report.decisions]
         self._labels += labels
+        self._rows += self._places.take()
         self._events += report.events
         rows = [row for level in LEVELS for row in self._open[level].ended_by(labels, ended)]
         return StreamPart(report.edited(edits).decisions, report.events, _table(rows, self._model))
@@ -86,7 +97,6 @@ class StreamParts:
         """The Result of everything that was issued so far; its model is the one that the stream has grown."""
         model = copy.copy(self._model)
         model.stream_ = self._stream
-        n_frames = self._n_rows if self._finished and not self._has_clock else 0  # rows are frames without a clock
         counters = StreamSummary(
             finished=self._finished,
             n_rows=self._n_rows,
@@ -96,15 +106,27 @@ class StreamParts:
             n_promoted=sum(event.kind == "promote" for event in self._events),
             n_events=len(self._events),
         )
-        base = stream_summary(model, _ID, "", n_frames, counters)
+        base = stream_summary(model, _ID, "", self._n_rows, counters)
         found = stream_result(
             decision_table(self._labels),
             base,
             model.words(),
             lambda about: self._overview.overview(about.n_frames),
             lambda: tuple(self._events),
+            RowFrames.of(self._rows),
         )
         return found.with_models({"": model})
+
+
+def warn_of_skipped(before: int, now: int) -> None:
+    """Say how many rows were skipped so far: the first time, and again when there are ten times as many."""
+    if now > before and (not before or len(str(now)) > len(str(before))):
+        warnings.warn(
+            f"{counted(now, 'row')} of the stream skipped so far: timestamps missing, repeated, earlier than the row "
+            "before, or far ahead of the rows after it",
+            RondoWarning,
+            stacklevel=4,
+        )
 
 
 class _OpenRun:

@@ -24,6 +24,7 @@ SUGGESTED = {
 ONE_SCALE = ["--set", "motifs.method=none"]
 
 
+@pytest.mark.slow
 def test_a_window_is_suggested_with_its_curve_and_cost(rondo: Command, here: Path) -> None:
     write_csv(here / "x.csv", waves(4000))
     outcome = rondo("suggest", "x.csv", "--rate", "50", "--quiet")

@@ -43,6 +43,7 @@ def left_by(run: Path) -> dict[str, bytes | None]:
     return found | {"model/edits.json": re.sub(rb'"at": "[^"]*"', b"", edits)}
 
 
+@pytest.mark.slow
 def test_killed_at_every_step_the_same_command_repairs(killer: Killer, here: Path, fitted: Path) -> None:
     whole = Path(shutil.copytree(fitted, here / "whole"))
     assert killer.rondo("name", whole, "unit:1", "reach") == 0, killer.err.read_text()
@@ -79,6 +80,7 @@ print(*[os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children])
 """
 
 
+@pytest.mark.slow
 def test_names_given_at_the_same_time_are_all_kept(here: Path, fitted: Path) -> None:
     for number in range(2):
         run = Path(shutil.copytree(fitted, here / f"run{number}"))

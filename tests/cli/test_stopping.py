@@ -58,6 +58,7 @@ def test_asked_to_stop_while_writing(here: Path, number: signal.Signals, code: i
     assert tree(here) == before
 
 
+@pytest.mark.slow
 def test_asked_to_stop_while_learning(here: Path) -> None:
     np.save(here / "x.npy", plant(n_frames=12_000, seed=0).recording.values)
     before = tree(here)

@@ -58,8 +58,9 @@ def rows(here: Path) -> Path:
 
 
 def written(out: Path) -> dict[str, bytes | None]:
-    """All that a run leaves, its checkpoint aside."""
-    return {name: content for name, content in tree(out).items() if not name.startswith("checkpoint")}
+    """All that a run leaves, its checkpoint and what the wall clock has a part in aside."""
+    others = ("checkpoint", "sinks", "health.json", "alarms.jsonl")
+    return {name: content for name, content in tree(out).items() if not name.startswith(others)}
 
 
 # ------------------------------------------------------------ what it writes
@@ -112,10 +113,11 @@ def test_json_lines_on_stdout_are_the_files(rondo: Command, here: Path, rows: Pa
     labels, events = ([o for o in objects if o["type"] == kind] for kind in ("label", "event"))
     assert [o["n"] for o in labels] == list(range(len(labels)))
     assert [o["n"] for o in events] == list(range(len(events)))
-    lines = [",".join(str(value) for value in list(o.values())[2:]) for o in labels]
+    assert {o["device"] for o in objects[:-1]} == {"day"}
+    lines = [",".join(str(value) for value in list(o.values())[3:]) for o in labels]
     assert lines == (here / "out" / "labels.csv").read_text().splitlines()[1:]
     kept = [json.loads(event.to_json()) for event in read_journal(here / "out" / "events.jsonl")]
-    assert [{k: v for k, v in o.items() if k not in ("type", "n")} for o in events] == kept
+    assert [{k: v for k, v in o.items() if k not in ("type", "device", "n")} for o in events] == kept
     assert objects[-1]["type"] == "summary"
 
 
@@ -257,6 +259,7 @@ def run_to_its_end_with_a_death_at_every_step(
     return n_kills
 
 
+@pytest.mark.slow
 @needs_posix
 @pytest.mark.parametrize("killer", ["fake"], indirect=True)
 def test_killed_at_the_steps_that_touch_the_disk(killer: Killer, here: Path, model: Path) -> None:
@@ -330,6 +333,7 @@ def test_labels_and_events_are_on_the_disk_before_the_checkpoint_that_counts_the
 # ------------------------------------------------------------ asked to stop
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @needs_posix
 @pytest.mark.parametrize("killer", ["fake"], indirect=True)
@@ -349,6 +353,7 @@ def test_asked_to_stop(killer: Killer, here: Path, rows: Path, model: Path, numb
     assert written(here / "out") == whole
 
 
+@pytest.mark.slow
 def test_a_live_pipe_that_is_closed_is_stopped_and_finished_without_follow(here: Path, rows: Path, model: Path) -> None:
     command = [sys.executable, "-m", "rondo", "stream", str(model), "--source", "-", "--out", "out"]
     with rows.open("rb") as text:
@@ -361,6 +366,7 @@ def test_a_live_pipe_that_is_closed_is_stopped_and_finished_without_follow(here:
     assert np.load(here / "out" / "units" / "stdin.npy").shape == (N_ROWS - 1,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_clock", [False, True])
 def test_a_live_pipe_that_is_started_again_is_a_boundary(here: Path, model: Path, has_clock: bool) -> None:
     command = [sys.executable, "-m", "rondo", "stream", str(model), "--source", "-", "--out", "out"]
@@ -382,10 +388,10 @@ def test_a_live_pipe_that_is_started_again_is_a_boundary(here: Path, model: Path
 # ------------------------------------------------------------ what goes wrong
 
 
-def refused(outcome: tuple[int, str, str], message: str) -> None:
+def refused(outcome: tuple[int, str, str], message: str, exit_code: int = 2) -> None:
     code, out, err = outcome
     said = [line for line in err.splitlines() if line.startswith("error: ")]
-    assert (code, out, len(said)) == (2, "", 1)
+    assert (code, out, len(said)) == (exit_code, "", 1)
     assert message in said[0]
     assert err.splitlines()[-1] == said[0]
 
@@ -458,6 +464,7 @@ def test_two_at_once(rondo: Command, here: Path, rows: Path, model: Path) -> Non
         refused(rondo("stream", model, "--source", rows, "--out", "out"), "another process is writing")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fake")
 @pytest.mark.parametrize("step", ["write", "fsync"])
 @pytest.mark.parametrize("n_good", [0, 1, 2, 3, 5, 8, 13, 21, 34])
@@ -500,7 +507,7 @@ def test_a_source_that_disappears_loses_nothing(
     monkeypatch.setattr(table_file.Patience.__init__, "__defaults__", (0.2,))
     with monkeypatch.context() as patched:
         patched.setattr(table_file.TableFile, "is_at", gone)
-        refused(rondo("stream", model, "--source", rows, "--out", "out", "--follow"), "it has disappeared")
+        refused(rondo("stream", model, "--source", rows, "--out", "out", "--follow"), "it has disappeared", exit_code=4)
     rows.write_bytes(text)
     again = rondo("stream", model, "--source", rows, "--out", "out")
     assert (again.code, again.err.splitlines()[0][:15]) == (0, "going on after ")

@@ -42,6 +42,7 @@ def cloud_run(bucket: str, run: Path) -> str:
     return f"{bucket}/run"
 
 
+@pytest.mark.slow
 def test_discover_from_a_bucket_into_a_bucket(bucket: str, days: str, run: Path, here: Path, rondo: Command) -> None:
     done = rondo("--quiet", "discover", f"{days}/day*.csv", "--out", f"{bucket}/out", *_QUICK)
     assert done.code == 0 and done.out.endswith(f"report: {bucket}/out/report.html\n"), done.err
@@ -69,6 +70,7 @@ def test_from_python(bucket: str, days: str, run: Path) -> None:
     npt.assert_array_equal(model.predict(f"{days}/day1.csv").units, result["day1"].units)
 
 
+@pytest.mark.slow
 def test_commands_that_read_a_run(cloud_run: str, days: str, run: Path, here: Path, rondo: Command) -> None:
     assert rondo("usage", cloud_run, "--json").out == rondo("usage", run, "--json").out
     done = rondo("export", cloud_run, "--format", "csv", "--out", "cloud.csv")
@@ -83,6 +85,7 @@ def test_commands_that_read_a_run(cloud_run: str, days: str, run: Path, here: Pa
     npt.assert_array_equal(Result.load("again")["day1"].units, Result.load(run)["day1"].units)
 
 
+@pytest.mark.slow
 def test_a_label_needs_the_model_alone(cloud_run: str, days: str, rondo: Command) -> None:
     folder = CloudFolder(cloud_run)
     for name in folder.names("labels") | folder.names("units"):

@@ -146,6 +146,7 @@ def test_no_driver(scheme: str, blocked: str, says: str, here: Path) -> None:
     assert (done.stdout, done.stderr) == ("2\n" * 3, f"error: {says}\n" * 3)
 
 
+@pytest.mark.slow
 def test_paths_of_this_machine_need_no_driver(here: Path) -> None:
     write_csv(here / "x.csv", waves(300))
     arguments = ["--quiet", "discover", "x*.csv", "--out", "run", "--window", "60", "--set", "evidence.surrogates=0"]

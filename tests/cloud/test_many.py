@@ -9,16 +9,14 @@ import numpy.testing as npt
 import pytest
 
 from rondo.cli.main import app
-from rondo.data.recording import Recording
-from rondo.labelling import Labelling
 from rondo.many import batches
-from rondo.model import Rondo
 from rondo.result import Result
 from rondo.store.cloud_folder import CloudFolder
 from rondo.synthetic import StreamPlan
 from rondo.synthetic.streams import plant_subjects
 from tests.cli.running import Command
 from tests.cloud.conftest import put
+from tests.many.sets import Labeller, Pulled
 
 pytestmark = pytest.mark.cloud
 _OPTIONS = ("--rate", "50", "--group-by", "device", "--window", "1.5s", "--set", "evidence.surrogates=0")
@@ -62,33 +60,21 @@ def _here(folder: Path) -> list[str]:
     return [str(table) if word == "device" else word for word in _OPTIONS]
 
 
-class Pulled(BaseException):
-    """Somebody has pulled the plug."""
-
-
+@pytest.mark.slow
 def test_an_unfinished_run_in_a_bucket_is_gone_on_with(
     days: str, rondo: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = ("discover", f"{days}/*/d*.npy", *_OPTIONS, "--engine", "serial", "--out")
     assert rondo(*asked, f"{days}/whole").code == 0
     monkeypatch.setattr(batches, "BATCH_FILES", 1)
-    real, read, stop_after = Rondo.label_one, list[str](), 2
-
-    def labelled(self: Rondo, recording: Recording, resample: bool = False, group: str | None = None) -> Labelling:
-        if recording.id.startswith("d"):  # others are probes of a model that is loaded
-            if len(read) == stop_after:
-                raise Pulled
-            read.append(recording.id)
-        return real(self, recording, resample, group)
-
-    monkeypatch.setattr(Rondo, "label_one", labelled)
+    labeller = Labeller(monkeypatch, stop_after=2)
     with pytest.raises(Pulled):
         app(args=[*asked, f"{days}/run"], standalone_mode=False)
     begun = CloudFolder(f"{days}/run").names()
     assert "unfinished.json" in begun and "summary.json" not in begun
-    stop_after = -1
+    labeller.stop_after = None
     assert rondo(*asked, f"{days}/run").code == 0
-    assert len(read) == len(set(read)) == 6  # none twice
+    assert len(labeller.read) == len(set(labeller.read)) == 6  # none twice
     whole, run = Result.load(f"{days}/whole"), Result.load(f"{days}/run")
     for some, other in zip(whole, run, strict=True):
         npt.assert_array_equal(some.units, other.units)

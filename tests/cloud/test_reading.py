@@ -63,6 +63,7 @@ def stored(folder: Path, suffix: str) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", suffixes())
 def test_every_format_is_read_as_from_the_disk(suffix: str, bucket: str, here: Path, temporary: Path) -> None:
     file = stored(here, suffix)

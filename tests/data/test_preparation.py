@@ -208,8 +208,10 @@ def test_rows_that_are_not_later_are_skipped_as_if_they_had_not_come(stream: Any
     values, cuts, rng = stream
     times = steady(rng, len(values), "mild jitter", rate=100.0)
     for row in rng.integers(0, len(values), n_again):
-        times[row] = rng.choice([times[max(0, row - 1)], times[row] - back, NAN, np.inf, -np.inf])
-    kept = naive.kept_rows(times.tolist())
+        times[row] = rng.choice(
+            [times[max(0, row - 1)], times[row] - back, times[row] + back, 9e18, NAN, np.inf, -np.inf]
+        )
+    kept = naive.kept_rows(times.tolist(), 100.0, 3)
     assume(kept)
     prepared, events = fed(begun(MODEL, 100.0), values, times, cuts)
     clean, _ = fed(begun(MODEL, 100.0), values[kept], times[kept])
@@ -245,16 +247,17 @@ def nasty(draw: st.DrawFn) -> tuple[Values, Times | None, list[int]]:
         row = draw(st.integers(0, n_rows - 1))
         times[row:] += draw(st.sampled_from([0.04, 0.06, 0.1, 3600.0, -0.05, -1.0]))
     for row in rng.integers(0, n_rows, draw(st.integers(0, 3))):
-        times[row] = rng.choice([times[max(0, row - 1)], NAN, times[row] + 0.03])
+        times[row] = rng.choice([times[max(0, row - 1)], NAN, times[row] + 0.03, times[row] + 7.0, 9e18])
     return values, times, cuts
 
 
+@pytest.mark.slow
 @settings(max_examples=250)
 @given(stream=nasty(), most_behind=st.sampled_from([1_000, 4]))
 def test_chunks_do_not_matter(stream: Any, most_behind: int) -> None:
     values, times, cuts = stream
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rondo.data.preparation._MOST_ROWS_BEHIND", most_behind)
+        patch.setattr("rondo.data.row_admission.MOST_ROWS_BEHIND", most_behind)
         patch.setattr("rondo.data.input_log._QUIET_ROWS", most_behind)
         patch.setattr("rondo.data.input_log._LONGEST_SPELL_ROWS", 7 if most_behind == 4 else 10_000)
         one, some = begun(MODEL, 50.0), begun(MODEL, 50.0)
@@ -306,6 +309,7 @@ def windows_of_chunks(plan: RowPlan, values: Values, times: Times | None, n_rows
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(anything())
 def test_chunks_of_1_7_1000_and_all_rows_give_the_windows_of_the_whole_recording(stream: Any) -> None:
@@ -325,6 +329,7 @@ def test_chunks_of_1_7_1000_and_all_rows_give_the_windows_of_the_whole_recording
         assert windows_of_chunks(plan, values, times, n_rows) == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(anything(), st.integers(0, 2**16), st.integers(1, 3))
 def test_chunks_of_1_7_1000_and_all_rows_agree_where_the_clock_is_set_back(stream: Any, seed: int, n_back: int) -> None:
@@ -335,10 +340,36 @@ def test_chunks_of_1_7_1000_and_all_rows_agree_where_the_clock_is_set_back(strea
         times[row:] -= rng.choice([0.01, 1.0, 100.0])
     plan = RowPlan(50.0, 3, (0, 0, 9))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rondo.data.preparation._MOST_ROWS_BEHIND", 40)
+        patch.setattr("rondo.data.row_admission.MOST_ROWS_BEHIND", 40)
         whole = windows_of_chunks(plan, values, times, len(values))
         for n_rows in (1, 7, 1_000):
             assert windows_of_chunks(plan, values, times, n_rows) == whole
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
+@given(anything(), st.integers(1, 50))
+def test_every_row_is_told_the_frame_that_the_batch_path_has_for_it(stream: Any, n_rows: int) -> None:
+    values, times = stream
+    try:
+        recording = Recording(values, 50.0, timestamps_s=times)
+        plan = plan_of(recording, recording.channels, CONFIG)
+        signal = regularise(recording, recording.channels, CONFIG, plan)
+    except RecordingError:
+        assume(False)
+    preparation, told = Preparation(plan), []
+    preparation.tell_places(lambda *places: told.append(places))
+    for row in range(0, len(values), n_rows):
+        own = slice(row, row + n_rows)
+        preparation.push(values[own], None if times is None else times[own])
+    preparation.finish()
+    numbers, frames, lost = (np.concatenate([part[i] for part in told]) for i in range(3))
+    npt.assert_array_equal(numbers, np.arange(len(values)))
+    npt.assert_array_equal(frames, np.arange(len(values)) if signal.frame_of_row is None else signal.frame_of_row)
+    assert lost.any() == any(
+        event.evidence.get("cause") == "missing values" and event.evidence["rule"] == "boundary"
+        for event in preparation.take_events()
+    )
 
 
 def test_a_row_that_was_given_out_is_continued_as_it_began() -> None:
@@ -510,7 +541,7 @@ def test_what_is_bridged_is_told_by_the_spell() -> None:
 
 
 def test_a_clock_that_was_set_back_is_believed_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rondo.data.preparation._MOST_ROWS_BEHIND", 5)
+    monkeypatch.setattr("rondo.data.row_admission.MOST_ROWS_BEHIND", 5)
     times = np.concatenate([np.arange(100, 110), np.arange(0, 20)]) / 2.0
     prepared, events = fed(begun(PLAIN, 2.0), noise(30), times)
     assert [(part.begins, part.first_frame, len(part.values), part.time_s) for part in prepared] == [

@@ -222,6 +222,7 @@ print((peak() - before) / values.nbytes)
 """
 
 
+@pytest.mark.slow
 @needs_posix
 def test_memory_stays_near_two_recordings() -> None:
     arguments = [sys.executable, "-c", MEMORY, "600000", "30"]

@@ -99,6 +99,7 @@ def test_jumps_in_time_are_kept_and_short_ones_are_mended() -> None:
         assert [stop - start for start, stop in signal.spans] == [round(3 * rate), round(7 * rate) - round(3 * rate)]
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(1, 400),

@@ -33,11 +33,14 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize("page", ON_MADE_UP_DATA)
+@pytest.mark.parametrize(
+    "page", ["start.md", *(pytest.param(page, marks=pytest.mark.slow) for page in ON_MADE_UP_DATA[1:])]
+)
 def test_a_page_does_what_it_says(page: str) -> None:
     run_page(DOCS / page, compared=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ON_PUBLIC_DATA)
 def test_the_commands_of_a_tutorial_run(page: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     untested = EvidenceConfig(surrogates=0)  # half of the time of a fit, and no figure is looked at here

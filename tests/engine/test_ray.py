@@ -91,6 +91,7 @@ class TestOnRay:
         yield ray.init(address="local", log_to_driver=False, logging_level="ERROR", **own)
         ray.shutdown()
 
+    @pytest.mark.slow
     def test_gives_what_local_gives_to_the_bit(self) -> None:
         tasks = [0, 1, 2]
         ours = {one.index: (one.result, one.failure) for one in OnRay().run(works.first_digits, tasks)}
@@ -101,12 +102,14 @@ class TestOnRay:
         ours = {one.index: (one.result, one.failure) for one in OnRay().run(works.ten_times, tasks)}
         assert ours == {one.index: (one.result, one.failure) for one in Local(1).run(works.ten_times, tasks)}
 
+    @pytest.mark.slow
     def test_a_killed_worker_is_tried_again_and_the_rest_goes_on(self, tmp_path: Path) -> None:
         notes = [works.Note(tmp_path, name) for name in ("ever", "once", "a", "b")]
         done = {one.index: one for one in OnRay().run(works.killed_the_first_time, notes)}
         assert [done[i].result for i in range(4)] == [None, "once", "a", "b"]
         assert done[0].failure is not None and "2 times" in done[0].failure
 
+    @pytest.mark.slow
     def test_one_thread_each_and_no_gpu(self) -> None:
         (done,) = OnRay().run(works.surroundings, [0])
         assert done.result is not None
@@ -117,6 +120,7 @@ class TestOnRay:
         with pytest.raises(SettingError, match="top of a module"):
             list(OnRay().run(lambda task: task, [0]))
 
+    @pytest.mark.slow
     def test_time_and_memory_are_measured_there(self) -> None:
         done = {one.index: one for one in OnRay().run(works.holds, [1, 1500, 1])}
         # Workers differ by what earlier tasks imported, torch among it, so there is no common ground to start from.
@@ -148,6 +152,7 @@ class TestOnRay:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, before)
 
+    @pytest.mark.slow
     def test_progress_counts_what_has_ended(self) -> None:
         told: list[tuple[str, int, int]] = []
         list(OnRay().run(works.ten_times, [1, 4], lambda *said: told.append(said)))

@@ -20,12 +20,15 @@ from tests.systems import needs_posix
 pytestmark = needs_posix
 
 
+IMPORTS = "import pathlib, signal, sys\nfrom rondo.engine.local import Local\nfrom tests.engine import works\n"
+
+
 def in_its_own_process(script: str, *arguments: str) -> subprocess.Popen[str]:
-    """A script that has our path and is given these, or, those that begin with a dash, its interpreter."""
+    """A script, after `IMPORTS`, that has our path and these arguments; those with a dash are its interpreter's."""
     paths = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
     options = [own for own in arguments if own.startswith("-")]
     return subprocess.Popen(
-        [sys.executable, *options, "-c", script, *(own for own in arguments if own not in options)],
+        [sys.executable, *options, "-c", IMPORTS + script, *(own for own in arguments if own not in options)],
         env=os.environ | {"PYTHONPATH": paths},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -55,9 +58,6 @@ def test_a_worker_that_ends_already_and_is_told_so_says_nothing(capfd: pytest.Ca
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
 def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: Path, name: str) -> None:
     script = (
-        "import signal, sys, pathlib\n"
-        "from rondo.engine.local import Local\n"
-        "from tests.engine import works\n"
         "signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))\n"
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored in what a shell starts with &
         "list(Local(1).run(works.sleeps_beside_a_child, [works.Note(pathlib.Path(sys.argv[1]), 'here')]))\n"
@@ -77,9 +77,6 @@ def test_workers_and_their_children_end_with_the_one_who_started_them(tmp_path: 
 @pytest.mark.parametrize("how", ["", "raise SystemExit(3)", "raise ValueError"])
 def test_a_run_left_in_a_variable_ends_with_the_interpreter(tmp_path: Path, how: str) -> None:
     script = (
-        "import pathlib, sys\n"
-        "from rondo.engine.local import Local\n"
-        "from tests.engine import works\n"
         "from tests.engine.processes import said_by\n"
         "folder = pathlib.Path(sys.argv[1])\n"
         "left = Local(1).run(works.sleeps, [works.Note(folder, 'now'), works.Note(folder, 'here')])\n"
@@ -95,11 +92,7 @@ def test_a_file_of_the_working_folder_stands_for_no_module(tmp_path: Path, monke
     for name in ("signal.py", "random.py", "joblib.py"):
         (tmp_path / name).write_text("raise SystemExit('the file of the working folder was imported')")
     monkeypatch.chdir(tmp_path)
-    script = (
-        "from rondo.engine.local import Local\n"
-        "from tests.engine import works\n"
-        "print([one.result for one in Local(1).run(works.ten_times, [1])])\n"
-    )
+    script = "print([one.result for one in Local(1).run(works.ten_times, [1])])\n"
     owner = in_its_own_process(script, "-P")
     said, complaints = owner.communicate(timeout=PATIENCE_S)
     assert (said, complaints) == ("[10]\n", "")
@@ -108,8 +101,6 @@ def test_a_file_of_the_working_folder_stands_for_no_module(tmp_path: Path, monke
 def test_many_workers_fit_under_a_low_limit_of_open_files() -> None:
     script = (
         "import resource\n"
-        "from rondo.engine.local import Local\n"
-        "from tests.engine import works\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, ({0}, {1}))\n"
         "print(sorted(one.result for one in Local(4).run(works.ten_times, [1, 4, 5, 6])))\n"
     )

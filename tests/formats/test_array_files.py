@@ -18,6 +18,7 @@ from rondo.errors import MissingExtraError
 from tests.formats.reading import VALUES, refusal, save_array, save_h5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".h5"])
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", ">f8", "i2", "u1", "i8", "?"])
 @pytest.mark.parametrize("order", ["C", "F"])
@@ -29,6 +30,7 @@ def test_arrays_of_every_number_type(tmp_path: Path, suffix: str, dtype: str, or
     assert (recording.channels, recording.rate) == (("ch0", "ch1", "ch2"), 10.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".npy", ".npz", ".h5"])
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("block_bytes", [1, 8, 100, 1000])
@@ -48,6 +50,7 @@ def test_the_block_size_changes_nothing(
     assert part.channels == ("ch1", "ch2", "ch4")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".npz", ".h5"])
 def test_archives_describe_their_array(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"

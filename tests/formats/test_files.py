@@ -180,6 +180,7 @@ def _write_large(path: Path, n_frames: int) -> None:
         table.write_parquet(path) if path.suffix == ".parquet" else table.write_csv(path)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
 @pytest.mark.parametrize(
     "name",

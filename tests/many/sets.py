@@ -6,7 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 
+from rondo.data.recording import Recording
+from rondo.labelling import Labelling
+from rondo.model import Rondo
 from rondo.store.artifact import load
 from tests.cli.running import waves
 
@@ -49,6 +53,30 @@ def assert_same_run(one: Path, other: Path) -> None:
     first, second = left_by(one), left_by(other)
     assert first.keys() == second.keys()
     assert [name for name in first if first[name] != second[name]] == []
+
+
+class Pulled(BaseException):
+    """The plug is pulled."""
+
+
+class Labeller:
+    """`Rondo.label_one` that keeps the ids of a set's recordings, and pulls the plug after so many."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, stop_after: int) -> None:
+        self.read: list[str] = []
+        self.stop_after: int | None = stop_after
+        real = Rondo.label_one
+
+        def label_one(
+            model: Rondo, recording: Recording, resample: bool = False, group: str | None = None
+        ) -> Labelling:
+            if recording.id.startswith("d"):  # others are probes of a model that is loaded
+                if len(self.read) == self.stop_after:
+                    raise Pulled
+                self.read.append(recording.id)
+            return real(model, recording, resample, group)
+
+        monkeypatch.setattr(Rondo, "label_one", label_one)
 
 
 class Bucket:

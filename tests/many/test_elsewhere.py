@@ -41,6 +41,7 @@ def brought_here(bucket: Bucket, folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_run_is_the_same_as_here(many: ManyFiles, bucket: Bucket, tmp_path: Path) -> None:
     here = discover_files(many, model(), tmp_path / "here")
     assert discover_files(many, model(), bucket.url) == here

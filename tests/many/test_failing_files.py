@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import rondo
 from rondo.errors import RondoWarning
 from rondo.formats import expected_memory as memory
 from rondo.formats.recording_file import RecordingFile
@@ -58,9 +59,8 @@ def test_files_that_a_model_cannot_read_are_rows(files: Path, tmp_path: Path) ->
     done = call("label", tmp_path / "run", files, "--out", tmp_path / "labelled", *RATE, *SERIAL)
     assert done.code == 2 and "note: 1 of 5 files failed" in done.err
     assert [*failed_in(tmp_path / "labelled")] == ["day2b.npy"]
-    model = Result.load(tmp_path / "run").model
     with pytest.warns(RondoWarning, match=r"1 of 5 files failed: .*day2b.npy"):
-        result = model.predict(files, rate=50.0, out=tmp_path / "again", engine="serial")
+        result = rondo.label(tmp_path / "run", files, rate=50.0, out=tmp_path / "again", engine="serial")
     assert [Path(one.file).name for one in result.summary.failed] == ["day2b.npy"]
 
 

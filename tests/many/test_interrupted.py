@@ -10,13 +10,10 @@ import numpy as np
 import pytest
 
 from rondo.cli.main import app
-from rondo.data.recording import Recording
-from rondo.labelling import Labelling
 from rondo.many import batches
-from rondo.model import Rondo
 from tests.cli.killing import Killer
 from tests.cli.running import call, tree, waves
-from tests.many.sets import QUICK, RATE, assert_same_run, write_set
+from tests.many.sets import QUICK, RATE, Labeller, Pulled, assert_same_run, write_set
 from tests.systems import needs_posix
 
 pytestmark = needs_posix
@@ -40,6 +37,7 @@ def killer(tmp_path: Path) -> Iterator[Killer]:
         yield killer
 
 
+@pytest.mark.slow
 def test_killed_with_its_workers_the_same_command_goes_on(
     killer: Killer, files: Path, whole: Path, tmp_path: Path
 ) -> None:
@@ -50,10 +48,6 @@ def test_killed_with_its_workers_the_same_command_goes_on(
         assert killer.rondo(*asked, once=(out / seen, 1)) == -9, killer.err.read_text()
         assert killer.rondo(*asked) == 0, killer.err.read_text()
         assert_same_run(whole, out)
-
-
-class Pulled(BaseException):
-    """The plug is pulled."""
 
 
 def command(files: Path, out: Path, *more: object) -> tuple[object, ...]:
@@ -77,6 +71,7 @@ def kill_everywhere(killer: Killer, files: Path, whole: Path, folder: Path, ever
     return n_kills
 
 
+@pytest.mark.slow
 def test_killed_at_some_steps_the_same_command_goes_on(
     killer: Killer, files: Path, whole: Path, tmp_path: Path
 ) -> None:
@@ -94,26 +89,14 @@ def test_what_has_a_part_is_not_read_again(
     files: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(batches, "BATCH_FILES", 1)
-    out, read = tmp_path / "run", list[str]()
-    stop_after = 2
-
-    real = Rondo.label_one
-
-    def labelled(self: Rondo, recording: Recording, resample: bool = False, group: str | None = None) -> Labelling:
-        if recording.id.startswith("day"):  # others are probes of a model that is loaded
-            if len(read) == stop_after:
-                raise Pulled
-            read.append(recording.id)
-        return real(self, recording, resample, group)
-
-    monkeypatch.setattr(Rondo, "label_one", labelled)
+    out, labeller = tmp_path / "run", Labeller(monkeypatch, stop_after=2)
     with pytest.raises(Pulled):
         app(args=[str(one) for one in command(files, out)], standalone_mode=False)
     assert (out / "unfinished.json").exists() and not (out / "summary.json").exists()
-    assert read == ["day0", "day1"]
-    stop_after = 99
+    assert labeller.read == ["day0", "day1"]
+    labeller.stop_after = None
     assert call(*command(files, out)).code == 0
-    assert read == ["day0", "day1", "day2", "day3"]
+    assert labeller.read == ["day0", "day1", "day2", "day3"]
     assert_same_run(whole, out)
 
 
@@ -124,6 +107,7 @@ def unfinished(killer: Killer, files: Path, tmp_path: Path) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_an_unfinished_run_is_no_run(unfinished: Path) -> None:
     for asked in (("report", unfinished), ("usage", unfinished), ("name", unfinished, "unit:1", "x")):
         done = call(*asked)
@@ -131,6 +115,7 @@ def test_an_unfinished_run_is_no_run(unfinished: Path) -> None:
         assert done.err == f"error: {unfinished}: an unfinished run; give the same command again to go on\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "says"), [(("--seed", 7), "other settings (config)"), (("--group-by", "day"), "other settings (group_by)")]
 )
@@ -141,6 +126,7 @@ def test_other_settings_are_refused(files: Path, unfinished: Path, more: tuple[o
     assert tree(unfinished) == before
 
 
+@pytest.mark.slow
 def test_other_files_and_another_command_are_refused(
     files: Path, unfinished: Path, whole: Path, tmp_path: Path
 ) -> None:
@@ -151,6 +137,7 @@ def test_other_files_and_another_command_are_refused(
     assert done.code == 2 and "an unfinished run of `rondo discover`" in done.err
 
 
+@pytest.mark.slow
 def test_a_file_that_has_changed_is_noticed(killer: Killer, tmp_path: Path) -> None:
     own = write_set(tmp_path / "own", n_files=3)
     out = tmp_path / "run"

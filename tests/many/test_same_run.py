@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from rondo.data import fair_sample
 from rondo.errors import SettingError
 from rondo.model import Rondo
 from rondo.result import Result
+from rondo.synthetic.plan import STANDARD
+from rondo.synthetic.streams import plant_subjects
 from tests.cli.running import call
 from tests.many.sets import QUICK, RATE, assert_same_run, write_set
 from tests.systems import needs_posix
@@ -37,11 +40,13 @@ def test_file_by_file_is_the_run_in_memory(files: Path, in_memory: Path, tmp_pat
     assert_same_run(in_memory, discover(files, tmp_path / "run", "--engine", "serial"))
 
 
+@pytest.mark.slow
 @needs_posix
 def test_two_workers_give_the_run_in_memory(files: Path, in_memory: Path, tmp_path: Path) -> None:
     assert_same_run(in_memory, discover(files, tmp_path / "run", "--engine", "local", "--workers", 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
     [
@@ -72,6 +77,24 @@ def test_a_sample_is_the_same_in_memory_and_file_by_file(
     assert "fair sample" in " ".join(Result.load(one).findings)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("group_by", [(), ("--group-by", "subject")])
+def test_a_sample_of_people_with_places_is_the_same(
+    group_by: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recording that is a group by itself has its place from all of its windows; a named group from its sample."""
+    (tmp_path / "people").mkdir()
+    for number, stream in enumerate(plant_subjects(replace(STANDARD, style=1.0), 3, n_frames=6_000, seed=0)):
+        for half, values in enumerate(np.split(stream.recording.values, 2)):
+            np.save(tmp_path / "people" / f"subject{number}_{half}.npy", values)
+    monkeypatch.setattr(fair_sample, "MOST_VALUES", 54_000)
+    one, other = (discover(tmp_path / "people", tmp_path / name, *group_by, *more) for name, more in WAYS.items())
+    model = Rondo.load(one / "model")
+    assert model.unit_model_.places is not None and model.provenance_["sample"]["n_frames"] <= 9_000
+    assert_same_run(one, other)
+
+
+@pytest.mark.slow
 def test_a_table_without_a_clock_needs_the_period_of_the_longest(files: Path, tmp_path: Path) -> None:
     quick = ("--set", "evidence.surrogates=0")
     for name, more in WAYS.items():
@@ -96,14 +119,19 @@ def test_label_with_entries_that_people_have_merged(files: Path, in_memory: Path
     assert_same_run(tmp_path / "memory", tmp_path / "files")
 
 
+@pytest.mark.slow
 def test_from_python(files: Path, in_memory: Path, tmp_path: Path) -> None:
     asked = {"window": 40, "step": 20, "evidence__surrogates": 0, "rate": 50.0}
     result = rondo.discover(files, out=tmp_path / "one", engine="serial", **asked)
     assert_same_run(in_memory, tmp_path / "one")
     assert result.folder == tmp_path / "one" and len(result) == 6
     assert rondo.discover(sorted(files.iterdir()), out=tmp_path / "two", **asked).summary.units == result.summary.units
-    labelled = result.model.predict(files, rate=50.0, out=tmp_path / "three", engine="serial")
-    assert labelled.kind == "label" and len(labelled) == 6
+    for name, model in (("three", result.model), ("four", tmp_path / "one")):
+        labelled = rondo.label(model, files, rate=50.0, out=tmp_path / name, engine="serial")
+        assert labelled.kind == "label" and len(labelled) == 6
+    rondo.label(str(tmp_path / "one" / "model"), files, rate=50.0, out=tmp_path / "five")
+    assert_same_run(tmp_path / "three", tmp_path / "four")
+    assert_same_run(tmp_path / "three", tmp_path / "five")
     with pytest.raises(SettingError, match="give out="):
         rondo.discover(files, engine="serial", **asked)
 

@@ -34,6 +34,7 @@ def joined(tracks: Tracks, groups: dict[str, str], group: str | None = None) -> 
     return [value for id in tracks if group in (None, groups[id]) for value in tracks[id]]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(cases())
 def test_meaning_equals_the_slow_twin(case: Case) -> None:
@@ -54,6 +55,7 @@ def test_both_aris_are_those_of_joined_tracks(case: Case) -> None:
     assert found.meaning == meaning(*case) and found.n_groups == len(set(groups.values()))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(cases(), st.permutations(range(5)), st.permutations("abc"))
 def test_names_of_ids_and_people_do_not_matter(case: Case, new: list[int], people: list[str]) -> None:

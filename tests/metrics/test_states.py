@@ -14,6 +14,7 @@ from tests import naive_metrics as naive
 from tests.metrics.tracks import Pair, pairs
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(pairs(max_frames=30), st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(2)]))
 def test_weighted_adjusted_rand_equals_naive_twin(pair: Pair, slope: Fraction) -> None:

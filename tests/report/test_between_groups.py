@@ -30,6 +30,7 @@ def test_many_deals_tell_small_p_apart_and_stay_within_bounds() -> None:
     assert p[0] == 1 / (N_DEALS + 1) == smallest_p_of(20, 20) and p[1] == 1.0
 
 
+@pytest.mark.slow
 def test_large_groups_follow_the_normal_distribution() -> None:
     rng = np.random.default_rng(0)
     is_first = np.arange(400) < 150

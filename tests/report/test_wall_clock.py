@@ -67,6 +67,7 @@ def test_the_page_tells_the_day_and_no_longer_that_its_axis_is_wrong(tmp_path: P
     assert told["recordings"][0]["clock"]["date"] == "2026-11-15"
 
 
+@pytest.mark.slow
 def test_the_browser_shows_the_time_of_day_through_a_gap_and_midnight(tmp_path: Path, opened: Any) -> None:
     folder = write_run_folder(tmp_path, n_frames=6000, with_truth=False)
     one = read(folder)["recordings"][0]

@@ -37,6 +37,7 @@ def motifs(result: Result) -> ComposedMotifs:
     return own
 
 
+@pytest.mark.slow
 def test_they_follow_on_the_motifs_of_the_labels_in_one_list(result: Result, motifs: ComposedMotifs) -> None:
     listed = {one.id: one for one in result.summary.motifs}
     assert tuple(listed) == (*motifs.ids, *motifs.unshown_ids)
@@ -77,6 +78,7 @@ def test_a_model_that_reads_again_finds_the_same(result: Result, tmp_path: Path)
     assert again.summary.motifs == result.summary.motifs
 
 
+@pytest.mark.slow
 def test_a_run_folder_keeps_them_and_their_names(
     result: Result, motifs: ComposedMotifs, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

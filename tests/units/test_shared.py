@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.testing as npt
@@ -20,7 +21,7 @@ from rondo.synthetic.plan import STANDARD
 from rondo.synthetic.streams import plant_subjects
 from rondo.units import shared
 from rondo.units.discover import UnitRules
-from rondo.units.shared import GroupWindows, fit_agreeing, fit_shared, latents_at_home, matched, shifted_spans
+from rondo.units.shared import GroupWindows, fit_agreeing, fit_shared, latents_at_home, matched
 from tests.naive_units import agreeing_directions, agreeing_scatters, joined_by_trying, matched_units
 from tests.planted_groups import planted_group
 
@@ -180,11 +181,6 @@ def test_latents_at_home_have_one_mean_and_spread_in_every_group() -> None:
     latents = latents_at_home(groups, fit_agreeing(groups, labels, 6, 0.1))
     npt.assert_allclose(latents[:400].mean(axis=0), latents[400:].mean(axis=0), atol=1e-8)
     npt.assert_allclose(latents[:400].std(axis=0), latents[400:].std(axis=0), atol=1e-8)
-    assert shifted_spans([groups[0], GroupWindows(groups[1].rows, ((0, 7), (9, 400)))]) == [
-        (0, 400),
-        (400, 407),
-        (409, 800),
-    ]
 
 
 # ---------------------------------------------------------------- what must not matter
@@ -218,8 +214,8 @@ def test_how_the_units_of_a_group_are_numbered_does_not_matter(
 ) -> None:
     own_units, rng = shared._own_units, np.random.default_rng(0)
 
-    def renumbered(*given: object) -> Ints:
-        own = own_units(*given)  # type: ignore[arg-type]
+    def renumbered(*given: Any, few_channels: bool) -> Ints:
+        own = own_units(*given, few_channels=few_channels)
         return np.asarray(rng.permutation(int(own.max()) + 1)[own])
 
     monkeypatch.setattr(shared, "_own_units", renumbered)
@@ -230,8 +226,8 @@ def test_the_units_of_a_group_alone_are_the_same_whoever_else_there_is(monkeypat
     seen: list[Ints] = []
     own_units = shared._own_units
 
-    def spied(*given: object) -> Ints:
-        seen.append(own_units(*given))  # type: ignore[arg-type]
+    def spied(*given: Any, few_channels: bool) -> Ints:
+        seen.append(own_units(*given, few_channels=few_channels))
         return seen[-1]
 
     monkeypatch.setattr(shared, "_own_units", spied)
@@ -247,6 +243,12 @@ def test_copies_of_one_group_under_two_names_have_the_same_labels() -> None:
 
 def test_a_common_shift_and_scale_of_all_rows_does_not_matter(labels: list[Ints]) -> None:
     assert renamed_alike(fitted([group.rows * 4 + 32 for group in PLANTED]), labels)
+
+
+def test_a_dimension_that_is_set_holds_for_groups_too() -> None:
+    groups = [GroupWindows(group.rows, ((0, len(group.rows)),)) for group in PLANTED]
+    found = fit_shared(groups, SlowUnitsConfig(dimension=4), RULES, STEP_SHARE, seed=0)
+    assert found.projection.slowness.size == 4
 
 
 # ---------------------------------------------------------------- what only one group does

@@ -9,7 +9,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
-from rondo.units.slow import SlowProjection, fit_slow, fit_slow_enough
+from rondo.config.schema import SlowUnitsConfig
+from rondo.units.slow import SlowProjection, fit_slow, fit_slow_as_set, fit_slow_enough
 from tests import naive_units as naive
 
 Floats = NDArray[np.float64]
@@ -249,3 +250,11 @@ def test_never_fewer_than_three_dimensions_nor_more_than_eight() -> None:
     assert fit_slow_enough(fast, ((0, 500),), 30, 0.25, 0.1).slowness.size == 3
     assert fit_slow_enough(slow, ((0, 9000),), 30, 0.25, 0.0).slowness.size == 8
     assert fit_slow_enough(fast[:, :1], ((0, 500),), 30, 0.25, 0.1).slowness.size == 1  # there is but one
+
+
+def test_the_settings_and_the_number_of_channels_say_how_many_dimensions() -> None:
+    fast = stays(500, [0.2] * 8, 0.25, seed=0)
+    for dimension, few_channels, n in (("auto", False, 3), ("auto", True, 5), (4, False, 4), (4, True, 4)):
+        config = SlowUnitsConfig(dimension=dimension)
+        found = fit_slow_as_set(fast, ((0, 500),), config, 0.25, few_channels=few_channels)
+        assert found.slowness.size == n

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def discover(
-    paths: options.RecordingPaths,
+    paths: options.Recordings,
     out: options.RunPlace,
     method: Annotated[
         str,
@@ -93,8 +93,8 @@ def discover(
             summary = discover_file_by_file(many, settings, chosen_seed, out, tell)
         announce(out, summary, json)
         raise typer.Exit(2 if summary.failed else 0)
-    check_free(Path(out))
-    recordings = read_all([Path(path) for path in paths], rate, key, label_column)
+    check_free(out)
+    recordings = read_all(paths, rate, key, label_column)
     notes = chosen.notes(recordings, settings)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
@@ -121,7 +121,7 @@ def read_all(
     return recordings
 
 
-def announce(out: str | Path, summary: RunSummary, json: bool) -> None:
+def announce(out: Path, summary: RunSummary, json: bool) -> None:
     """Say what was found and where it lies; notes about the data go to stderr."""
     from rondo.run.findings import failed_sentence, fit_sentences, found_sentence, unfit_notes
 

@@ -55,12 +55,19 @@ def _sources() -> str:
     return source_help()
 
 
+def _sinks() -> str:
+    from rondo.live.sinks.base import sink_help
+
+    return sink_help()
+
+
 WORDS: Mapping[str, Callable[[], str]] = {
     "{encoders}": _encoders,
     "{export_formats}": _export_formats,
     "{formats_in_files}": _formats_in_files,
     "{annotation_suffixes}": _annotation_suffixes,
     "{recording_suffixes}": _recording_suffixes,
+    "{sinks}": _sinks,
     "{sources}": _sources,
     "{suffixes_with_keys}": _suffixes_with_keys,
 }

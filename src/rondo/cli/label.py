@@ -14,12 +14,11 @@ from rondo.errors import SettingError
 
 if TYPE_CHECKING:
     from rondo.model import Rondo
-    from rondo.result import Result
 
 
 def label(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or the run folder that holds it.")],
-    paths: options.RecordingPaths,
+    paths: options.Recordings,
     out: options.RunPlace,
     adapt: Annotated[
         bool,
@@ -62,11 +61,11 @@ def label(
 
     Example: rondo label run day2.csv --rate 100 --out run2
     """
+    from rondo.discovery import follows_stream, labelled, why_labelled_at_once
     from rondo.editing import model_folder
     from rondo.many.unfinished import check_place
     from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files
     from rondo.methods import load_model, method_of, refuse_idle
-    from rondo.model_result import transferred
     from rondo.store.writing import check_free
 
     if stream is not None and (refit_motifs or adapt):
@@ -81,12 +80,10 @@ def label(
     else:
         refuse_idle(learning | {"--device": device, "--group-by": group_by}, f"a model of {name}")
         fitted = load_model(folder)
+    with_stream = name == "rondo" and (stream is not None or follows_stream(folder))
     asked = Asked(engine, workers, ray_address, group_by)
     many = many_files(paths, asked, rate=rate, key=key, label_columns=label_column or ())
-    at_once = {"--adapt": adapt, "--refit-motifs": refit_motifs}
-    why = next((f"{option} learns from all recordings at once" for option, given in at_once.items() if given), "")
-    if name != "rondo" or _follows(stream, folder):
-        why = "this model reads all recordings at once"
+    why = why_labelled_at_once(fitted, adapt=adapt, refit_motifs=refit_motifs, with_stream=with_stream)
     file_by_file = goes_file_by_file(many, asked, why)
     if dry_run:
         print("\n".join(expected_in_words(many, file_by_file, learns=False)))
@@ -98,25 +95,19 @@ def label(
             summary = label_many(many, fitted, out, resample=resample, progress=tell)
         announce(out, summary, json)
         raise typer.Exit(2 if summary.failed else 0)
-    check_free(Path(out))
-    recordings = read_all([Path(path) for path in paths], rate, key, label_column)
+    check_free(out)
+    recordings = read_all(paths, rate, key, label_column)
     with progress() as tell:
-        tell("labelling", 0, len(recordings))
-        if adapt or refit_motifs:
-            result: Result = transferred(
-                fitted,
-                recordings,
-                adapt=adapt,
-                refit_motifs=refit_motifs,
-                resample=resample,
-                group_by=group_by,
-                progress=tell,
-            )
-        elif name == "rondo" and _follows(stream, folder):
-            result = fitted.relabel(recordings, resample=resample)
-        else:
-            own = {"group_by": group_by} if name == "rondo" else {}
-            result = fitted.predict(recordings, resample=resample, **own)
+        result = labelled(
+            fitted,
+            recordings,
+            adapt=adapt,
+            refit_motifs=refit_motifs,
+            resample=resample,
+            group_by=group_by,
+            with_stream=with_stream,
+            progress=tell,
+        )
         tell("writing", len(recordings), len(recordings))
         result.save(out)
     announce(out, result.summary, json)
@@ -129,10 +120,3 @@ def _loaded(folder: Path, stream: Path | None, chosen: dict[str, Any]) -> Rondo:
     fitted = grown_model(folder, stream)
     fitted.set_params(**{name: value for name, value in chosen.items() if value is not None}).resolved_config()
     return fitted
-
-
-def _follows(stream: Path | None, folder: Path) -> bool:
-    """Whether to read with what a stream has learned: one was named, or the model lies in the folder of one."""
-    from rondo.grown_model import CHECKPOINT, has_checkpoint
-
-    return stream is not None or has_checkpoint(folder.parent / CHECKPOINT)

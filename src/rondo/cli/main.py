@@ -24,6 +24,7 @@ from rondo.cli import (
     discover,
     evaluate,
     export,
+    health,
     label,
     merge,
     name,
@@ -70,6 +71,7 @@ app.command("suggest")(suggest.suggest)
 app.command("discover")(discover.discover)
 app.command("label")(label.label)
 app.command("stream")(stream.stream)
+app.command("health")(health.health)
 app.command("stability")(stability.stability)
 app.command("usage")(usage.usage)
 app.command("evaluate")(evaluate.evaluate)
@@ -140,7 +142,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
             code = 0 if completion_of_named_shell(given) else app(args=given, prog_name="rondo", standalone_mode=False)
             sys.stdout.flush()  # now, where a full disk or a closed pipe can still be told
     except RondoError as error:
-        _fail(str(error))
+        _fail(str(error), error.exit_code)
     except _UsageError as error:
         context = getattr(error, "ctx", None)
         where = f" (see `{context.command_path} --help`)" if context is not None else ""
@@ -170,11 +172,11 @@ def _next_step(error: Any, given: list[str]) -> str:
     return ""
 
 
-def _fail(message: str) -> NoReturn:
+def _fail(message: str, exit_code: int = 2) -> NoReturn:
     if is_verbose() and sys.exc_info()[1] is not None:
         traceback.print_exc()
     print("error: " + " ".join(message.split()), file=sys.stderr)
-    raise SystemExit(2)
+    raise SystemExit(exit_code)
 
 
 def _forget_stdout() -> None:

@@ -62,6 +62,14 @@ Out = Annotated[
         "--out", metavar="DIR", help="Folder to write, or URL of one in a bucket; it must not hold a run yet."
     ),
 ]
+RunPlace = Annotated[
+    Path,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Folder to write, or URL of one in a bucket; it must hold no run, except this one, unfinished.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", metavar="", help="Print one JSON object on stdout, nothing else.")]
 Seed = Annotated[
     int | None,
@@ -81,18 +89,6 @@ Recordings = Annotated[
     typer.Argument(
         metavar="RECORDING",
         help="Files ({recording_suffixes}), folders, patterns in quotes ('days/*.csv'), or URLs of these in a bucket.",
-    ),
-]
-RecordingPaths = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="RECORDING", help="Files ({recording_suffixes}), or folders, or patterns in quotes ('days/*.npz')."
-    ),
-]
-RunPlace = Annotated[
-    str,
-    typer.Option(
-        "--out", metavar="DIR", help="Folder to write; it must not hold a run yet, unless it is this one, unfinished."
     ),
 ]
 Groups = Annotated[

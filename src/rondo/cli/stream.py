@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from types import FrameType
@@ -15,11 +15,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rondo.cli.options import overrides
 from rondo.cli.progress import is_quiet
+from rondo.cli.stream_notes import NO_WINDOW, StreamNotes, nothing_came, rows_in_words, say_note
 from rondo.wording import counted
 
 if TYPE_CHECKING:
-    from rondo.live.session import Session, Written
+    from rondo.config.schema import RondoConfig
+    from rondo.live.session import Session, SessionPaths
+    from rondo.live.supervising.supervision import Supervision
 
 _POLL_S = 0.1  # how long a row may lie in the source before it is seen
 _BETWEEN_STATUS_S = 2.0
@@ -39,98 +43,158 @@ def stream(
     frozen: Annotated[
         bool, typer.Option("--frozen", metavar="", help="Label as `rondo label` does, and learn nothing.")
     ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A setting of this stream, e.g. --set continual.rule=published; without, those of the model.",
+        ),
+    ] = None,
     every: Annotated[
         int, typer.Option("--every", metavar="N", min=1, help="Windows between checkpoints; also every 60 s of data.")
     ] = 1000,
     json: Annotated[
-        bool, typer.Option("--json", metavar="", help="Print labels and events as JSON lines on stdout.")
+        bool, typer.Option("--json", metavar="", help="Print labels and events as JSON lines on stdout: --sink -.")
     ] = False,
+    sink: Annotated[list[str] | None, typer.Option("--sink", metavar="SINK", help="{sinks}")] = None,
+    alarm: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--alarm",
+            metavar="NAME=LIMIT",
+            help="nothing-fits=30s, silent=60s, unreadable=50%, new-unit and refused are on; behind=5min is not. "
+            "NAME=off, or none for all; may be repeated.",
+        ),
+    ] = None,
+    fail_on: Annotated[
+        list[str] | None,
+        typer.Option("--fail-on", metavar="NAMES", help="Alarms that end the run, with exit code 3: silent,refused."),
+    ] = None,
 ) -> None:
     """Label a stream as it comes. Started again with the same command, it goes on exactly where it was.
 
+    Exit codes: 0 ended, or stopped as asked; 2 bad input or setting; 3 stopped by an alarm (--fail-on); 4 the source
+    was lost for longer than it is waited for. `rondo health DIR` says how it is doing.
+
     Example: rondo stream run --source day3.csv --out live --follow
     """
-    from rondo.continual.checkpoint import locked
     from rondo.editing import model_folder
+    from rondo.errors import SettingError
+    from rondo.live.devices.messages import feed_kind
+    from rondo.live.one_writer import only_writer
     from rondo.live.session import Session, SessionPaths
+    from rondo.live.supervising.alarm_limits import parse_alarms, parse_fail_on
+    from rondo.live.supervising.supervision import Supervision
     from rondo.model import Rondo
     from rondo.store.urls import refuse_url
 
     for folder in (out, checkpoint or out):
         refuse_url(folder, "a stream appends to its files, which a bucket cannot; give a folder of this machine")
-    place = SessionPaths(source, out, checkpoint or out / "checkpoint", follow)
+    limits, sinks = parse_alarms(alarm or []), [*(["-"] if json else []), *(sink or [])]
+    ends_it = parse_fail_on(fail_on or [], limits)
     folder = model_folder(model)
     fitted = Rondo.load(folder)
-    with locked(place.checkpoint), closing(Session(fitted, folder, place, every, frozen=frozen)) as session:
+    fitted.config_ = _of_this_stream(fitted.config_, settings)
+    if feed_kind(source) is not None:
+        from rondo.cli.stream_fleet import stream_fleet
+
+        if checkpoint is not None:
+            raise SettingError("--checkpoint: every device has its own, OUT/DEVICE/checkpoint; leave the option away")
+        with Supervision(out, sinks, limits, ends_it, following=True, say=say) as around:
+            stream_fleet(fitted, folder, source, out, every, frozen=frozen, around=around)
+        if around.failure is not None:
+            raise typer.Exit(around.failure)
+        return
+    place = SessionPaths(source, out, checkpoint or out / "checkpoint", follow)
+    with (
+        Supervision(out, sinks, limits, ends_it, following=follow, say=say) as around,
+        only_writer(out, place.checkpoint),
+        closing(Session(fitted, folder, place, every, frozen=frozen)) as session,
+    ):
         if session.finished:
             print(f"{out}: finished already, {counted(session.counters.n_rows, 'row')}; nothing to do", file=sys.stderr)
+            if sinks:  # which may not have had everything
+                around.begin(session.id, out, session)
+                around.close("finished")
             return
         if session.resumed:
             print(f"going on after {counted(session.counters.n_rows, 'row')}", file=sys.stderr)
         with asked_to_stop() as stop:
-            _run(session, stop, follow, json)
-        _say_goodbye(session, out, json)
+            around.begin(session.id, out, session)
+            notes = StreamNotes(session)
+            _run(session, stop, place, around, notes)
+            notes.say(all_of_it=True)
+            around.close("finished" if session.finished else "stopped", around.failure or 0)
+        if not stop and not session.counters.n_rows:
+            say_note(nothing_came(source))
+        _say_goodbye(session, out, "-" in sinks)
+    if around.failure is not None:
+        raise typer.Exit(around.failure)
 
 
-def _run(session: Session, stop: list[int], follow: bool, json: bool) -> None:
-    """Until the source has ended, or someone asks to stop; then everything is on the disk."""
+def _of_this_stream(config: RondoConfig, settings: list[str] | None) -> RondoConfig:
+    """The settings of the model, with those of the section `continual` that were given for the stream."""
+    from rondo.config.overrides import changed
+    from rondo.errors import SettingError
+
+    chosen = overrides(settings)
+    for name in chosen:
+        if not name.startswith("continual."):
+            raise SettingError(
+                f"--set {name}: a stream takes settings of the section continual; the others were fitted: give them to "
+                "`rondo discover`"
+            )
+    return changed(config, overrides=chosen)
+
+
+def _run(session: Session, stop: list[int], place: SessionPaths, around: Supervision, notes: StreamNotes) -> None:
+    """Until the source has ended, someone asks to stop or an alarm ends it; then everything is on the disk."""
     status = _Status(session)
-    while not stop:
+    while not stop and around.failure is None:
         written = session.step()
+        around.after(session.id, place.out, written, session)
         if written is not None:
-            _print(session, written, json)
+            notes.after(session.counters, written)
             if session.is_due:
                 session.save()
         elif session.source.ended:
             break
         else:
             session.source.wait(_POLL_S)
+        around.tick(backlog=session.source.backlog_bytes)
         status.show()
-    if session.source.ended and not follow and not stop:
-        _print(session, session.finish(), json)
+    if session.source.ended and not place.follow and not stop and around.failure is None and session.counters.n_rows:
+        written = session.finish()
+        around.after(session.id, place.out, written, session)
+        notes.after(session.counters, written)
     else:
         session.stop()
     status.show(last=True)
 
 
 def _say_goodbye(session: Session, out: Path, json: bool) -> None:
+    from rondo.run.row_frames import counted_rows
+
     rows, windows = counted(session.counters.n_rows, "row"), counted(session.counters.n_windows, "window")
     if session.counters.n_rows and not session.counters.n_windows:
-        print(f"note: {_NO_WINDOW}", file=sys.stderr)
-    if not session.finished:
+        say_note(NO_WINDOW)
+    if session.finished:
+        counts = counted_rows(out, session.id)
+        print(rows_in_words(counts, session.counters.n_skipped_lines), file=sys.stderr, flush=True)
+    if not session.finished and session.counters.n_rows:
         print(f"stopped after {rows}; the same command goes on from there", file=sys.stderr)
-    elif json:
+    elif session.finished and json:
         print(json_module.dumps({"type": "summary"} | session.summary().as_json()), flush=True)
-    else:
+    elif session.finished:
         print(f"labels:  {out / 'labels' / session.id}.npy ({rows}, {windows})")
         print(f"events:  {out / 'events.jsonl'} ({session.counters.n_events})")
         print(f"report:  {out / 'report.html'}")
 
 
-_NO_WINDOW = (
-    "not one window was whole, so nothing is labelled: there were too few rows, or one channel is missing more often "
-    "than when the model was fitted; fit the model without it (--label-column NAME)"
-)
-
-
-def _print(session: Session, written: Written, json: bool) -> None:
-    """One object per label and event; `n` counts from the beginning of the stream, so that what is printed twice
-    because the process was killed between printing and its checkpoint can be told."""
-    if not json:
-        return
-    first_label = session.counters.n_windows - len(written.labels)
-    first_event = session.counters.n_events - len(written.events)
-    for n, label in enumerate(written.labels, start=first_label):
-        print(json_module.dumps({"type": "label", "n": n, **label} | _names(session, label)))
-    for n, event in enumerate(written.events, start=first_event):
-        print(json_module.dumps({"type": "event", "n": n, **json_module.loads(event.to_json())}))
-    sys.stdout.flush()
-
-
-def _names(session: Session, label: Mapping[str, Any]) -> dict[str, str]:
-    """What people call the unit and the motif, where they do."""
-    unit, motif = (session.edits.name("unit", label["unit"]), session.edits.name("motif", label["motif"]))
-    return {key: name for key, name in (("unit_name", unit), ("motif_name", motif)) if name}
+def say(line: str) -> None:
+    """A line on stderr, in the place of the status where someone watches that."""
+    print(("\r\x1b[K" if sys.stderr.isatty() else "") + line, file=sys.stderr, flush=True)
 
 
 class _Status:

@@ -288,9 +288,15 @@ class EvidenceConfig(StageSettings):
     )
 
 
+ContinualRule = Literal["exemplars", "published"]
+
+
 class ContinualConfig(StageSettings):
     """How vocabularies refine and grow while a stream goes on."""
 
+    rule: ContinualRule = setting(
+        "exemplars", "ours: nearest exemplar in the encoder's space; published: radius and posterior in the latents"
+    )
     min_support: int = setting(8, "paper: Table Continual update, max(8, Q0.25)", ge=1)
     support_quantile: float = setting(0.25, "paper: Table Continual update", ge=0, le=1)
     merge_radius_factor: float = setting(1.25, "paper: Table Continual update", gt=0)
@@ -305,7 +311,7 @@ class ContinualConfig(StageSettings):
     )
     lag: int = setting(
         16,
-        "ours: windows that a frozen stream looks ahead; 99.6 % of rows as in `label` and more (docs/continual.md)",
+        "ours: windows that a frozen stream, or the published rule, looks ahead; frozen, 99.6 % of rows as in `label`",
         ge=0,
     )
 

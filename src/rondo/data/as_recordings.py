@@ -11,7 +11,7 @@ import numpy as np
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 
-_RATE_TOLERANCE = 0.01  # recordings whose rates differ by less share one vocabulary
+RATE_TOLERANCE = 0.01  # recordings whose rates differ by less share one vocabulary
 
 
 def as_recordings(
@@ -97,7 +97,7 @@ def same_rate(some: float | None, other: float | None) -> bool:
     """Whether two rates can share one vocabulary; none is like none only."""
     if some is None or other is None:
         return some is other
-    return abs(some / other - 1) <= _RATE_TOLERANCE
+    return abs(some / other - 1) <= RATE_TOLERANCE
 
 
 def in_hertz(rate: float | None) -> str:

@@ -87,6 +87,11 @@ class Laid(NamedTuple):
             frames[start:stop] = np.rint(self.rows.clock[start:stop] - anchor.clock) + anchor.frame
         return frames
 
+    def frames_of_rows(self) -> Ints:
+        """The frame nearest to each row, counted from the first of all."""
+        found = self.frame_of_row
+        return np.arange(self.first_frame, self.first_frame + self.rows.clock.size) if found is None else found
+
     def frame_from(self, row: int) -> int:
         """The first of these frames, or of those to come, at or after a row."""
         if not self.anchors:

@@ -38,6 +38,11 @@ class TimedRows(NamedTuple):
         empty = np.zeros(0)
         return cls(np.zeros((0, n_channels), np.float32), empty, empty.astype(np.int64), empty.astype(np.bool_))
 
+    @property
+    def is_lost(self) -> Flags:
+        """Which rows lie in a gap that is not bridged."""
+        return np.zeros(self.clock.size, np.bool_) if self.flaws is None else self.flaws == LOST
+
     def part(self, start: int, stop: int | None = None) -> TimedRows:
         """The rows [start, stop)."""
         own = slice(start, stop)

@@ -125,7 +125,7 @@ class InputLog:
             return
         place = {"first_row": spell.first_row, "first_frame": spell.first_frame}
         if spell.rows_skipped:
-            cause = "timestamp missing or not later than the one before"
+            cause = "timestamp missing, not later than the one before, or far ahead of those after it"
             self._tell("skip", frame, clock, cause=cause, rows=spell.rows_skipped, **place)
         if spell.rows_bridged:
             self._tell("gap", frame, clock, rule="bridged", cause="missing values", rows=spell.rows_bridged, **place)

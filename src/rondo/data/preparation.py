@@ -2,8 +2,9 @@
 
 What happens to rows, each time with an event:
 
-- skip: a row whose timestamp is missing, repeated or earlier than that of the row before is dropped. After more than
-  1,000 such rows on end the clock was set back: a boundary, and time counts anew;
+- skip: a row whose timestamp is missing, repeated or earlier than that of the row before is dropped, and one that is
+  far ahead of the rows after it (`rondo.data.row_admission`). After more than 1,000 rows behind on end the clock was
+  set back: a boundary, and time counts anew;
 - gap, boundary: a jump in time that leaves out more than `max_gap` frames, or missing values (NaN, infinite) for
   longer: nothing is carried across, the next frame begins a new stretch;
 - gap, bridged: missing values and missing rows up to `max_gap` frames are interpolated in time once they end
@@ -19,8 +20,7 @@ the same frames.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -32,10 +32,12 @@ from rondo.data.frame_grid import FrameGrid, Laid
 from rondo.data.gaps import Flags, Floats, GapBridge, Ints, TimedRows
 from rondo.data.input_log import InputEvent, InputLog
 from rondo.data.recording import Values
+from rondo.data.row_admission import Admitted, RowAdmission
 from rondo.data.row_plan import BLOCK, RowPlan, jumps
 from rondo.errors import RecordingError
 
-_MOST_ROWS_BEHIND = 1_000  # ours: a source that sends a block again mostly sends less, and a clock set back stays back
+Placed = Callable[[Ints, Ints, Flags], None]
+"""Told of rows that have become frames: their numbers, the frame nearest to each, and which of them lie in gaps."""
 
 
 class Prepared(NamedTuple):
@@ -58,12 +60,12 @@ class Preparation:
         self.grid = FrameGrid(n_channels, plan.rows_are_frames)
         self.n_bridged, self.n_lost = np.zeros(n_channels, np.int64), np.zeros(n_channels, np.int64)  # missing values
         self._log = InputLog(plan.rate, plan.max_gap) if tells else None
+        self._admission = RowAdmission(n_channels, plan.rate, plan.max_gap)
+        self._placed: Placed | None = None
         self._n_rows = 0  # as they came
         self._n_admitted = 0
-        self._n_behind = 0  # rows skipped on end
         self._has_times: bool | None = None
         self._origin_s: float | None = None  # time of clock 0
-        self._latest_s = -math.inf
         self._last_clock: float | None = None  # of the last row that was admitted; None where time begins
         self._is_open = False  # whether the next row follows on the last one
         self._in_stretch = False  # whether the next frame follows on the last one given out
@@ -75,13 +77,22 @@ class Preparation:
         (laid,) = preparation._laid(values, times_s, ends=True)
         return laid, preparation.n_bridged, preparation.n_lost
 
+    def tell_places(self, placed: Placed) -> None:
+        """Tell from now on which frame every row has become; rows that are skipped are left out."""
+        self._placed = placed
+
+    @property
+    def n_skipped(self) -> int:
+        """Rows that were skipped so far."""
+        return self._admission.n_skipped
+
     def push(self, values: ArrayLike, times_s: ArrayLike | None = None) -> list[Prepared]:
         """Rows (n_rows, n_channels), NaN where missing; gives the frames that are settled."""
         return [part for laid in self._laid(values, times_s) for part in self._prepared(laid)]
 
     def finish(self) -> list[Prepared]:
         """The stream ends: give out what is held back. Rows that come later begin a new stretch."""
-        prepared = [part for laid in self._closed() for part in self._prepared(laid)]
+        prepared = [part for laid in self._last_laid() for part in self._prepared(laid)]
         if self._log is not None:
             self._log.finish(self.grid.next_frame, self._n_rows)
         return prepared
@@ -107,16 +118,25 @@ class Preparation:
         """Take each part before the next: where the clock was set back, time counts anew from there."""
         rows, times, is_complete = self._checked(values, times_s)
         first, self._n_rows = self._n_rows, self._n_rows + rows.shape[0]
-        for kept, set_back in self._admitted(times, rows.shape[0]):
-            if set_back:
-                yield from self._closed()
-                self._origin_s = self._last_clock = None
-            clock = self._clock(None if times is None else times[kept], rows[kept].shape[0])
-            if set_back and self._log is not None:
-                self._log.set_back(self.grid.next_frame, self._time_s(float(clock[0])))
-            numbers = np.arange(first, self._n_rows)[kept]
-            timed = TimedRows(rows[kept], clock, numbers, self._begins(clock))
-            yield from self._through(timed, is_complete, ends)
+        is_complete = is_complete and not self._admission.n_held
+        for admitted in self._admission.push(rows, times, first, ends=ends):
+            yield from self._taken(admitted, is_complete, ends)
+
+    def _last_laid(self) -> Iterator[Laid]:
+        """What is left of the rows so far."""
+        for admitted in self._admission.flush():
+            yield from self._taken(admitted, False, False)
+        yield from self._closed()
+
+    def _taken(self, rows: Admitted, is_complete: bool, ends: bool) -> Iterator[Laid]:
+        if rows.set_back:
+            yield from self._closed()
+            self._origin_s = self._last_clock = None
+        clock = self._clock(rows.times_s, rows.values.shape[0])
+        if rows.set_back and self._log is not None:
+            self._log.set_back(self.grid.next_frame, self._time_s(float(clock[0])))
+        timed = TimedRows(rows.values, clock, rows.numbers, self._begins(clock))
+        yield from self._through(timed, is_complete, ends)
 
     def _through(self, rows: TimedRows, is_complete: bool, ends: bool) -> Iterator[Laid]:
         settled = self.gaps.push(rows, is_complete=is_complete, ends=ends)
@@ -126,6 +146,8 @@ class Preparation:
         for laid in self.grid.push(settled.rows, ends=ends):
             if self._log is not None:
                 self._log.rows(laid, self._origin_s or 0.0)
+            if self._placed is not None and laid.rows.clock.size:
+                self._placed(laid.rows.numbers, laid.frames_of_rows(), laid.rows.is_lost)
             yield laid
 
     def _closed(self) -> Iterator[Laid]:
@@ -179,31 +201,6 @@ class Preparation:
     def _has_clock(self) -> bool:
         return bool(self._has_times) and self.plan.rate is not None
 
-    def _admitted(self, times: Floats | None, n_rows: int) -> Iterator[tuple[Ints | slice, bool]]:
-        """Places of the rows that are not skipped, and whether the clock was set back before them."""
-        if not n_rows:
-            return
-        if times is None or _increases(times, self._latest_s):
-            self._n_behind = 0
-            if times is not None:
-                self._latest_s = float(times[-1])
-            yield slice(None), False
-            return
-        kept: list[int] = []
-        set_back = False
-        for i, time_s in enumerate(times.tolist()):
-            if math.isfinite(time_s) and (time_s > self._latest_s or self._n_behind >= _MOST_ROWS_BEHIND):
-                if time_s <= self._latest_s:
-                    if kept:
-                        yield np.array(kept), set_back
-                    kept, set_back = [], True
-                kept.append(i)
-                self._n_behind, self._latest_s = 0, time_s
-            else:
-                self._n_behind += 1
-        if kept:
-            yield np.array(kept), set_back
-
     def _clock(self, times: Floats | None, n_rows: int) -> Floats:
         """Where rows lie on the frame axis: by time where it is known, else one frame each."""
         first, self._n_admitted = self._n_admitted, self._n_admitted + n_rows
@@ -252,21 +249,21 @@ class Preparation:
 
     def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
         """Everything, exactly: arrays and plain JSON."""
-        gaps, grid = self.gaps.state(), self.grid.state()
+        gaps, grid, admission = self.gaps.state(), self.grid.state(), self._admission.state()
         plain = {
             "gaps": gaps[1],
             "grid": grid[1],
+            "admission": admission[1],
             "log": None if self._log is None else self._log.state(),
-            "rows": [self._n_rows, self._n_admitted, self._n_behind],
+            "rows": [self._n_rows, self._n_admitted],
             "missing_values": [self.n_bridged.tolist(), self.n_lost.tolist()],
             "has_times": self._has_times,
             "origin_s": self._origin_s,
-            "latest_s": self._latest_s if math.isfinite(self._latest_s) else None,
             "last_clock": self._last_clock,
             "is_open": self._is_open,
             "in_stretch": self._in_stretch,
         }
-        return owned("gaps", gaps[0]) | owned("grid", grid[0]), plain
+        return owned("gaps", gaps[0]) | owned("grid", grid[0]) | owned("admission", admission[0]), plain
 
     @classmethod
     def restore(cls, plan: RowPlan, tensors: Tensors, plain: Mapping[str, Any]) -> Preparation:
@@ -274,18 +271,11 @@ class Preparation:
         own = cls(plan, tells=plain["log"] is not None)
         own.gaps.load(owned_by("gaps", tensors), plain["gaps"])
         own.grid.load(owned_by("grid", tensors), plain["grid"])
+        own._admission.load(owned_by("admission", tensors), plain["admission"])
         if own._log is not None:
             own._log.load(plain["log"])
-        own._n_rows, own._n_admitted, own._n_behind = plain["rows"]
+        own._n_rows, own._n_admitted = plain["rows"]
         own.n_bridged, own.n_lost = (np.array(counts, np.int64) for counts in plain["missing_values"])
         own._has_times, own._origin_s = plain["has_times"], plain["origin_s"]
-        own._latest_s = -math.inf if plain["latest_s"] is None else plain["latest_s"]
         own._last_clock, own._is_open, own._in_stretch = plain["last_clock"], plain["is_open"], plain["in_stretch"]
         return own
-
-
-def _increases(times: Floats, latest_s: float) -> bool:
-    """Whether all times are finite, in order and after the latest one."""
-    if not latest_s < float(times[0]) <= float(times[-1]) < math.inf:
-        return False
-    return times.size == 1 or bool((times[1:] > times[:-1]).all())

@@ -288,8 +288,12 @@ def _rate_of(times: NDArray[np.float64]) -> float:
     1970 (float64 then resolves 0.2 us), the mean alone is spoilt by gaps. Digits beyond the ninth are noise. Lost rows
     make no step shorter, so where many are short it is the clock that jitters, and long steps make up for them.
     """
-    steps = np.diff(times)
+    return float(f"{1.0 / usual_steps(np.diff(times)).mean():.9g}")
+
+
+def usual_steps(steps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Those of the steps from row to row that tell the rate; the median where none does."""
     median = np.median(steps)
     jitters = (steps < median / 2).mean() > _MOST_SHORT_STEPS
     usual = steps[steps < median * 10] if jitters else steps[(steps > median / 2) & (steps < median * 1.5)]
-    return float(f"{1.0 / (usual.mean() if usual.size else median):.9g}")
+    return usual if usual.size else np.array([median])

@@ -25,6 +25,7 @@ from rondo.formats.text_layout import Delimited, Layout
 
 _SEPARATOR = "\t"
 _NO_OBJECT = "not a JSON object"
+_AS_WRITTEN = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
 
 
 def read_json_lines(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
@@ -75,7 +76,7 @@ def _cells_of_lines(text: bytes, names: tuple[str, ...]) -> Delimited:
 def _object(line: str) -> dict[str, Any] | None:
     """The object in a line, its numbers as they are written."""
     try:
-        found = json.loads(line, parse_float=str, parse_int=str, parse_constant=str)
+        found = _AS_WRITTEN.decode(line)
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None

@@ -24,6 +24,7 @@ from rondo.formats.text_layout import Delimited, Layout, is_missing, is_number, 
 
 _MISSING_IN_POLARS = ["NA", "na", "null", "NULL"]  # it knows nan; odder spellings are left to the second reading
 _Matrix = NDArray[np.float32]
+_SHORT_BYTES = 1 << 15  # as a device sends them at once
 
 
 class ParsedRows(NamedTuple):
@@ -63,7 +64,11 @@ class RowParser:
         """The rows in these lines."""
         text = block.text.replace(b"\r\n", b"\n") if b"\r" in block.text else block.text
         lines = self.layout.delimited(text)
-        rows = self._by_polars(lines.text) if _is_rectangular(lines.text, self.layout) else None
+        rows = None
+        if _is_rectangular(lines.text, self.layout):
+            is_short = len(lines.text) <= _SHORT_BYTES and not self.has_dates and b'"' not in lines.text
+            rows = self._by_split(lines.text) if is_short else None
+            rows = self._by_polars(lines.text) if rows is None else rows
         if rows is None:
             numbers = [block.first_line + place for place in lines.places or range(count(lines.text, "\n"))]
             rows = self._by_cell(lines.text, numbers, block.is_open)
@@ -120,6 +125,31 @@ class RowParser:
             times = self._dates(clock.fill_null("").to_list(), days)
         is_odd = (self.has_dates or not self.is_strict) and not np.isfinite(times).all()
         return None if is_odd else ParsedRows(values, times)
+
+    def _by_split(self, text: bytes) -> ParsedRows | None:
+        """The same for a few rows, in a tenth of the time that polars takes; None where a cell is no number."""
+        columns, separator = self.columns, self.layout.delimiter
+        rows = [line.split(separator) for line in text.decode("utf-8", "replace").split("\n")[:-1]]
+        if not rows or any(len(row) != len(self.layout.names) for row in rows):
+            return None
+        wanted = columns.positions if columns.clock is None else (*columns.positions, columns.clock)
+        cells = [row[position] for position in wanted for row in rows]
+        if self.layout.has_decimal_comma:
+            cells = [cell.replace(",", ".") for cell in cells]
+        n_values = len(columns.positions) * len(rows)
+        written = pl.Series(cells, dtype=pl.String())
+        values, times = written[:n_values].cast(pl.Float32, strict=False), None
+        if columns.clock is not None:
+            times = written[n_values:].cast(pl.Float64, strict=False)
+            if times.null_count():
+                return None
+        if values.null_count():
+            return None
+        table = np.ascontiguousarray(values.to_numpy().reshape(-1, len(rows)).T)
+        if times is None:
+            return ParsedRows(table, None)
+        seconds = times.to_numpy()
+        return ParsedRows(table, seconds) if np.isfinite(seconds).all() else None
 
     def _dates(self, cells: Sequence[str], days: Sequence[str] | None) -> Times:
         if days is not None:

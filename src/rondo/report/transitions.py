@@ -18,6 +18,7 @@ import numpy as np
 
 from rondo.data.labels import OTHER
 from rondo.report.between_groups import MOST_COMPARED, gaps_between, holm, mean_interval
+from rondo.report.usage import entry_names
 
 if TYPE_CHECKING:
     from rondo.result import Result
@@ -74,10 +75,7 @@ class TransitionDifference:
 def transitions_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Transition]:
     """Every transition that occurs in a vocabulary, in every recording in which its first entry is followed at all."""
     counts = _counts(result)
-    own = result.summary.own_vocabularies
-    names: dict[tuple[str, str, int], str] = {
-        (entry.recording, level, entry.id): entry.name for level, entry in result.entries
-    }
+    own, names = result.summary.own_vocabularies, entry_names(result)
     followed: dict[tuple[str, str, int], int] = {}
     known: dict[tuple[str, str, int], set[int]] = {}
     for (recording, level, id, next_id), n in counts.items():

@@ -84,9 +84,7 @@ def usage_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Us
     segments = result.table.filter(pl.col("id") != OTHER).with_columns(
         frames=pl.col("end_frame") - pl.col("start_frame")
     )
-    names: dict[tuple[str, str, int], str] = {
-        (entry.recording, level, entry.id): entry.name for level, entry in result.entries
-    }
+    names = entry_names(result)
     counted = segments.group_by("recording", "level", "id").agg(pl.len().alias("n"), pl.col("frames").sum())
     cells = {(row[0], row[1], row[2]): (int(row[3]), int(row[4])) for row in counted.iter_rows()}
     rows = []
@@ -111,6 +109,11 @@ def usage_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Us
                 )
             )
     return rows
+
+
+def entry_names(result: Result) -> dict[tuple[str, str, int], str]:
+    """What people call entries, by recording ("" where all share a vocabulary), level and id."""
+    return {(entry.recording, level, entry.id): entry.name for level, entry in result.entries}
 
 
 def _vocabularies(summary: RunSummary, segments: pl.DataFrame) -> dict[str, list[tuple[str, int]]]:

@@ -38,8 +38,16 @@ from rondo.report.overview import GrowingOverview, Overview, cut_to, overview_pa
 from rondo.report.wall_clock import run_clock
 from rondo.result import Result
 from rondo.run.counting import Words
+from rondo.run.row_frames import RowFrames
 from rondo.run.segments import LEVELS, labels_in, spans_in, unit_sequences, whole_columns
-from rondo.run.stream_folder import DECISIONS, decided_segments, events_of, read_decisions, stored_stream
+from rondo.run.stream_folder import (
+    DECISIONS,
+    decided_segments,
+    events_of,
+    events_on_rows,
+    read_decisions,
+    stored_stream,
+)
 from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary, read_summary
 from rondo.store.cloud_folder import whole_cloud_folder
 from rondo.store.reading import regular
@@ -160,7 +168,7 @@ def run_of(run_dir: Path, summary: RunSummary) -> Result:
         Passing(ids, lambda id: read_scores(scores_path(run_dir, id), about[id].n_frames)),
         _models(run_dir, summary),
         tables=tables,
-        journal=lambda: events_of(run_dir),
+        journal=lambda: events_on_rows(events_of(run_dir), RowFrames.read(run_dir)),
         folder=run_dir,
         part_reader=SegmentFile(run_dir / SEGMENTS, summary) if len(ids) > _MANY_RECORDINGS else None,
     )
@@ -208,7 +216,8 @@ def _tables(run_dir: Path, summary: RunSummary) -> Lazy[pl.DataFrame]:
         if name == "training":
             return pl.read_csv(regular(run_dir / TRAINING))
         if name == "found" and summary.kind == "stream":  # what was issued stays issued
-            return decided_segments(read_decisions(run_dir / DECISIONS), summary.recordings[0].id)
+            decisions = read_decisions(run_dir / DECISIONS)
+            return decided_segments(RowFrames.read(run_dir).decisions_on_rows(decisions), summary.recordings[0].id)
         return read_segments(run_dir / f"{name}.parquet", summary)
 
     there = [name for name in (FOUND, UNSHOWN, TRUTH, TRAINING) if (run_dir / name).exists()]
@@ -254,8 +263,10 @@ def _labelling(run_dir: Path, about: RecordingSummary, tables: Mapping[str, pl.D
     edits = read_edits(_edits_of(run_dir, about.id))
     written = Labelling(about.id, units, motifs, *rest, distance_profile=profile)
 
+    rows = RowFrames.read(run_dir)
+
     def as_found(table: pl.DataFrame) -> Labelling:
-        units, motifs = (labels_in(table, level, about.n_frames) for level in LEVELS)
+        units, motifs = (rows.without_skipped(labels_in(table, level, about.n_frames)) for level in LEVELS)
         return Labelling(about.id, units, motifs, *rest, distance_profile=profile).stored(table, Edits())
 
     if unshown is not None:

@@ -4,7 +4,9 @@ A stream that is running is read from these two, so that whoever looks sees the 
 like any other (`rondo.run.folder`).
 
 labels.csv holds the decisions in the order they were taken, one line per window: the frames that it speaks for, their
-seconds, unit and motif with their scores. A line is only ever appended; what is issued stays issued.
+seconds, unit and motif with their scores. A line is only ever appended; what is issued stays issued. Frames are those
+of the regular grid that the stream is read on; rows.csv leads from there to the rows that came (`row_frames.py`), and
+everything else in the folder is on rows.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from rondo.report.overview import Overview
 from rondo.report.wall_clock import knots_through
 from rondo.result import Result
 from rondo.run.counting import Words, counted
+from rondo.run.row_frames import RowFrames
 from rondo.run.segments import LEVELS, edited, labels_in, spans_in, unit_sequences, whole_columns
 from rondo.run.summary import ClockKnots, RecordingSummary, RunSummary
 from rondo.vocabulary.edits import Edits
@@ -175,8 +178,8 @@ def stored_stream(
     run_dir: Path, base: RunSummary, words: Words, overview_of: Callable[[RecordingSummary], Overview]
 ) -> Result:
     """What a stream has issued so far, from the files that it appends to."""
-    decisions = read_decisions(run_dir / DECISIONS)
-    result = stream_result(decisions, base, words, overview_of, lambda: events_of(run_dir))
+    decisions, rows = read_decisions(run_dir / DECISIONS), RowFrames.read(run_dir)  # in this order: rows are ahead
+    result = stream_result(decisions, base, words, overview_of, lambda: events_of(run_dir), rows)
     return replace(result, folder=run_dir)
 
 
@@ -186,8 +189,10 @@ def stream_result(
     words: Words,
     overview_of: Callable[[RecordingSummary], Overview],
     journal: Callable[[], Sequence[Event]],
+    rows: RowFrames,
 ) -> Result:
-    """What a stream has issued so far; `base` says what is known of it beside its labels."""
+    """What a stream has issued so far, on its rows; `base` says what is known of it beside its labels."""
+    decisions = rows.decisions_on_rows(decisions)
     about = _about(base.recordings[0], base, decisions)
     found = decided_segments(decisions, about.id)
     shown = edited(found, words.edits, about.breaks)
@@ -197,7 +202,7 @@ def stream_result(
         summary = summary.model_copy(update={"motifs_are_units": False})
 
     def labelling(id: str) -> Labelling:
-        before = _labelling(about, found, decisions)
+        before = _labelling(about, found, decisions, rows)
         return before.edited(words.edits).stored(shown, words.edits, before)
 
     return Result(
@@ -206,8 +211,14 @@ def stream_result(
         Lazy([about.id], lambda id: overview_of(about)),
         Lazy([about.id], lambda id: decided_scores(decisions, about.n_frames)),
         tables={"segments": shown},
-        journal=journal,
+        journal=lambda: events_on_rows(journal(), rows),
     )
+
+
+def events_on_rows(events: Sequence[Event], rows: RowFrames) -> tuple[Event, ...]:
+    """Events at the rows of their frames, as the page of a run shows them."""
+    places = rows.rows_from(np.array([event.frame for event in events], np.int64)).tolist()
+    return tuple(replace(event, frame=place) for event, place in zip(events, places, strict=True))
 
 
 def events_of(run_dir: Path) -> tuple[Event, ...]:
@@ -253,8 +264,8 @@ def _about(about: RecordingSummary, base: RunSummary, decisions: pl.DataFrame) -
     return about.model_copy(update=changed)
 
 
-def _labelling(about: RecordingSummary, found: pl.DataFrame, decisions: pl.DataFrame) -> Labelling:
-    units, motifs = (labels_in(found, level, about.n_frames) for level in LEVELS)
+def _labelling(about: RecordingSummary, found: pl.DataFrame, decisions: pl.DataFrame, rows: RowFrames) -> Labelling:
+    units, motifs = (rows.without_skipped(labels_in(found, level, about.n_frames)) for level in LEVELS)
     scores = decided_scores(decisions, about.n_frames)
     scores = scores or FrameScores(*((track != OTHER).astype(np.float32) for track in (units, motifs)))
     times = None if about.rate is None else _times(about, about.rate)

@@ -186,6 +186,7 @@ class StreamSummary(_Stored):
     n_events: Count = 0
     n_skipped_lines: Count = 0
     n_unreadable_cells: Count = 0
+    n_skipped_rows: Count = 0  # because of their timestamps
 
 
 class FailedFile(_Stored):

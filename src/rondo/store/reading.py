@@ -36,6 +36,18 @@ def read_regular(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     return content
 
 
+def read_part(path: Path, start: int, n_bytes: int) -> bytes:
+    """At most so many bytes of a regular file from a place on; none where it ends there; OSError for a link."""
+    descriptor = os.open(path, _FLAGS | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        os.lseek(descriptor, start, os.SEEK_SET)
+        return os.read(descriptor, n_bytes)
+    finally:
+        os.close(descriptor)
+
+
 def checked_id(id: str) -> str:
     """The id of a recording, if it is one name for a file here; ValueError where it is a path, or nothing.
 

@@ -276,6 +276,15 @@ def open_appending(path: Path) -> int:
     return descriptor
 
 
+def link_file(source: Path, target: Path) -> bool:
+    """Whether the file has a second name now; not every file system can do that."""
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        return False
+    return True
+
+
 # ---------------------------------------------------------------- drafts
 
 

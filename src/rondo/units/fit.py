@@ -23,7 +23,7 @@ from rondo.units.exemplars import fit_exemplars
 from rondo.units.model import UnitModel, UnitProjection, joined_spans, refuse_non_finite
 from rondo.units.places import FEWEST_LENGTHS, Places, Standing
 from rondo.units.shared import GroupWindows, fit_shared
-from rondo.units.slow import FEWEST_OF_FEW_CHANNELS, fit_slow, fit_slow_enough
+from rondo.units.slow import fit_slow_as_set
 from rondo.units.timeline import decode, typical_step
 from rondo.vocabulary import Vocabulary, merge_tree
 
@@ -122,9 +122,8 @@ def _shared_latents(
         for name, (one, _) in own.items()
     }
     groups = [GroupWindows(at_home[name], own[name][1]) for name in long]
-    fewest = {"fewest": FEWEST_OF_FEW_CHANNELS} if few_channels else {}
     rules = _rules(0.0, rows.window_weight, config)
-    projection, labels = fit_shared(groups, config, rules, rows.window_weight, seed, **fewest)
+    projection, labels = fit_shared(groups, config, rules, rows.window_weight, seed, few_channels=few_channels)
     each = [projection.apply(group.rows) for group in groups]
     common_latents = Standing.common(each)
     placed = [
@@ -206,10 +205,7 @@ def _fit_projection(
     progress: Progress,
 ) -> UnitProjection:
     if isinstance(config, SlowUnitsConfig):
-        if config.dimension == "auto":
-            fewest = {"fewest": FEWEST_OF_FEW_CHANNELS} if few_channels else {}
-            return fit_slow_enough(representations, spans, config.pca_dim, step_share, config.ridge, **fewest)
-        return fit_slow(representations, spans, config.pca_dim, config.dimension, config.ridge)
+        return fit_slow_as_set(representations, spans, config, step_share, few_channels=few_channels)
     if isinstance(config, UnitAlignConfig):
         from rondo.units.align.unit_align import fit_unit_align
 

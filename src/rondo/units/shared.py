@@ -31,8 +31,9 @@ from rondo.arrays import Floats, Ints
 from rondo.config.schema import SlowUnitsConfig
 from rondo.data.windows import Span
 from rondo.units.discover import UnitRules, discover_units, transition_scale
+from rondo.units.model import joined_spans
 from rondo.units.places import Standing
-from rondo.units.slow import FEWEST_SLOW, SlowProjection, fit_slow_enough
+from rondo.units.slow import SlowProjection, fit_slow_as_set
 from rondo.units.timeline import decode, typical_step
 
 _DIMENSIONS = 10  # chosen on development sets, as are the others (docs/many.md); 8 to 12 are alike
@@ -62,7 +63,8 @@ def fit_shared(
     rules: UnitRules,
     step_share: float,
     seed: int,
-    fewest: int = FEWEST_SLOW,
+    *,
+    few_channels: bool = False,
 ) -> SharedStart:
     """Directions and first units of two or more groups.
 
@@ -70,15 +72,15 @@ def fit_shared(
     ----------
     rules : of windows that overlap; the price of a change is taken from the latents each time.
     step_share : a step in window lengths.
-    fewest : dimensions of the slow projection in which the units of one group lie.
+    few_channels : so few that shapes count.
     """
-    own_price, price = (transition_scale(config, few_channels=False, shared=shared) for shared in (False, True))
-    own = [_own_units(group, config, rules, own_price, step_share, fewest, seed) for group in groups]
+    own = [_own_units(group, config, rules, step_share, seed, few_channels=few_channels) for group in groups]
     labels = matched([group.rows for group in groups], own, config.mixture.component_cap)
-    projection = fit_agreeing(groups, labels, config.pca_dim, config.ridge)
+    dimension = _DIMENSIONS if config.dimension == "auto" else config.dimension
+    projection = fit_agreeing(groups, labels, config.pca_dim, config.ridge, dimension)
     for _ in range(_ROUNDS - 1):
-        labels = _found_anew(groups, projection, labels, config, rules, price)
-        projection = fit_agreeing(groups, labels, config.pca_dim, config.ridge)
+        labels = _found_anew(groups, projection, labels, config, rules)
+        projection = fit_agreeing(groups, labels, config.pca_dim, config.ridge, dimension)
     return SharedStart(projection, labels)
 
 
@@ -86,14 +88,15 @@ def _own_units(
     group: GroupWindows,
     config: SlowUnitsConfig,
     rules: UnitRules,
-    price: float,
     step_share: float,
-    fewest: int,
     seed: int,
+    *,
+    few_channels: bool,
 ) -> Ints:
     """The units of one group alone, numbered from 0; the same whatever the other groups are."""
-    projection = fit_slow_enough(group.rows, group.spans, config.pca_dim, step_share, config.ridge, fewest)
+    projection = fit_slow_as_set(group.rows, group.spans, config, step_share, few_channels=few_channels)
     latents = projection.apply(group.rows)
+    price = transition_scale(config, few_channels=few_channels)
     own = rules._replace(penalty=price * typical_step(latents, group.spans))
     found = discover_units(latents, latents, group.spans, own, config.mixture, np.random.default_rng(seed), "cpu")
     return np.unique(decode(latents, group.spans, found, own.penalty).ids, return_inverse=True)[1]
@@ -105,11 +108,10 @@ def _found_anew(
     labels: Sequence[Ints],
     config: SlowUnitsConfig,
     rules: UnitRules,
-    price: float,
 ) -> list[Ints]:
     """The units of all groups, from a mixture that starts at these labels."""
-    latents = latents_at_home(groups, projection)
-    spans = shifted_spans(groups)
+    latents, spans = latents_at_home(groups, projection), joined_spans([group.spans for group in groups])
+    price = transition_scale(config, few_channels=False, shared=True)
     anew = rules._replace(penalty=price * typical_step(latents, spans))
     found = discover_units(
         latents, latents, spans, anew, config.mixture, np.random.default_rng(0), "cpu", start=np.concatenate(labels)
@@ -123,12 +125,6 @@ def latents_at_home(groups: Sequence[GroupWindows], projection: SlowProjection) 
     each = [projection.apply(group.rows) for group in groups]
     common = Standing.common(each)
     return np.concatenate([Standing.of(latents).home(latents, common) for latents in each])
-
-
-def shifted_spans(groups: Sequence[GroupWindows]) -> list[Span]:
-    """The spans of groups laid one after the other."""
-    begins = np.cumsum([0, *(len(group.rows) for group in groups)]).tolist()
-    return [(a + at, b + at) for group, at in zip(groups, begins, strict=False) for a, b in group.spans]
 
 
 # ---------------------------------------------------------------- which units of different groups are one
@@ -207,7 +203,9 @@ def _heaviest(sizes: Sequence[Floats], numbers: Sequence[Ints], prototypes: Floa
 # ---------------------------------------------------------------- directions
 
 
-def fit_agreeing(groups: Sequence[GroupWindows], labels: Sequence[Ints], pca_dim: int, ridge: float) -> SlowProjection:
+def fit_agreeing(
+    groups: Sequence[GroupWindows], labels: Sequence[Ints], pca_dim: int, ridge: float, dimension: int = _DIMENSIONS
+) -> SlowProjection:
     """The directions in which units differ and groups agree; its slowness is lambda / (1 + lambda)."""
     mean = np.mean([group.rows.mean(axis=0, dtype=np.float64) for group in groups], axis=0)
     centred = [group.rows - mean for group in groups]
@@ -221,7 +219,7 @@ def fit_agreeing(groups: Sequence[GroupWindows], labels: Sequence[Ints], pca_dim
     steps = sum(weight * _steps(rows, group.spans) for weight, rows, group in zip(weights, q, groups, strict=True))
     noise = axes.T @ total @ axes - between + steps
     floor = (ridge + _ROUNDING) * np.trace(noise) / p or 1.0
-    k = min(_DIMENSIONS, p)
+    k = min(dimension, p)
     found, vectors = eigh(between, noise + floor * np.eye(p), subset_by_index=[p - k, p - 1])
     found, vectors = np.maximum(found[::-1], 0.0), vectors[:, ::-1]
     agreement = found / (1 + found)

@@ -28,12 +28,13 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.ndimage import uniform_filter1d
 
+from rondo.config.schema import SlowUnitsConfig
 from rondo.data.windows import Span
 from rondo.encoders import Curves
 from rondo.errors import ModelError
 
-FEWEST_SLOW, _MOST = 3, 8  # dimensions that are chosen among; more fragment (docs/units.md)
-FEWEST_OF_FEW_CHANNELS = 5  # what tells them apart spreads over many directions, none of which stands out
+_FEWEST, _MOST = 3, 8  # dimensions that are chosen among; more fragment (docs/units.md)
+_FEWEST_OF_FEW_CHANNELS = 5  # what tells them apart spreads over many directions, none of which stands out
 _ROUNDING = 1e-12  # relative; far above what float64 loses, far below what matters
 
 
@@ -98,13 +99,28 @@ def fit_slow(
     return SlowProjection(mean, matrix * np.where(signs == 0, 1.0, signs), slowness)
 
 
+def fit_slow_as_set(
+    representations: NDArray[np.floating],
+    spans: Sequence[Span],
+    config: SlowUnitsConfig,
+    step_share: float,
+    *,
+    few_channels: bool,
+) -> SlowProjection:
+    """Fit as the settings say; `few_channels`: so few that shapes count."""
+    if config.dimension != "auto":
+        return fit_slow(representations, spans, config.pca_dim, config.dimension, config.ridge)
+    fewest = _FEWEST_OF_FEW_CHANNELS if few_channels else _FEWEST
+    return fit_slow_enough(representations, spans, config.pca_dim, step_share, config.ridge, fewest)
+
+
 def fit_slow_enough(
     representations: NDArray[np.floating],
     spans: Sequence[Span],
     pca_dim: int,
     step_share: float,
     ridge: float,
-    fewest: int = FEWEST_SLOW,
+    fewest: int = _FEWEST,
 ) -> SlowProjection:
     """Fit with as many dimensions, `fewest` to 8, as are slow enough; `step_share` is a step in window lengths."""
     projection = fit_slow(representations, spans, pca_dim, _MOST, ridge)

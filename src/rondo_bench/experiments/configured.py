@@ -93,6 +93,9 @@ def fingerprint(config: Mapping[str, Any], protocol: str, learned_from: Sequence
     kept = {name: value for name, value in config.items() if name not in ("seed", "device")}
     if isinstance(kept.get("encoder"), Mapping):
         kept["encoder"] = {name: value for name, value in kept["encoder"].items() if name != "weights"}
+    continual = kept.get("continual")
+    if isinstance(continual, Mapping) and continual.get("rule") == "exemplars":  # rows from before there was another
+        kept["continual"] = {name: value for name, value in continual.items() if name != "rule"}
     settings = _letters([protocol, kept])
     return f"{settings}-{_letters(sorted(learned_from))[:4]}" if learned_from else settings
 

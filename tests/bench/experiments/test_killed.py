@@ -45,6 +45,7 @@ def in_order(rows: list[dict[str, Any]]) -> list[str]:
     return sorted(json.dumps(row, sort_keys=True) for row in rows)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_at_every_step_ends_with_the_same_rows(
     walks: Path, tmp_path: Path, killer: killing.Killer
 ) -> None:
@@ -63,6 +64,7 @@ def test_a_run_that_is_killed_at_every_step_ends_with_the_same_rows(
     assert in_order(lines(tmp_path / "out")) == expected
 
 
+@pytest.mark.slow
 def test_killed_at_any_time(walks: Path, tmp_path: Path, killer: killing.Killer) -> None:
     assert killer.rondo(*arguments(walks, tmp_path / "alone")) == 0
     codes = [killer.rondo(*arguments(walks, tmp_path / "out"), after_s=0.1 + 0.07 * i) for i in range(6)]

@@ -52,6 +52,7 @@ def test_scores_are_those_of_evaluate(rondo: Command, here: Path, walks: Path) -
     assert own.scores == evaluate({"ann_1": (truth, labels)}).average.as_dict()
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_rows(rondo: Command, here: Path, walks: Path) -> None:
     chosen = ("--datasets", walks, "--methods", "clock")
     assert rondo("bench", "run", "static", *chosen, "--engine", "serial", "--out", "one").code == 0
@@ -61,6 +62,7 @@ def test_processes_give_the_same_rows(rondo: Command, here: Path, walks: Path) -
     assert all(one[key].scores == two[key].scores and two[key].peak_mb > 10 for key in one)
 
 
+@pytest.mark.slow
 @pytest.mark.ray
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'rondo-ts[ray]'")

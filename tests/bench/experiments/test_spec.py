@@ -101,6 +101,9 @@ def test_a_fingerprint_tells_settings_apart_and_nothing_else() -> None:
     assert fingerprint(wider, "static") != own
     joined = fingerprint(config, "static", ("one", "two"))
     assert joined.partition("-")[0] == own != joined
+    before = {name: value for name, value in config["continual"].items() if name != "rule"}
+    assert fingerprint(config | {"continual": before}, "static") == own  # rows from before there were two rules
+    assert fingerprint(config | {"continual": before | {"rule": "published"}}, "static") != own
 
 
 def test_an_own_experiment_is_a_copy_that_was_changed(tmp_path: Path) -> None:

@@ -43,6 +43,7 @@ def row_of(here: Path, data_set: str, recording: str, method: str) -> Row:
     return found
 
 
+@pytest.mark.slow
 def test_both_levels_of_the_default_beside_stored_labels(
     rondo: Command, here: Path, clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

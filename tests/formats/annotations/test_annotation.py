@@ -211,6 +211,7 @@ def damaged(draw: st.DrawFn) -> tuple[str, bytes]:
     return suffix, bytes(content[: draw(st.integers(0, len(content)))])
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(damaged())
 def test_any_bytes_give_labels_or_an_annotation_error(file: tuple[str, bytes]) -> None:

@@ -56,6 +56,7 @@ def assert_round_trip(folder: Path, format: str, made: Made) -> None:
         assert read_back(run, path, level, "day1", len(made.units)) == made.names(level)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", export_formats())
 @pytest.mark.parametrize(
     "made",
@@ -78,6 +79,7 @@ def test_seconds_count_from_the_first_frame(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("2.020000\t2.060000\tu0\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", export_formats())
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
@@ -93,6 +95,7 @@ def test_any_labels_at_any_rate_below_a_kilohertz(format: str, data: st.DataObje
         assert_round_trip(Path(folder), format, made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("format", export_formats())
 def test_several_recordings_and_both_levels(tmp_path: Path, format: str) -> None:
     other = Made([0, 1, 2, 3, 4, 4], [7, 7, 7, -1, -1, -1], 10.0)

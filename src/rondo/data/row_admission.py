@@ -1,0 +1,221 @@
+"""RowAdmission: which rows are taken, by their timestamps, and which are skipped.
+
+Rules, of rows in the order in which they come:
+
+- a row whose timestamp is missing, repeated or earlier than that of the last row taken is skipped. After more than
+  1,000 such rows on end the clock was set back, and time counts anew;
+- a row that is far ahead of the one before, by a jump that would be a boundary, is suspect, and so is the very first
+  row. Suspects, and the rows that go on from them, are held until the rows to come tell. Eight of them without another
+  jump are taken, with all before them: there was a gap. Two rows in a row that go on from before the jump show that all
+  rows after the jump have wrong timestamps: these alone are skipped. At the end of the input suspects are taken.
+  First rows that lie a century before the others are skipped.
+
+A recording comes whole, with timestamps that increase: all its rows are taken. Nothing depends on chunks.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.arrays import Floats, Ints, Tensors
+from rondo.data.recording import Values
+
+MOST_ROWS_BEHIND = 1_000  # ours: a source that sends a block again mostly sends less, and a clock set back stays back
+ROWS_THAT_CONFIRM = 8  # ours: a clock that is wrong for a moment is wrong for fewer rows
+_ROWS_THAT_REFUTE = 2  # one may have come late
+_CENTURY_S = 3.2e9  # times that count from so far away would not tell frames apart
+_MOST_SUSPECTS = 64  # where nearly every row jumps, those before the first jump are taken
+
+
+class Admitted(NamedTuple):
+    """Rows that are taken; `set_back`: the clock was set back before the first of them."""
+
+    values: Values
+    times_s: Floats | None
+    numbers: Ints  # of the rows as they came
+    set_back: bool = False
+
+
+class _Held(NamedTuple):
+    """One row that waits."""
+
+    values: Values  # (n_channels,)
+    time_s: float
+    number: int
+
+
+class RowAdmission:
+    """The time of the last row taken, and the rows after it that wait."""
+
+    def __init__(self, n_channels: int, rate: float | None, max_gap: int) -> None:
+        """Rows that leave out more than `max_gap` frames are suspect; none where the rate is unknown."""
+        self._n_channels, self._rate, self._max_gap = n_channels, rate, max_gap
+        self.n_skipped = 0
+        self._latest_s = -math.inf
+        self._n_behind = 0  # rows skipped on end
+        self._suspects: list[_Held] = []  # rows after a jump, in the order of time
+        self._back: list[_Held] = []  # the rows right after them that go on from before a jump
+        self._back_at = 0  # the suspect after that jump
+
+    @property
+    def n_held(self) -> int:
+        """Rows of earlier calls that wait."""
+        return len(self._suspects) + len(self._back)
+
+    def push(
+        self, values: Values, times: Floats | None, first_number: int, *, ends: bool = False
+    ) -> Iterator[Admitted]:
+        """The next rows, numbered from `first_number` on; `ends`: none will follow."""
+        n_rows = values.shape[0]
+        if not n_rows:
+            return
+        numbers = np.arange(first_number, first_number + n_rows)
+        if times is None or self._are_sound(times, ends):
+            self._n_behind = 0
+            if times is not None:
+                self._latest_s = float(times[-1])
+            yield Admitted(values, times, numbers)
+            return
+        yield from self._one_by_one(map(_Held, values, times.tolist(), numbers.tolist()))
+
+    def flush(self) -> Iterator[Admitted]:
+        """The input ends, or begins anew: the suspects are taken."""
+        taken = self._confirmed()
+        if taken:
+            yield self._as_admitted(taken)
+
+    def _are_sound(self, times: Floats, ends: bool) -> bool:
+        """Whether all times are finite, in order and after the latest one, and none is suspect."""
+        if self._suspects or not self._latest_s < float(times[0]) <= float(times[-1]) < math.inf:
+            return False
+        if times.size > 1 and not bool((times[1:] > times[:-1]).all()):
+            return False
+        if ends or self._rate is None:
+            return True
+        if self._jumps(self._latest_s, float(times[0])):
+            return False
+        return times.size == 1 or not bool((np.rint(np.diff(times) * self._rate) - 1 > self._max_gap).any())
+
+    def _jumps(self, before_s: float, time_s: float) -> bool:
+        if self._rate is None:
+            return False
+        step = (time_s - before_s) * self._rate
+        return not math.isfinite(step) or round(step) - 1 > self._max_gap
+
+    def _one_by_one(self, rows: Iterator[_Held]) -> Iterator[Admitted]:
+        taken: list[_Held] = []
+        set_back = False
+        for row in rows:
+            waiting = deque([row])
+            while waiting:
+                now = waiting.popleft()
+                place = self._place_of(now.time_s)
+                if place is None and self._n_behind >= MOST_ROWS_BEHIND and math.isfinite(now.time_s):
+                    taken += self._confirmed()
+                    if taken:
+                        yield self._as_admitted(taken, set_back)
+                    taken, set_back = [now], True
+                    self._latest_s = now.time_s
+                elif place is None:
+                    self._n_behind += 1
+                    self.n_skipped += 1
+                elif place < len(self._suspects):
+                    waiting.extend(self._went_back(now, place))
+                else:
+                    taken += self._went_on(now)
+        if taken:
+            yield self._as_admitted(taken, set_back)
+
+    def _place_of(self, time_s: float) -> int | None:
+        """Before which suspect a row lies if there is a jump, their number if it goes on from all; None: behind."""
+        if not self._latest_s < time_s < math.inf:
+            return None
+        place = bisect_left(self._suspects, time_s, key=lambda row: row.time_s)
+        if place == len(self._suspects):
+            return place
+        is_jump = place == 0 or self._jumps_before(place)
+        return place if is_jump and time_s < self._suspects[place].time_s else None
+
+    def _went_back(self, row: _Held, place: int) -> list[_Held]:
+        """A row from before a jump; the rows to look at again where they refute those after the jump."""
+        if not (self._back and self._back_at == place and self._back[-1].time_s < row.time_s):
+            self._forget_back()
+        self._back.append(row)
+        self._back_at = place
+        if len(self._back) < _ROWS_THAT_REFUTE:
+            return []
+        again, self._back = self._back, []
+        self.n_skipped += len(self._suspects) - place
+        self._suspects = self._suspects[:place]
+        return again
+
+    def _went_on(self, row: _Held) -> list[_Held]:
+        """A row later than all so far; the rows that are taken now."""
+        self._n_behind = 0
+        self._forget_back()
+        if not self._suspects and not self._jumps(self._latest_s, row.time_s):
+            self._latest_s = row.time_s
+            return [row]
+        self._suspects.append(row)
+        jumps = [i for i in range(1, len(self._suspects)) if self._jumps_before(i)]
+        if len(self._suspects) - (jumps[-1] if jumps else 0) >= ROWS_THAT_CONFIRM:
+            return self._confirmed()
+        return self._confirmed(jumps[0]) if len(self._suspects) > _MOST_SUSPECTS else []
+
+    def _jumps_before(self, place: int) -> bool:
+        return self._jumps(self._suspects[place - 1].time_s, self._suspects[place].time_s)
+
+    def _forget_back(self) -> None:
+        self.n_skipped += len(self._back)
+        self._back = []
+
+    def _confirmed(self, n_rows: int | None = None) -> list[_Held]:
+        """The first of the suspects, or all; before the first row taken there is no gap of a century."""
+        self._forget_back()
+        confirmed = self._suspects[:n_rows]
+        self._suspects = self._suspects[len(confirmed) :]
+        if not math.isfinite(self._latest_s):
+            steps = [after.time_s - before.time_s for before, after in pairwise(confirmed)]
+            n_wrong = max((i + 1 for i, step in enumerate(steps) if step > _CENTURY_S), default=0)
+            self.n_skipped += n_wrong
+            confirmed = confirmed[n_wrong:]
+        self._latest_s = confirmed[-1].time_s if confirmed else self._latest_s
+        self._n_behind = 0
+        return confirmed
+
+    def _as_admitted(self, rows: list[_Held], set_back: bool = False) -> Admitted:
+        values = np.array([row.values for row in rows], np.float32).reshape(len(rows), self._n_channels)
+        numbers = np.array([row.number for row in rows], np.int64)
+        return Admitted(values, np.array([row.time_s for row in rows]), numbers, set_back)
+
+    # ------------------------------------------------------------ keeping
+
+    def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
+        """Everything, exactly."""
+        held = self._as_admitted([*self._suspects, *self._back])
+        assert held.times_s is not None
+        tensors: dict[str, NDArray[np.generic]] = {
+            "held_values": held.values,
+            "held_times": held.times_s,
+            "held_numbers": held.numbers,
+        }
+        latest_s = self._latest_s if math.isfinite(self._latest_s) else None
+        counts = [len(self._suspects), self._back_at, self._n_behind, self.n_skipped]
+        return tensors, {"latest_s": latest_s, "counts": counts}
+
+    def load(self, tensors: Tensors, plain: Mapping[str, Any]) -> None:
+        """Go on from this state."""
+        values = np.array(tensors["held_values"], np.float32)
+        times, numbers = np.array(tensors["held_times"], np.float64), np.array(tensors["held_numbers"], np.int64)
+        held = list(map(_Held, values, times.tolist(), numbers.tolist()))
+        n_suspects, self._back_at, self._n_behind, self.n_skipped = plain["counts"]
+        self._suspects, self._back = held[:n_suspects], held[n_suspects:]
+        self._latest_s = -math.inf if plain["latest_s"] is None else plain["latest_s"]

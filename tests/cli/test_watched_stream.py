@@ -1,0 +1,265 @@
+"""`rondo stream` with sinks and alarms, and `rondo health`: what arrives, however often the run is killed."""
+
+from __future__ import annotations
+
+import json
+import signal
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rondo import Recording, Rondo
+from rondo.live import session
+from rondo.run.stream_folder import COLUMNS
+from tests.cli.killing import Killer
+from tests.cli.running import Command, waves, write_csv
+from tests.continual.fakes import FakeStream
+from tests.live.servers import free_port, kafka_cluster, mosquitto_server, wait_until, web_page
+from tests.live.test_sinks import Found, Listener, read_topic
+from tests.systems import needs_posix
+
+N_ROWS = 1500
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("watched") / "model"
+    fitted = Rondo(window=40, step=20, settings={"evidence": {"surrogates": 0}}, device="cpu")
+    fitted.fit(Recording(waves(900), rate=50, channels=("a", "b"))).save(folder)
+    return folder
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "stream_of", FakeStream.of)
+    monkeypatch.setattr(session, "CHUNK_ROWS", 50)
+
+
+@pytest.fixture
+def rows(here: Path) -> Path:
+    return write_csv(here / "day.csv", waves(N_ROWS, seed=5))
+
+
+def messages(bodies: Iterable[bytes]) -> list[dict[str, Any]]:
+    return [json.loads(line) for body in bodies for line in body.splitlines()]
+
+
+def labels_of(out: Path) -> list[str]:
+    return (out / "labels.csv").read_text().splitlines()[1:]
+
+
+def events_of(out: Path) -> list[Any]:
+    return [json.loads(line) for line in (out / "events.jsonl").read_text().splitlines()]
+
+
+def check_that_all_arrived(got: list[dict[str, Any]], out: Path) -> int:
+    """Every label and event of the files, and nothing else; repeats have the same content. How many repeats."""
+    kept: dict[tuple[str, int], dict[str, Any]] = {}
+    found = [one for one in got if one["type"] in ("label", "event")]
+    for one in found:
+        assert kept.setdefault((one["type"], one["n"]), one) == one
+    lines = {n: one for (type, n), one in kept.items() if type == "label"}
+    assert [",".join(str(lines[n][name]) for name in COLUMNS) for n in range(len(lines))] == labels_of(out)
+    events = {n: one for (type, n), one in kept.items() if type == "event"}
+    own = ("type", "device", "n")
+    assert [{k: v for k, v in events[n].items() if k not in own} for n in range(len(events))] == events_of(out)
+    return len(found) - len(kept)
+
+
+# ------------------------------------------------------------ sinks
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_webhook_gets_what_the_files_hold_once(rondo: Command, here: Path, rows: Path, model: Path) -> None:
+    with web_page() as page:
+        command = ("stream", model, "--source", rows, "--out", "out", "--sink", page.address)
+        assert rondo(*command).code == 0
+        assert check_that_all_arrived(messages(page.bodies), here / "out") == 0
+        n_requests = page.n_requests
+        assert rondo(*command).code == 0  # finished, and everything has arrived
+        assert page.n_requests == n_requests
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_sink_that_was_away_gets_everything_from_the_same_command(
+    rondo: Command, here: Path, rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rondo.live.supervising.supervision._PATIENCE_S", 0.5)
+    with web_page() as page:
+        page.stop()
+        command = ("stream", model, "--source", rows, "--out", "out", "--sink", page.address)
+        done = rondo(*command)
+        assert done.code == 0
+        assert "have not arrived (http://127.0.0.1: no answer" in done.err
+        page.start()
+        assert rondo(*command).code == 0
+        assert check_that_all_arrived(messages(page.bodies), here / "out") == 0
+
+
+@pytest.mark.usefixtures("fake")
+def test_json_goes_on_after_what_was_printed(
+    rondo: Command, here: Path, rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = here / "part" / "day.csv"
+    part.parent.mkdir()
+    part.write_text("".join(rows.read_text().splitlines(keepends=True)[:700]))
+    command = ("stream", model, "--source", part, "--out", "out", "--json")
+    first = rondo(*command, "--alarm", "nothing-fits=200ms", "--fail-on", "nothing-fits")
+    assert first.code == 3
+    part.write_text(rows.read_text())
+    second = rondo(*command)
+    assert second.code == 0
+    got = [json.loads(line) for line in (first.out + second.out).splitlines()]
+    assert check_that_all_arrived(got, here / "out") == 0
+    assert got[-1]["type"] == "summary"
+
+
+def test_sinks_and_alarms_that_cannot_be_leave_nothing(rondo: Command, here: Path, rows: Path, model: Path) -> None:
+    for option, value, message in (
+        ("--sink", "mqt://h/t", "did you mean mqtt://?"),
+        ("--sink", "mqtt://me:hunter2@h/t", "set RONDO_MQTT_USERNAME"),
+        ("--alarm", "silence=3s", "there is no alarm 'silence'; did you mean 'silent'?"),
+        ("--fail-on", "behind", "this alarm is off"),
+    ):
+        done = rondo("stream", model, "--source", rows, "--out", "out", option, value)
+        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+        assert message in done.err
+        assert "hunter2" not in done.err
+        assert not (here / "out").exists()
+
+
+# ------------------------------------------------------------ killed
+
+
+def kill_until_done(killer: Killer, command: list[object], out: Path, after: Callable[[int], None]) -> None:
+    """Kill again and again once labels.csv has grown by a random number of bytes, until one run comes to its end."""
+    rng, n_kills, n_bytes = np.random.default_rng(3), 0, 0
+    while (code := killer.rondo(*command, "--out", out, once=(out / "labels.csv", n_bytes))) == -signal.SIGKILL:
+        size = (out / "labels.csv").stat().st_size if (out / "labels.csv").exists() else 0
+        n_kills, n_bytes = n_kills + 1, size + int(rng.integers(2000, 6000))
+        after(n_kills)
+    assert code == 0, killer.err.read_text()
+    assert n_kills >= 2
+
+
+def nothing(_: int) -> None:
+    """Between two runs."""
+
+
+@pytest.mark.slow
+@needs_posix
+def test_a_webhook_misses_nothing_of_a_run_that_is_killed(here: Path, rows: Path, model: Path) -> None:
+    with web_page() as page, Killer(here, "fake") as killer:
+        command: list[object] = ["stream", model, "--source", rows, "--every", 7]
+        kill_until_done(killer, [*command, "--sink", page.address], here / "out", nothing)
+        check_that_all_arrived(messages(page.bodies), here / "out")
+
+
+@pytest.mark.slow
+@needs_posix
+@pytest.mark.broker
+def test_mqtt_misses_nothing_of_a_run_and_a_broker_that_are_killed(here: Path, rows: Path, model: Path) -> None:
+    with mosquitto_server(here, persistence=True) as server, Killer(here, "fake") as killer:
+        listener = Listener(server, "labels/+")
+
+        def restart_the_broker(n_kills: int) -> None:
+            if n_kills % 2:
+                server.stop()  # which brings to the disk what it has acknowledged
+                server.start()
+
+        sink = f"{server.address}/labels/{{device}}"
+        command: list[object] = ["stream", model, "--source", rows, "--every", 7]
+        kill_until_done(killer, [*command, "--sink", sink], here / "out", restart_the_broker)
+        n_labels = len(labels_of(here / "out"))
+
+        def is_there() -> bool:
+            return len({one["n"] for _, one in list(listener.got) if one["type"] == "label"}) == n_labels
+
+        wait_until(is_there, f"{n_labels} labels")
+        time.sleep(0.2)  # events come behind them
+        listener.close()
+        assert {topic for topic, _ in listener.got} == {"labels/day"}
+        check_that_all_arrived([message for _, message in listener.got], here / "out")
+
+
+@pytest.mark.slow
+@needs_posix
+@pytest.mark.broker
+def test_kafka_misses_nothing_of_a_run_that_is_killed(here: Path, rows: Path, model: Path) -> None:
+    with kafka_cluster() as servers, Killer(here, "fake") as killer:
+        command: list[object] = ["stream", model, "--source", rows, "--every", 7]
+        kill_until_done(killer, [*command, "--sink", f"kafka://{servers}/labels"], here / "out", nothing)
+        n_lines = len(labels_of(here / "out")) + len(events_of(here / "out"))
+
+        def is_all(found: Found) -> bool:  # some came twice
+            return len({(one["type"], one["n"]) for _, one in found if one["type"] != "alarm"}) >= n_lines
+
+        found = read_topic(servers, "labels", is_all)
+        check_that_all_arrived([message for _, message in found], here / "out")
+
+
+# ------------------------------------------------------------ alarms, exit codes, health
+
+
+@pytest.mark.usefixtures("fake")
+def test_an_alarm_ends_the_run_with_code_3_and_the_same_command_goes_on(
+    rondo: Command, here: Path, rows: Path, model: Path
+) -> None:
+    assert rondo("stream", model, "--source", rows, "--out", "whole").code == 0
+    command = ("stream", model, "--source", rows, "--out", "out", "--alarm", "nothing-fits=400ms")
+    stopped = rondo(*command, "--fail-on", "nothing-fits")
+    assert stopped.code == 3
+    assert "alarm: day: nothing-fits: no unit fits since" in stopped.err
+    assert rondo("health", "out").code == 2
+    assert "ended with exit code 3" in rondo("health", "out").out
+    codes = [3]
+    while codes[-1] == 3:
+        codes.append(rondo(*command, "--fail-on", "nothing-fits").code)
+    assert codes[-1] == 0
+    assert labels_of(here / "out") == labels_of(here / "whole")
+    assert events_of(here / "out") == events_of(here / "whole")
+    lines = [json.loads(line) for line in (here / "out" / "alarms.jsonl").read_text().splitlines()]
+    misfits = [(line["frame"], line["state"]) for line in lines if line["alarm"] == "nothing-fits"]
+    assert len(misfits) == len(set(misfits)) >= 2
+    done = rondo("health", "out")
+    assert (done.code, done.out) == (0, f"finished: 1 device, 1,500 rows, {len(labels_of(here / 'out'))} windows\n")
+
+
+@pytest.mark.slow
+@needs_posix
+def test_health_of_a_run_that_follows_falls_silent_and_is_killed(here: Path, rows: Path, model: Path) -> None:
+    with Killer(here, "fake") as killer:
+        command = ["stream", model, "--source", rows, "--follow", "--out", here / "out", "--alarm", "silent=500ms"]
+        raised = (here / "out" / "alarms.jsonl", 1)
+        order = [*command, "--alarm", "new-unit=off", "--alarm", "nothing-fits=off"]
+        assert killer.rondo(*order, once=raised) == -signal.SIGKILL
+        assert "alarm: day: silent: no row for" in killer.err.read_text()
+        assert killer.rondo("health", here / "out") == 2
+        assert "dead: process" in killer.out.read_text()
+        assert killer.rondo(*order, "--fail-on", "silent") == 3
+        said = killer.err.read_text()
+        assert said.index("alarm over: day: silent: rows again after") < said.index("alarm: day: silent: no row for")
+
+
+def test_health_of_what_is_no_stream(rondo: Command, here: Path) -> None:
+    done = rondo("health", "nowhere", "--json")
+    about = json.loads(done.out)
+    assert (done.code, about["exit_code"], about["health"]) == (2, 2, None)
+    assert rondo("health", here, "--stale", "soon").code == 2
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("fake")
+def test_a_broker_that_is_away_is_said_and_keeps_no_run(rondo: Command, here: Path, rows: Path, model: Path) -> None:
+    pytest.importorskip("paho.mqtt.client")
+    sink = f"mqtt://127.0.0.1:{free_port()}/labels"
+    done = rondo("stream", model, "--source", rows, "--out", "out", "--sink", sink)
+    assert done.code == 0
+    assert "kB have not arrived (no connection to 127.0.0.1); the same command sends them" in done.err
+    health = json.loads((here / "out" / "health.json").read_text())
+    size = sum((here / "out" / name).stat().st_size for name in ("labels.csv", "events.jsonl", "alarms.jsonl"))
+    assert health["sinks"][0]["behind_bytes"] == size
