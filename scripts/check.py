@@ -2,7 +2,7 @@
 
     python3 scripts/check.py              lint, types, import contracts, tests
     python3 scripts/check.py tests -k csv only the tests, with arguments for pytest
-    python3 scripts/check.py tests -m ""  all tests, also the slow ones that start Ray clusters and S3 servers
+    python3 scripts/check.py tests -m ""  all tests, the slow ones too: kills at every step, clusters, tutorials
     python3 scripts/check.py lint format  two of the steps (lint, format, types, imports, tests)
     python3 scripts/check.py tests --anywhere
                                           with the plainest kernels of numpy and torch, as an older CPU would take them
@@ -34,7 +34,7 @@ STEPS: dict[str, list[str]] = {
     "format": ["-m", "ruff", "format", "--check", "."],
     "types": ["-m", "mypy"],
     "imports": ["-c", "from importlinter.cli import lint_imports_command; lint_imports_command()"],
-    "tests": ["-m", "pytest", "-n", "2", "-m", "not (slow and (ray or cloud))"],
+    "tests": ["-m", "pytest", "-n", "2", "-m", "not slow"],
 }
 
 # What makes a CPU with AVX-512 add as one without: tests that ask for equal bits where the order of a sum is free fail.

@@ -11,7 +11,7 @@ from typing import Any
 from scripts.reference.markup import cell, code, page, table
 
 MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be said of them
-    "rondo": ("discover read evaluate Result Rondo Recording Labelling", ""),
+    "rondo": ("discover label read evaluate Result Rondo Recording Labelling", ""),
     "rondo.stream_parts": (
         "StreamPart StreamParts",
         "What `Rondo.stream` gives back for rows. See [streams](../continual.md).",
@@ -33,10 +33,10 @@ MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be 
 def api_page() -> str:
     return page(
         "# Python",
-        "`rondo` has these names: `discover`, `read`, `evaluate`, `Result`, `Rondo`, `Recording`, `Labelling`, "
-        "`errors` and `__version__`. The other modules below are those that pages of this documentation use; before "
-        "version 1.0 they may still move. Everything else is internal. The examples run as they stand, one after the "
-        "other, as all of this documentation does.",
+        "`rondo` has these names: `discover`, `label`, `read`, `evaluate`, `Result`, `Rondo`, `Recording`, "
+        "`Labelling`, `errors` and `__version__`. The other modules below are those that pages of this documentation "
+        "use; before version 1.0 they may still move. Everything else is internal. The examples run as they stand, one "
+        "after the other, as all of this documentation does.",
         "```python\n>>> import numpy as np\n>>> from rondo.formats.annotations.annotation import Annotation\n\n```",
         *(
             block
