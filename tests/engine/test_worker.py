@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -48,6 +49,15 @@ def test_a_worker_that_died_idle_is_given_no_task() -> None:
     finally:
         end([place])
     assert are_gone([after])
+
+
+def test_a_process_that_another_thread_has_reaped_is_not_alive() -> None:
+    """Python then knows no exit code, which otherwise means that the process runs."""
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    place = Worker("")
+    place._process = SimpleNamespace(pid=child.pid, exitcode=None)  # type: ignore[assignment]
+    assert not place.is_alive
 
 
 def test_a_worker_that_ends_already_and_is_told_so_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:

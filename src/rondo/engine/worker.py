@@ -58,7 +58,7 @@ class Worker:
 
     @property
     def is_alive(self) -> bool:
-        return self.process is not None and self.process.exitcode is None
+        return self.process is not None and self.process.exitcode is None and _exists(self.process)
 
     def begin(self, message: bytes) -> Future[bytes]:
         """Give it a pickled (work, task); the future holds a pickled Done, or raises what tells of its death."""
@@ -134,6 +134,15 @@ def _executor(sees_gpu: str) -> Any:
     # Where `pgrep` is missing, loky warns that it cannot end what a worker has started; that is done here.
     warnings.filterwarnings("ignore", "Failed to kill subprocesses", UserWarning)
     return ProcessPoolExecutor(1, initializer=settle, initargs=(os.getpid(),), env=ONE_THREAD | own | quiet)
+
+
+def _exists(process: BaseProcess) -> bool:
+    """Whether the system still has it: `exitcode` is None too while loky's thread, which reaped it, has yet to say so."""
+    try:
+        os.kill(process.pid or 0, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _nothing() -> None:
