@@ -137,7 +137,7 @@ def _executor(sees_gpu: str) -> Any:
 
 
 def _exists(process: BaseProcess) -> bool:
-    """Whether the system still has it: `exitcode` is None too while loky's thread, which reaped it, has yet to say so."""
+    """Whether the system has it: `exitcode` is None, too, while loky's thread has reaped it and not yet said so."""
     try:
         os.kill(process.pid or 0, 0)
     except ProcessLookupError:
