@@ -52,6 +52,7 @@ def test_the_commands_of_a_tutorial_run(page: str, here: Path, monkeypatch: pyte
 
 
 @pytest.mark.data
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["start.md", "tutorials/live_stream.md", *ON_PUBLIC_DATA])
 def test_the_figures_of_a_page_are_those_of_the_recordings(page: str, here: Path, data_dir: Path) -> None:
     (here / "data").symlink_to(data_dir.resolve())
