@@ -30,9 +30,10 @@ from numpy.typing import NDArray
 from rondo.arrays import owned, owned_by
 from rondo.config.schema import ContinualConfig
 from rondo.continual.context_reader import ContextReader, reader_of
+from rondo.continual.issue import Issue, Opened
 from rondo.continual.journal import Event
 from rondo.continual.model_excess import ModelExcess
-from rondo.continual.motif_reader import Motif, MotifReader
+from rondo.continual.motif_reader import MotifReader
 from rondo.continual.novelty import (
     Floats,
     MicroCluster,
@@ -62,12 +63,9 @@ _REFINED_PER_EVENT = 64  # windows that refine a unit before the journal says so
 class _Open(NamedTuple):
     """A window that awaits its label."""
 
-    window: int
-    start_frame: int
+    place: Opened
     point: Floats
-    blocks: Floats  # (n_blocks, n_dims), from which a boundary is found
     q: Floats  # (n_units,) as there were when it came
-    is_first: bool  # of its stretch: it speaks for the frames before its middle too
 
 
 class Counters(NamedTuple):
@@ -101,7 +99,7 @@ class Updater:
         self.length_frames, self.step_frames = grid
         self.beside = -(-straddling_windows(*grid) // 2)  # unexplained windows on each side that make one novel
         self.open: deque[_Open] = deque()
-        self.waiting: deque[Decision] = deque()  # for their motifs
+        self.issue = Issue(motifs, cuts, self.step_frames)
         self.at_start = True
         self.rejected: deque[tuple[int, Floats]] = deque()  # the last unexplained ones in a row
         self.is_filed = False  # whether that row has reached the buffer
@@ -149,21 +147,20 @@ class Updater:
             row[: opened.q.size] = opened.q
         tensors = owned("units", units) | owned("buffer", buffer) | owned("viterbi", viterbi) | owned("motifs", motifs)
         tensors |= {"points": np.array(rows, np.float64).reshape(-1, n_dims), "q": q}
-        tensors |= {"blocks": np.array([opened.blocks for opened in self.open], np.float64)}
+        tensors |= {"blocks": np.array([opened.place.blocks for opened in self.open], np.float64)}
         return tensors, {
             "units": units_plain,
             "buffer": buffer_plain,
             "viterbi": viterbi_plain,
             "motifs": motifs_plain,
-            "open": [(opened.window, opened.start_frame, int(opened.q.size), opened.is_first) for opened in self.open],
+            "open": [[at.window, at.start_frame, int(q.size), at.is_first] for at, _, q in self.open],
             "at_start": self.at_start,
             "rejected": [window for window, _ in self.rejected],
             "is_filed": self.is_filed,
-            "waiting": [list(decision) for decision in self.waiting],
-            "last_cut": self.cuts.last,
             "refined": list(self.refined),
             "counters": list(self.counters),
             "next_id": self.next_id,
+            **self.issue.state(),
         }
 
     def restored(self, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> Updater:
@@ -180,15 +177,14 @@ class Updater:
             (self.length_frames, self.step_frames),
             self.excess,
         )
-        updater.cuts.last = plain["last_cut"]
         points, q, blocks = (np.asarray(tensors[name], np.float64) for name in ("points", "q", "blocks"))
         updater.open.extend(
-            _Open(window, start, points[i], blocks[i], q[i, :size], first)
+            _Open(Opened(window, start, blocks[i], first), points[i], q[i, :size])
             for i, (window, start, size, first) in enumerate(plain["open"])
         )
         updater.at_start, updater.is_filed = plain["at_start"], plain["is_filed"]
         updater.rejected.extend(zip(plain["rejected"], points[len(updater.open) :], strict=True))
-        updater.waiting.extend(Decision(*values) for values in plain["waiting"])
+        updater.issue.restore(plain)
         updater.refined, updater.next_id = list(plain["refined"]), plain["next_id"]
         updater.counters, updater.n_fitted = Counters(*plain["counters"]), self.n_fitted
         return updater
@@ -208,7 +204,7 @@ class Updater:
         accepted = bool(q.size) and float(q.min()) <= 1
         is_explained = bool(q.size) and float(distances.min()) <= self.buffer.scales.radius
         self.counters = self.counters._replace(windows=number + 1, accepted=self.counters.accepted + accepted)
-        self.open.append(_Open(number, start_frame, point, blocks, q, self.at_start))
+        self.open.append(_Open(Opened(number, start_frame, blocks, self.at_start), point, q))
         self.at_start = False
         due = self.viterbi.push(self.path_costs(point[None], q[None]))
         decisions, events = self._decide(int(due[0]), start_frame) if due.size else ([], [])
@@ -230,12 +226,9 @@ class Updater:
             events += own
         self.rejected.clear()
         self.is_filed = False
-        decisions += self._with_motifs(self.motifs.boundary())
-        events += self._motif_events(frame)
-        if decisions:  # the last window speaks for the frames after its middle too
-            decisions[-1] = decisions[-1]._replace(stop_frame=max(decisions[-1].stop_frame, frame))
+        decisions = self.issue.end(frame, decisions)
         self.at_start = True
-        return decisions, events
+        return decisions, events + self.issue.events(frame)
 
     @property
     def unit_ids(self) -> tuple[int, ...]:
@@ -271,33 +264,9 @@ class Updater:
         unit = self.units.ids[index] if index >= 0 else OTHER
         distance = float(opened.q[index]) if known else float("inf")
         events = self._refine(index, opened.point, frame) if distance <= 1 else []
-        start, stop = self._frames(opened, unit)
         score = float(np.exp(-distance)) if unit != OTHER else 0.0
-        self.waiting.append(Decision(opened.window, start, stop, unit, OTHER, score, 0.0))
-        decisions = self._with_motifs(self.motifs.push(unit))
-        return decisions, events + self._motif_events(frame)
-
-    def _frames(self, opened: _Open, unit: int) -> tuple[int, int]:
-        """Where a window speaks; where its unit is new, those that wait give way or reach up to the cut."""
-        if opened.is_first:
-            self.cuts.last = opened.start_frame
-            return opened.start_frame, self.cuts.middle(opened.start_frame + self.step_frames)
-        start = self.cuts.middle(opened.start_frame)
-        before = self.waiting[-1]  # it always waits: for what follows it
-        if before.unit != unit:
-            start = self.cuts.between(before.unit, unit, opened.start_frame, opened.blocks)
-            for i, own in enumerate(self.waiting):
-                if own.stop_frame > start:
-                    self.waiting[i] = own._replace(start_frame=min(own.start_frame, start), stop_frame=start)
-            self.waiting[-1] = self.waiting[-1]._replace(stop_frame=start)
-        return start, self.cuts.middle(opened.start_frame + self.step_frames)
-
-    def _motif_events(self, frame: int) -> list[Event]:
-        changes = self.motifs.take_changes()
-        return [Event(change.kind, "motif", frame, None, (change.id,), change.evidence) for change in changes]
-
-    def _with_motifs(self, motifs: list[Motif]) -> list[Decision]:
-        return [self.waiting.popleft()._replace(motif=motif, motif_score=score) for motif, score in motifs]
+        decisions = self.issue.add(opened.place, unit, score)
+        return decisions, events + self.issue.events(frame)
 
     def _refine(self, index: int, point: Floats, frame: int) -> list[Event]:
         self.units.see(index, point)

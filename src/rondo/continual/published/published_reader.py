@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from rondo.arrays import Flags, Floats, owned, owned_by
 from rondo.config.schema import ContinualConfig
 from rondo.continual.context_reader import ContextReader, reader_of
+from rondo.continual.issue import Issue, Opened
 from rondo.continual.journal import Event
 from rondo.continual.motif_reader import Motif, MotifReader
 from rondo.continual.novelty import MicroCluster, is_eligible
@@ -49,13 +50,10 @@ if TYPE_CHECKING:
 class _Open(NamedTuple):
     """A window that awaits its label."""
 
-    window: int
-    start_frame: int
+    place: Opened
     latent: Floats
-    blocks: Floats  # (n_blocks, n_dims), from which a boundary is found
     r: Floats  # (n_units,) as there were when it came
     accepted: Flags  # (n_units,)
-    is_first: bool  # of its stretch: it speaks for the frames before its middle too
 
 
 class PublishedReader:
@@ -81,7 +79,7 @@ class PublishedReader:
         self.n_windows = 0
         self._at_start = True
         self._open: deque[_Open] = deque()
-        self._waiting: deque[Decision] = deque()  # for their motifs
+        self.issue = Issue(motifs, self.cuts, self.step_frames)
 
     @classmethod
     def begin(
@@ -124,7 +122,8 @@ class PublishedReader:
         judged = self.entries.judge(latent)
         blocks = self.cuts.blocks(window)
         number, self.n_windows = self.n_windows, self.n_windows + 1
-        self._open.append(_Open(number, start_frame, latent, blocks, judged.r, judged.accepted, self._at_start))
+        place = Opened(number, start_frame, blocks, self._at_start)
+        self._open.append(_Open(place, latent, judged.r, judged.accepted))
         self._at_start = False
         due = self.viterbi.push(self._costs(judged)[None])
         decisions, events = self._decide(int(due[0]), start_frame) if due.size else ([], [])
@@ -141,12 +140,9 @@ class PublishedReader:
             decided, own = self._decide(column, frame)
             decisions += decided
             events += own
-        decisions += self._with_motifs(self.motifs.boundary())
-        events += self._motif_events(frame)
-        if decisions:  # the last window speaks for the frames after its middle too
-            decisions[-1] = decisions[-1]._replace(stop_frame=max(decisions[-1].stop_frame, frame))
+        decisions = self.issue.end(frame, decisions)
         self._at_start = True
-        return decisions, events
+        return decisions, events + self.issue.events(frame)
 
     def _costs(self, judged: Judgement) -> Floats:
         """Of OTHER, then of each entry: distances, as in the fit."""
@@ -162,34 +158,9 @@ class PublishedReader:
         unit = self._shown[self.entries.ids[index]] if index >= 0 else OTHER
         r = float(opened.r[index]) if known else float("inf")
         events = self._refine(index, opened, frame) if known else []
-        start, stop = self._frames(opened, unit)
         score = float(np.exp(-r)) if unit != OTHER else 0.0
-        self._waiting.append(Decision(opened.window, start, stop, unit, OTHER, score, 0.0))
-        decisions = self._with_motifs(self.motifs.push(unit))
-        return decisions, events + self._motif_events(frame)
-
-    def _frames(self, opened: _Open, unit: int) -> tuple[int, int]:
-        """Where a window speaks; where its unit is new, those that wait give way or reach up to the cut."""
-        if opened.is_first:
-            self.cuts.last = opened.start_frame
-            return opened.start_frame, self.cuts.middle(opened.start_frame + self.step_frames)
-        start = self.cuts.middle(opened.start_frame)
-        before = self._waiting[-1]  # it always waits: for what follows it
-        if before.unit != unit:
-            start = self.cuts.between(before.unit, unit, opened.start_frame, opened.blocks)
-            start = max(start, self._waiting[0].start_frame)  # what is issued stays
-            for i, own in enumerate(self._waiting):
-                if own.stop_frame > start:
-                    self._waiting[i] = own._replace(start_frame=min(own.start_frame, start), stop_frame=start)
-            self._waiting[-1] = self._waiting[-1]._replace(stop_frame=start)
-        return start, self.cuts.middle(opened.start_frame + self.step_frames)
-
-    def _with_motifs(self, motifs: list[Motif]) -> list[Decision]:
-        return [self._waiting.popleft()._replace(motif=motif, motif_score=score) for motif, score in motifs]
-
-    def _motif_events(self, frame: int) -> list[Event]:
-        changes = self.motifs.take_changes()
-        return [Event(change.kind, "motif", frame, None, (change.id,), change.evidence) for change in changes]
+        decisions = self.issue.add(opened.place, unit, score)
+        return decisions, events + self.issue.events(frame)
 
     def _refine(self, index: int, opened: _Open, frame: int) -> list[Event]:
         if opened.r[index] <= self.config.merge_radius_factor:
@@ -277,15 +248,14 @@ class PublishedReader:
         for i, opened in enumerate(self._open):
             r[i, : opened.r.size], accepted[i, : opened.r.size] = opened.r, opened.accepted
         latents = np.array([opened.latent for opened in self._open], np.float64).reshape(-1, self.entries.n_dims)
-        blocks = np.array([opened.blocks for opened in self._open], np.float64)
+        blocks = np.array([opened.place.blocks for opened in self._open], np.float64)
         tensors |= {"latents": latents, "r": r, "accepted": accepted.astype(np.uint8), "blocks": blocks}
         return tensors, plain | {
-            "open": [[own.window, own.start_frame, int(own.r.size), own.is_first] for own in self._open],
-            "waiting": [list(decision) for decision in self._waiting],
+            "open": [[at.window, at.start_frame, int(r.size), at.is_first] for at, _, r, _ in self._open],
             "at_start": self._at_start,
-            "last_cut": self.cuts.last,
             "n_windows": self.n_windows,
             "next_id": self.next_id,
+            **self.issue.state(),
         }
 
     def restored(self, tensors: Mapping[str, NDArray[np.generic]], plain: Mapping[str, Any]) -> PublishedReader:
@@ -301,12 +271,12 @@ class PublishedReader:
         latents, r, blocks = (np.array(tensors[name], np.float64) for name in ("latents", "r", "blocks"))
         accepted = np.asarray(tensors["accepted"]).astype(np.bool_)
         self._open = deque(
-            _Open(window, start, latents[i], blocks[i], r[i, :size], accepted[i, :size], first)
+            _Open(Opened(window, start, blocks[i], first), latents[i], r[i, :size], accepted[i, :size])
             for i, (window, start, size, first) in enumerate(plain["open"])
         )
-        self._waiting = deque(Decision(*values) for values in plain["waiting"])
-        self._at_start, self.cuts.last = plain["at_start"], plain["last_cut"]
-        self.n_windows, self.next_id = plain["n_windows"], plain["next_id"]
+        self.issue = Issue(self.motifs, self.cuts, self.step_frames)
+        self.issue.restore(plain)
+        self._at_start, self.n_windows, self.next_id = plain["at_start"], plain["n_windows"], plain["next_id"]
         return self
 
 
