@@ -1,11 +1,13 @@
 """Many devices in one process: how much faster than real time, at what cost in memory, and for how long.
 
     OMP_NUM_THREADS=1 python benchmarks/bench_fleet.py SCRATCH [--devices 200] [--minutes 10] [--payload json|npy]
+        [--actors 2]
 
 Each device sends 9 channels at 50 Hz, one message a second, as JSON columns with a clock or as an .npy array. The feed
 is a list in memory, so what is measured is all of `rondo stream` behind the broker: payloads, rows, windows, labels,
 files, checkpoints, marks. Two numbers tell: the share of one core that real time needs (rows come 50 times a second),
-and the memory in each tenth of the run. SCRATCH is emptied afterwards.
+and the memory in each tenth of the run. With --actors the devices are dealt out to Ray actors, one process each.
+SCRATCH is emptied afterwards.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -92,30 +95,29 @@ def memory_mb() -> float:
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * resource.getpagesize() / 1e6
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("scratch", type=Path)
-    parser.add_argument("--devices", type=int, default=200)
-    parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--payload", choices=["json", "npy"], default="json")
-    parser.add_argument("--window", default="2s")
-    asked = parser.parse_args()
+class Measured(NamedTuple):
+    """Of one process: what it read and gave, its seconds, its memory in each tenth of the run, what it wrote."""
+
+    n_rows: float
+    n_labels: int
+    took_s: float
+    cpu_s: float  # without making messages
+    memory_mb: list[float]
+    n_bytes: int
+
+
+def measured(model: Path, out: Path, n_devices: int, n_seconds: int, payload: str) -> Measured:
+    """One fleet from the first message to the last."""
     warnings.simplefilter("ignore")
-    model = Rondo(asked.window, settings={"evidence.surrogates": 0})
-    model.fit(plant(StreamPlan(rate=RATE, n_channels=N_CHANNELS), n_frames=N_FIRST, seed=0).recording)
-    folder, out = asked.scratch / "model", asked.scratch / "out"
-    shutil.rmtree(asked.scratch, ignore_errors=True)
-    asked.scratch.mkdir(parents=True)
-    model.save(folder)
-    n_seconds = round(60 * asked.minutes)
 
     def opened(where: str, request: FeedRequest) -> PlayedFeed:
-        return PlayedFeed(asked.devices, n_seconds, asked.payload)
+        return PlayedFeed(n_devices, n_seconds, payload)
 
     kind = FeedKind("played", "played:", "", ("played",), opened)
     fleet_module.feed_kind = lambda where: kind  # type: ignore[assignment]
-    n_labels, memory, making = 0, [], 0.0
-    with closing(Fleet(Rondo.load(folder), folder, "played:", out)) as fleet:
+    out.mkdir(parents=True)
+    n_labels, memory, making = 0, list[float](), 0.0
+    with closing(Fleet(Rondo.load(model), model, "played:", out)) as fleet:
         poll = fleet.feed.poll
 
         def timed_poll(seconds: float) -> list[Message]:
@@ -129,20 +131,59 @@ def main() -> None:
         began, began_cpu = time.perf_counter(), time.process_time()
         while fleet.feed.backlog:
             n_labels += sum(len(step.written.labels) for step in fleet.step(0.0))
-            memory.append((fleet.feed.backlog, memory_mb()))
+            memory.append(memory_mb())
         fleet.stop()
         took, cpu = time.perf_counter() - began, time.process_time() - began_cpu - making
-    n_rows, n_bytes = n_seconds * asked.devices * RATE, sum(p.stat().st_size for p in out.rglob("*") if p.is_file())
-    tenth = max(1, len(memory) // 10)
-    tenths = " ".join(
-        f"{np.median([mb for _, mb in memory[at : at + tenth]]):.0f}" for at in range(0, 10 * tenth, tenth)
-    )
+    tenths = [float(np.median(part)) for part in np.array_split(memory, 10) if part.size]
+    n_bytes = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    return Measured(n_seconds * n_devices * RATE, n_labels, took, cpu, tenths, n_bytes)
+
+
+def on_actors(n_actors: int, model: Path, out: Path, n_devices: int, n_seconds: int, payload: str) -> list[Measured]:
+    """The devices dealt out to Ray actors, each a process with a fleet of its own."""
+    import ray
+
+    class Devices:
+        def run(self, number: int, own: int) -> Measured:
+            return measured(model, out / str(number), own, n_seconds, payload)
+
+    ray.init(num_cpus=n_actors, include_dashboard=False, log_to_driver=False)
+    actor = ray.remote(num_cpus=1)(Devices)
+    shares = [len(range(number, n_devices, n_actors)) for number in range(n_actors)]
+    actors = [actor.remote() for _ in shares]
+    begun = [one.run.remote(i, own) for i, (one, own) in enumerate(zip(actors, shares, strict=True))]
+    found: list[Measured] = ray.get(begun)
+    ray.shutdown()
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("scratch", type=Path)
+    parser.add_argument("--devices", type=int, default=200)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--payload", choices=["json", "npy"], default="json")
+    parser.add_argument("--window", default="2s")
+    parser.add_argument("--actors", type=int, default=0, help="Ray actors that share the devices; 0: this process")
+    asked = parser.parse_args()
+    model = Rondo(asked.window, settings={"evidence.surrogates": 0})
+    model.fit(plant(StreamPlan(rate=RATE, n_channels=N_CHANNELS), n_frames=N_FIRST, seed=0).recording)
+    scratch = asked.scratch.absolute()
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    model.save(scratch / "model")
+    run = (scratch / "model", scratch / "out", asked.devices, round(60 * asked.minutes), asked.payload)
+    found = on_actors(asked.actors, *run) if asked.actors else [measured(*run)]
+    cpu, n_rows = sum(one.cpu_s for one in found), sum(one.n_rows for one in found)
+    tenths = " ".join(f"{mb:.0f}" for mb in np.sum([one.memory_mb for one in found], axis=0))
     print(
-        f"{asked.devices} devices x {asked.minutes:g} min ({n_rows:,.0f} rows, {n_labels:,} labels), {asked.payload}: "
-        f"{took:.0f} s, {cpu:.0f} CPU-s without making messages = {100 * cpu / n_seconds:.0f} % of one core in real "
-        f"time, {n_rows / cpu:,.0f} rows/s; memory {tenths} MB, {n_bytes / 1e6:.0f} MB on the disk"
+        f"{asked.devices} devices x {asked.minutes:g} min in {max(1, asked.actors)} process(es) ({n_rows:,.0f} rows, "
+        f"{sum(one.n_labels for one in found):,} labels), {asked.payload}: {max(one.took_s for one in found):.0f} s, "
+        f"{cpu:.0f} CPU-s without making messages = {100 * cpu / (60 * asked.minutes):.0f} % of one core in real time, "
+        f"{n_rows / cpu:,.0f} rows per CPU-s; memory {tenths} MB, "
+        f"{sum(one.n_bytes for one in found) / 1e6:.0f} MB on the disk"
     )
-    shutil.rmtree(asked.scratch)
+    shutil.rmtree(scratch)
 
 
 if __name__ == "__main__":
