@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rondo.lazy import Lazy
 from rondo.report.colours import look_of
+from rondo.report.composition import composition
 from rondo.report.contents import (
     DRAWN_AT_FIRST,
     EVERYTHING,
@@ -49,7 +50,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     Keys: title, overview, findings, provenance, scores (rows), fit (rows), groups (entries by group, or None), notes,
     n_recordings, motifs_are_units (no motif is longer than a unit), left_out (in words), recordings (those inside the
     page, each with its signal, scores and lanes), entries (unit and motif rows), unshown (rows of motifs that labels do
-    not show), n_entries, details (of entries, by key); of a stream events, n_events and n_refined.
+    not show), n_entries, details (of entries, by key), composition; of a stream events, n_events and n_refined.
     """
     run, truth = result.summary, result.tables.get("truth")
     counts = [result.segment_counts(), *([] if truth is None else [n_segments_in(truth)])]
@@ -92,6 +93,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         "unshown": entry_table("motif", run.unshown_motifs, drawn, unit_names),
         "n_entries": {level: len(entries) for level, entries in levels.items()},
         "details": _details(levels, segments, result.overviews, drawn),
+        "composition": composition(run, segments, result.unshown_table if run.unshown_motifs else segments, drawn),
         **journal(result.events, run.recordings[0].rate),
     }
 
