@@ -18,8 +18,10 @@ from rondo.report.contents import (
     contents_of,
     n_segments_in,
 )
+from rondo.report.finding import finding
 from rondo.report.frame_scores import score_rows
 from rondo.report.group_table import group_table
+from rondo.report.matched_looks import match_looks
 from rondo.report.overview import Overview, packed
 from rondo.report.panel import panel_entries
 from rondo.report.tables import (
@@ -47,7 +49,7 @@ if TYPE_CHECKING:
 def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     """What the report of a result says, as a dict that `json.dumps(..., allow_nan=False)` takes.
 
-    Keys: title, overview, findings, provenance, scores (rows), fit (rows), groups (entries by group, or None), notes,
+    Keys: title, finding, overview, findings, provenance, scores (rows), fit (rows), groups (entries by group, or None), notes,
     n_recordings, motifs_are_units (no motif is longer than a unit), left_out (in words), recordings (those inside the
     page, each with its signal, scores and lanes), entries (unit and motif rows), unshown (rows of motifs that labels do
     not show), n_entries, details (of entries, by key), composition; of a stream events, n_events and n_refined.
@@ -64,8 +66,23 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
 
     levels, unit_names = {"unit": run.units, "motif": run.shown_motifs}, unit_names_of(run.units)
     annotated = {} if wish.truth is None else _annotated(result, wish.truth)
+    recordings = [
+        _recording(recording, _signal(result.overviews[recording.id], contents, recording.id))
+        | {
+            "scores": score_rows({"": result.frame_scores[recording.id]}, contents.score_bytes(recording.id)),
+            "lanes": [
+                *lanes_of(recording.id, rows_of(recording.id), truth),
+                *_listed(annotated.get(recording.id)),
+            ],
+            "at_first": place < DRAWN_AT_FIRST,
+            "journal": marks(result.events, recording.rate),
+        }
+        for place, recording in enumerate(drawn)
+    ]
+    match_looks(recordings)
     return {
         "title": "Rondo report" if run.stream is None else "Rondo stream",
+        "finding": finding(run) if run.stream is None else _stream_sentence(result),
         "overview": _overview_sentence(run) if run.stream is None else _stream_sentence(result),
         "findings": list(run.findings),
         "provenance": _provenance(result),
@@ -76,19 +93,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         "n_recordings": len(run.recordings),
         "motifs_are_units": run.motifs_are_units,
         "left_out": list(contents.left_out),
-        "recordings": [
-            _recording(recording, _signal(result.overviews[recording.id], contents, recording.id))
-            | {
-                "scores": score_rows({"": result.frame_scores[recording.id]}, contents.score_bytes(recording.id)),
-                "lanes": [
-                    *lanes_of(recording.id, rows_of(recording.id), truth),
-                    *_listed(annotated.get(recording.id)),
-                ],
-                "at_first": place < DRAWN_AT_FIRST,
-                "journal": marks(result.events, recording.rate),
-            }
-            for place, recording in enumerate(drawn)
-        ],
+        "recordings": recordings,
         "entries": {level: entry_table(level, entries, drawn, unit_names) for level, entries in levels.items()},
         "unshown": entry_table("motif", run.unshown_motifs, drawn, unit_names),
         "n_entries": {level: len(entries) for level, entries in levels.items()},
