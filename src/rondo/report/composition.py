@@ -28,7 +28,7 @@ MOST_NODES, MOST_ARROWS = 16, 36
 MOST_MOTIFS = 24
 _FROM_EACH = 3  # arrows that leave a node
 _LEAST_PROBABILITY = 0.1
-_UNITS_OF_MIX = 6  # units of a context that are drawn one by one
+_UNITS_OF_MIX, _LEAST_OF_MIX = 6, 0.01  # units of a context that are drawn one by one, and their least share
 Entries = Mapping[tuple[str, str, int], "EntrySummary"]
 """Every entry that labels show, by level, vocabulary ("" where all recordings share one) and id."""
 
@@ -65,7 +65,7 @@ def made_of(motif: EntrySummary, entries: Entries, occurrences: Sequence[Sequenc
     if parts:
         shares = part_shares(occurrences, parts)
     else:
-        mix = [*mix_shares(occurrences).items()][:_UNITS_OF_MIX]
+        mix = [it for it in mix_shares(occurrences).items() if it[1] >= _LEAST_OF_MIX][:_UNITS_OF_MIX]
         parts, shares = [Part((unit,)) for unit, _ in mix], [[share] for _, share in mix]
     is_ordered = bool(parts_of(motif.composition))
     return {

@@ -109,7 +109,7 @@ function alignedSection(entry) {
     remember("aligned", String(mode))
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(i === mode)))
     place.replaceChildren(...entry.rows.map((_, row) => curveRow(entry, row, mode)))
-    ends.replaceChildren(...(mode ? ["start", `end (median ${entry.median_words})`] : ["start", `${entry.width_words} later`])
+    ends.replaceChildren(...(mode ? ["start", `end (median ${entry.median_words})`] : ["start", `${entry.reach_words} later`])
       .map((words) => htmlOf("span", {textContent: words})))
   }
   show(remembered("aligned") === "1" ? 1 : 0)
@@ -222,7 +222,7 @@ function gridOf(entry, codes, page) {
   if (!entry.occurrences.length) return null
   const grid = htmlOf("div", {className: "occurrences"}, ...entry.occurrences.map((one) => cellOf(entry, one, codes, page)))
   const n = entry.occurrences.length < entry.n ? `${entry.occurrences.length} of ${entry.n}, spread over time. ` : ""
-  const words = `${n}Each begins at the left; a cell is ${entry.width_words} wide. Rows as above. ★ has the highest scores.`
+  const words = `${n}Each begins at the left; a cell is ${entry.width_words} wide, and those with a broken edge go on. Rows as above. ★: highest scores.`
   return sectionOf("Occurrences", "cells", grid, htmlOf("p", {className: "quiet", textContent: words}))
 }
 
@@ -230,6 +230,7 @@ function cellOf(entry, one, codes, page) {
   const cell = htmlOf("button", {type: "button", title: "Show it in the timeline"}, cellPicture(entry, one, codes, page),
     htmlOf("span", {textContent: `${one.exemplar ? "★ " : ""}${one.words}`}))
   Object.assign(cell.dataset, {start: one.start, end: one.end, timeline: one.timeline})
+  if (one.end - one.start > entry.width) cell.classList.add("cut") // it goes on
   cell.addEventListener("click", () => goToOccurrence(page, {place: one.timeline, start: one.start, end: one.end}))
   return cell
 }
