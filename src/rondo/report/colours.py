@@ -80,7 +80,5 @@ LOOKS: tuple[Look, ...] = (
     *(Look(hue, "bars") for hue in _HUES),
 )
 MOTIF_LOOKS: tuple[Look, ...] = tuple(
-    Look(_mixed(_HUES[hue], 0, darker), pattern)
-    for pattern, darker in _DARKER.items()
-    for hue in _HUES_OF_MOTIFS
+    Look(_mixed(_HUES[hue], 0, darker), pattern) for pattern, darker in _DARKER.items() for hue in _HUES_OF_MOTIFS
 )
