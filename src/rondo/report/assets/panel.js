@@ -113,3 +113,28 @@ function whenSection({when}) {
   return sectionOf(heading, "when", barsOf(when.shares, title, `${heading}: share of the recorded time, at most ${most}`),
     endsOf([when.ends[0], `highest bar ${most} of the time`, when.ends[1]]))
 }
+
+// ---------------------------------------------------------------- where it stands
+
+// Beside all timelines where there is room; else under the one in which an entry was pressed, at first under the first.
+const isWide = matchMedia("(min-width: 1100px)")
+
+function placePanel(page, origin = null) {
+  const stage = document.getElementById("stage"), {panel} = page, timelines = document.getElementById("timelines")
+  if (isWide.matches) {
+    if (panel.parentNode !== stage) stage.append(panel)
+    return
+  }
+  if (!origin && panel.parentNode === timelines && !panel.previousElementSibling?.hidden) return // where it was
+  const first = timelines.querySelector("section.recording:not([hidden])") ?? timelines.querySelector("#sheet")
+  const above = origin ? origin.timeline.place.parentNode : first
+  if (above) above.after(panel)
+}
+
+addRondoPlugin({
+  started(page) {
+    isWide.addEventListener("change", () => placePanel(page))
+    placePanel(page)
+  },
+  chosen: (page, key, origin) => placePanel(page, origin),
+})
