@@ -110,12 +110,12 @@ def _details(
     drawn: Sequence[RecordingSummary],
 ) -> dict[str, Any]:
     """What the panel shows of each entry."""
-    unit_names, ids = unit_names_of(levels["unit"]), [it.id for it in drawn]
+    ids = [it.id for it in drawn]
     inside = overviews.only(ids) if isinstance(overviews, Overviews) else Lazy(ids, overviews.__getitem__)
     return {
         key: detail
         for level, entries in levels.items()
-        for key, detail in panel_entries(level, entries, segments, inside, drawn, unit_names).items()
+        for key, detail in panel_entries(level, entries, segments, inside, drawn).items()
     }
 
 
