@@ -49,10 +49,11 @@ if TYPE_CHECKING:
 def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     """What the report of a result says, as a dict that `json.dumps(..., allow_nan=False)` takes.
 
-    Keys: title, finding, overview, findings, provenance, scores (rows), fit (rows), groups (entries by group, or None), notes,
-    n_recordings, motifs_are_units (no motif is longer than a unit), left_out (in words), recordings (those inside the
-    page, each with its signal, scores and lanes), entries (unit and motif rows), unshown (rows of motifs that labels do
-    not show), n_entries, details (of entries, by key), composition; of a stream events, n_events and n_refined.
+    Keys: title, finding, overview, findings, provenance, scores (rows), fit (rows), groups (entries by group, or None),
+    notes, n_recordings, motifs_are_units (no motif is longer than a unit), left_out (in words), recordings (those
+    inside the page, each with its signal, scores and lanes), entries (unit and motif rows), unshown (rows of motifs
+    that labels do not show), n_entries, details (of entries, by key), composition; of a stream events, n_events and
+    n_refined.
     """
     run, truth = result.summary, result.tables.get("truth")
     counts = [result.segment_counts(), *([] if truth is None else [n_segments_in(truth)])]
