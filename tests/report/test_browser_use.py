@@ -241,7 +241,11 @@ def test_what_was_jumped_to_is_marked(opened: Any, steps: Path) -> None:
     page.evaluate("rondoPage.goTo(0, 1000, 1750, {start: 1250, end: 1500})")
     page.settle()
     assert page.evaluate(VIEW) == {"start": 1000, "end": 1750}
-    assert page.evaluate("(({start, end, place}) => [start, end, place])(rondoPage.timelines[0].marked)") == [1250, 1500, 5]
+    assert page.evaluate("(({start, end, place}) => [start, end, place])(rondoPage.timelines[0].marked)") == [
+        1250,
+        1500,
+        5,
+    ]
     for frame, marked in ((1250, True), (1500, True), (1375, False)):
         red, green, blue = page.evaluate(dot, frame)
         assert (red - blue > 60) == marked, (frame, red, green, blue)
