@@ -115,7 +115,8 @@ def test_units_have_rows_in_the_order_of_their_first_occurrences_under_the_block
           const it = rondoPage.timelines[0], of = (kind) => it.lanes.find((lane) => lane.kind === kind)
           const boxes = (lane) => [...lane.starts].map((start, i) => ({...it.boxOf(lane, i), start, end: lane.ends[i],
             name: lane.entries[lane.entry[i]].name}))
-          return {bands: it.bands.map(({kind, name}) => [kind, name]), units: boxes(of("unit")), motifs: boxes(of("motif"))}
+          const bands = it.bands.map(({kind, name}) => [kind, name])
+          return {bands, units: boxes(of("unit")), motifs: boxes(of("motif"))}
         }"""
     )
     first = list(dict.fromkeys(unit["name"] for unit in found["units"] if unit["name"] != "OTHER"))
