@@ -1,155 +1,103 @@
-// The drawer: all occurrences of an entry side by side, each from its start, on one scale of time and of values.
+// Single occurrences in the panel: a cell for each, and the way from one to the next.
 "use strict"
 
-const CELL = 150, STRIP = 22, UNITS = 10
+const STRIP = 15, CELL = 100, UNITS = 7
 
-function showOccurrences(drawer, entry, page, origin) {
-  const facts = drawer.querySelector(".facts")
-  facts.replaceChildren()
-  const add = (kind, words, parent = facts) => {
-    const made = document.createElement(kind)
-    made.textContent = words
-    parent.append(made)
-    return made
-  }
-  const heading = add("h2", entry.name)
-  heading.prepend(swatchOf(entry))
-  for (const fact of entry.facts) add("p", fact)
-  if (entry.composition.length) {
-    const made = add("p", "Made of: ")
-    made.className = "composition"
-    for (const part of entry.composition) {
-      const span = add("span", part.name ? part.text.replace(/u\d+/, part.name) : part.text, made)
-      if (part.colour) { span.className = "part"; span.prepend(swatchOf(part)) }
-      made.append(" ")
-    }
-    if (entry.composition_key) add("p", `Here ${entry.composition_key}.`).className = "quiet"
-  }
-  if (entry.taken_for) add("p", `Often taken for: ${entry.taken_for}`)
-  if (entry.apart.length) {
-    const apart = add("p", "Set apart from the rest by:")
-    apart.className = "apart"
-    apart.title = "d: difference of means over the standard deviation; 0.8 and more can be seen by eye"
-    const list = add("ol", "")
-    for (const one of entry.apart) add("li", one, list)
-  }
-  const grid = drawer.querySelector(".occurrences")
-  grid.replaceChildren()
-  drawer.querySelector(".key").replaceChildren()
-  if (!entry.occurrences.length) return add("p", "No occurrence of it is drawn on this page.", grid)
-  drawer.querySelector(".key").replaceChildren(...keyRows(entry))
-  const codes = bytesOf(entry.data)
-  entry.occurrences.forEach((one) => grid.append(cellOf(entry, one, codes, page)))
-  add("p", `Each begins at the left; a cell is ${entry.width_words} wide. ★: its exemplars, which have the highest`
-    + " scores. Under each, when it begins and its score.").className = "quiet"
-  const near = origin && [...grid.querySelectorAll("button")].find((it) =>
-    Number(it.dataset.start) === origin.frame && Number(it.dataset.timeline) === page.timelines.indexOf(origin.timeline))
-  if (near) near.classList.add("pressed")
-}
-
-function swatchOf({colour, pattern}) {
-  const swatch = document.createElement("span")
-  swatch.className = `swatch ${pattern}`
-  swatch.style.backgroundColor = colour
-  return swatch
-}
-
-// The names of the rows, once, at the left.
-function keyRows(entry) {
-  return entry.rows.map((name) => {
-    const row = document.createElement("div")
-    row.style.height = `${STRIP}px`
-    row.textContent = shortened(name)
-    row.title = name
-    return row
-  })
+function gridOf(entry, page) {
+  if (!entry.occurrences.length) return null
+  const codes = bytesOf(entry.data), {length} = entry.occurrences
+  const grid = htmlOf("div", {className: "occurrences"},
+    ...entry.occurrences.map((one) => cellOf(entry, one, codes, page)))
+  const words = `${length < entry.n ? `${length} of ${entry.n}, spread over time. ` : ""}Each begins at the left; a cell is `
+    + `${entry.width_words} wide, and those with a broken edge go on. Rows as above. ★: highest scores.`
+  return sectionOf("Occurrences", "cells", grid, quietly(words))
 }
 
 function cellOf(entry, one, codes, page) {
-  const cell = document.createElement("button"), canvas = document.createElement("canvas")
-  cell.type = "button"
-  cell.dataset.start = one.start
-  cell.dataset.end = one.end
-  cell.dataset.timeline = one.timeline
-  drawCell(canvas, entry, one, codes, page)
-  const words = document.createElement("span")
-  words.textContent = `${one.exemplar ? "★ " : ""}${one.words}`
-  cell.append(canvas, words)
-  cell.title = "Show it in the timeline"
-  cell.addEventListener("click", () => {
-    const margin = one.end - one.start, timeline = page.timelineAt(one.timeline)
-    timeline.show(one.start - margin, one.end + margin)
-    timeline.place.scrollIntoView({block: "nearest"})
-    for (const other of cell.parentNode.children) other.classList.toggle("pressed", other === cell)
-  })
+  const cell = htmlOf("button", {type: "button", title: "Show it in the timeline"}, cellPicture(entry, one, codes, page),
+    htmlOf("span", {textContent: `${one.exemplar ? "★ " : ""}${one.words}`}))
+  Object.assign(cell.dataset, {start: one.start, end: one.end, timeline: one.timeline})
+  if (one.end - one.start > entry.width) cell.classList.add("cut") // it goes on
+  cell.addEventListener("click", () => goToOccurrence(page, {place: one.timeline, start: one.start, end: one.end}))
   return cell
 }
 
-function drawCell(canvas, entry, one, codes, page) {
-  const density = Math.max(1, window.devicePixelRatio || 1)
-  const units = entry.level === "motif" ? page.lanesOf(page.dataOf(one.timeline)).find((lane) => lane.kind === "unit") : null
-  const height = STRIP * entry.rows.length + (units ? UNITS + 2 : 0)
-  Object.assign(canvas, {width: CELL * density, height: height * density})
-  Object.assign(canvas.style, {width: `${CELL}px`, height: `${height}px`})
-  const pen = canvas.getContext("2d")
-  pen.scale(density, density)
-  const width = CELL * (one.end - one.start) / entry.width
-  pen.fillStyle = "#f4f4f4"
-  pen.fillRect(0, 0, width, STRIP * entry.rows.length)
-  pen.fillStyle = "#4a5663"
+function cellPicture(entry, one, codes, page) {
+  const units = entry.level === "motif"
+    ? page.lanesOf(page.dataOf(one.timeline)).find((lane) => lane.kind === "unit") : null
+  const rows = STRIP * entry.rows.length, height = Math.max(1, rows + (units ? UNITS + 2 : 0))
+  const width = CELL * (one.end - one.start) / entry.width, column = width / one.columns
+  const picture = svgOf("svg", {viewBox: `0 0 ${CELL} ${height}`, preserveAspectRatio: "none", "aria-hidden": "true"},
+    svgOf("rect", {class: "ground", x: 0, y: 0, width: Math.min(CELL, width), height: rows}))
   entry.rows.forEach((_, row) => {
-    const column = width / one.columns
-    const yOf = (code) => STRIP * row + 2 + (STRIP - 4) * (1 - code / 254)
-    const at = one.offset + 2 * row * one.columns
-    let before = null
-    for (let i = 0; i < one.columns; i++) {
-      let low = codes[at + i], high = codes[at + one.columns + i]
-      if (low === 255) { before = null; continue }
-      const now = [low, high]
-      if (before) [low, high] = [Math.min(low, before[1]), Math.max(high, before[0])]
-      before = now
-      const y = yOf(high)
-      pen.fillRect(i * column, y - 0.5, Math.max(1, column), Math.max(1, yOf(low) - y + 1))
-    }
+    const yOf = (code) => STRIP * row + 1 + (STRIP - 2) * (1 - code / 254), at = one.offset + 2 * row * one.columns
+    const [low, high] = [0, 1].map((it) => pointsOf(codes, at + it * one.columns, one.columns, column, yOf))
+    picture.append(svgOf("path", {class: "signal", d: bandOf(low, high)}))
   })
-  if (units) drawUnits(pen, units, one, width, height - UNITS)
-  if (width <= CELL) return
-  pen.clearRect(CELL - 12, 0, 12, height) // it goes on
-  Object.assign(pen, {fillStyle: "#222", font: `14px ${FONT}`, textBaseline: "middle"})
-  pen.fillText("…", CELL - 11, height / 2)
+  if (units) picture.append(...unitRects(units, one, width, rows + 2))
+  return picture
 }
 
-// Some occurrences over each other, in the channel that sets the entry apart most.
-function drawSpark(canvas, entry) {
-  const width = 132, height = 40, density = Math.max(1, window.devicePixelRatio || 1)
-  Object.assign(canvas, {width: width * density, height: height * density})
-  Object.assign(canvas.style, {width: `${width}px`, height: `${height}px`})
-  if (!entry || !entry.occurrences.length) return
-  const pen = canvas.getContext("2d"), codes = bytesOf(entry.data)
-  pen.scale(density, density)
-  Object.assign(pen, {strokeStyle: "#4a566399", lineWidth: 1})
-  const every = Math.max(1, Math.floor(entry.occurrences.length / 6))
-  for (const one of entry.occurrences.filter((_, i) => i % every === 0).slice(0, 6)) {
-    const column = width * (one.end - one.start) / entry.width / one.columns
-    pen.beginPath()
-    for (let i = 0; i < one.columns; i++) {
-      const low = codes[one.offset + i], high = codes[one.offset + one.columns + i]
-      if (low === 255) continue
-      pen.lineTo((i + 0.5) * column, 2 + (height - 4) * (1 - (low + high) / 508))
-    }
-    pen.stroke()
-  }
-  canvas.title = `${entry.rows[0]}, up to six occurrences from their starts`
-  const name = document.createElement("span")
-  Object.assign(name, {className: "spark-name", textContent: shortened(entry.rows[0])})
-  canvas.after(name)
-}
-
-function drawUnits(pen, lane, one, width, y) {
-  const perFrame = width / (one.end - one.start)
+function unitRects(lane, one, width, y) {
+  const perFrame = width / (one.end - one.start), found = []
   for (let i = firstEndingAfter(lane, one.start); i < lane.starts.length && lane.starts[i] < one.end; i++) {
     const from = Math.max(0, lane.starts[i] - one.start), to = Math.min(one.end, lane.ends[i]) - one.start
-    pen.fillStyle = fillOf(pen, lane.entries[lane.entry[i]], (to - from) * perFrame)
-    pen.fillRect(from * perFrame, y, (to - from) * perFrame, UNITS)
+    const {colour, name} = lane.entries[lane.entry[i]], box = {x: from * perFrame, width: (to - from) * perFrame}
+    if (name !== "OTHER") found.push(svgOf("rect", {...box, y, height: UNITS, fill: colour}))
   }
+  return found
+}
+
+function goToOccurrence(page, {place, start, end}) {
+  const margin = end - start
+  page.goTo(place, start - margin, end + margin, {start, end})
+  page.atOccurrence = {key: page.chosen, place, start}
+  markPressed(page.panel, page.atOccurrence)
+}
+
+function markPressed(panel, at) {
+  for (const cell of panel.querySelectorAll(".occurrences button")) {
+    const isIt = Number(cell.dataset.timeline) === at?.place && Number(cell.dataset.start) === at?.start
+    cell.classList.toggle("pressed", isIt)
+  }
+}
+
+// Buttons to the previous and the next occurrence, from where one was shown last.
+function stepping(page, key, origin) {
+  if (origin) page.atOccurrence = {key, place: page.timelines.indexOf(origin.timeline), start: origin.frame}
+  else if (page.atOccurrence?.key !== key) page.atOccurrence = null
+  const where = htmlOf("span", {className: "quiet"})
+  where.setAttribute("aria-live", "polite")
+  const step = (direction) => {
+    const found = neighbour(page, key, direction)
+    if (!found) return
+    goToOccurrence(page, found)
+    where.textContent = `${found.i + 1} of ${found.n}${page.places.length > 1 ? ` in ${page.dataOf(found.place).id}` : ""}`
+  }
+  return htmlOf("div", {className: "stepping"}, pressable("‹ previous", "go to the previous occurrence", () => step(-1)),
+    pressable("next ›", "go to the next occurrence", () => step(1)), where)
+}
+
+// The occurrence before or after the one that is shown, in this recording or in another; round at the ends.
+function neighbour(page, key, direction) {
+  const n = page.places.length, isBack = direction < 0
+  const from = page.atOccurrence ?? {place: isBack ? n - 1 : 0, start: isBack ? Infinity : -1}
+  for (let k = 0; k <= n; k++) {
+    const place = (from.place + direction * k + n * (n + 1)) % n, spans = spansIn(page, key, place)
+    const isBeyond = ([start]) => k > 0 || direction * (start - from.start) > 0
+    const i = isBack ? spans.findLastIndex(isBeyond) : spans.findIndex(isBeyond)
+    if (i >= 0) return {place, start: spans[i][0], end: spans[i][1], i, n: spans.length}
+  }
+  return null
+}
+
+function spansIn(page, key, place) {
+  const data = page.dataOf(place), found = []
+  for (const lane of page.lanesOf(data)) {
+    const entry = lane.entries.findIndex((_, it) => page.keyOf({data}, lane, it) === key)
+    for (let i = 0; entry >= 0 && i < lane.starts.length; i++) {
+      if (lane.entry[i] === entry) found.push([lane.starts[i], lane.ends[i]])
+    }
+  }
+  return found
 }
