@@ -16,7 +16,7 @@ import secrets
 import socket
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -75,7 +75,7 @@ def answered(status: int, kind: str, text: str, **headers: str) -> Answer:
     return Answer(status, f"{kind}; charset=utf-8", [body], len(body), named)
 
 
-class RefusedRequest(Exception):
+class RefusedError(Exception):
     """A request that gets a status and one line."""
 
     def __init__(self, status: int, words: str) -> None:
@@ -154,7 +154,7 @@ class _Incoming(io.RawIOBase):
         if left <= 0:
             raise TimeoutError
         if not self.room:
-            raise RefusedRequest(431, "the head of the request is too large")
+            raise RefusedError(431, "the head of the request is too large")
         self._connection.settimeout(left)
         n_bytes = self._connection.recv_into(memoryview(buffer)[: self.room])
         self.room -= n_bytes
@@ -173,15 +173,19 @@ class _Handler(BaseHTTPRequestHandler):
 
     def handle(self) -> None:
         """One request; whatever follows it on the same connection is never looked at."""
+        self.command = self.requestline = ""  # not known yet
         try:
             self.raw_requestline = self.rfile.readline(MOST_HEAD_BYTES + 1)
             if not self.raw_requestline or not self.parse_request():
                 return
             answer = self.server.answer(self._question())
-        except RefusedRequest as refused:
+        except RefusedError as refused:
             answer = answered(refused.status, "text/plain", str(refused))
         except TimeoutError:
             return
+        except Exception:
+            self._send(answered(500, "text/plain", "this went wrong; `rondo view` has printed why"))
+            raise
         self._send(answer)
 
     def finish(self) -> None:
@@ -205,56 +209,56 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _check_form(self) -> None:
         if self.request_version not in ("HTTP/1.0", "HTTP/1.1"):
-            self.request_version = "HTTP/1.1"  # for the answer
-            raise RefusedRequest(505, "only HTTP/1.0 and HTTP/1.1")
+            raise RefusedError(505, "only HTTP/1.0 and HTTP/1.1")
         if self.command not in ("GET", "HEAD", "POST"):
-            raise RefusedRequest(405, "only GET, HEAD and POST")
+            raise RefusedError(405, "only GET, HEAD and POST")
         if not self.path.startswith("/") or self.headers.defects or self.headers.get_payload():
-            raise RefusedRequest(400, "not a request that can be read")
+            raise RefusedError(400, "not a request that can be read")
         if "Transfer-Encoding" in self.headers:
-            raise RefusedRequest(501, "send the body whole, with its Content-Length")
+            raise RefusedError(501, "send the body whole, with its Content-Length")
 
     def _check_sender(self) -> None:
         """From a page of this server or from no page at all; a link elsewhere may lead to it, nothing may embed it."""
         host = self.headers.get_all("Host", [])
         if len(host) != 1 or host[0] not in self.server.hosts:
-            raise RefusedRequest(403, "only for this machine")
+            raise RefusedError(403, "only for this machine")
         if any(origin != f"http://{host[0]}" for origin in self.headers.get_all("Origin", [])):
-            raise RefusedRequest(403, "only for pages of this server")
+            raise RefusedError(403, "only for pages of this server")
         site, mode = (self.headers.get(f"Sec-Fetch-{name}", "") for name in ("Site", "Mode"))
         is_link = self.command == "GET" and mode == "navigate" and self.headers.get("Sec-Fetch-Dest") == "document"
         if site not in ("", "same-origin", "none") and not is_link:
-            raise RefusedRequest(403, "only for pages of this server")
+            raise RefusedError(403, "only for pages of this server")
 
     def _check_token(self, in_address: list[str]) -> None:
         given = self.headers.get_all(TOKEN_HEADER, [])
         given += in_address if self.command != "POST" else []
         if len(given) != 1 or not secrets.compare_digest(given[0].encode(), self.server.token.encode()):
-            raise RefusedRequest(403, NO_TOKEN)
+            raise RefusedError(403, NO_TOKEN)
 
     def _body(self) -> bytes:
         sizes = self.headers.get_all("Content-Length", [])
         if len(sizes) > 1 or not all(size.isascii() and size.isdigit() and len(size) < 16 for size in sizes):
-            raise RefusedRequest(400, "one Content-Length, a number")
+            raise RefusedError(400, "one Content-Length, a number")
         n_bytes = int(sizes[0]) if sizes else 0
         if self.command != "POST":
             if n_bytes:
-                raise RefusedRequest(400, f"a {self.command} has no body")
+                raise RefusedError(400, f"a {self.command} has no body")
             return b""
         if not sizes:
-            raise RefusedRequest(411, "the Content-Length is missing")
+            raise RefusedError(411, "the Content-Length is missing")
         if n_bytes > MOST_BODY_BYTES:
-            raise RefusedRequest(413, f"at most {MOST_BODY_BYTES:,} bytes")
+            raise RefusedError(413, f"at most {MOST_BODY_BYTES:,} bytes")
         self._incoming.room, self._incoming.until = n_bytes + 1, time.monotonic() + BODY_S
         body = self.rfile.read(n_bytes)
         if len(body) < n_bytes:
-            raise RefusedRequest(400, "the body ends early")
+            raise RefusedError(400, "the body ends early")
         return body
 
     # ------------------------------------------------------------ answers
 
     def _send(self, answer: Answer) -> None:
         self.connection.settimeout(SEND_S)
+        self.request_version = self.protocol_version  # of an older one the standard library sends no head
         self.send_response(answer.status)
         for name, value in {"Content-Security-Policy": NOTHING, **_ALWAYS, **answer.headers}.items():
             self.send_header(name, value)
@@ -266,16 +270,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """What the parser of the standard library refuses, as one line."""
-        self.command = self.command or "GET"
         self._send(answered(int(code), "text/plain", "not a request that can be read"))
-
-    def date_time_string(self, timestamp: float | None = None) -> str:
-        return super().date_time_string(None if timestamp is None else int(timestamp))
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: a line for every question of every page would bury everything else."""
 
-
-def pieces_of(text: bytes, size: int = 1 << 18) -> Iterator[bytes]:
-    """A long answer in parts, each of which has its own time to be sent."""
-    return (text[start : start + size] for start in range(0, len(text), size))
