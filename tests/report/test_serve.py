@@ -182,7 +182,7 @@ def test_a_film_that_belongs_to_nothing(tmp_path: Path) -> None:
     run = write_run_folder(tmp_path / "run", recording_ids=("a1", "a2"), n_frames=600)
     for beside, words in (
         (Beside(film), r"2 recordings \(a1, a2, …\); give --recording ID"),
-        (Beside(film, 0.0, "a3"), "the run has no 'a3'; did you mean"),
+        (Beside(film, 0.0, "a3"), "the run has no 'a3'; there are a1, a2"),
     ):
         with pytest.raises(SettingError, match=words):
             PageServer(run, beside=beside)

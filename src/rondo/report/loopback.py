@@ -274,4 +274,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: a line for every question of every page would bury everything else."""
-
