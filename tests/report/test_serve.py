@@ -171,7 +171,7 @@ def test_the_named_file_is_served_and_no_other(tmp_path: Path) -> None:
         assert "media-src 'self'" in page.headers["Content-Security-Policy"]
         about = page.text.split('id="server-data">')[1].split("</script>")[0]
         assert json.loads(about) == {
-            "token": server.token, "edits": True,
+            "token": server.token, "edits": True, "running": False, "fleet": False,
             "media": {"name": "film.webm", "kind": "video/webm", "offset_s": 2.5, "recording": "day1"},
         }  # fmt: skip
 

@@ -17,7 +17,15 @@ MOST_LISTED = 50
 _MOST_BYTES = 1 << 18  # read from the end of alarms.jsonl
 _STALE_S = 30.0
 _STATES = {HEALTHY: "ok", IN_ALARM: "alarm", DEAD: "dead"}
-_COLUMNS = {"alarm": str, "state": str, "device": str, "message": str, "time": str, "frame": int}
+_COLUMNS = {
+    "alarm": str,
+    "state": str,
+    "device": str,
+    "message": str,
+    "time": str,
+    "frame": int,
+    "data_s": (int, float),
+}
 
 
 def alarms_of(folder: Path) -> dict[str, Any]:
@@ -69,4 +77,4 @@ def _shown(text: bytes) -> dict[str, Any] | None:
     if not isinstance(line, Mapping) or not all(isinstance(line.get(name), str) for name in ("alarm", "state")):
         return None
     known = {name: line[name] for name, kind in _COLUMNS.items() if isinstance(line.get(name), kind)}
-    return {"device": "", "message": "", "time": "", "frame": None} | known
+    return {"device": "", "message": "", "time": "", "frame": None, "data_s": None} | known

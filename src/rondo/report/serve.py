@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import OrderedDict
 from collections.abc import Callable
 from html import escape, unescape
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 from rondo.errors import RondoError, SettingError
 from rondo.report.alarms import alarms_of
 from rondo.report.contents import EVERYTHING, Wish
+from rondo.report.fleet_page import device_folders, devices_of, fleet_page, is_fleet
 from rondo.report.loopback import Answer, LoopbackServer, Question, answered
 from rondo.report.media_file import Beside, MediaFile
 from rondo.report.policy import NOT_FRAMED, NOTHING
@@ -26,6 +28,7 @@ _LATER = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta htt
 _WATCHED = (
     "labels.csv", "events.jsonl", "summary.json", "segments.parquet", "truth.parquet", "checkpoint/edits.json",
 )  # fmt: skip
+_MOST_PAGES = 8  # of devices, in memory
 _POLICY = re.compile('<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 
 
@@ -44,9 +47,18 @@ def state_of(run_dir: Path) -> str:
 class RunPage:
     """The page of one run folder, and everything that it asks for."""
 
-    def __init__(self, run_dir: Path, token: str, wish: Wish = EVERYTHING, beside: Beside | None = None) -> None:
+    def __init__(
+        self,
+        run_dir: Path,
+        token: str,
+        wish: Wish = EVERYTHING,
+        beside: Beside | None = None,
+        *,
+        is_one_of_many: bool = False,
+    ) -> None:
         """A folder that is no run is refused at once, and so is a film for a recording that is not there."""
         self._run_dir, self._token, self._wish, self._lock = run_dir, token, wish, Lock()
+        self._is_one_of_many = is_one_of_many
         self._state, self._page = "", ""
         self._media = None if beside is None else MediaFile(beside.path)
         self._about_media = None if beside is None else self._checked(beside)
@@ -60,8 +72,16 @@ class RunPage:
         with self._lock:
             now = self.state()
             if now != self._state:
-                server = {"token": self._token, "edits": True, "media": self._about_media}
-                self._page = render(summarize(Result.load(self._run_dir), self._wish), live=now, server=server)
+                result = Result.load(self._run_dir)
+                stream = result.summary.stream
+                server = {
+                    "token": self._token,
+                    "edits": True,
+                    "media": self._about_media,
+                    "running": stream is not None and not stream.finished,
+                    "fleet": self._is_one_of_many,
+                }
+                self._page = render(summarize(result, self._wish), live=now, server=server)
                 self._state = now
             return self._page
 
@@ -76,13 +96,10 @@ class RunPage:
         if self._media is not None:
             answers["GET", "media"] = lambda: self._served_media(question)
         found = answers.get(("GET" if method == "HEAD" else method, path))
-        return answered(404, "text/plain", "there is nothing here") if found is None else found()
+        return _nothing() if found is None else found()
 
     def _whole_page(self) -> Answer:
-        try:
-            page = self.page()
-        except RondoError as error:
-            return answered(503, "text/html", _LATER.format(escape(str(error))))
+        page = self.page()
         return answered(200, "text/html", page, Content_Security_Policy=_header_policy(page))
 
     def _news(self) -> Answer:
@@ -124,19 +141,61 @@ class RunPage:
         return {"name": self._media.name, "kind": kind, "offset_s": beside.offset_s, "recording": name}
 
 
+class FleetPages:
+    """The list of the devices of a fleet, and the page of each that someone looks at."""
+
+    def __init__(self, folder: Path, token: str, wish: Wish) -> None:
+        self._folder, self._token, self._wish, self._lock = folder, token, wish, Lock()
+        self._pages: OrderedDict[str, RunPage] = OrderedDict()  # those looked at last
+        self._list = fleet_page(folder, token)
+
+    def answer(self, method: str, path: str, question: Question) -> Answer:
+        """`device/NAME/...` is about one device; names are looked up and never become paths."""
+        if path.startswith("device/"):
+            name, _, rest = path.removeprefix("device/").partition("/")
+            place = device_folders(self._folder).get(name)
+            return _nothing() if place is None else self._page_of(name, place).answer(method, rest, question)
+        if method == "POST" or path not in ("", "devices.json"):
+            return _nothing()
+        if not path:
+            return answered(200, "text/html", self._list, Content_Security_Policy=_header_policy(self._list))
+        return _json(200, devices_of(self._folder, self._token))
+
+    def _page_of(self, name: str, place: Path) -> RunPage:
+        with self._lock:
+            if name not in self._pages:
+                self._pages[name] = RunPage(place, self._token, self._wish, is_one_of_many=True)
+            self._pages.move_to_end(name)
+            while len(self._pages) > _MOST_PAGES:
+                self._pages.popitem(last=False)
+            return self._pages[name]
+
+
 class PageServer(LoopbackServer):
-    """Serves the page of one run folder."""
+    """Serves the page of one run folder, or those of the devices of a fleet."""
 
     def __init__(self, run_dir: Path, port: int = 0, wish: Wish = EVERYTHING, beside: Beside | None = None) -> None:
         super().__init__(port)
         try:
-            self._run = RunPage(run_dir, self.token, wish, beside)
+            if is_fleet(run_dir):
+                if beside is not None:
+                    raise SettingError(f"--media: {run_dir} holds many devices; give the folder of one")
+                self._pages: FleetPages | RunPage = FleetPages(run_dir, self.token, wish)
+            else:
+                self._pages = RunPage(run_dir, self.token, wish, beside)
         except BaseException:
             self.server_close()
             raise
 
     def answer(self, question: Question) -> Answer:
-        return self._run.answer(question.method, question.path.removeprefix("/"), question)
+        try:
+            return self._pages.answer(question.method, question.path.removeprefix("/"), question)
+        except RondoError as error:
+            return answered(503, "text/html", _LATER.format(escape(str(error))))
+
+
+def _nothing() -> Answer:
+    return answered(404, "text/plain", "there is nothing here")
 
 
 def _header_policy(page: str) -> str:
