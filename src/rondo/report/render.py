@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rondo.labelling import RULE
 from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, Wish
+from rondo.report.finding import agreement_finding
 from rondo.report.page import page_template, script, served_scripts, style
 from rondo.report.policy import content_policy
 from rondo.report.summarize import summarize
@@ -27,16 +28,8 @@ _CLAIM_COLUMNS = {"ari": "ARI", "ami": "AMI", "one_to_one": "One-to-one"}
 _PAPER_COLUMNS = {"mof": "MoF", "recall": "Recall", "f1_50": "F1@50", "edit": "Edit", "seg_ratio": "SegRatio"}
 
 
-_HOURS_FROM_S = 7200
-"""Axes of a page with a recording that is longer count hours and minutes."""
 MOST_NAMED = 16
 """Entries of a level with words; the bar shows all, and the vocabulary tells the rest."""
-
-
-def _is_in_hours(recording: dict[str, Any]) -> bool:
-    """Whether its axis counts hours and minutes: it is long, or shows times of day."""
-    is_long = bool(recording["rate"]) and recording["n_frames"] / recording["rate"] >= _HOURS_FROM_S
-    return is_long or (recording.get("clock") or {}).get("date") is not None
 
 
 def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any] | None = None) -> str:
@@ -53,11 +46,11 @@ def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any]
         {**recording, "figure": Markup(_json(timeline(recording, motif_lane=motif_lane)))}
         for recording in summary["recordings"]
     ]
-    first = glance(summary)
+    first, agreement = glance(summary), summary.get("agreement")
     return page_template().render(
         {
             **summary,
-            "heading": summary["overview"],
+            "heading": agreement_finding(agreement) if agreement else summary["finding"],
             "is_sheet": len(recordings) > DRAWN_AT_FIRST,
             "policy": content_policy(scripts, live=bool(live), media=bool((server or {}).get("media"))),
             "server": Markup(_json(server or {})),
@@ -76,7 +69,6 @@ def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any]
             "has_annotation": any(lane["kind"] == "annotation" for it in recordings for lane in it["lanes"]),
             "has_frame_scores": any(it["scores"]["channels"] for it in recordings),
             "has_motif_scores": any("motif" in it["scores"]["kinds"] for it in recordings),
-            "in_hours": any(_is_in_hours(recording) for recording in recordings),
             "left_out": summary.get("left_out", []),
             "recording_choices": [
                 {"value": place, "name": it["id"], "at_first": it["at_first"]} for place, it in enumerate(recordings)
@@ -87,8 +79,8 @@ def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any]
             "n_events": summary.get("n_events", 0),
             "n_refined": summary.get("n_refined", 0),
             "unshown": summary.get("unshown", []),
-            "agreement": summary.get("agreement"),
-            "groups": None if summary.get("agreement") else summary.get("groups"),
+            "agreement": agreement,
+            "groups": None if agreement else summary.get("groups"),
             "motif_lane": motif_lane,
             "composition_key": composition_key(
                 entry["composition"] for entry in (*summary["entries"]["motif"], *summary.get("unshown", []))

@@ -73,7 +73,6 @@ class Live {
     this.announce(entries)
     this.page.entries = entries
     this.renewWords(found)
-    this.page.renewed?.(found)
     this.showChosen()
     this.state = found.getElementById("live").dataset.state
     for (const plugin of this.page.plugins) plugin.renewed?.(this.page)
@@ -114,7 +113,7 @@ class Live {
       const open = [...old.querySelectorAll("details")].map((it) => it.open)
       now.querySelectorAll("details").forEach((it, i) => { it.open = open[i] ?? it.open })
       old.replaceWith(document.adoptNode(now))
-      this.page.listenTo?.(now)
+      this.page.listenTo(now)
     }
   }
 
