@@ -2,7 +2,7 @@
 "use strict"
 
 const ROLLING_S = 300 // of a stream: what is in view at first
-const BETWEEN_MS = 1000
+const BETWEEN_MS = 500
 const FRESH_MS = 60000 // so long an entry counts as new
 const served = JSON.parse(document.getElementById("server-data").textContent)
 

@@ -84,7 +84,7 @@ class Media {
     const from = timeline.xOf(timeline.view.start), to = timeline.xOf(timeline.view.end)
     line.hidden = x < from - 0.5 || x > to + 0.5
     line.style.transform = `translateX(${x}px)`
-    line.style.height = `${timeline.canvas.clientHeight}px`
+    line.style.height = `${timeline.height - AXIS}px`
   }
 
   // While it plays the line moves, and the view turns over when the line comes to its end; not after someone has moved
