@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import shutil
-import time
 from typing import Any
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 """Debian's, as a rule; playwright's own is not fetched."""
 
-PATIENCE_MS = 180_000
+PATIENCE_MS = 8_000
 """Waiting ends when what is waited for is there; playwright's own half minute is too short on a busy machine."""
 
 
@@ -61,15 +60,19 @@ class Opened:
 def wait_in(frame: Any, condition: str, arg: object = None) -> None:
     """Until a condition holds in a page or a frame of one."""
     function = condition if re.match(r"\s*\([^)]*\)\s*=>", condition) else f"() => ({condition})"
-    script = f"""(arg) => new Promise((done) => {{
-      const holds = {function}, look = () => {{ if (holds(arg)) done(true); else setTimeout(look, 10) }}
+    script = f"""([arg, patience]) => new Promise((done, fail) => {{
+      const holds = {function}, until = Date.now() + patience
+      const look = () => {{
+        if (holds(arg)) return done(true)
+        if (Date.now() > until) return fail(new Error("it does not come to hold"))
+        setTimeout(look, 10)
+      }}
       look()
     }})"""
-    until = time.monotonic() + PATIENCE_MS / 1000
     while True:
         try:
-            frame.evaluate(script, arg)
+            frame.evaluate(script, [arg, PATIENCE_MS])
             return
         except Exception as error:  # playwright has no name of its own for a page that was loaded anew meanwhile
-            if "navigation" not in str(error) or time.monotonic() > until:
-                raise
+            if "navigation" not in str(error):
+                raise AssertionError(f"{condition}: {error}") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -115,11 +116,13 @@ def _spans(level: str, segments: pl.DataFrame) -> dict[int, Spans]:
     """Starts and ends of all occurrences, by id and recording."""
     import polars as pl
 
-    own = segments.filter((pl.col("level") == level) & (pl.col("id") >= 0)).sort("start_frame")
+    own = segments.filter((pl.col("level") == level) & (pl.col("id") >= 0)).sort("id", "recording", "start_frame")
+    ids, recordings = own["id"].to_list(), own["recording"].to_list()
+    starts, ends = (own[name].to_numpy().astype(np.float64) for name in ("start_frame", "end_frame"))
+    first = [i for i in range(len(ids)) if i == 0 or (ids[i], recordings[i]) != (ids[i - 1], recordings[i - 1])]
     found: dict[int, dict[str, tuple[Figures, Figures]]] = {}
-    for (id, recording), rows in own.partition_by("id", "recording", as_dict=True).items():
-        starts, ends = (rows[name].to_numpy().astype(np.float64) for name in ("start_frame", "end_frame"))
-        found.setdefault(int(id), {})[str(recording)] = (starts, ends)
+    for at, past in pairwise([*first, len(ids)]):
+        found.setdefault(ids[at], {})[recordings[at]] = (starts[at:past], ends[at:past])
     return {id: MappingProxyType(by_recording) for id, by_recording in found.items()}
 
 

@@ -122,7 +122,7 @@ class Timeline {
     if (!band || x < this.left || x > this.left + this.plotWidth) return null
     const {lane} = band, frame = this.frameAt(x), place = firstEndingAfter(lane, frame)
     if (place >= lane.starts.length || lane.starts[place] > frame) return null
-    return band.kind === "block" || boxOf(this, lane, place).top === band.y ? {lane, place} : null
+    return boxOf(this, lane, place)?.top === band.y ? {lane, place} : null
   }
 
   eventAt(x, y) {
