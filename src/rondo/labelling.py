@@ -147,15 +147,14 @@ class Labelling:
 
     def _painted(self, level: Level, edits: Edits) -> Track:
         """The track of one level after the edits, under the ids that are kept."""
-        labels, begins = (self.units, self.unit_begins) if level == "unit" else (self.motifs, self.motif_begins)
-        if self.recording_id in edits.touched:
-            found = Track(labels, repeats_in(self.table.filter(self.table["level"] == level)))
-            labels, begins = found.painted(edits.strokes(level, self.recording_id))
-        return Track(edits.apply(level, labels), begins)
+        begins = self.unit_begins if level == "unit" else self.motif_begins
+        painted = Track(self.labels_of(level), begins).painted(edits.strokes(level, self.recording_id))
+        return Track(edits.apply(level, painted.labels), painted.begins)
 
     def stored(self, table: pl.DataFrame, edits: Edits, found: Labelling | None = None) -> Labelling:
         """The same with the table of segments that was written with it."""
-        labelling = replace(self, edits=edits, found=found)
+        units, motifs = (repeats_in(table.filter(table["level"] == level)) for level in LEVELS)
+        labelling = replace(self, edits=edits, found=found, unit_begins=units, motif_begins=motifs)
         labelling.__dict__["table"] = table  # where cached_property looks first
         return labelling
 
@@ -194,7 +193,7 @@ class Labelling:
         if self.notes:
             facts["notes"] = "; ".join(self.notes)
         facts["found"] = self._found()
-        units, motifs = self._cut(self.units, self.unit_begins), self._cut(self.motifs, self.motif_begins)
+        units, motifs = (self.occurrences(level) for level in LEVELS)
         levels = {"u": units} if self.motifs_are_units else {"m": motifs, "u": units}
         most = MOST_ROWS // len(levels)
         facts["shown"] = f"the {most} that take most time" + (" of each level" if len(levels) > 1 else "")
@@ -213,6 +212,14 @@ class Labelling:
             name = self.edits.name("unit" if letter == "u" else "motif", int(ids[i]))
             rows.append((f"{letter}{ids[i]} {name}".rstrip(), int(counts[i]), f"{frames[i] / self.n_frames:.1%}", told))
         return rows
+
+    def labels_of(self, level: Level) -> Labels:
+        """The label of every frame."""
+        return self.units if level == "unit" else self.motifs
+
+    def occurrences(self, level: Level) -> Runs:
+        """The occurrences of one level, in order."""
+        return self._cut(self.labels_of(level), self.unit_begins if level == "unit" else self.motif_begins)
 
     @property
     def fit_profile(self) -> FitProfile:
@@ -235,7 +242,7 @@ class Labelling:
     @property
     def rows(self) -> list[SegmentRows]:
         """The rows of both levels, before they are a table."""
-        units, motifs = self._cut(self.units, self.unit_begins), self._cut(self.motifs, self.motif_begins)
+        units, motifs = (self.occurrences(level) for level in LEVELS)
         sequences = unit_sequences(motifs, units)
         of_units = self._level_rows("unit", units, self.unit_scores, [""] * len(units))
         return [of_units, self._level_rows("motif", motifs, self.motif_scores, sequences)]

@@ -56,6 +56,7 @@ from rondo.store.reading import regular
 from rondo.store.urls import Location
 from rondo.store.writing import check_free, make_folder, whole_file, whole_folder, write_json
 from rondo.vocabulary.edits import Edits, read_edits, write_edits
+from rondo.vocabulary.vocabulary import Level
 
 if TYPE_CHECKING:
     import polars as pl
@@ -268,6 +269,16 @@ def _models(run_dir: Path, summary: RunSummary) -> Mapping[str, Any]:
     return Lazy(keys, lambda key: load_model(folder / key))
 
 
+def found_ids(run_dir: Path, summary: RunSummary, key: str) -> dict[Level, set[int]]:
+    """The ids of one vocabulary in found.parquet; none where nobody has changed what was found."""
+    tables = _tables(run_dir, summary)
+    if "found" not in tables:
+        return {level: set() for level in LEVELS}
+    found = tables["found"]
+    own = found.filter(found["recording"] == key) if key else found
+    return {level: set(own.filter(own["level"] == level)["id"].to_list()) for level in LEVELS}
+
+
 def edits_folder(run_dir: Path, key: str) -> Path:
     """Where the edits of a vocabulary lie: beside its model, whether there is one or not."""
     return run_dir / _MODEL / key
@@ -293,12 +304,13 @@ def _labelling(run_dir: Path, about: RecordingSummary, tables: _RowsByRecording,
     clock = run_clock(about, own if found is None else found)
     times = None if clock is None else clock.seconds_at(np.arange(about.n_frames))
     scores = read_scores(scores_path(run_dir, about.id), about.n_frames)
-    rest = (times, about.rate, np.array(about.breaks, np.int64), about.share_accepted, about.notes)
+    breaks = np.array(about.breaks, np.int64)
     profile = () if about.fit is None else tuple(r or np.nan for r in about.fit.distance_quantiles.values())
 
     def labelling(units: Labels, motifs: Labels) -> Labelling:
         own_scores = scores or FrameScores(*((track != OTHER).astype(np.float32) for track in (units, motifs)))
-        return Labelling(about.id, units, motifs, *own_scores, *rest, distance_profile=profile)
+        known = (*own_scores, times, about.rate, breaks, about.share_accepted, about.notes)
+        return Labelling(about.id, units, motifs, *known, distance_profile=profile)
 
     rows = RowFrames.read(run_dir)
 

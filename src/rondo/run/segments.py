@@ -145,7 +145,7 @@ def repeats_in(own: pl.DataFrame) -> NDArray[np.int64]:
     """Frames at which a segment of one level and recording follows on another of the same entry."""
     runs = spans_in(own)
     repeats = (runs.starts[1:] == runs.stops[:-1]) & (runs.ids[1:] == runs.ids[:-1])
-    return runs.starts[1:][repeats]
+    return np.asarray(runs.starts[1:][repeats])
 
 
 def repainted(table: pl.DataFrame, found: pl.DataFrame, edits: Edits) -> pl.DataFrame:

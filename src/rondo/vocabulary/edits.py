@@ -174,6 +174,11 @@ class Edits:
             if unit.kind == motif.kind == "divide" and (unit.level, motif.level) == ("unit", "motif") and motif.follows
         }
 
+    def made_by_hand(self, level: Level) -> tuple[int, ...]:
+        """The ids of entries that "divide" has made and that edits in force put on frames."""
+        made = self.divided(level)
+        return tuple(sorted({id for edit in self._of_spans if edit.level == level for id in edit.ids if id in made}))
+
     def fresh_id(self, level: Level, known: Collection[int]) -> int:
         """An id above all that are known and all that any edit has ever been about."""
         used = {id for edit in self.history if edit.level == level for id in edit.ids}
@@ -214,7 +219,7 @@ class Edits:
         is_done = len({self.kept(*entry) for entry in these}) == 1
         merged = self._and(Edit("merge", these[0].level, tuple(entry.id for entry in these), at=at), is_done)
         motifs = [motif for entry in these for motif in _own_motif(entry, own_motifs)]
-        return merged.merged(motifs, at)._together_since(len(self.history)) if len(motifs) > 1 else merged
+        return merged.merged(motifs, at).together_since(len(self.history)) if len(motifs) > 1 else merged
 
     def split(self, entry: str | EntryId, at: str = "", own_motifs: Mapping[int, int] | None = None) -> Edits:
         """With an entry taken out of the group that merges have put it in; the others stay together.
@@ -232,7 +237,7 @@ class Edits:
         for motif in _own_motif(this, own_motifs):
             if split.absorbed("motif", split.kept(*motif)):
                 split = split.split(motif, at)
-        return split._together_since(len(self.history))
+        return split.together_since(len(self.history))
 
     def relabelled(
         self, entry: EntryId, spans: Iterable[Span], at: str = "", own_motifs: Mapping[int, int] | None = None
@@ -282,15 +287,14 @@ class Edits:
         left = [each for each in self.made_with(place) if not self.is_undone[each]]
         undoing = [Edit("undo", self.history[each].level, self.history[each].ids, at=at, of=each) for each in left]
         undone = self._made(undoing)
-        for level in ("unit", "motif"):
-            undone._refuse_twins(level)
+        undone.refuse_twins()
         return undone
 
     def _made(self, edits: Sequence[Edit]) -> Edits:
         """With edits that were made together."""
-        return Edits((*self.history, *edits))._together_since(len(self.history))
+        return Edits((*self.history, *edits)).together_since(len(self.history))
 
-    def _together_since(self, place: int) -> Edits:
+    def together_since(self, place: int) -> Edits:
         """The same, where all edits from a place on were made together."""
         first, rest = self.history[place : place + 1], self.history[place + 1 :]
         return Edits((*self.history[:place], *first, *(replace(edit, follows=True) for edit in rest)))
@@ -301,14 +305,18 @@ class Edits:
             return self
         return Edits((*self.history[:place], replace(self.history[place], key=key), *self.history[place + 1 :]))
 
-    def _refuse_twins(self, level: Level) -> None:
-        """Two entries of one name: an undo can bring back a name that has been given to another since."""
-        owners: dict[str, EntryId] = {}
+    def refuse_twins(self) -> None:
+        """SettingError where two entries have one name: an undo can bring back one that was given to another since."""
+        owners: dict[tuple[Level, str], EntryId] = {}
         for entry, name in self._own_names.items():
-            if entry.level == level and owners.setdefault(name.casefold(), entry) != entry:
-                raise SettingError(
-                    f"'{name}' would be the name of {owners[name.casefold()]} and {entry}; take one of them away first"
-                )
+            first = owners.setdefault((entry.level, name.casefold()), entry)
+            if first != entry:
+                raise SettingError(f"'{name}' would be the name of {first} and {entry}; take one of them away first")
+
+    def shows_as(self, other: Edits) -> bool:
+        """Whether entries have the same names and groups under both lists."""
+        groups = [{entry: kept for entry, kept in each._groups.items() if entry.id != kept} for each in (self, other)]
+        return groups[0] == groups[1] and self._own_names == other._own_names
 
     def _and(self, edit: Edit, is_done: bool) -> Edits:
         return self if is_done else Edits((*self.history, edit))
