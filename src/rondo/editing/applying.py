@@ -1,9 +1,9 @@
 """Edits of a run that someone wants -> its lists of edits and all that it shows: all of them or none.
 
-    apply_edits(run, wanted)   what the page sends (`rondo.run.wanted_edits`), or what a program makes up
-    apply_file(run, file)      what a page without a server has saved
-    undo_edit(run, number)     one step back, or any edit by its number
-    edit_history(run)          every edit, by its time
+apply_edits(run, wanted)   what the page sends (`rondo.run.wanted_edits`), or what a program makes up
+apply_file(run, file)      what a page without a server has saved
+undo_edit(run, number)     one step back, or any edit by its number
+edit_history(run)          every edit, by its time
 """
 
 from __future__ import annotations
@@ -14,17 +14,14 @@ from typing import Any
 
 from rondo.data.labels import OTHER, Runs
 from rondo.editing.showing import show_edits
-from rondo.editing.vocabularies import EditedVocabulary, open_vocabulary
+from rondo.editing.vocabularies import EditedVocabulary, lists_of_run, open_vocabulary
 from rondo.errors import RondoError, SettingError
-from rondo.grown_model import checkpoint_folder
 from rondo.labelling import Labelling
 from rondo.result import Result
-from rondo.run.edit_lists import EditLists
-from rondo.run.folder import edits_folder
-from rondo.run.summary import RunSummary, read_summary
+from rondo.run.summary import read_summary
 from rondo.run.wanted_edits import WantedEdit, read_wanted, wanted_edits
 from rondo.store.urls import refuse_url
-from rondo.vocabulary.edits import Edits, changing, read_edits, write_edits
+from rondo.vocabulary.edits import Edits, changing, write_edits
 from rondo.vocabulary.names import EntryId
 from rondo.vocabulary.vocabulary import Level
 
@@ -74,21 +71,12 @@ def undo_edit(run: str | Path, number: int | None = None) -> list[dict[str, Any]
 def edit_history(run: str | Path) -> list[dict[str, Any]]:
     """Every edit of a run, as `apply_edits` returns it."""
     folder = _folder(run)
-    return [row.as_json() for row in _lists_of(folder, read_summary(folder)).history()]
+    return [row.as_json() for row in lists_of_run(folder, read_summary(folder)).history()]
 
 
 def _folder(run: str | Path) -> Path:
     refuse_url(run, "edits change a run where it lies; copy it here first")
     return Path(run)
-
-
-def _lists_of(run: Path, summary: RunSummary) -> EditLists:
-    """All lists of a run; no model is read, so what came with the model of a stream is all that lies beside it."""
-    if summary.kind == "stream":
-        given, own = read_edits(edits_folder(run, "")), read_edits(checkpoint_folder(run))
-        return EditLists(read_edits(run), {"": own}, {"": given})
-    own_lists = {key: read_edits(edits_folder(run, key)) for key in summary.vocabularies()}
-    return EditLists(read_edits(run), {key: edits for key, edits in own_lists.items() if edits.history})
 
 
 class _Desk:
@@ -97,7 +85,7 @@ class _Desk:
     def __init__(self, run: Path) -> None:
         self._run, self._summary = run, read_summary(run)
         self._result = Result.load(run)
-        self.lists = self._before = _lists_of(run, self._summary)
+        self.lists = self._before = lists_of_run(run, self._summary)
         self._vocabularies: dict[str, EditedVocabulary] = {}
 
     def add(self, wanted: WantedEdit) -> None:
@@ -204,9 +192,7 @@ class _Desk:
             raise SettingError(f"cut: frame {frame} of {recording} lies inside no {level}; expected one that does")
         return whole.cut(level, recording, frame, at, level == "unit" and bool(known.own_motifs))
 
-    def _divided(
-        self, wanted: WantedEdit, entry: EntryId, known: EditedVocabulary, whole: Edits, at: str
-    ) -> Edits:
+    def _divided(self, wanted: WantedEdit, entry: EntryId, known: EditedVocabulary, whole: Edits, at: str) -> Edits:
         for recording, start, stop in wanted.spans:
             labels = self._labelling(recording, whole).labels_of(entry.level)[start:stop]
             if not (labels == entry.id).all():

@@ -97,7 +97,7 @@ def open_vocabulary(where: Path, stream: Path | None = None, recording: str | No
     runs = [run] if run is not None and stream is None else []
     known, unshown = (model.entry_ids(), model.own_motifs()), model.motif_model_.unshown_ids
     if stream is None:
-        lists = _lists(run, key, folder)
+        lists = EditLists(own={"": model.edits_}) if run is None else lists_of_run(run, read_summary(run))
         return EditedVocabulary(folder, key, lists, *known, tuple(runs), unshown=unshown)
     beside = checkpoint_folder(stream)
     runs = [
@@ -105,7 +105,7 @@ def open_vocabulary(where: Path, stream: Path | None = None, recording: str | No
     ]
     journal = next((each / EVENTS for each in (stream, stream.parent) if (each / EVENTS).is_file()), None)
     given = Edits(model.edits_.history[: len(model.edits_.history) - len(read_edits(beside).history)])
-    lists = _lists(runs[0] if runs else None, "", beside, given)
+    lists = EditLists(read_edits(runs[0]) if runs else Edits(), {"": read_edits(beside)}, {"": given})
     return EditedVocabulary(beside, "", lists, *known, tuple(runs[:1]), journal, unshown)
 
 
@@ -165,23 +165,27 @@ def _without_model(run: Path, key: str, summary: RunSummary) -> EditedVocabulary
     """The vocabulary of a method that keeps no model: what occurs in the run."""
     folder = edits_folder(run, key)
     ids = _ids_in(run, summary, key)
-    return EditedVocabulary(folder, key, _lists(run, key, folder), ids, _same_ids(ids), (run,))
+    return EditedVocabulary(folder, key, lists_of_run(run, summary), ids, _same_ids(ids), (run,))
 
 
 def _of_other_method(folder: Path, run: Path | None, key: str) -> EditedVocabulary:
     """The vocabulary of a model that is not Rondo's: states, each its own motif."""
     if run is None:
-        n_states = len(load_model(folder).words().units)
+        n_states, lists = len(load_model(folder).words().units), EditLists(own={"": read_edits(folder)})
         known: Mapping[Level, tuple[int, ...]] = {"unit": tuple(range(n_states)), "motif": tuple(range(n_states))}
     else:
-        known = _ids_in(run, read_summary(run), key)
-    runs = () if run is None else (run,)
-    return EditedVocabulary(folder, key, _lists(run, key, folder), known, _same_ids(known), runs)
+        summary = read_summary(run)
+        known, lists = _ids_in(run, summary, key), lists_of_run(run, summary)
+    return EditedVocabulary(folder, key, lists, known, _same_ids(known), () if run is None else (run,))
 
 
-def _lists(run: Path | None, key: str, folder: Path, given: Edits | None = None) -> EditLists:
-    of_run = Edits() if run is None else read_edits(run)
-    return EditLists(of_run, {key: read_edits(folder)}, {} if given is None else {key: given})
+def lists_of_run(run: Path, summary: RunSummary) -> EditLists:
+    """All lists of a run; no model is read, so what came with the model of a stream is all that lies beside it."""
+    if summary.kind == "stream":
+        given, own = read_edits(edits_folder(run, "")), read_edits(checkpoint_folder(run))
+        return EditLists(read_edits(run), {"": own}, {"": given})
+    own_lists = {key: read_edits(edits_folder(run, key)) for key in summary.vocabularies()}
+    return EditLists(read_edits(run), {key: edits for key, edits in own_lists.items() if edits.history})
 
 
 def _ids_in(run: Path, summary: RunSummary, key: str) -> dict[Level, tuple[int, ...]]:

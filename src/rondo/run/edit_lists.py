@@ -39,7 +39,8 @@ class NumberedEdit(NamedTuple):
         """For the page, `rondo apply --json` and `rondo name --history --json`."""
         what = f"edit {self.undoes} undone" if self.undoes else str(self.edit)
         fields = self.edit.as_json() | {"number": self.number, "what": what, "undone": self.is_undone}
-        known = {"undoes": self.undoes} if self.undoes else {}
+        known: dict[str, Any] = {"undoes": self.undoes} if self.undoes else {}
+        known |= {"recording": self.vocabulary} if self.vocabulary else {}
         return fields | known | {"can_undo": self.list != "given" and not self.is_undone}
 
 

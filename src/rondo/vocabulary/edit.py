@@ -1,13 +1,13 @@
 """One edit: what people have done to entries of one level, or to spans of recordings; as JSON and in words.
 
-    kind      ids         spans          means
-    name      K                          K is called `name`; "" takes the name away
-    merge     K, K', …                   they count as one
-    split     K                          K leaves the group that merges have put it in
-    relabel   K           one or more    these frames belong to K (OTHER: to nothing), in one occurrence each
-    cut                   one, empty     a new occurrence begins at this frame
-    divide    K, N        one or more    these occurrences of K are the new entry N
-    undo      as undone                  takes back the edit at the place `of` of the same list
+kind      ids         spans          means
+name      K                          K is called `name`; "" takes the name away
+merge     K, K', …                   they count as one
+split     K                          K leaves the group that merges have put it in
+relabel   K           one or more    these frames belong to K (OTHER: to nothing), in one occurrence each
+cut                   one, empty     a new occurrence begins at this frame
+divide    K, N        one or more    these occurrences of K are the new entry N
+undo      as undone                  takes back the edit at the place `of` of the same list
 """
 
 from __future__ import annotations

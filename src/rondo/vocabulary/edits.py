@@ -231,7 +231,7 @@ class Edits:
         if not self.absorbed(this.level, kept):
             raise SettingError(
                 f"{this} is not merged with anything, so nothing can be split off; "
-                "an entry that was found as one cannot be cut: fit with other settings for finer ones"
+                "to divide an entry that was found as one, choose its occurrences in `rondo view`"
             )
         split = self._and(Edit("split", this.level, (this.id,), at=at), False)
         for motif in _own_motif(this, own_motifs):
