@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rondo.labelling import RULE
-from rondo.report.contents import EVERYTHING, Wish
-from rondo.report.page import PAGE, asset, script, style
+from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, Wish
+from rondo.report.finding import agreement_finding
+from rondo.report.page import page_template, script, served_scripts, style
+from rondo.report.policy import content_policy
 from rondo.report.summarize import summarize
 from rondo.report.tables import composition_key
 from rondo.report.timeline import timeline
@@ -26,37 +28,34 @@ _CLAIM_COLUMNS = {"ari": "ARI", "ami": "AMI", "one_to_one": "One-to-one"}
 _PAPER_COLUMNS = {"mof": "MoF", "recall": "Recall", "f1_50": "F1@50", "edit": "Edit", "seg_ratio": "SegRatio"}
 
 
-_HOURS_FROM_S = 7200
-"""Axes of a page with a recording that is longer count hours and minutes."""
 MOST_NAMED = 16
 """Entries of a level with words; the bar shows all, and the vocabulary tells the rest."""
 
 
-def _is_in_hours(recording: dict[str, Any]) -> bool:
-    """Whether its axis counts hours and minutes: it is long, or shows times of day."""
-    is_long = bool(recording["rate"]) and recording["n_frames"] / recording["rate"] >= _HOURS_FROM_S
-    return is_long or (recording.get("clock") or {}).get("date") is not None
-
-
-def render(summary: dict[str, Any], *, live: str = "") -> str:
+def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any] | None = None) -> str:
     """The page that shows what `summarize` gathered; it opens from a disk without a network.
 
     A `live` page holds the state of the run that it was made from, and asks the server that it came from whether that
-    is still the state; no other page ever asks anyone.
+    is still the state; no other page ever asks anyone. `server` is what such a page needs to know of it.
     """
-    from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True).from_string(PAGE)
+    scripts = [script(), *served_scripts(live=bool(live), media=bool((server or {}).get("media")))]
     motif_lane = not _motif_lane_repeats(summary)
     recordings = [
         {**recording, "figure": Markup(_json(timeline(recording, motif_lane=motif_lane)))}
         for recording in summary["recordings"]
     ]
-    first = glance(summary)
-    return template.render(
+    first, agreement = glance(summary), summary.get("agreement")
+    return page_template().render(
         {
             **summary,
+            "heading": agreement_finding(agreement) if agreement else summary["finding"],
+            "is_sheet": len(recordings) > DRAWN_AT_FIRST,
+            "policy": content_policy(scripts, live=bool(live), media=bool((server or {}).get("media"))),
+            "server": Markup(_json(server or {})),
+            "scripts": [Markup(text) for text in scripts],
+            "has_finest": any(it["finest_frames"] > 1 for it in recordings),
             "glance": first,
             "glance_most": MOST_NAMED,
             "glance_other": leaves_room(first),
@@ -70,7 +69,6 @@ def render(summary: dict[str, Any], *, live: str = "") -> str:
             "has_annotation": any(lane["kind"] == "annotation" for it in recordings for lane in it["lanes"]),
             "has_frame_scores": any(it["scores"]["channels"] for it in recordings),
             "has_motif_scores": any("motif" in it["scores"]["kinds"] for it in recordings),
-            "in_hours": any(_is_in_hours(recording) for recording in recordings),
             "left_out": summary.get("left_out", []),
             "recording_choices": [
                 {"value": place, "name": it["id"], "at_first": it["at_first"]} for place, it in enumerate(recordings)
@@ -81,8 +79,8 @@ def render(summary: dict[str, Any], *, live: str = "") -> str:
             "n_events": summary.get("n_events", 0),
             "n_refined": summary.get("n_refined", 0),
             "unshown": summary.get("unshown", []),
-            "agreement": summary.get("agreement"),
-            "groups": None if summary.get("agreement") else summary.get("groups"),
+            "agreement": agreement,
+            "groups": None if agreement else summary.get("groups"),
             "motif_lane": motif_lane,
             "composition_key": composition_key(
                 entry["composition"] for entry in (*summary["entries"]["motif"], *summary.get("unshown", []))
@@ -92,10 +90,8 @@ def render(summary: dict[str, Any], *, live: str = "") -> str:
             "fit_rule": RULE,
             "unfit": [row["recording"] for row in summary["fit"] if row["verdict"] == "does not fit"],
             "details": Markup(_json(summary["details"])),
-            "style": Markup(style()),
-            "script": Markup(script()),
+            "style": Markup(style(served=bool(live))),
             "live": live,
-            "live_script": Markup(asset("live.js")) if live else "",
         }
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rondo.lazy import Lazy
 from rondo.report.colours import look_of
+from rondo.report.composition import composition
 from rondo.report.contents import (
     DRAWN_AT_FIRST,
     EVERYTHING,
@@ -17,10 +18,12 @@ from rondo.report.contents import (
     contents_of,
     n_segments_in,
 )
-from rondo.report.details import drawer_entries
+from rondo.report.finding import finding
 from rondo.report.frame_scores import score_rows
 from rondo.report.group_table import group_table
+from rondo.report.matched_looks import match_looks
 from rondo.report.overview import Overview, packed
+from rondo.report.panel import panel_entries
 from rondo.report.tables import (
     entry_name,
     entry_table,
@@ -46,10 +49,10 @@ if TYPE_CHECKING:
 def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     """What the report of a result says, as a dict that `json.dumps(..., allow_nan=False)` takes.
 
-    Keys: title, overview, findings, provenance, scores (rows), fit (rows), groups (entries by group, or None), notes,
+    Keys: title, finding, overview, findings, provenance, scores (rows), fit (rows), groups (entries by group, or None), notes,
     n_recordings, motifs_are_units (no motif is longer than a unit), left_out (in words), recordings (those inside the
     page, each with its signal, scores and lanes), entries (unit and motif rows), unshown (rows of motifs that labels do
-    not show), n_entries, details (of entries, by key); of a stream events, n_events and n_refined.
+    not show), n_entries, details (of entries, by key), composition; of a stream events, n_events and n_refined.
     """
     run, truth = result.summary, result.tables.get("truth")
     counts = [result.segment_counts(), *([] if truth is None else [n_segments_in(truth)])]
@@ -63,8 +66,23 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
 
     levels, unit_names = {"unit": run.units, "motif": run.shown_motifs}, unit_names_of(run.units)
     annotated = {} if wish.truth is None else _annotated(result, wish.truth)
+    recordings = [
+        _recording(recording, _signal(result.overviews[recording.id], contents, recording.id))
+        | {
+            "scores": score_rows({"": result.frame_scores[recording.id]}, contents.score_bytes(recording.id)),
+            "lanes": [
+                *lanes_of(recording.id, rows_of(recording.id), truth),
+                *_listed(annotated.get(recording.id)),
+            ],
+            "at_first": place < DRAWN_AT_FIRST,
+            "journal": marks(result.events, recording.rate),
+        }
+        for place, recording in enumerate(drawn)
+    ]
+    match_looks(recordings)
     return {
         "title": "Rondo report" if run.stream is None else "Rondo stream",
+        "finding": finding(run) if run.stream is None else _stream_sentence(result),
         "overview": _overview_sentence(run) if run.stream is None else _stream_sentence(result),
         "findings": list(run.findings),
         "provenance": _provenance(result),
@@ -75,23 +93,12 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         "n_recordings": len(run.recordings),
         "motifs_are_units": run.motifs_are_units,
         "left_out": list(contents.left_out),
-        "recordings": [
-            _recording(recording, _signal(result.overviews[recording.id], contents, recording.id))
-            | {
-                "scores": score_rows({"": result.frame_scores[recording.id]}, contents.score_bytes(recording.id)),
-                "lanes": [
-                    *lanes_of(recording.id, rows_of(recording.id), truth),
-                    *_listed(annotated.get(recording.id)),
-                ],
-                "at_first": place < DRAWN_AT_FIRST,
-                "journal": marks(result.events, recording.rate),
-            }
-            for place, recording in enumerate(drawn)
-        ],
+        "recordings": recordings,
         "entries": {level: entry_table(level, entries, drawn, unit_names) for level, entries in levels.items()},
         "unshown": entry_table("motif", run.unshown_motifs, drawn, unit_names),
         "n_entries": {level: len(entries) for level, entries in levels.items()},
         "details": _details(levels, segments, result.overviews, drawn),
+        "composition": composition(run, segments, result.unshown_table if run.unshown_motifs else segments, drawn),
         **journal(result.events, run.recordings[0].rate),
     }
 
@@ -102,15 +109,13 @@ def _details(
     overviews: Mapping[str, Overview],
     drawn: Sequence[RecordingSummary],
 ) -> dict[str, Any]:
-    """What the drawer shows of each entry; nothing where there is no signal to show."""
-    if not any(recording.channels and recording.n_frames for recording in drawn):
-        return {}
+    """What the panel shows of each entry."""
     unit_names, ids = unit_names_of(levels["unit"]), [it.id for it in drawn]
     inside = overviews.only(ids) if isinstance(overviews, Overviews) else Lazy(ids, overviews.__getitem__)
     return {
         key: detail
         for level, entries in levels.items()
-        for key, detail in drawer_entries(level, entries, segments, inside, drawn, unit_names).items()
+        for key, detail in panel_entries(level, entries, segments, inside, drawn, unit_names).items()
     }
 
 
