@@ -17,8 +17,7 @@ from rondo.report.cycles import LARGEST_VARIATION, LEAST_INTERVALS, N_ORDERS, Cy
 from rondo.report.made_of import MOST_OCCURRENCES, Part, Run, mix_shares, part_shares, parts_of
 from rondo.report.tables import entries_shown, entry_key, entry_name, is_unproven, percent
 from rondo.report.transitions import GroupTransition, group_transitions, transitions_in
-from rondo.times import duration_in_words
-from rondo.wording import counted
+from rondo.times import spread_in_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +28,7 @@ MOST_NODES, MOST_ARROWS = 16, 36
 MOST_MOTIFS = 24
 _FROM_EACH = 3  # arrows that leave a node
 _LEAST_PROBABILITY = 0.1
-_UNITS_OF_MIX = 6  # units of a context that are drawn one by one
+_UNITS_OF_MIX, _LEAST_OF_MIX = 6, 0.01  # units of a context that are drawn one by one, and their least share
 Entries = Mapping[tuple[str, str, int], "EntrySummary"]
 """Every entry that labels show, by level, vocabulary ("" where all recordings share one) and id."""
 
@@ -43,7 +42,7 @@ def composition(
     tables = {True: segments, False: unshown}
     motifs = [] if run.motifs_are_units else [*entries_shown(run.motifs)]
     shared = not run.own_vocabularies or len(run.recordings) == 1
-    found = cycles_in(segments, drawn, own_vocabularies=not shared)
+    found = cycles_in(segments, drawn, own_vocabularies=run.own_vocabularies)
     return {
         "made_of": {
             entry_key("motif", one): made_of(one, entries, _runs_inside(one, tables[one.in_labels], segments))
@@ -66,7 +65,7 @@ def made_of(motif: EntrySummary, entries: Entries, occurrences: Sequence[Sequenc
     if parts:
         shares = part_shares(occurrences, parts)
     else:
-        mix = [*mix_shares(occurrences).items()][:_UNITS_OF_MIX]
+        mix = [it for it in mix_shares(occurrences).items() if it[1] >= _LEAST_OF_MIX][:_UNITS_OF_MIX]
         parts, shares = [Part((unit,)) for unit, _ in mix], [[share] for _, share in mix]
     is_ordered = bool(parts_of(motif.composition))
     return {
@@ -229,12 +228,10 @@ def _on_ring(place: int, n: int) -> tuple[float, float]:
 
 
 def _cycle(one: Cycle, entries: Entries) -> dict[str, Any] | None:
-    known = entries.get((one.level, one.vocabulary, one.id)) or entries.get((one.level, "", one.id))
-    if known is None:
+    """None for a motif that is one unit, which is listed already."""
+    known = entries.get((one.level, one.vocabulary, one.id))
+    if known is None or known.kind == "unit":
         return None
-    low, median, high = (
-        duration_in_words(length) if one.in_seconds else f"{length:.0f} frames"
-        for length in (one.low, one.median, one.high)
-    )
-    times = counted(one.n_intervals, "interval")
-    return {**_node(one.level, known), "words": f"comes back every {median} (10–90 %: {low}–{high}; {times})"}
+    lengths = (one.median, one.low, one.high)
+    every = spread_in_words(*lengths) if one.in_seconds else "{:.0f} ({:.0f}–{:.0f}) frames".format(*lengths)
+    return {**_node(one.level, known), "words": f"comes back every {every}", "n": one.n_intervals}

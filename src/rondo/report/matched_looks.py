@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, from_runs
-from rondo.report.colours import LOOKS, Look
+from rondo.report.colours import LOOKS, MOTIF_LOOKS, Look
 
 _LEVELS = {"true unit": ("unit",), "true motif": ("motif",), "annotation": ("motif", "unit")}
 _LEAST_SHARED = 0.1
@@ -52,7 +52,7 @@ def _matched(recordings: Sequence[Mapping[str, Any]], kind: str, level: str) -> 
         n_frames += int(shared.frames[row, column])
     own = [*_looks_of(recordings, kind).items()]
     used = {*found.values(), *looks.values()}
-    free = [look for look in LOOKS if look not in used]
+    free = [look for look in (MOTIF_LOOKS if level == "motif" else LOOKS) if look not in used]
     for place, (name, look) in enumerate((name, look) for name, look in own if name not in looks):
         is_class = name != "OTHER" or kind == "annotation"
         looks[name] = free[place % len(free)] if free and is_class else look

@@ -33,7 +33,7 @@ function drawAxis(timeline, pen) {
   if (!timeline.isNarrow && scale.unit) {
     pen.fillStyle = theme.quiet
     pen.textAlign = "right"
-    pen.fillText(scale.unit, left - 8, bottom + 7)
+    pen.fillText(scale.unit, left - 16, bottom + 7)
   }
   drawJumps(timeline, pen, bottom)
 }
@@ -42,7 +42,7 @@ function drawAxis(timeline, pen) {
 function toldAt(timeline, pen, words, x, y) {
   const half = pen.measureText(words).width / 2
   const most = timeline.left + timeline.plotWidth + Math.max(0, timeline.right - 4) - half
-  const middle = Math.max(timeline.isNarrow ? half + 2 : timeline.left + half - 20, Math.min(x, most))
+  const middle = Math.max(timeline.left + half + (timeline.isNarrow ? 2 : -6), Math.min(x, most))
   pen.textAlign = "center"
   pen.fillText(words, middle, y)
   return middle + half
@@ -164,11 +164,15 @@ function momentWords(seconds, {frame_s, clock, n_frames}) {
   return length > DAY / 2 ? `${day} ${timeOfDay(date, step)}` : timeOfDay(date, step)
 }
 
-// A length of time: the unit of which there are two or more, three digits.
+// A length of time as rondo.times says it: the unit of which there are two or more, three digits; 2 min 32 s.
 function durationWords(seconds) {
   const [size, unit] = [[YEAR, "years"], [DAY, "days"], [3600, "h"], [60, "min"]].find(([it]) => seconds >= 2 * it)
     ?? (seconds >= 0.1 || seconds === 0 ? [1, "s"] : [0.001, "ms"])
-  const number = seconds / size
+  const number = seconds / size, smaller = {h: "min", min: "s"}[unit]
+  if (smaller && number < 10) {
+    const whole = Math.round(60 * number), rest = whole % 60
+    return `${(whole - rest) / 60} ${unit}${rest ? ` ${rest} ${smaller}` : ""}`
+  }
   return `${number >= 100 ? Math.round(number).toLocaleString("en-US") : Number(number.toPrecision(3))} ${unit}`
 }
 

@@ -1,7 +1,8 @@
 // What was found: motifs as blocks over an ethogram of their units, one row each; what is true or annotated beneath.
 "use strict"
 
-const BLOCK = 22, ROW_OF_UNIT = 14, TRUTH = 18, LANE_GAP = 5, MOST_ROWS = 16
+const BLOCK = 24, TRUTH = 18, LANE_GAP = 5, MOST_ROWS = 16
+const LEAST_INSIDE = 6, LEAST_EDGED = 16 // pixels of a motif block: fewer, and its tint or its edges would be stripes
 const PALE = 0.16
 const isOther = (lane, entry) => lane.entries[entry].name === "OTHER" && lane.kind !== "annotation" // there it is a class
 
@@ -27,7 +28,7 @@ function bandsOf(timeline) {
 
 // A row for each unit that occurs, in the order of first occurrences; of very many the longest have one.
 function rowsOf(timeline, lane) {
-  const {order, frames} = orderOf(lane), tall = timeline.isNarrow ? ROW_OF_UNIT + 2 : ROW_OF_UNIT
+  const {order, frames} = orderOf(lane), tall = timeline.isNarrow || order.length <= 10 ? 16 : 14
   const known = order.filter((entry) => !isOther(lane, entry)), others = order.filter((entry) => isOther(lane, entry))
   const isFolded = known.length > MOST_ROWS && !timeline.isUnfolded
   const kept = new Set(isFolded ? [...known].sort((a, b) => frames[b] - frames[a]).slice(0, MOST_ROWS - 1) : known)
@@ -209,11 +210,11 @@ function drawRows(timeline, pen, bands, isBright) {
 function drawInsides(timeline, pen, motifs, top, bottom) {
   const edges = [], before = {at: [-Infinity], of: () => 0}, isBright = brightIn(timeline, motifs, chosenSpans(timeline))
   for (const [i, left, right, bright] of inView(timeline, motifs, isBright, before)) {
-    if (isOther(motifs, motifs.entry[i]) || right - left < 4) continue
+    if (isOther(motifs, motifs.entry[i]) || right - left < LEAST_INSIDE) continue
     pen.fillStyle = colourOf(motifs.entries[motifs.entry[i]])
     pen.globalAlpha = bright ? 0.11 : 0.04
     pen.fillRect(left, top - 5, right - left, bottom - top + 5)
-    if (bright && right - left > 8) edges.push([left + 0.5, pen.fillStyle], [right - 0.5, pen.fillStyle])
+    if (bright && right - left > LEAST_EDGED) edges.push([left + 0.5, pen.fillStyle], [right - 0.5, pen.fillStyle])
   }
   pen.globalAlpha = 1
   return edges

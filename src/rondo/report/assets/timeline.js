@@ -2,7 +2,7 @@
 "use strict"
 
 const LEFT = 116, RIGHT = 56, NARROW = 640 // from this width on, names stand beside their rows and not on them
-const MOST_ROW = 42, LEAST_ROW = 22, SIGNAL = 300 // pixels: rows share the last, within the first two
+const MOST_ROW = 56, LEAST_ROW = 24, SIGNAL = 318 // pixels: rows share the last, within the first two
 const JOURNAL = 26, BREAK = 8, AXIS = 36
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
 const EVENT_SIGNS = {promote: "▲", merge: "◆", expire: "▼", gap: "▮", skip: "✕", refine: "·"}
