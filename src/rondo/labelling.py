@@ -33,7 +33,7 @@ from rondo.run.segments import (
 )
 from rondo.times import duration_in_words
 from rondo.vocabulary.edits import Edits
-from rondo.vocabulary.painting import Track
+from rondo.vocabulary.painting import LevelTrack
 from rondo.vocabulary.vocabulary import Level
 from rondo.wording import found_in_words
 
@@ -145,11 +145,11 @@ class Labelling:
         edited = replace(found, units=units.labels, motifs=motifs.labels, edits=edits, found=found, unshown=unshown)
         return replace(edited, unit_begins=units.begins, motif_begins=motifs.begins)
 
-    def _painted(self, level: Level, edits: Edits) -> Track:
+    def _painted(self, level: Level, edits: Edits) -> LevelTrack:
         """The track of one level after the edits, under the ids that are kept."""
         begins = self.unit_begins if level == "unit" else self.motif_begins
-        painted = Track(self.labels_of(level), begins).painted(edits.strokes(level, self.recording_id))
-        return Track(edits.apply(level, painted.labels), painted.begins)
+        painted = LevelTrack(self.labels_of(level), begins).painted(edits.strokes(level, self.recording_id))
+        return LevelTrack(edits.apply(level, painted.labels), painted.begins)
 
     def stored(self, table: pl.DataFrame, edits: Edits, found: Labelling | None = None) -> Labelling:
         """The same with the table of segments that was written with it."""

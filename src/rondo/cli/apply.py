@@ -27,9 +27,9 @@ def apply(
     All of them are made or none. The file is bound to its run; applied twice, it is applied once. Labels, segments,
     summary and report follow, ids stay, nothing is learned. `rondo undo` takes an edit back.
     """
-    from rondo.editing import apply_file, edit_history
+    from rondo.editing import apply_file, edits_in
 
-    before = edit_history(run)
+    before = edits_in(run)
     _tell(before, apply_file(run, edits), json)
 
 
@@ -47,9 +47,9 @@ def undo(
     `rondo name run --history` lists the edits with their numbers. Edits that were made together, as of a unit and its
     own motif, are taken back together.
     """
-    from rondo.editing import edit_history, undo_edit
+    from rondo.editing import edits_in, undo_edit
 
-    before = edit_history(run)
+    before = edits_in(run)
     _tell(before, undo_edit(run, number), json)
 
 

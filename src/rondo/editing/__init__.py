@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rondo.editing.applying import apply_edits, apply_file, edit_history, undo_edit
+from rondo.editing.applying import apply_edits, apply_file, edits_in, undo_edit
 from rondo.editing.showing import show_edits
 from rondo.editing.vocabularies import EditedVocabulary, editing, model_folder, open_vocabulary
 
@@ -10,7 +10,7 @@ __all__ = [
     "EditedVocabulary",
     "apply_edits",
     "apply_file",
-    "edit_history",
+    "edits_in",
     "editing",
     "model_folder",
     "open_vocabulary",

@@ -3,7 +3,7 @@
 apply_edits(run, wanted)   what the page sends (`rondo.run.wanted_edits`), or what a program makes up
 apply_file(run, file)      what a page without a server has saved
 undo_edit(run, number)     one step back, or any edit by its number
-edit_history(run)          every edit, by its time
+edits_in(run)          every edit, by its time
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def apply_edits(run: str | Path, wanted: Sequence[Mapping[str, Any]]) -> list[di
                 raise SettingError(f"{which}{error}") from None
         desk.keep()
         show_edits(folder)
-    return edit_history(folder)
+    return edits_in(folder)
 
 
 def apply_file(run: str | Path, file: str | Path) -> list[dict[str, Any]]:
@@ -68,7 +68,7 @@ def undo_edit(run: str | Path, number: int | None = None) -> list[dict[str, Any]
     return apply_edits(run, [{"kind": "undo", "number": number}])
 
 
-def edit_history(run: str | Path) -> list[dict[str, Any]]:
+def edits_in(run: str | Path) -> list[dict[str, Any]]:
     """Every edit of a run, as `apply_edits` returns it."""
     folder = _folder(run)
     return [row.as_json() for row in lists_of_run(folder, read_summary(folder)).history()]

@@ -221,8 +221,8 @@ def merged_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
 def changed_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
     """What people have done to frames; "" where they have done nothing.
 
-    >>> from rondo.vocabulary.edit import Span
-    >>> changed_sentence(Edits().relabelled(EntryId("unit", 3), [Span("day", 10, 20)]).cut("unit", "day", 15))
+    >>> from rondo.vocabulary.edit import FrameSpan
+    >>> changed_sentence(Edits().relabelled(EntryId("unit", 3), [FrameSpan("day", 10, 20)]).cut("unit", "day", 15))
     'Changed by hand: 1 span relabelled, 1 cut.'
     """
     levels = ("unit",) if motifs_are_units else ("unit", "motif")

@@ -26,7 +26,7 @@ from typing import Any, Literal, get_args
 from rondo.data.labels import OTHER
 from rondo.errors import SettingError
 from rondo.store.reading import read_regular
-from rondo.vocabulary.edit import Span, spans_from_json
+from rondo.vocabulary.edit import FrameSpan, spans_from_json
 from rondo.vocabulary.edits import FORMAT, SCHEMA
 from rondo.vocabulary.vocabulary import Level
 
@@ -47,7 +47,7 @@ class WantedEdit:
     level: Level = "unit"
     ids: tuple[int, ...] = ()
     name: str = ""
-    spans: tuple[Span, ...] = ()
+    spans: tuple[FrameSpan, ...] = ()
     recording: str = ""
     number: int | None = None
     key: str = ""

@@ -26,7 +26,7 @@ NOTHING = -1
 _LONGEST_KEY = 80
 
 
-class Span(NamedTuple):
+class FrameSpan(NamedTuple):
     """The frames [start, stop) of one recording; empty for a place between two frames."""
 
     recording: str
@@ -43,7 +43,7 @@ class Edit:
     ids: tuple[int, ...] = ()
     name: str = ""
     at: str = ""  # by the clock on the wall, for people; "" where nobody cared
-    spans: tuple[Span, ...] = ()
+    spans: tuple[FrameSpan, ...] = ()
     recording: str = ""  # whose vocabulary is meant, in the list of a run where every recording has its own
     of: int = NOTHING  # the place of what an "undo" takes back
     follows: bool = False  # made together with the one before it in the list, and taken back with it
@@ -144,9 +144,9 @@ _MOST: dict[EditKind, tuple[int, int]] = {  # how many entries each may be of
 }  # fmt: skip
 
 
-def spans_from_json(found: Any) -> tuple[Span, ...]:
+def spans_from_json(found: Any) -> tuple[FrameSpan, ...]:
     """Spans that were written as [recording, start, stop]; ValueError for anything else."""
-    spans = tuple(Span(*one) for one in found)
+    spans = tuple(FrameSpan(*one) for one in found)
     for span in spans:
         if not isinstance(span.recording, str) or type(span.start) is not int or type(span.stop) is not int:
             raise ValueError(f"span {list(span)}, expected [recording, start frame, end frame]")

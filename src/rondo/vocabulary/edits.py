@@ -37,7 +37,7 @@ from rondo.store.artifact import EDITS, EDITS_LOCK
 from rondo.store.lock import locked
 from rondo.store.reading import read_regular
 from rondo.store.writing import write_json
-from rondo.vocabulary.edit import OF_SPANS, Edit, Span
+from rondo.vocabulary.edit import OF_SPANS, Edit, FrameSpan
 from rondo.vocabulary.names import EntryId, checked_name
 from rondo.vocabulary.painting import Stroke, strokes_of
 from rondo.vocabulary.vocabulary import Level
@@ -240,13 +240,13 @@ class Edits:
         return split.together_since(len(self.history))
 
     def relabelled(
-        self, entry: EntryId, spans: Iterable[Span], at: str = "", own_motifs: Mapping[int, int] | None = None
+        self, entry: EntryId, spans: Iterable[FrameSpan], at: str = "", own_motifs: Mapping[int, int] | None = None
     ) -> Edits:
         """With frames that belong to an entry, or to nothing (id OTHER); each span is one occurrence.
 
         `own_motifs` as in `merged`: the frames belong to the motif of the unit too.
 
-        >>> edits = Edits().relabelled(EntryId("unit", 3), [Span("day", 10, 20)])
+        >>> edits = Edits().relabelled(EntryId("unit", 3), [FrameSpan("day", 10, 20)])
         >>> edits.strokes("unit", "day")
         [Stroke(kind='relabel', start=10, stop=20, label=3)]
         """
@@ -256,21 +256,21 @@ class Edits:
 
     def cut(self, level: Level, recording: str, frame: int, at: str = "", both: bool = False) -> Edits:
         """With an occurrence that begins at this frame; of both levels where every unit is its own motif."""
-        places = (Span(recording, frame, frame),)
+        places = (FrameSpan(recording, frame, frame),)
         levels: tuple[Level, ...] = ("unit", "motif") if both else (level,)
         return self._made([Edit("cut", each, at=at, spans=places) for each in levels])
 
     def divided_off(
         self,
         entry: EntryId,
-        spans: Iterable[Span],
+        spans: Iterable[FrameSpan],
         known: Mapping[Level, Collection[int]],
         at: str = "",
         own_motifs: Mapping[int, int] | None = None,
     ) -> Edits:
         """With a new entry that these occurrences of another are; `known` holds the ids that learners have given.
 
-        >>> edits = Edits().divided_off(EntryId("unit", 3), [Span("day", 10, 20)], {"unit": [0, 3]})
+        >>> edits = Edits().divided_off(EntryId("unit", 3), [FrameSpan("day", 10, 20)], {"unit": [0, 3]})
         >>> edits.divided("unit")
         {1000: 3}
         """

@@ -1,4 +1,4 @@
-"""Span edits applied to the labels of one level of one recording, frame by frame.
+"""FrameSpan edits applied to the labels of one level of one recording, frame by frame.
 
 A track is a label for every frame and the frames at which an occurrence begins although the label stays the same. Edits
 are applied in their order:
@@ -33,16 +33,16 @@ class Stroke(NamedTuple):
     label: int = 0
 
 
-class Track(NamedTuple):
+class LevelTrack(NamedTuple):
     """The labels of every frame, and where occurrences begin inside runs of one label, in order."""
 
     labels: Labels
     begins: NDArray[np.int64]
 
-    def painted(self, strokes: Sequence[Stroke]) -> Track:
+    def painted(self, strokes: Sequence[Stroke]) -> LevelTrack:
         """The track after the strokes; the arrays of this one stay as they are.
 
-        >>> track = Track(np.array([3, 3, 3, 7, 7]), np.array([1]))
+        >>> track = LevelTrack(np.array([3, 3, 3, 7, 7]), np.array([1]))
         >>> painted = track.painted([Stroke("relabel", 1, 4, 3), Stroke("cut", 2, 2)])
         >>> painted.labels.tolist(), painted.begins.tolist()
         ([3, 3, 3, 3, 7], [2])
@@ -59,7 +59,7 @@ class Track(NamedTuple):
             labels[stroke.start : stroke.stop] = stroke.label
             if stroke.kind == "relabel":
                 begins[stroke.start : stroke.stop + 1] = False
-        return Track(labels, np.flatnonzero(begins[: labels.size]).astype(np.int64))
+        return LevelTrack(labels, np.flatnonzero(begins[: labels.size]).astype(np.int64))
 
 
 def strokes_of(edits: Sequence[Edit], recording: str) -> list[Stroke]:
