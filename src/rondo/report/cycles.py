@@ -8,7 +8,8 @@ An entry is *periodic* where
     that was missed) is at most `LARGEST_VARIATION`, and
     it is smaller than in each of `N_ORDERS` random orders of the same segments.
 
-The last condition keeps out entries that seem regular only because segments last about equally long.
+The last condition keeps out entries that seem regular only because segments last about equally long. It is not asked
+of a motif most of whose occurrences follow on each other at once: their length is the cycle, in any order.
 """
 
 from __future__ import annotations
@@ -83,18 +84,17 @@ def _stretches(table: pl.DataFrame, recording: RecordingSummary, level: str, *, 
 def periodic(stretches: Sequence[Stretch], id: int) -> Figures | None:
     """The intervals of an entry, if it is periodic."""
     own = [it for it in stretches if np.count_nonzero(it.ids == id) > 1]
-    joins = not any(((it.ids[1:] == id) & (it.ids[:-1] == id)).any() for it in own)
-    found = _intervals(own, id, joins=joins)
-    if found.size < LEAST_INTERVALS:
+    n_touching = sum(int(((it.ids[1:] == id) & (it.ids[:-1] == id)).sum()) for it in own)
+    found = _intervals(own, id, joins=n_touching == 0)
+    if found.size < LEAST_INTERVALS or variation(found) > LARGEST_VARIATION:
         return None
-    regular = variation(found)
-    if regular > LARGEST_VARIATION:
-        return None
+    if 2 * n_touching > found.size:
+        return found
     rng = np.random.default_rng(0)
     for _ in range(N_ORDERS):
         orders = [rng.permutation(it.ids.size) for it in own]
         dealt = [Stretch(it.ids[order], it.lengths[order]) for it, order in zip(own, orders, strict=True)]
-        if variation(_intervals(dealt, id, joins=joins)) <= regular:
+        if variation(_intervals(dealt, id, joins=n_touching == 0)) <= variation(found):
             return None
     return found
 
