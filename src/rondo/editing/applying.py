@@ -14,10 +14,11 @@ from typing import Any
 
 from rondo.data.labels import OTHER, Runs
 from rondo.editing.showing import show_edits
-from rondo.editing.vocabularies import EditedVocabulary, lists_of_run, open_vocabulary
+from rondo.editing.vocabularies import EditedVocabulary, open_vocabulary
 from rondo.errors import RondoError, SettingError
 from rondo.labelling import Labelling
 from rondo.result import Result
+from rondo.run.edit_lists import read_lists
 from rondo.run.summary import read_summary
 from rondo.run.wanted_edits import WantedEdit, read_wanted, wanted_edits
 from rondo.store.urls import refuse_url
@@ -71,7 +72,7 @@ def undo_edit(run: str | Path, number: int | None = None) -> list[dict[str, Any]
 def edits_in(run: str | Path) -> list[dict[str, Any]]:
     """Every edit of a run, as `apply_edits` returns it."""
     folder = _folder(run)
-    return [row.as_json() for row in lists_of_run(folder, read_summary(folder)).history()]
+    return [row.as_json() for row in read_lists(folder, read_summary(folder)).history()]
 
 
 def _folder(run: str | Path) -> Path:
@@ -85,7 +86,7 @@ class _Desk:
     def __init__(self, run: Path) -> None:
         self._run, self._summary = run, read_summary(run)
         self._result = Result.load(run)
-        self.lists = self._before = lists_of_run(run, self._summary)
+        self.lists = self._before = read_lists(run, self._summary)
         self._vocabularies: dict[str, EditedVocabulary] = {}
 
     def add(self, wanted: WantedEdit) -> None:

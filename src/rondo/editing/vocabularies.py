@@ -15,7 +15,7 @@ from rondo.errors import ModelError
 from rondo.grown_model import checkpoint_folder, grown_model
 from rondo.methods import find_method, load_model, method_of
 from rondo.model import Rondo
-from rondo.run.edit_lists import EditLists
+from rondo.run.edit_lists import EditLists, read_lists
 from rondo.run.folder import edits_folder, found_ids
 from rondo.run.stream_folder import EVENTS
 from rondo.run.summary import SUMMARY, UNFINISHED, EntrySummary, RunSummary, read_summary
@@ -97,7 +97,7 @@ def open_vocabulary(where: Path, stream: Path | None = None, recording: str | No
     runs = [run] if run is not None and stream is None else []
     known, unshown = (model.entry_ids(), model.own_motifs()), model.motif_model_.unshown_ids
     if stream is None:
-        lists = EditLists(own={"": model.edits_}) if run is None else lists_of_run(run, read_summary(run))
+        lists = EditLists(own={"": model.edits_}) if run is None else read_lists(run, read_summary(run))
         return EditedVocabulary(folder, key, lists, *known, tuple(runs), unshown=unshown)
     beside = checkpoint_folder(stream)
     runs = [
@@ -165,7 +165,7 @@ def _without_model(run: Path, key: str, summary: RunSummary) -> EditedVocabulary
     """The vocabulary of a method that keeps no model: what occurs in the run."""
     folder = edits_folder(run, key)
     ids = _ids_in(run, summary, key)
-    return EditedVocabulary(folder, key, lists_of_run(run, summary), ids, _same_ids(ids), (run,))
+    return EditedVocabulary(folder, key, read_lists(run, summary), ids, _same_ids(ids), (run,))
 
 
 def _of_other_method(folder: Path, run: Path | None, key: str) -> EditedVocabulary:
@@ -175,17 +175,8 @@ def _of_other_method(folder: Path, run: Path | None, key: str) -> EditedVocabula
         known: Mapping[Level, tuple[int, ...]] = {"unit": tuple(range(n_states)), "motif": tuple(range(n_states))}
     else:
         summary = read_summary(run)
-        known, lists = _ids_in(run, summary, key), lists_of_run(run, summary)
+        known, lists = _ids_in(run, summary, key), read_lists(run, summary)
     return EditedVocabulary(folder, key, lists, known, _same_ids(known), () if run is None else (run,))
-
-
-def lists_of_run(run: Path, summary: RunSummary) -> EditLists:
-    """All lists of a run; no model is read, so what came with the model of a stream is all that lies beside it."""
-    if summary.kind == "stream":
-        given, own = read_edits(edits_folder(run, "")), read_edits(checkpoint_folder(run))
-        return EditLists(read_edits(run), {"": own}, {"": given})
-    own_lists = {key: read_edits(edits_folder(run, key)) for key in summary.vocabularies()}
-    return EditLists(read_edits(run), {key: edits for key, edits in own_lists.items() if edits.history})
 
 
 def _ids_in(run: Path, summary: RunSummary, key: str) -> dict[Level, tuple[int, ...]]:

@@ -13,11 +13,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from rondo.errors import SettingError
+from rondo.run.summary import RunSummary
 from rondo.vocabulary.edit import OF_SPANS, Edit
-from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.edits import Edits, read_edits
 
 ListName = Literal["given", "own", "of_run"]
 _NONE = Edits()
@@ -140,6 +142,17 @@ class EditLists:
         last = max((_moment(row.edit.at) for row in self.history()), default=_BEFORE_ALL)
         now = datetime.now(UTC).replace(microsecond=0)
         return (now if now > last else last + timedelta(milliseconds=1)).isoformat()
+
+
+def read_lists(run: Path, summary: RunSummary) -> EditLists:
+    """All lists of a run; no model is read, so what came with the model of a stream is all that lies beside it."""
+    model = run / "model"
+    if summary.kind == "stream":
+        checkpoint = run / "checkpoint"
+        own = read_edits(checkpoint if checkpoint.is_dir() else run / "model")
+        return EditLists(read_edits(run), {"": own}, {"": read_edits(model) if checkpoint.is_dir() else _NONE})
+    own_lists = {key: read_edits(model / key) for key in summary.vocabularies()}
+    return EditLists(read_edits(run), {key: edits for key, edits in own_lists.items() if edits.history})
 
 
 def _can_go(row: NumberedEdit) -> bool:
