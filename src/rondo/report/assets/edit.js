@@ -51,7 +51,7 @@ class Editor {
     if (await this.store.add(...wanted)) this.ticked.clear()
     if (this.store.trouble || !this.store.isServed) return this.show()
     if (this.page.panel.contains(document.activeElement)) document.activeElement.blur() // else the panel stays as it is
-    await rondoPlugins.find((it) => it.live)?.live.takeIn()
+    await rondoPlugins.find((it) => it.live)?.live.takeIn().catch(() => {}) // the server has ended: the page says so itself
     const divided = this.store.history.slice(before).find((it) => it.kind === "divide")
     const key = this.keyOf(divided ? {level: divided.level, recording: divided.recording ?? "", id: divided.ids[1]} : chosen)
     if (key !== this.page.chosen) this.page.choose(key)

@@ -39,8 +39,10 @@ class EditStore {
   // The history as it is now: others may have edited the run too.
   async look() {
     if (!this.isServed) return
-    const answer = await fetch("edits.json", {headers: {"X-Rondo-Token": this.token}, cache: "no-store"})
-    if (answer.ok) this.history = (await answer.json()).edits
+    try {
+      const answer = await fetch("edits.json", {headers: {"X-Rondo-Token": this.token}, cache: "no-store"})
+      if (answer.ok) this.history = (await answer.json()).edits
+    } catch { /* the server has ended: what is known stays */ }
   }
 
   keep(pending) {
