@@ -68,7 +68,8 @@ def wait_in(frame: Any, condition: str, arg: object = None) -> None:
     until = time.monotonic() + PATIENCE_MS / 1000
     while True:
         try:
-            return frame.evaluate(script, arg)
+            frame.evaluate(script, arg)
+            return
         except Exception as error:  # playwright has no name of its own for a page that was loaded anew meanwhile
             if "navigation" not in str(error) or time.monotonic() > until:
                 raise

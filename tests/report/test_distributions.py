@@ -48,7 +48,7 @@ def test_place_is_the_share_of_each_part_of_the_recordings() -> None:
 
 
 def test_the_hour_of_the_day_where_the_clock_has_dates() -> None:
-    """Two days by the minute, from six o'clock; the entry takes every hour from nine to ten, and half of that to eleven."""
+    """Two days by the minute, from six o'clock on; the entry goes from nine to half past ten."""
     n = 2 * 24 * 60
     clock = ClockKnots(frames=(0, n - 1), seconds=(MIDNIGHT + 6 * 3600, MIDNIGHT + 6 * 3600 + (n - 1) * 60.0))
     minute = (6 * 60 + np.arange(n)) % (24 * 60)

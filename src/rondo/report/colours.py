@@ -18,7 +18,7 @@ OTHER_COLOUR = "#e6e6e6"
 
 _HUES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#882255")
 
-_HUES_OF_MOTIFS = (5, 3, 7, 6, 4, 2, 1, 0)
+_HUES_OF_MOTIFS = (5, 6, 3, 7, 4, 2, 1, 0)
 
 _FIRST_LOOK = {"unit": 0, "motif": 0, "true unit": 5, "true motif": 5}
 """What is true starts elsewhere: u2 and a true unit 2 have nothing in common and must not look alike."""
@@ -71,7 +71,7 @@ def _linear(channel: int) -> float:
     return share / 12.92 if share <= 0.04045 else float(((share + 0.055) / 1.055) ** 2.4)
 
 
-_DARKER: dict[Pattern, float] = {"plain": 0.25, "stripes": 0.1, "dots": 0.4, "bars": 0.25}
+_DARKER: dict[Pattern, float] = {"plain": 0.35, "stripes": 0.15, "dots": 0.45, "bars": 0.35}
 OTHER_LOOK = Look(OTHER_COLOUR, "plain")
 LOOKS: tuple[Look, ...] = (
     *(Look(hue, "plain") for hue in _HUES),
@@ -80,7 +80,5 @@ LOOKS: tuple[Look, ...] = (
     *(Look(hue, "bars") for hue in _HUES),
 )
 MOTIF_LOOKS: tuple[Look, ...] = tuple(
-    Look(_mixed(_HUES[hue], 0, darker), pattern)
-    for pattern, darker in _DARKER.items()
-    for hue in _HUES_OF_MOTIFS
+    Look(_mixed(_HUES[hue], 0, darker), pattern) for pattern, darker in _DARKER.items() for hue in _HUES_OF_MOTIFS
 )

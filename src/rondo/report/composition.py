@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST_NODES, MOST_ARROWS = 16, 36
 MOST_MOTIFS = 24
-_FROM_EACH = 3  # arrows that leave a node
+_FROM_EACH, _FROM_EACH_OF_MANY, _MANY = 3, 2, 8  # arrows that leave a node; of more nodes, fewer
 _LEAST_PROBABILITY = 0.1
 _UNITS_OF_MIX, _LEAST_OF_MIX = 6, 0.01  # units of a context that are drawn one by one, and their least share
 Entries = Mapping[tuple[str, str, int], "EntrySummary"]
@@ -155,7 +155,7 @@ def graph(level: str, entries: Sequence[EntrySummary], rows: Sequence[GroupTrans
     kept = {one.id: one for one in largest}
     inside = [row for row in rows if row.id in kept and row.next_id in kept]
     order = ring_order([one.id for one in largest], {(row.id, row.next_id): row.probability for row in inside})
-    arrows = _strongest(inside)
+    arrows = _strongest(inside, _FROM_EACH if len(order) <= _MANY else _FROM_EACH_OF_MANY)
     n_all = sum(row.n for row in rows)
     return {
         "level": level,
@@ -191,12 +191,12 @@ def _followers(
     ]
 
 
-def _strongest(rows: Sequence[GroupTransition]) -> list[GroupTransition]:
+def _strongest(rows: Sequence[GroupTransition], from_each: int) -> list[GroupTransition]:
     ranked = sorted(rows, key=lambda row: (-row.probability, -row.n, row.id, row.next_id))
     taken: dict[int, int] = {}
     found = []
     for row in ranked:
-        if row.probability < _LEAST_PROBABILITY or taken.get(row.id, 0) == _FROM_EACH:
+        if row.probability < _LEAST_PROBABILITY or taken.get(row.id, 0) == from_each:
             continue
         taken[row.id] = taken.get(row.id, 0) + 1
         found.append(row)

@@ -222,11 +222,11 @@ def _curve_scale(curves: Sequence[Figures]) -> tuple[Figures, Figures]:
     """Lowest value and span of each row over both ways to align."""
     rows = np.concatenate(curves, axis=2).reshape(len(curves[0]), -1)
     known = np.isfinite(rows)
-    low = np.min(rows, axis=1, where=known, initial=np.inf)
-    high = np.max(rows, axis=1, where=known, initial=-np.inf)
-    some = known.any(axis=1)
-    span = np.maximum(np.where(some, high - low, 0.0), _LEAST_CURVE)
-    return np.where(some, (low + high) / 2, 0.0) - span / 2, span
+    some = known.any(axis=1)  # else a channel without any value
+    low = np.where(some, np.min(rows, axis=1, where=known, initial=np.inf), 0.0)
+    high = np.where(some, np.max(rows, axis=1, where=known, initial=-np.inf), 0.0)
+    span = np.maximum(high - low, _LEAST_CURVE)
+    return (low + high) / 2 - span / 2, span
 
 
 def _coded(values: NDArray[np.floating], low: Figures, span: Figures) -> NDArray[np.uint8]:

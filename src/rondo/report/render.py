@@ -28,10 +28,6 @@ _CLAIM_COLUMNS = {"ari": "ARI", "ami": "AMI", "one_to_one": "One-to-one"}
 _PAPER_COLUMNS = {"mof": "MoF", "recall": "Recall", "f1_50": "F1@50", "edit": "Edit", "seg_ratio": "SegRatio"}
 
 
-MOST_NAMED = 16
-"""Entries of a level with words; the bar shows all, and the vocabulary tells the rest."""
-
-
 def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any] | None = None) -> str:
     """The page that shows what `summarize` gathered; it opens from a disk without a network.
 
@@ -46,7 +42,7 @@ def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any]
         {**recording, "figure": Markup(_json(timeline(recording, motif_lane=motif_lane)))}
         for recording in summary["recordings"]
     ]
-    first, agreement = glance(summary), summary.get("agreement")
+    agreement = summary.get("agreement")
     return page_template().render(
         {
             **summary,
@@ -56,10 +52,6 @@ def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any]
             "server": Markup(_json(server or {})),
             "scripts": [Markup(text) for text in scripts],
             "has_finest": any(it["finest_frames"] > 1 for it in recordings),
-            "glance": first,
-            "glance_most": MOST_NAMED,
-            "glance_other": leaves_room(first),
-            "glance_unproven": any(row["unproven"] for part in first for row in part["entries"]),
             "has_jumps": any(has_jumps(recording.get("clock"), recording["rate"]) for recording in recordings),
             "recordings": recordings,
             "scores": [_written(row) for row in summary["scores"]],
@@ -136,24 +128,3 @@ def _written(row: dict[str, Any]) -> dict[str, Any]:
 
 def _figure(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
-
-
-def glance(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A heading and its rows, the largest share first, for each level that has something of its own to say.
-
-    Nothing where every recording has a vocabulary of its own, and nothing for two runs side by side.
-    """
-    if summary.get("agreement"):
-        return []
-    levels = {"unit": "Units"} if summary["motifs_are_units"] else {"unit": "Units", "motif": "Motifs"}
-    rows = {heading: summary["entries"][level] for level, heading in levels.items()}
-    return [
-        {"heading": heading, "entries": sorted(found, key=lambda row: -row["part"])}
-        for heading, found in rows.items()
-        if found and not found[0]["recording"]
-    ]
-
-
-def leaves_room(parts: list[dict[str, Any]]) -> bool:
-    """Whether the entries of a level leave some of the time to OTHER."""
-    return any(sum(row["part"] for row in part["entries"]) < 0.9995 for part in parts)

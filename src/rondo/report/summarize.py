@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rondo.data.labels import OTHER
 from rondo.lazy import Lazy
 from rondo.report.colours import look_of
 from rondo.report.composition import composition
@@ -35,7 +36,6 @@ from rondo.report.tables import (
     percent,
     unit_names_of,
 )
-from rondo.report.timeline import written_extent
 from rondo.report.wall_clock import page_clock
 from rondo.times import day_and_time, duration_in_words, is_date
 from rondo.wording import counted, found_in_words, noun
@@ -70,7 +70,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     recordings = [
         _recording(recording, _signal(result.overviews[recording.id], contents, recording.id))
         | {
-            "scores": score_rows({"": result.frame_scores[recording.id]}, contents.score_bytes(recording.id)),
+            "scores": _scores(result, contents, recording.id),
             "lanes": [
                 *lanes_of(recording.id, rows_of(recording.id), truth),
                 *_listed(annotated.get(recording.id)),
@@ -199,17 +199,21 @@ def _time_jumps(recording: RecordingSummary) -> bool:
 
 def _signal(overview: Overview, contents: Contents, recording_id: str) -> dict[str, Any]:
     """What the page draws of a signal, and which of its channels at first."""
-    own = overview.only(contents.channels[recording_id])
-    if not own.codes.size:  # a stream that has just begun, or keeps no signal
-        return {"channels": [], "extents": [], "ends": [], "at_first": 0, "coarse": None, "fine": None}
-    extents = list(zip(own.low.tolist(), own.high.tolist(), strict=True))
+    own = overview.only(contents.channels[recording_id] if contents.bytes_of[recording_id] else [])
+    if not own.codes.size:  # no room for it in the page; a stream that has just begun, or keeps no signal
+        return {"channels": [], "ends": [], "at_first": 0, "coarse": None, "fine": None}
+    ends = zip(own.low.tolist(), own.high.tolist(), strict=True)
     return {
         "channels": list(own.channels),
-        "extents": [written_extent(*ends) for ends in extents],
-        "ends": [[low, high] if low <= high else None for low, high in extents],
+        "ends": [[low, high] if low <= high else None for low, high in ends],
         "at_first": min(DRAWN_AT_FIRST, len(own.channels)),
         **packed(own, contents.signal_bytes(recording_id)),
     }
+
+
+def _scores(result: Result, contents: Contents, recording_id: str) -> dict[str, Any]:
+    scores = result.frame_scores[recording_id] if contents.bytes_of[recording_id] else None
+    return score_rows({"": scores}, contents.score_bytes(recording_id))
 
 
 def _recording(recording: RecordingSummary, signal: dict[str, Any]) -> dict[str, Any]:
@@ -263,7 +267,7 @@ def lane_of(recording_id: str, level: str, kind: str, table: pl.DataFrame) -> di
     own = table.filter((pl.col("recording") == recording_id) & (pl.col("level") == level))
     ids = own["id"].to_list()
     named = set(zip(ids, own["name"].to_list(), strict=True))
-    names = {entry_id: entry_name(level, entry_id, name) for entry_id, name in named}
+    names = {entry_id: _name_in(kind, level, entry_id, name) for entry_id, name in named}
     looks = {entry_id: look_of(kind, entry_id) for entry_id in set(ids)}
     return {
         "kind": kind,
@@ -275,6 +279,12 @@ def lane_of(recording_id: str, level: str, kind: str, table: pl.DataFrame) -> di
         "scores": own["score"].fill_nan(None).to_list(),
         "units": own["units"].fill_null("").to_list(),
     }
+
+
+def _name_in(kind: str, level: str, entry_id: int, name: str | None) -> str:
+    """A true class has its name or its number: u3 is a found unit, whatever class 3 is."""
+    is_class = kind != level and entry_id != OTHER
+    return (name or str(entry_id)) if is_class else entry_name(level, entry_id, name)
 
 
 def _extent(values: Iterable[float], form: str) -> str:

@@ -80,10 +80,9 @@ function graphOf(page, graph) {
 }
 
 function nodeOf(page, node, i, arrows, picture) {
-  const side = Math.abs(node.x - GRAPH / 2) < 20 ? "middle" : node.x > GRAPH / 2 ? "start" : "end"
-  const away = node.radius + 6, up = node.y < GRAPH / 2 ? -1 : 1
-  const at = side === "middle" ? [node.x, node.y + up * (away + 4) + 4] : [node.x + (side === "start" ? away : -away), node.y + 4]
-  const name = Object.assign(svgOf("text", {x: at[0], y: at[1], "text-anchor": side}), {textContent: shortened(node.name)})
+  const [x, y] = [node.x - GRAPH / 2, node.y - GRAPH / 2].map((it) => it / RING), away = node.radius + 7 // outwards
+  const at = {x: node.x + away * x, y: node.y + (away + 3) * y + 4, "text-anchor": x > 0.3 ? "start" : x < -0.3 ? "end" : "middle"}
+  const name = Object.assign(svgOf("text", at), {textContent: shortened(node.name)})
   const made = svgOf("g", {class: "node"}, svgOf("circle", {cx: node.x, cy: node.y, r: node.radius, fill: node.colour}), name,
     Object.assign(svgOf("title"), {textContent: `${node.name}: ${node.share} of the time`}))
   made.dataset.key = node.key

@@ -190,7 +190,7 @@ function barsOf(values, title, className = "bars") {
 const endsOf = (words) => htmlOf("p", {className: "ends quiet"}, ...words.map((it) => htmlOf("span", {textContent: it})))
 
 function durationSection({durations}) {
-  if (!durations || durations.counts.length < 2) return null
+  if (!durations || durations.counts.length < 2) return null // one length, or a single occurrence
   const picture = barsOf(durations.counts, (count) => `${count} occurrence${count === 1 ? "" : "s"}`)
   picture.setAttribute("aria-label", `Durations from ${durations.ends[0]} to ${durations.ends[1]}, median ${durations.median}`)
   const x = CURVE * durations.median_at

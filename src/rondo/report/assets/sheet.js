@@ -64,7 +64,10 @@ class Sheet {
     const chunk = {element, canvas, names, all: [], places: []}
     element.dataset.chunk = this.chunks.length
     for (let place = first; place < Math.min(first + SHEET_CHUNK, this.page.places.length); place++) {
-      const button = addButton(names, this.page.dataOf(place).id, this.page.dataOf(place).id, () => this.open(place))
+      const button = addButton(names, this.page.dataOf(place).id, this.page.dataOf(place).id, (event) => {
+        this.open(place)
+        if (event.detail === 0) this.page.timelines[place].canvas.focus({preventScroll: true}) // by key: keys go on there
+      })
       chunk.all.push({place, button, name: this.page.dataOf(place).id.toLowerCase()})
     }
     chunk.places = chunk.all.map((it) => it.place)
@@ -177,6 +180,5 @@ class Sheet {
     this.page.showRecordings([place])
     this.draw()
     this.page.timelines[place].place.parentNode.scrollIntoView({block: "start"})
-    this.page.timelines[place].canvas.focus({preventScroll: true})
   }
 }
