@@ -60,6 +60,7 @@ async function look() {
     known = news.devices
     show()
     showAlarms(news)
+    window.rondoDrawn = window.rondoUnpacked = true // as the page of a run says that everything is there
   } catch {
     live.textContent = "The server has ended; this page stays as it is."
   }

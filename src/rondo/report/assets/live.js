@@ -2,7 +2,7 @@
 "use strict"
 
 const ROLLING_S = 300 // of a stream: what is in view at first
-const BETWEEN_MS = 1000
+const BETWEEN_MS = 500
 const FRESH_MS = 60000 // so long an entry counts as new
 const served = JSON.parse(document.getElementById("server-data").textContent)
 
@@ -18,6 +18,7 @@ class Live {
     this.page = page
     this.status = document.getElementById("live")
     this.state = this.status.dataset.state
+    this.sources = new WeakMap() // parts of the page, as they came
     this.fresh = new Map() // keys of entries that are new, and since when
     this.news = part("p", "", {id: "news", className: "news"})
     this.news.setAttribute("role", "status")
@@ -75,7 +76,6 @@ class Live {
     this.renewWords(found)
     this.showChosen()
     this.state = found.getElementById("live").dataset.state
-    for (const plugin of this.page.plugins) plugin.renewed?.(this.page)
   }
 
   // The signals of a recording that is drawn, fine level and all, so that nothing flickers when they are put in place.
@@ -104,17 +104,25 @@ class Live {
   // Texts and tables; a part in which someone is at work stays as it is until the next time.
   renewWords(found) {
     document.title = found.title
-    const pairs = [["header h1"], ["section.recording .about"], ["main > :not(#stage)"]].flatMap(([where]) => {
+    for (const where of ["header h1", "section.recording .about", "main > :not(#stage)"]) {
       const [old, now] = [document, found].map((it) => [...it.querySelectorAll(where)])
-      return old.length === now.length ? old.map((it, i) => [it, now[i]]) : []
-    })
-    for (const [old, now] of pairs) {
-      if (old.outerHTML === now.outerHTML || old.contains(document.activeElement)) continue
-      const open = [...old.querySelectorAll("details")].map((it) => it.open)
-      now.querySelectorAll("details").forEach((it, i) => { it.open = open[i] ?? it.open })
-      old.replaceWith(document.adoptNode(now))
-      this.page.listenTo(now)
+      if (old.length === now.length) old.forEach((it, i) => this.replace([it], [now[i]]))
+      else this.replace(old, now)
     }
+    for (const plugin of this.page.plugins) plugin.renewed?.(this.page)
+  }
+
+  replace(old, now) {
+    const source = now.map((it) => it.outerHTML).join("")
+    const isSame = this.sources.get(old[0]) === source // as it came, before anything was drawn into it
+    if (isSame || old.some((it) => it.contains(document.activeElement))) return
+    const open = old.flatMap((it) => [...it.querySelectorAll("details")]).map((it) => it.open)
+    now.flatMap((it) => [...it.querySelectorAll("details")]).forEach((it, i) => { it.open = open[i] ?? it.open })
+    if (old.length) old[0].before(...now)
+    else document.querySelector("main").append(...now)
+    for (const it of old) it.remove()
+    for (const it of now) this.page.listenTo(it)
+    if (now.length) this.sources.set(now[0], source)
   }
 
   showChosen() {

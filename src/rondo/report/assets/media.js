@@ -24,7 +24,7 @@ class Media {
     const isSound = this.about.kind.startsWith("audio/")
     this.player = part(isSound ? "audio" : "video", "", {controls: true, preload: "metadata", id: "media-player"})
     this.player.setAttribute("aria-label", this.about.name)
-    this.player.src = `media?token=${encodeURIComponent(served.token)}`
+    this.player.src = this.address()
     this.line = part("div", "", {className: "media-line", hidden: true})
     this.trouble = part("p", "", {className: "failed", hidden: true})
     this.trouble.setAttribute("role", "alert")
@@ -34,8 +34,11 @@ class Media {
     this.timeline.canvas.parentNode.append(this.line)
   }
 
+  // The content is named too: a browser keeps what it has of an address.
+  address(tag = "") { return `media?${new URLSearchParams({token: served.token, content: tag})}` }
+
   tools() {
-    const bar = part("div", "", {className: "media-tools"})
+    const bar = part("div", "", {className: "media-tools tools"})
     this.told = part("span", "", {id: "media-offset"})
     this.told.setAttribute("role", "status")
     const steps = OFFSET_STEPS.map((by) => this.button(`${by < 0 ? "−" : "+"}${Math.abs(by)} s`,
@@ -81,7 +84,7 @@ class Media {
     const from = timeline.xOf(timeline.view.start), to = timeline.xOf(timeline.view.end)
     line.hidden = x < from - 0.5 || x > to + 0.5
     line.style.transform = `translateX(${x}px)`
-    line.style.height = `${timeline.canvas.clientHeight}px`
+    line.style.height = `${timeline.height - AXIS}px`
   }
 
   // While it plays the line moves, and the view turns over when the line comes to its end; not after someone has moved
@@ -173,7 +176,7 @@ class Media {
     if (this.tag !== undefined && tag !== this.tag) {
       const {currentTime} = this.player
       this.trouble.hidden = true
-      this.player.load()
+      this.player.src = this.address(tag)
       this.player.addEventListener("loadedmetadata", () => { this.player.currentTime = currentTime }, {once: true})
     }
     this.tag = tag
