@@ -1,4 +1,4 @@
-"""Every edit made by mouse in a real browser: kept when `rondo view` is killed, seen in all that a run shows, undone."""
+"""Every edit made by mouse in a real browser: kept when `rondo view` is killed, shown by the run, undone."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import xml.etree.ElementTree as xml
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 import polars as pl
@@ -68,7 +68,7 @@ class Shown(NamedTuple):
 
 
 def annotations(file: Path) -> dict[str, list[tuple[str, int, int]]]:
-    root = xml.parse(file).getroot()
+    root = ElementTree.parse(file).getroot()
     ms = {slot.get("TIME_SLOT_ID"): int(slot.get("TIME_VALUE") or 0) for slot in root.iter("TIME_SLOT")}
     found: dict[str, list[tuple[str, int, int]]] = {}
     for tier in root.iter("TIER"):
