@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from jinja2 import Template
 
-_STYLES = ("report", "panel")
+_STYLES = ("report", "panel", "edit")
 _SCRIPTS = (
     "plugins", "keeping", "theme", "signal", "patterns", "signal_rows", "axis", "lanes", "timeline", "scores",
-    "overview_strip", "listening", "elements", "curves", "occurrences", "panel", "compose", "choosing", "sheet", "page",
+    "overview_strip", "listening", "elements", "curves", "occurrences", "panel", "compose", "choosing", "sheet",
+    "edit_store", "edit_panel", "edit", "page",
 )  # fmt: skip
 
 

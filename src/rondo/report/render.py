@@ -82,6 +82,7 @@ def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any]
             "fit_rule": RULE,
             "unfit": [row["recording"] for row in summary["fit"] if row["verdict"] == "does not fit"],
             "details": Markup(_json(summary["details"])),
+            "edit": Markup(_json(None if agreement else summary.get("edit"))),
             "style": Markup(style(served=bool(live))),
             "live": live,
         }
