@@ -204,7 +204,18 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextmanager
 def following(model: Path, source: Path, out: Path) -> Iterator[None]:
     """`rondo stream --follow` in a process of its own, until the block ends."""
-    command = [sys.executable, "-m", "rondo", "stream", model, "--source", source, "--follow", "--out", out]
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "rondo",
+        "stream",
+        model,
+        "--source",
+        source,
+        "--follow",
+        "--out",
+        out,
+    ]
     process = subprocess.Popen([*command, "--alarm", "silent=3s"], stderr=subprocess.PIPE)
     try:
         end = time.monotonic() + PATIENCE_S
