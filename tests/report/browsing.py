@@ -9,7 +9,7 @@ from typing import Any
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 """Debian's, as a rule; playwright's own is not fetched."""
 
-PATIENCE_MS = 8_000
+PATIENCE_MS = 180_000
 """Waiting ends when what is waited for is there; playwright's own half minute is too short on a busy machine."""
 
 

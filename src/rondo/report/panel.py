@@ -14,9 +14,6 @@ from rondo.report.details import entry_details
 from rondo.report.distributions import Figures, Spans, duration_bins, when
 from rondo.report.overview import Overview
 from rondo.report.tables import (
-    UnitNames,
-    composition_key,
-    composition_parts,
     entries_shown,
     entry_key,
     entry_name,
@@ -45,7 +42,6 @@ def panel_entries(
     segments: pl.DataFrame,
     overviews: Mapping[str, Overview],
     drawn: Sequence[RecordingSummary],
-    unit_names: UnitNames = MappingProxyType({}),
 ) -> dict[str, dict[str, Any]]:
     """What the panel shows of each entry in the table, by its key."""
     shown = {(entry.recording, entry.id): entry for entry in entries_shown(entries)}
@@ -60,8 +56,6 @@ def panel_entries(
         entry_key(level, entry): {
             **(detail := found.get(place, _NO_SIGNAL)),
             **about_entry(level, entry),
-            "composition": composition_parts(entry.composition, place[0], unit_names),
-            "composition_key": composition_key([entry.composition]),
             "occurrences": _cells(detail["occurrences"], entry, places),
             "width_words": _in_words(detail["width"], drawn),
             "reach_words": _in_words(detail["reach"], drawn),

@@ -28,7 +28,7 @@ class Timeline {
       + " all, comma and full stop go through the segments, Enter shows all occurrences.")
     this.hair = Object.assign(document.createElement("div"), {className: "hair", hidden: true})
     this.strip = new OverviewStrip(this)
-    const plot = Object.assign(document.createElement("div"), {className: "plot"})
+    const plot = Object.assign(document.createElement("div"), {className: "plot", id: `${place.id}-plot`})
     plot.append(this.canvas, this.hair)
     place.replaceChildren(this.strip.canvas, plot)
     this.layOut()
