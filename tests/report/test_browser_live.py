@@ -92,6 +92,7 @@ def test_the_annotation_of_a_stream_is_a_lane_that_grows_with_it(watch: Watch, f
     page.wait(f"{lane}.join() === '200,1250'")
 
 
+@pytest.mark.slow
 def test_the_view_follows_the_end_until_someone_moves_it(watch: Watch, folder: Path) -> None:
     page = watch(PageServer(folder))
     follow = page.page.get_by_role("button", name="keep the end of the stream in view")
@@ -273,6 +274,7 @@ def fleet(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_devices_are_listed_and_a_press_shows_one(watch: Watch, fleet: Path) -> None:
     add_alarm(fleet / "press", "silent", "raised", "no row for 60 s", device="press")
     page = watch(PageServer(fleet))
