@@ -21,9 +21,19 @@ from numpy.typing import ArrayLike, NDArray
 from rondo.data.labels import OTHER, Labels, Runs, are_one_to_one, runs_of
 from rondo.errors import ModelError
 from rondo.html_card import MOST_ROWS, card
-from rondo.run.segments import SegmentRows, edited, segment_table, to_pandas, unit_sequences
+from rondo.run.segments import (
+    LEVELS,
+    SegmentRows,
+    edited,
+    repainted,
+    repeats_in,
+    segment_table,
+    to_pandas,
+    unit_sequences,
+)
 from rondo.times import duration_in_words
 from rondo.vocabulary.edits import Edits
+from rondo.vocabulary.painting import LevelTrack
 from rondo.vocabulary.vocabulary import Level
 from rondo.wording import found_in_words
 
@@ -121,20 +131,30 @@ class Labelling:
     edits: Edits = field(default_factory=Edits)  # that these ids are kept by; they know the names
     found: Labelling | None = None  # the same before it was edited; None where nobody has edited anything
     unshown: Labelling | None = None  # the same with the other kind of motif, where there are motifs of both kinds
+    unit_begins: Frames = field(default_factory=lambda: _NOWHERE)  # where a unit does: people have cut it
 
     def edited(self, edits: Edits) -> Labelling:
-        """Under the ids that people have kept, and with their names; neighbours that were merged become one run.
+        """As people have painted it, under the ids that they have kept, and with their names.
 
-        These edits are all there are: those applied before are taken back first.
+        Neighbours that were merged become one run. These edits are all there are: those applied before are taken back
+        first. Scores stay those of what was found.
         """
         found = self.as_found
-        units, motifs = edits.apply("unit", found.units), edits.apply("motif", found.motifs)
-        unshown = None if self.unshown is None else self.unshown.edited(edits)
-        return replace(found, units=units, motifs=motifs, edits=edits, found=found, unshown=unshown)
+        units, motifs = (found._painted(level, edits) for level in LEVELS)
+        unshown = None if self.unshown is None else self.unshown.edited(edits.without_spans("motif"))
+        edited = replace(found, units=units.labels, motifs=motifs.labels, edits=edits, found=found, unshown=unshown)
+        return replace(edited, unit_begins=units.begins, motif_begins=motifs.begins)
+
+    def _painted(self, level: Level, edits: Edits) -> LevelTrack:
+        """The track of one level after the edits, under the ids that are kept."""
+        begins = self.unit_begins if level == "unit" else self.motif_begins
+        painted = LevelTrack(self.labels_of(level), begins).painted(edits.strokes(level, self.recording_id))
+        return LevelTrack(edits.apply(level, painted.labels), painted.begins)
 
     def stored(self, table: pl.DataFrame, edits: Edits, found: Labelling | None = None) -> Labelling:
         """The same with the table of segments that was written with it."""
-        labelling = replace(self, edits=edits, found=found)
+        units, motifs = (repeats_in(table.filter(table["level"] == level)) for level in LEVELS)
+        labelling = replace(self, edits=edits, found=found, unit_begins=units, motif_begins=motifs)
         labelling.__dict__["table"] = table  # where cached_property looks first
         return labelling
 
@@ -173,7 +193,7 @@ class Labelling:
         if self.notes:
             facts["notes"] = "; ".join(self.notes)
         facts["found"] = self._found()
-        units, motifs = self._cut(self.units, _NOWHERE), self._cut(self.motifs, self.motif_begins)
+        units, motifs = (self.occurrences(level) for level in LEVELS)
         levels = {"u": units} if self.motifs_are_units else {"m": motifs, "u": units}
         most = MOST_ROWS // len(levels)
         facts["shown"] = f"the {most} that take most time" + (" of each level" if len(levels) > 1 else "")
@@ -193,6 +213,14 @@ class Labelling:
             rows.append((f"{letter}{ids[i]} {name}".rstrip(), int(counts[i]), f"{frames[i] / self.n_frames:.1%}", told))
         return rows
 
+    def labels_of(self, level: Level) -> Labels:
+        """The label of every frame."""
+        return self.units if level == "unit" else self.motifs
+
+    def occurrences(self, level: Level) -> Runs:
+        """The occurrences of one level, in order."""
+        return self._cut(self.labels_of(level), self.unit_begins if level == "unit" else self.motif_begins)
+
     @property
     def fit_profile(self) -> FitProfile:
         return FitProfile(self.share_accepted, self.distance_profile)
@@ -205,14 +233,16 @@ class Labelling:
     @cached_property
     def table(self) -> pl.DataFrame:
         """The same as a polars table."""
-        if self.found is not None:
-            return edited(self.found.table, self.edits, self.breaks.tolist())
-        return segment_table(self.rows)
+        if self.found is None:
+            return segment_table(self.rows)
+        if self.recording_id in self.edits.touched:
+            return repainted(segment_table(self.rows), self.found.table, self.edits)
+        return edited(self.found.table, self.edits, self.breaks.tolist())
 
     @property
     def rows(self) -> list[SegmentRows]:
         """The rows of both levels, before they are a table."""
-        units, motifs = self._cut(self.units, _NOWHERE), self._cut(self.motifs, self.motif_begins)
+        units, motifs = (self.occurrences(level) for level in LEVELS)
         sequences = unit_sequences(motifs, units)
         of_units = self._level_rows("unit", units, self.unit_scores, [""] * len(units))
         return [of_units, self._level_rows("motif", motifs, self.motif_scores, sequences)]

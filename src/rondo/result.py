@@ -84,6 +84,7 @@ class Result:
     journal: Callable[[], Sequence[Event]] | None = field(default=None, repr=False)  # of a stream
     folder: Path | None = None  # where it was read from
     part_reader: PartReader | None = field(default=None, repr=False)  # of segments that are many, and in a file
+    run_edits: Edits = field(default_factory=Edits, repr=False)  # what people have changed on frames of its recordings
 
     # ------------------------------------------------------------ making one
 
@@ -466,13 +467,15 @@ class Result:
     def edited(self, edits: Mapping[str, Edits] | None = None) -> Result:
         """The same under what people have named, merged or split in the model since: `model.merge("u0", "u2")`.
 
-        `edits`, by recording or "" for all, are for vocabularies without a model.
+        `edits`, by recording or "" for all, are for vocabularies without a model. What was done to frames of the
+        recordings (`run_edits`) is applied as well.
         """
         given = edits or {}
         words: dict[str, Words] = {}
         for key in self.summary.vocabularies():
             known = self.models[key].words() if key in self.models else known_words(self.summary, key)
-            words[key] = replace(known, edits=given[key]) if key in given else known
+            of_vocabulary = given.get(key, known.edits)
+            words[key] = replace(known, edits=of_vocabulary.then(self.run_edits.about(key)))
         own = self.summary.own_vocabularies
         labellings = {
             labelling.recording_id: labelling.edited(words[labelling.recording_id if own else ""].edits)

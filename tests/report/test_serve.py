@@ -1,18 +1,20 @@
-"""The page on loopback: it is built anew when the run has gone on, and nothing else is served to anybody."""
+"""The page on loopback: it is built anew when the run has gone on, takes edits, and nothing else is served."""
 
 from __future__ import annotations
 
-import http.client
 import json
-import socket
-import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rondo.errors import OutputError
-from rondo.report.serve import LOOPBACK, PageServer
+from rondo import editing
+from rondo.errors import InputError, OutputError, SettingError
+from rondo.report.loopback import LOOPBACK
+from rondo.report.media_file import Beside
+from rondo.report.serve import PageServer
+from tests.report.asking import ask, serving
 from tests.report.run_folders import write_run_folder
 from tests.report.stream_folders import add_decisions, write_stream_folder
 
@@ -24,69 +26,60 @@ def live(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server(live: Path) -> Iterator[PageServer]:
-    with PageServer(live) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    with serving(PageServer(live)) as server:
         yield server
-        server.shutdown()
 
 
-def answer(server: PageServer, path: str, **headers: str) -> tuple[int, str]:
-    connection = http.client.HTTPConnection(LOOPBACK, server.server_port, timeout=300)
-    connection.request("GET", path, headers=headers)
-    response = connection.getresponse()
-    text = response.read().decode()
-    connection.close()
-    return response.status, text
+def state(server: PageServer) -> Any:
+    return json.loads(ask(server, "/state.json").text)["state"]
 
 
 def test_page_and_state_follow_the_run(server: PageServer, live: Path) -> None:
-    status, page = answer(server, "/")
-    assert status == 200
-    assert "In 20 s of the stream" in page
-    state = json.loads(answer(server, "/state.json")[1])
-    assert json.loads(answer(server, "/state.json")[1]) == state
+    got = ask(server, "/")
+    assert got.status == 200
+    assert "In 20 s of the stream" in got.text
+    before = state(server)
+    assert state(server) == before
     add_decisions(live, 5)
-    assert json.loads(answer(server, "/state.json")[1]) != state
-    assert "In 25 s of the stream" in answer(server, "/")[1]
+    assert state(server) != before
+    assert "In 25 s of the stream" in ask(server, "/").text
 
 
-def test_only_this_machine_and_only_the_page(server: PageServer, live: Path) -> None:
+def test_the_page_brings_its_policy_as_a_header_too(server: PageServer) -> None:
+    policy = ask(server, "/").headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "connect-src 'self'" in policy
+    assert policy.endswith("; frame-ancestors 'none'")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/labels.csv", "/../labels.csv", "/..%2flabels.csv", "/%2e%2e/labels.csv", "//etc/passwd", "/etc/passwd",
+        "/.", "/./", "/index.html", "/media", "/media/../labels.csv", "/state.json/", "/state.json%00", "/model",
+        "/C:%5Cx", "/file:%2f%2f%2fetc%2fpasswd", "/edits",
+    ],
+)  # fmt: skip
+def test_only_the_page_is_served(server: PageServer, path: str) -> None:
     assert server.server_address[0] == LOOPBACK
-    assert answer(server, "/labels.csv")[0] == 404
-    assert answer(server, "/../labels.csv")[0] == 404
-    assert answer(server, "/", Host="example.org")[0] == 403
-    assert answer(server, "/", Host=f"localhost:{server.server_port}")[0] == 200
+    got = ask(server, path)
+    assert (got.status, got.text) == (404, "there is nothing here")
 
 
 def test_a_run_that_cannot_be_read_for_a_moment_is_said(server: PageServer, live: Path) -> None:
     (live / "events.jsonl").write_text("nonsense\n", encoding="utf-8")
-    status, text = answer(server, "/")
-    assert (status, "events.jsonl" in text) == (503, True)
-    assert 'http-equiv="refresh"' in text  # it comes back by itself
+    got = ask(server, "/")
+    assert (got.status, "events.jsonl" in got.text) == (503, True)
+    assert 'http-equiv="refresh"' in got.text  # it comes back by itself
     (live / "events.jsonl").write_text("", encoding="utf-8")
-    assert answer(server, "/")[0] == 200
+    assert ask(server, "/").status == 200
 
 
 def test_a_run_that_is_whole_is_served_too(tmp_path: Path) -> None:
-    with PageServer(write_run_folder(tmp_path / "run", n_frames=600)) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        status, page = answer(server, "/")
-        assert status == 200
-        assert "Rondo found" in page and 'id="live"' in page
-        server.shutdown()
-
-
-def test_a_browser_that_goes_away_is_no_fault(server: PageServer, capfd: pytest.CaptureFixture[str]) -> None:
-    """Large enough that the answer does not fit into what the system keeps for someone who does not read."""
-    server._state, server._page = server.state(), "x" * 20_000_000
-    before = set(threading.enumerate())
-    with socket.create_connection((LOOPBACK, server.server_port)) as connection:
-        connection.sendall(f"GET / HTTP/1.0\r\nHost: {LOOPBACK}:{server.server_port}\r\n\r\n".encode())
-        connection.recv(10)
-    assert answer(server, "/state.json")[0] == 200
-    for left_alone in set(threading.enumerate()) - before:
-        left_alone.join(300)
-    assert capfd.readouterr().err == ""
+    with serving(PageServer(write_run_folder(tmp_path / "run", n_frames=600))) as server:
+        got = ask(server, "/")
+        assert got.status == 200
+        assert 'id="live"' in got.text
 
 
 def test_no_run_and_no_port_are_refused(server: PageServer, live: Path, tmp_path: Path) -> None:
@@ -96,3 +89,107 @@ def test_no_run_and_no_port_are_refused(server: PageServer, live: Path, tmp_path
         PageServer(tmp_path / "nowhere")
     with pytest.raises(OutputError, match="give another --port"):
         PageServer(live, server.server_port)
+
+
+# ------------------------------------------------------------ alarms
+
+
+def alarm(alarm: str, state: str, message: str = "words", **more: Any) -> str:
+    about = {"alarm": alarm, "state": state, "device": "live", "message": message, "time": "t", "time_s": 1.0}
+    return json.dumps(about | more) + "\n"
+
+
+def test_alarms_are_raised_until_they_are_cleared(server: PageServer, live: Path) -> None:
+    assert json.loads(ask(server, "/state.json").text) == {
+        "state": state(server), "health": None, "raised": [], "alarms": [],
+    }  # fmt: skip
+    lines = [
+        alarm("silent", "raised"),
+        alarm("nothing-fits", "raised", "since 3 s", frame=7),
+        alarm("silent", "cleared"),
+    ]
+    (live / "alarms.jsonl").write_text(
+        "".join([*lines, '[1]\nnonsense\n{"alarm": 3}\n', alarm("new-unit", "noted")[:9]])
+    )
+    found = json.loads(ask(server, "/state.json").text)
+    assert [(it["alarm"], it["message"], it["frame"]) for it in found["raised"]] == [("nothing-fits", "since 3 s", 7)]
+    assert [it["state"] for it in found["alarms"]] == ["cleared", "raised", "raised"]
+
+
+def test_times_that_are_no_numbers_are_left_out(server: PageServer, live: Path) -> None:
+    (live / "alarms.jsonl").write_text('{"alarm": "a", "state": "raised", "data_s": 1e999}\n')
+    assert json.loads(ask(server, "/state.json").text)["raised"][0]["data_s"] is None
+
+
+def test_of_a_long_list_of_alarms_the_last_are_read(server: PageServer, live: Path) -> None:
+    text = "".join(alarm("new-unit", "noted", f"unit {i}", frame=i) for i in range(5000))
+    (live / "alarms.jsonl").write_text(text)
+    found = json.loads(ask(server, "/state.json").text)
+    assert [it["message"] for it in found["alarms"]] == [f"unit {i}" for i in range(4999, 4949, -1)]
+
+
+# ------------------------------------------------------------ edits
+
+
+def test_edits_are_applied_and_answered(server: PageServer, live: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted: list[Any] = []
+
+    def apply_edits(run: Path, edits: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        wanted.append((run, edits))
+        return list(edits)
+
+    monkeypatch.setattr(editing, "apply_edits", apply_edits)
+    edits = [{"kind": "name", "id": 3, "name": "wälk"}]
+    got = ask(server, "/edits", "POST", json.dumps(edits).encode())
+    assert (got.status, json.loads(got.text)) == (200, {"edits": edits, "state": state(server)})
+    assert wanted == [(live, edits)]
+
+
+def test_edits_that_cannot_be_are_one_line(server: PageServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(run: Path, edits: Sequence[Mapping[str, Any]]) -> None:
+        raise SettingError("there is no unit 99;\n see rondo name")
+
+    monkeypatch.setattr(editing, "apply_edits", refuse)
+    got = ask(server, "/edits", "POST", b"[{}]")
+    assert (got.status, json.loads(got.text)) == (400, {"error": "there is no unit 99; see rondo name"})
+
+
+@pytest.mark.parametrize("body", [b"", b"nonsense", b"{}", b"[1]", b"null", b"\xff", b"[" * 100_000, b'[{"a": NaN}]x'])
+def test_what_is_no_list_of_edits(server: PageServer, body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(editing, "apply_edits", lambda run, edits: pytest.fail("applied"))
+    got = ask(server, "/edits", "POST", body)
+    assert (got.status, list(json.loads(got.text))) == (400, ["error"])
+
+
+# ------------------------------------------------------------ a film beside it
+
+
+def test_the_named_file_is_served_and_no_other(tmp_path: Path) -> None:
+    film = tmp_path / "film.webm"
+    film.write_bytes(b"0123456789")
+    run = write_run_folder(tmp_path / "run", n_frames=600)
+    with serving(PageServer(run, beside=Beside(film, 2.5))) as server:
+        assert ask(server, "/media", Range="bytes=2-4").text == "234"
+        assert ask(server, "/media", X_Rondo_Token=None).status == 403
+        assert ask(server, "/film.webm").status == 404
+        page = ask(server, "/")
+        assert "media-src 'self'" in page.headers["Content-Security-Policy"]
+        about = page.text.split('id="server-data">')[1].split("</script>")[0]
+        assert json.loads(about) == {
+            "token": server.token, "edits": True, "running": False, "fleet": False,
+            "media": {"name": "film.webm", "kind": "video/webm", "offset_s": 2.5, "recording": "day1"},
+        }  # fmt: skip
+
+
+def test_a_film_that_belongs_to_nothing(tmp_path: Path) -> None:
+    film = tmp_path / "film.mp4"
+    film.write_bytes(b"0")
+    run = write_run_folder(tmp_path / "run", recording_ids=("a1", "a2"), n_frames=600)
+    for beside, words in (
+        (Beside(film), r"2 recordings \(a1, a2, …\); give --recording ID"),
+        (Beside(film, 0.0, "a3"), "the run has no 'a3'; there are a1, a2"),
+    ):
+        with pytest.raises(SettingError, match=words):
+            PageServer(run, beside=beside)
+    with pytest.raises(InputError, match="cannot be opened"):
+        PageServer(run, beside=Beside(tmp_path / "nowhere.mp4", 0.0, "a1"))

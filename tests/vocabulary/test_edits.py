@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 from rondo.data.labels import OTHER
 from rondo.errors import ModelError, SettingError
 from rondo.vocabulary import EntryId
-from rondo.vocabulary.edits import Edit, Edits
+from rondo.vocabulary.edit import Edit, FrameSpan
+from rondo.vocabulary.edits import FIRST_BY_HAND, Edits
 from rondo.vocabulary.names import known_entry
+from rondo.vocabulary.painting import LevelTrack
 from tests import naive_edits
 
 IDS = st.integers(0, 7)
@@ -29,7 +31,21 @@ EDITS = st.one_of(
     st.builds(lambda level, id: Edit("split", level, (id,)), LEVELS, IDS),
     st.builds(lambda level, id, name: Edit("name", level, (id,), name), LEVELS, IDS, st.sampled_from(["", "a", "b"])),
 )
-HISTORIES = st.lists(EDITS, max_size=8).map(lambda edits: Edits(tuple(edits)))
+
+
+def with_undos(steps: list[Edit | int]) -> Edits:
+    """A history in which a number takes back an edit before it, also another undo."""
+    history: list[Edit] = []
+    for step in steps:
+        if isinstance(step, Edit):
+            history.append(step)
+        elif history:
+            of = step % len(history)
+            history.append(Edit("undo", history[of].level, history[of].ids, of=of))
+    return Edits(tuple(history))
+
+
+HISTORIES = st.lists(EDITS | st.integers(0, 20), max_size=9).map(with_undos)
 
 quick = settings(max_examples=60, deadline=None)
 
@@ -183,7 +199,7 @@ def test_what_is_written_is_read(edits: Edits) -> None:
 @given(HISTORIES, HISTORIES, LABELS)
 def test_later_edits_come_after(first: Edits, then: Edits, labels: list[int]) -> None:
     both = first.then(then).apply("unit", array(labels)).tolist()
-    assert both == naive_edits.applied([*first.history, *then.history], "unit", labels)
+    assert both == naive_edits.applied([*first.in_force, *then.in_force], "unit", labels)
 
 
 @quick
@@ -195,6 +211,156 @@ def test_edits_about_other_entries_are_left_out(edits: Edits, known: set[int], l
     assert own.apply("unit", array(strangers)).tolist() == strangers
     assert Edits.from_json(own.as_json(), "edits.json") == own
     assert edits.among({"unit": range(9), "motif": range(9)}) == edits
+
+
+# ---------------------------------------------------------------- undo
+
+
+@quick
+@given(HISTORIES, st.integers(0, 20))
+def test_an_undo_is_as_if_it_had_never_been_and_its_undo_brings_it_back(edits: Edits, which: int) -> None:
+    assert list(edits.in_force) == naive_edits.in_force(edits.history)
+    if not edits.history:
+        return
+    place = which % len(edits.history)
+    try:
+        undone = edits.undone(place)
+    except SettingError as error:
+        assert "would be the name of" in str(error)  # an undo would give one name to two
+        return
+    assert undone.history[: len(edits.history)] == edits.history  # only ever added to
+    if edits.is_undone[place]:
+        assert undone == edits
+        return
+    assert undone.is_undone[place]
+    if edits.history[place].kind != "undo":
+        without = [
+            edit
+            for i, edit in enumerate(edits.history)
+            if edit.kind != "undo" and not edits.is_undone[i] and i != place
+        ]
+        assert list(undone.in_force) == without
+    again = Edits((*undone.history, Edit("undo", "unit", of=len(undone.history) - 1)))
+    assert again.in_force == edits.in_force
+
+
+def test_what_was_made_together_is_undone_together() -> None:
+    edits = Edits().named("u1", "reach").merged(["u3", "u7"], own_motifs={3: 3, 7: 7}).named("u2", "grasp")
+    for place in (1, 2):
+        undone = edits.undone(place)
+        assert (undone.groups("unit"), undone.groups("motif")) == ((), ())
+        assert undone.names("unit") == {1: "reach", 2: "grasp"}
+        assert undone.undone(len(undone.history) - 1).groups("motif") == (3,)
+
+
+def test_a_name_that_was_given_to_another_does_not_come_back() -> None:
+    edits = Edits().named("u3", "reach")
+    taken = edits.undone(0).named("u4", "Reach")
+    with pytest.raises(SettingError, match="would be the name of unit:3 and unit:4"):
+        taken.undone(1)
+    with pytest.raises(SettingError, match="there is no edit 9 in a list of 1"):
+        edits.undone(9)
+
+
+# ---------------------------------------------------------------- spans
+
+
+SPANS = st.tuples(st.sampled_from(["day", "night"]), st.integers(0, 11), st.integers(1, 6)).map(
+    lambda own: FrameSpan(own[0], own[1], min(12, own[1] + own[2]))
+)
+SPAN_EDITS = st.one_of(
+    st.builds(lambda level, id, spans: Edit("relabel", level, (id,), spans=tuple(spans)), LEVELS,
+              st.integers(OTHER, 7), st.lists(SPANS, min_size=1, max_size=2)),
+    st.builds(lambda level, id, spans: Edit("divide", level, (id, id + 1000), spans=tuple(spans)), LEVELS, IDS,
+              st.lists(SPANS, min_size=1, max_size=3)),
+    st.builds(lambda level, at: Edit("cut", level, spans=(FrameSpan("day", at, at),)), LEVELS, st.integers(1, 11)),
+)  # fmt: skip
+TRACKS = st.lists(st.integers(OTHER, 7), min_size=12, max_size=12)
+BEGINS = st.sets(st.integers(1, 11), max_size=4)
+ALL_HISTORIES = st.lists(SPAN_EDITS | EDITS | st.integers(0, 20), max_size=9).map(with_undos)
+
+
+def shown(edits: Edits, level: Any, labels: list[int], begins: set[int]) -> tuple[list[int], set[int]]:
+    track = LevelTrack(array(labels), np.array(sorted(begins), np.int64)).painted(edits.strokes(level, "day"))
+    return edits.apply(level, track.labels).tolist(), set(track.begins.tolist())
+
+
+@quick
+@given(ALL_HISTORIES, LEVELS, TRACKS, BEGINS)
+def test_painted_frames_equal_their_naive_twin(edits: Edits, level: Any, labels: list[int], begins: set[int]) -> None:
+    track, starts = naive_edits.painted(edits.history, level, "day", labels, begins)
+    assert shown(edits, level, labels, begins) == (naive_edits.applied(edits.history, level, track), starts)
+    assert edits.touched == {span.recording for edit in naive_edits.in_force(edits.history) for span in edit.spans}
+
+
+@quick
+@given(ALL_HISTORIES, LEVELS, TRACKS, BEGINS)
+def test_painted_twice_is_painted_once(edits: Edits, level: Any, labels: list[int], begins: set[int]) -> None:
+    once = shown(edits, level, labels, begins)
+    assert shown(edits, level, *once) == once
+
+
+@quick
+@given(st.lists(SPAN_EDITS, max_size=4), st.lists(EDITS, max_size=4), LEVELS, TRACKS, st.randoms())
+def test_spans_and_merges_may_come_in_any_order(
+    spans: list[Edit], merges: list[Edit], level: Any, labels: list[int], random: Any
+) -> None:
+    places = sorted(random.sample(range(len(spans) + len(merges)), len(spans)))
+    mixed = [spans[places.index(i)] if i in places else None for i in range(len(spans) + len(merges))]
+    rest = iter(merges)
+    interleaved = Edits(tuple(next(rest) if edit is None else edit for edit in mixed))
+    assert shown(interleaved, level, labels, set()) == shown(Edits((*spans, *merges)), level, labels, set())
+
+
+@quick
+@given(ALL_HISTORIES)
+def test_span_edits_are_written_and_read(edits: Edits) -> None:
+    assert Edits.from_json(json.loads(json.dumps(edits.as_json())), "edits.json") == edits
+
+
+@quick
+@given(ALL_HISTORIES, ALL_HISTORIES)
+def test_lists_are_joined_and_parted(first: Edits, then: Edits) -> None:
+    both = first.then(then)
+    assert both.in_force == first.in_force + then.in_force
+    assert both.since(len(first.history)) == then
+
+
+@quick
+@given(ALL_HISTORIES, st.sets(st.integers(0, 2000), max_size=4), LEVELS)
+def test_a_new_id_was_never_used(edits: Edits, known: set[int], level: Any) -> None:
+    new = edits.fresh_id(level, known)
+    assert new >= FIRST_BY_HAND and new > max(known, default=0)
+    assert all(new > id for edit in edits.history if edit.level == level for id in edit.ids)
+
+
+def test_both_levels_follow_where_a_unit_is_its_own_motif() -> None:
+    own, span = {3: 4}, FrameSpan("day", 2, 5)
+    edits = Edits().relabelled(EntryId("unit", 3), [span], own_motifs=own).cut("unit", "day", 4, both=True)
+    edits = edits.divided_off(EntryId("unit", 3), [span], {"unit": [3], "motif": [4]}, own_motifs=own)
+    assert [(edit.kind, edit.level, edit.ids) for edit in edits.history] == [
+        ("relabel", "unit", (3,)), ("relabel", "motif", (4,)), ("cut", "unit", ()), ("cut", "motif", ()),
+        ("divide", "unit", (3, 1000)), ("divide", "motif", (4, 1000)),
+    ]  # fmt: skip
+    assert edits.divided_motifs() == {1000: 1000} and edits.divided("motif") == {1000: 4}
+    other = Edits().relabelled(EntryId("unit", OTHER), [span], own_motifs=own)
+    assert [edit.ids for edit in other.history] == [(OTHER,), (OTHER,)]
+    assert edits.undone(5).made_by_hand("unit") == () and edits.undone(5).fresh_id("unit", [3]) == 1001
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"spans": []}, {"spans": [["day", 5, 5]]}, {"spans": [["day", -1, 5]]}, {"spans": [[3, 1, 5]]},
+        {"spans": [["day", 1.0, 5]]}, {"spans": [["day", 1]]}, {"ids": [-2]}, {"ids": []}, {"kind": "cut", "ids": []},
+        {"kind": "divide"}, {"kind": "name", "name": "reach"}, {"follows": 1}, {"key": 3}, {"key": "x" * 81},
+        {"of": 3}, {"kind": "undo", "spans": [], "of": 0}, {"recording": None},
+    ],
+)  # fmt: skip
+def test_what_is_no_span_edit(change: dict[str, Any]) -> None:
+    good = Edits().relabelled(EntryId("unit", 3), [FrameSpan("day", 1, 5)]).as_json()
+    with pytest.raises(ModelError, match=r"edits\.json: not a list of edits"):
+        Edits.from_json(good | {"edits": [good["edits"][0] | change]}, "edits.json")
 
 
 GOOD = Edits().named("u3", "reach").merged(["u3", "u7"]).as_json()

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 import typer
 
 from rondo.cli import (
+    apply,
     compare,
     config,
     demo,
@@ -79,6 +80,8 @@ app.command("compare")(compare.compare)
 app.command("name")(name.name)
 app.command("merge")(merge.merge)
 app.command("split")(merge.split)
+app.command("apply")(apply.apply)
+app.command("undo")(apply.undo)
 app.command("report")(report.report)
 app.command("view")(view.view)
 app.command("export")(export.export)

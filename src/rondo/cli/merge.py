@@ -36,11 +36,10 @@ def merge(
     merged apart.
     """
     from rondo.editing import editing
-    from rondo.vocabulary.edits import now
 
     with editing(model, stream, recording) as edited:
         these = [edited.entry_in_labels(entry) for entry in entries]
-        edits = edited.edits.merged(these, now(), edited.own_motifs)
+        edits = edited.edits.merged(these, edited.lists.now(), edited.own_motifs)
         edited.write(edits)
     _tell(edited, edits, these[0], json)
 
@@ -56,14 +55,14 @@ def split(
 
     Example: rondo split run unit:7
 
-    An entry that was found as one cannot be cut in two; fit with finer settings instead (rondo config show).
+    An entry that was found as one is divided on the page (rondo view), occurrence by occurrence, or found finer with
+    other settings (rondo config show).
     """
     from rondo.editing import editing
-    from rondo.vocabulary.edits import now
 
     with editing(model, stream, recording) as edited:
         this = edited.entry(entry)
-        edits = edited.edits.split(this, now(), edited.own_motifs)
+        edits = edited.edits.split(this, edited.lists.now(), edited.own_motifs)
         edited.write(edits)
     _tell(edited, edits, this, json)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,8 +35,8 @@ def name(
 
     Example: rondo name run unit:3 "reach"
 
-    `rondo name run` lists the entries, `rondo name run --history` all names, merges and splits. Names lie beside the
-    model and are kept when a stream goes on; they stand in segments.csv, summary.json and the report.
+    `rondo name run` lists the entries, `rondo name run --history` all edits with their numbers (`rondo undo`). Names
+    lie beside the model and are kept when a stream goes on; they stand in segments.csv, summary.json and the report.
     """
     if (remove or name is not None) and (entry is None or history or (remove and name is not None)):
         raise SettingError("give an entry and either its NAME or --remove, or leave out both to list; see --help")
@@ -44,11 +45,14 @@ def name(
     if name is None and not remove:
         edited = open_vocabulary(model, stream, recording)
         return _show(edited, None if entry is None else edited.entry(entry), history, json)
-    from rondo.vocabulary.edits import now
 
     with editing(model, stream, recording) as edited:
         this = edited.entry(entry or "")
-        edits = edited.edits.unnamed(this, now()) if name is None else edited.edits.named(this, name, now())
+        edits = (
+            edited.edits.unnamed(this, edited.lists.now())
+            if name is None
+            else edited.edits.named(this, name, edited.lists.now())
+        )
         edited.write(edits)
     called = edits.name(*this)
     if json:
@@ -93,7 +97,8 @@ def _entries(edited: EditedVocabulary) -> list[dict[str, Any]]:
 def _history(edited: EditedVocabulary, entry: EntryId | None) -> list[dict[str, Any]]:
     """What the stream has done, by its own clock, and then what people have done, by theirs."""
     found = [] if edited.journal is None else _journal(edited.journal)
-    found += [{"by": "people", "at": edit.at, "what": str(edit), **edit.as_json()} for edit in edited.edits.history]
+    own = [row.as_json() for row in edited.lists.history() if row.vocabulary == edited.key]
+    found += [{"by": "people", **row} for row in own]
     return [row for row in found if entry is None or (row["level"] == entry.level and entry.id in row["ids"])]
 
 
@@ -117,4 +122,7 @@ def _journal(path: Path) -> list[dict[str, Any]]:
 
 
 def _history_line(row: dict[str, Any]) -> str:
-    return f"{row['at'] or 'some time':<25}  {row['what']}"
+    number = f"{row['number']:>4}" if "number" in row else "    "
+    undone = " (undone)" if row.get("undone") else ""
+    at = re.sub(r"\.\d+", "", row["at"]) or "some time"  # people do not count in milliseconds
+    return f"{number}  {at:<25}  {row['what']}{undone}"

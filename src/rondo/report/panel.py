@@ -81,6 +81,7 @@ def about_entry(level: str, entry: EntrySummary) -> dict[str, Any]:
         "evidence": evidence_words(entry.evidence),
         "unproven": evidence_words(entry.evidence) if is_unproven(entry) else "",
         "taken_for": entry.taken_for,
+        "absorbed": list(entry.absorbed),
     }
 
 

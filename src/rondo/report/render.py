@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rondo.labelling import RULE
 from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, Wish
 from rondo.report.finding import agreement_finding
-from rondo.report.page import asset, page_template, script, style
+from rondo.report.page import page_template, script, served_scripts, style
 from rondo.report.policy import content_policy
 from rondo.report.summarize import summarize
 from rondo.report.tables import composition_key
@@ -36,7 +36,7 @@ def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any]
     """
     from markupsafe import Markup
 
-    scripts = [script(), *([asset("live.js")] if live else [])]
+    scripts = [script(), *served_scripts(live=bool(live), media=bool((server or {}).get("media")))]
     motif_lane = not _motif_lane_repeats(summary)
     recordings = [
         {**recording, "figure": Markup(_json(timeline(recording, motif_lane=motif_lane)))}
@@ -82,7 +82,8 @@ def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any]
             "fit_rule": RULE,
             "unfit": [row["recording"] for row in summary["fit"] if row["verdict"] == "does not fit"],
             "details": Markup(_json(summary["details"])),
-            "style": Markup(style()),
+            "edit": Markup(_json(None if agreement else summary.get("edit"))),
+            "style": Markup(style(served=bool(live))),
             "live": live,
         }
     )

@@ -1,25 +1,36 @@
-"""A page of a run on loopback, built anew when the run has gone on; only this machine can reach it."""
+"""The page of a run on loopback, built anew when the run has gone on; with its edits, and a film beside it."""
 
 from __future__ import annotations
 
 import json
-import sys
-from html import escape
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+from html import escape, unescape
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from rondo.errors import OutputError, RondoError
+from rondo.errors import RondoError, SettingError
+from rondo.report.alarms import alarms_of
 from rondo.report.contents import EVERYTHING, Wish
+from rondo.report.fleet_page import device_folders, devices_of, fleet_page, is_fleet
+from rondo.report.loopback import Answer, LoopbackServer, Question, answered
+from rondo.report.media_file import Beside, MediaFile
+from rondo.report.policy import NOT_FRAMED, NOTHING
 from rondo.report.render import render
 from rondo.report.summarize import summarize
 from rondo.result import Result
+from rondo.wording import did_you_mean
 
-LOOPBACK = "127.0.0.1"
 _LATER = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="2">
 <title>Rondo</title></head><body><p>{}</p><p>This page looks again every two seconds.</p></body></html>"""
-_WATCHED = ("labels.csv", "events.jsonl", "summary.json", "segments.parquet", "truth.parquet", "checkpoint/edits.json")
+_WATCHED = (
+    "labels.csv", "events.jsonl", "summary.json", "segments.parquet", "truth.parquet", "checkpoint/edits.json",
+    "overview",  # the folder: it changes when a file in it is replaced
+)  # fmt: skip
+_MOST_PAGES = 8  # of devices, in memory
+_POLICY = re.compile('<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 
 
 def state_of(run_dir: Path) -> str:
@@ -34,26 +45,25 @@ def state_of(run_dir: Path) -> str:
     return " ".join(parts)
 
 
-class PageServer(ThreadingHTTPServer):
-    """Serves the page of one run folder and nothing else."""
+class RunPage:
+    """The page of one run folder, and everything that it asks for."""
 
-    daemon_threads = True
-
-    def __init__(self, run_dir: Path, port: int = 0, wish: Wish = EVERYTHING) -> None:
-        """Listen on a port of loopback, a free one if it is 0; a folder that is no run is refused at once."""
-        self._run_dir, self._wish, self._lock = run_dir, wish, Lock()
+    def __init__(
+        self,
+        run_dir: Path,
+        token: str,
+        wish: Wish = EVERYTHING,
+        beside: Beside | None = None,
+        *,
+        is_one_of_many: bool = False,
+    ) -> None:
+        """A folder that is no run is refused at once, and so is a film for a recording that is not there."""
+        self._run_dir, self._token, self._wish, self._lock = run_dir, token, wish, Lock()
+        self._is_one_of_many = is_one_of_many
         self._state, self._page = "", ""
+        self._media = None if beside is None else MediaFile(beside.path)
+        self._about_media = None if beside is None else self._checked(beside)
         self.page()
-        try:
-            super().__init__((LOOPBACK, port), _Handler)
-        except (OSError, OverflowError) as error:
-            raise OutputError(
-                f"port {port}: cannot be listened on ({getattr(error, 'strerror', None) or error}); give another --port"
-            ) from None
-
-    @property
-    def address(self) -> str:
-        return f"http://{LOOPBACK}:{self.server_port}/"
 
     def state(self) -> str:
         return state_of(self._run_dir)
@@ -63,44 +73,148 @@ class PageServer(ThreadingHTTPServer):
         with self._lock:
             now = self.state()
             if now != self._state:
-                self._page = render(summarize(Result.load(self._run_dir), self._wish), live=now)
+                result = Result.load(self._run_dir)
+                stream = result.summary.stream
+                server = {
+                    "token": self._token,
+                    "edits": True,
+                    "media": self._about_media,
+                    "running": stream is not None and not stream.finished,
+                    "fleet": self._is_one_of_many,
+                }
+                self._page = render(summarize(result, self._wish), live=now, server=server)
                 self._state = now
             return self._page
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away before it has its answer is no fault: tabs are closed, pages reloaded."""
-        if not isinstance(sys.exception(), ConnectionError):
-            super().handle_error(request, client_address)
+    def answer(self, method: str, path: str, question: Question) -> Answer:
+        """`path` is what follows the address of this page."""
+        answers: dict[tuple[str, str], Callable[[], Answer]] = {
+            ("GET", ""): self._whole_page,
+            ("GET", "state.json"): self._news,
+            ("GET", "edits.json"): lambda: self._edits(None),
+            ("POST", "edits"): lambda: self._edits(question.body),
+        }
+        if self._media is not None:
+            answers["GET", "media"] = lambda: self._served_media(question)
+        found = answers.get(("GET" if method == "HEAD" else method, path))
+        return _nothing() if found is None else found()
+
+    def _whole_page(self) -> Answer:
+        page = self.page()
+        return answered(200, "text/html", page, Content_Security_Policy=_header_policy(page))
+
+    def _news(self) -> Answer:
+        about = {"state": self.state(), **alarms_of(self._run_dir)}
+        if self._media is not None:
+            about["media"] = self._media.tag
+        return _json(200, about)
+
+    def _served_media(self, question: Question) -> Answer:
+        assert self._media is not None
+        return self._media.answer(question.headers)
+
+    def _edits(self, body: bytes | None) -> Answer:
+        """What people have changed; a body is a list of more edits, which are written before the answer."""
+        from rondo import editing
+
+        try:
+            made = editing.edits_in(self._run_dir) if body is None else editing.apply_edits(self._run_dir, _list(body))
+            return _json(200, {"edits": made, "state": self.state()})
+        except RondoError as error:
+            return _json(400, {"error": " ".join(str(error).split())})
+
+    def _checked(self, beside: Beside) -> dict[str, Any]:
+        """What the page needs to know of the film."""
+        assert self._media is not None
+        recordings = {one.id: one for one in Result.load(self._run_dir).recordings}
+        if beside.recording is None and len(recordings) > 1:
+            first = ", ".join([*recordings][:5])
+            raise SettingError(f"--media: the run has {len(recordings)} recordings ({first}, …); give --recording ID")
+        name = beside.recording or next(iter(recordings))
+        if name not in recordings:
+            hint = did_you_mean(name, recordings, f"there are {', '.join([*recordings][:5])}")
+            raise SettingError(f"--recording: the run has no '{name}'; {hint}")
+        if recordings[name].rate is None:
+            raise SettingError(
+                f"--media: '{name}' has no rate, so its frames have no times; discover it with --rate HZ"
+            )
+        kind = self._media.kind
+        return {"name": self._media.name, "kind": kind, "offset_s": beside.offset_s, "recording": name}
 
 
-class _Handler(BaseHTTPRequestHandler):
-    server: PageServer
-    server_version, sys_version = "rondo", ""
+class FleetPages:
+    """The list of the devices of a fleet, and the page of each that someone looks at."""
 
-    def do_GET(self) -> None:
-        hosts = {f"{name}:{self.server.server_port}" for name in (LOOPBACK, "localhost")}
-        if self.headers.get("Host") not in hosts:  # another site's name that was made to lead here
-            self._answer(403, "text/plain", "only for this machine")
-        elif self.path == "/state.json":
-            self._answer(200, "application/json", json.dumps({"state": self.server.state()}))
-        elif self.path in ("/", "/index.html"):
-            try:
-                self._answer(200, "text/html", self.server.page())
-            except RondoError as error:
-                self._answer(503, "text/html", _LATER.format(escape(str(error))))
-        elif self.path == "/favicon.ico":  # every browser asks
-            self._answer(204, "image/x-icon", "")
-        else:
-            self._answer(404, "text/plain", "there is nothing here")
+    def __init__(self, folder: Path, token: str, wish: Wish) -> None:
+        self._folder, self._token, self._wish, self._lock = folder, token, wish, Lock()
+        self._pages: OrderedDict[str, RunPage] = OrderedDict()  # those looked at last
+        self._list = fleet_page(folder, token)
 
-    def _answer(self, status: int, kind: str, text: str) -> None:
-        body = text.encode()
-        self.send_response(status)
-        self.send_header("Content-Type", f"{kind}; charset=utf-8")
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Cache-Control", "no-store")
-        self.end_headers()
-        self.wfile.write(body)
+    def answer(self, method: str, path: str, question: Question) -> Answer:
+        """`device/NAME/...` is about one device; names are looked up and never become paths."""
+        if path.startswith("device/"):
+            name, _, rest = path.removeprefix("device/").partition("/")
+            place = device_folders(self._folder).get(name)
+            return _nothing() if place is None else self._page_of(name, place).answer(method, rest, question)
+        if method == "POST" or path not in ("", "devices.json"):
+            return _nothing()
+        if not path:
+            return answered(200, "text/html", self._list, Content_Security_Policy=_header_policy(self._list))
+        return _json(200, devices_of(self._folder, self._token))
 
-    def log_message(self, format: str, *args: object) -> None:
-        """Nothing: a line for every question of every page would bury everything else."""
+    def _page_of(self, name: str, place: Path) -> RunPage:
+        with self._lock:
+            if name not in self._pages:
+                self._pages[name] = RunPage(place, self._token, self._wish, is_one_of_many=True)
+            self._pages.move_to_end(name)
+            while len(self._pages) > _MOST_PAGES:
+                self._pages.popitem(last=False)
+            return self._pages[name]
+
+
+class PageServer(LoopbackServer):
+    """Serves the page of one run folder, or those of the devices of a fleet."""
+
+    def __init__(self, run_dir: Path, port: int = 0, wish: Wish = EVERYTHING, beside: Beside | None = None) -> None:
+        super().__init__(port)
+        try:
+            if is_fleet(run_dir):
+                if beside is not None:
+                    raise SettingError(f"--media: {run_dir} holds many devices; give the folder of one")
+                self._pages: FleetPages | RunPage = FleetPages(run_dir, self.token, wish)
+            else:
+                self._pages = RunPage(run_dir, self.token, wish, beside)
+        except BaseException:
+            self.server_close()
+            raise
+
+    def answer(self, question: Question) -> Answer:
+        try:
+            return self._pages.answer(question.method, question.path.removeprefix("/"), question)
+        except RondoError as error:
+            return answered(503, "text/html", _LATER.format(escape(str(error))))
+
+
+def _nothing() -> Answer:
+    return answered(404, "text/plain", "there is nothing here")
+
+
+def _header_policy(page: str) -> str:
+    """The policy that stands in the page, with what browsers obey in a header only."""
+    found = _POLICY.search(page, 0, 4096)
+    return NOTHING if found is None else f"{unescape(found[1])}; {NOT_FRAMED}"
+
+
+def _json(status: int, value: Any) -> Answer:
+    return answered(status, "application/json", json.dumps(value))
+
+
+def _list(body: bytes) -> list[dict[str, Any]]:
+    """A list of objects, or one line about what is wrong."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        raise SettingError("edits: expected JSON") from None
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise SettingError("edits: expected a list of objects")
+    return found

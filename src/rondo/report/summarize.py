@@ -19,6 +19,7 @@ from rondo.report.contents import (
     contents_of,
     n_segments_in,
 )
+from rondo.report.edit_data import edit_data
 from rondo.report.finding import finding
 from rondo.report.frame_scores import score_rows
 from rondo.report.group_table import group_table
@@ -52,8 +53,8 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     Keys: title, finding, overview, findings, provenance, scores (rows), fit (rows), groups (entries by group, or None),
     notes, n_recordings, motifs_are_units (no motif is longer than a unit), left_out (in words), recordings (those
     inside the page, each with its signal, scores and lanes), entries (unit and motif rows), unshown (rows of motifs
-    that labels do not show), n_entries, details (of entries, by key), composition; of a stream events, n_events and
-    n_refined.
+    that labels do not show), n_entries, details (of entries, by key), composition, edit (what is known of edits); of a
+    stream events, n_events and n_refined.
     """
     run, truth = result.summary, result.tables.get("truth")
     counts = [result.segment_counts(), *([] if truth is None else [n_segments_in(truth)])]
@@ -100,6 +101,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         "n_entries": {level: len(entries) for level, entries in levels.items()},
         "details": _details(levels, segments, result.overviews, drawn),
         "composition": composition(run, segments, result.unshown_table if run.unshown_motifs else segments, drawn),
+        "edit": edit_data(result),
         **journal(result.events, run.recordings[0].rate),
     }
 

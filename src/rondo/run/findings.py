@@ -20,6 +20,7 @@ _FEW_PHRASES = "Some orders of units recur, but not so clearly that labels show 
 _NOT_ASKED = "Motifs were not looked for (motifs.method = 'none')"
 _OWN_MOTIF = ": every unit is its own motif"
 _MERGED = "Merged by hand, and not tested as one: "
+_CHANGED = "Changed by hand: "
 _MOST_FITS = 50  # recordings whose fit is told one by one
 _MOST_PLACES = 4  # units that a sentence names
 NOT_TESTED = "Recurrence was not tested"
@@ -117,10 +118,10 @@ def edited_findings(findings: Sequence[str], edits: Sequence[Edits], motifs_are_
         for head in (_FLAT, _FEW_PHRASES, _NOT_ASKED):
             if sentence.startswith(head):
                 sentence = composition_sentence(head != _NOT_ASKED, motifs_are_units, head == _FEW_PHRASES)
-        if not sentence.startswith(_MERGED):
+        if not sentence.startswith((_MERGED, _CHANGED)):
             kept.append(sentence)
-    merged = (merged_sentence(own, motifs_are_units) for own in edits)
-    return (*kept, *(sentence for sentence in merged if sentence))
+    told = (sentence(own, motifs_are_units) for sentence in (merged_sentence, changed_sentence) for own in edits)
+    return (*kept, *(sentence for sentence in told if sentence))
 
 
 def moved_sentence(provenance: dict[str, Any]) -> str:
@@ -215,6 +216,25 @@ def merged_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
         for id in edits.groups(level)
     ]
     return f"{_MERGED}{'; '.join(parts)}." if parts else ""
+
+
+def changed_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
+    """What people have done to frames; "" where they have done nothing.
+
+    >>> from rondo.vocabulary.edit import FrameSpan
+    >>> changed_sentence(Edits().relabelled(EntryId("unit", 3), [FrameSpan("day", 10, 20)]).cut("unit", "day", 15))
+    'Changed by hand: 1 span relabelled, 1 cut.'
+    """
+    levels = ("unit",) if motifs_are_units else ("unit", "motif")
+    own = [edit for edit in edits.in_force if edit.level in levels]
+    n_spans, n_cuts = (sum(len(edit.spans) for edit in own if edit.kind == kind) for kind in ("relabel", "cut"))
+    parts = [f"{counted(n_spans, 'span')} relabelled"] if n_spans else []
+    parts += [counted(n_cuts, "cut")] if n_cuts else []
+    for edit in own:
+        if edit.kind == "divide":
+            old, new = (EntryId(edit.level, id).short for id in edit.ids)
+            parts.append(f"{new} made of {counted(len(edit.spans), 'occurrence')} of {old}")
+    return f"{_CHANGED}{', '.join(parts)}." if parts else ""
 
 
 def _recurring(verdicts: Sequence[str], noun: str) -> str:

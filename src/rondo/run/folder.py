@@ -5,7 +5,8 @@
     overview/<id>.npz                 the signal, small enough to draw
     segments.csv, segments.parquet    every occurrence (`rondo.run.segments`)
     unshown_segments.csv, .parquet    the same of motifs that labels do not show, with their kind; where there are any
-    found.parquet                     segments before people merged entries; only where they have
+    found.parquet                     segments before people merged entries or changed frames; only where they have
+    edits.json                        what people have changed on frames of the recordings; only where they have
     truth.parquet, training.csv       ground truth, curves of training; where there are any
     failed.csv                        files that could not be read, where recordings were read one by one
     model/ or model/<id>/             the model of all recordings, or of each; edits.json beside it
@@ -13,8 +14,8 @@
     report.html                       the page
 
 A folder is written whole or not at all. That of a run over many files (`rondo.many`) grows in place: while it holds
-`unfinished.json` and no `summary.json` it is no run yet. What people edit later is brought up to date file by file,
-`summary.json` last.
+`unfinished.json` and no `summary.json` it is no run yet. What people edit later is brought up to date file by file:
+`found.parquet` first, so that what was found is never lost, `summary.json` last.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +56,7 @@ from rondo.store.reading import regular
 from rondo.store.urls import Location
 from rondo.store.writing import check_free, make_folder, whole_file, whole_folder, write_json
 from rondo.vocabulary.edits import Edits, read_edits, write_edits
+from rondo.vocabulary.vocabulary import Level
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,18 +89,23 @@ def write_run(result: Result, out: Location) -> None:
                     getattr(table, write)(file)
         for key in result.summary.vocabularies():
             _write_model(result, key, draft / _MODEL / key)
+        if result.run_edits.history:
+            write_edits(draft, result.run_edits)
         write_tables(draft, result)
         write_summary(draft, result.summary)
         result.report(draft / "report.html")
 
 
 def update_run(run_dir: Path, result: Result) -> None:
-    """Bring the folder of a run up to date with what people have named and merged since it was written."""
+    """Bring the folder of a run up to date with what people have edited since it was written."""
     from rondo.report.contents import draw_again
 
+    if not (run_dir / FOUND).exists():
+        _write_found(run_dir, result)
     for one in result.recordings:
-        write_labels(run_dir, result[one.id])
-    write_tables(run_dir, result)
+        if not _are_written(run_dir, result[one.id]):  # of many recordings an edit concerns few
+            write_labels(run_dir, result[one.id])
+    _write_shown(run_dir, result)
     write_summary(run_dir, result.summary)
     draw_again(run_dir)
 
@@ -110,14 +118,34 @@ def write_labels(folder: Path, labelling: Labelling) -> None:
             np.save(file, labelling.motifs if level == "motif" else labelling.units)
 
 
+def _are_written(folder: Path, labelling: Labelling) -> bool:
+    """Whether the folder has these very labels."""
+    try:
+        tracks = [_track(folder / name / f"{labelling.recording_id}.npy", labelling.n_frames) for name in _TRACKS]
+    except OutputError:
+        return False
+    return np.array_equal(tracks[0], labelling.motifs) and np.array_equal(tracks[1], labelling.units)
+
+
 def write_tables(folder: Path, result: Result) -> None:
     """segments, those that labels do not show, and found.parquet where segments differ from what was found."""
-    import polars as pl
+    _write_found(folder, result)
+    _write_shown(folder, result)
 
+
+def _write_shown(folder: Path, result: Result) -> None:
     write_segments(folder, result.table)
     if result.summary.unshown_motifs:
         write_segments(folder, result.unshown_table, UNSHOWN)
-    if result.kind != "stream" and any(labelling.edits.groups(level) for labelling in result for level in LEVELS):
+
+
+def _write_found(folder: Path, result: Result) -> None:
+    import polars as pl
+
+    def is_changed(labelling: Labelling) -> bool:
+        return bool(labelling.edits.touched) or any(labelling.edits.groups(level) for level in LEVELS)
+
+    if result.kind != "stream" and any(is_changed(labelling) for labelling in result):  # a stream keeps its decisions
         with whole_file(folder / FOUND) as file:
             pl.concat([labelling.as_found.table for labelling in result]).write_parquet(file)
 
@@ -161,9 +189,18 @@ def run_of(run_dir: Path, summary: RunSummary) -> Result:
     ids = [one.id for one in summary.recordings]
     about = {one.id: one for one in summary.recordings}
     tables = _tables(run_dir, summary)
+    run_edits, rows = read_edits(run_dir), _RowsByRecording(tables)
+
+    @cache
+    def edits_of(key: str) -> Edits:
+        return read_edits(edits_folder(run_dir, key)).then(run_edits.about(key))
+
+    def labelling(id: str) -> Labelling:
+        return _labelling(run_dir, about[id], rows, edits_of(id if summary.own_vocabularies else ""))
+
     return Result(
         summary,
-        Lazy(ids, lambda id: _labelling(run_dir, about[id], tables)),
+        Lazy(ids, labelling),
         Overviews(ids, lambda id: _overview(run_dir, about[id])),
         Passing(ids, lambda id: read_scores(scores_path(run_dir, id), about[id].n_frames)),
         _models(run_dir, summary),
@@ -171,6 +208,7 @@ def run_of(run_dir: Path, summary: RunSummary) -> Result:
         journal=lambda: events_on_rows(events_of(run_dir), RowFrames.read(run_dir)),
         folder=run_dir,
         part_reader=SegmentFile(run_dir / SEGMENTS, summary) if len(ids) > _MANY_RECORDINGS else None,
+        run_edits=run_edits,
     )
 
 
@@ -231,6 +269,16 @@ def _models(run_dir: Path, summary: RunSummary) -> Mapping[str, Any]:
     return Lazy(keys, lambda key: load_model(folder / key))
 
 
+def found_ids(run_dir: Path, summary: RunSummary, key: str) -> dict[Level, set[int]]:
+    """The ids of one vocabulary in found.parquet; none where nobody has changed what was found."""
+    tables = _tables(run_dir, summary)
+    if "found" not in tables:
+        return {level: set() for level in LEVELS}
+    found = tables["found"]
+    own = found.filter(found["recording"] == key) if key else found
+    return {level: set(own.filter(own["level"] == level)["id"].to_list()) for level in LEVELS}
+
+
 def edits_folder(run_dir: Path, key: str) -> Path:
     """Where the edits of a vocabulary lie: beside its model, whether there is one or not."""
     return run_dir / _MODEL / key
@@ -248,30 +296,32 @@ def _overview(run_dir: Path, about: RecordingSummary) -> Overview:
     return overview
 
 
-def _labelling(run_dir: Path, about: RecordingSummary, tables: Mapping[str, pl.DataFrame]) -> Labelling:
+def _labelling(run_dir: Path, about: RecordingSummary, tables: _RowsByRecording, edits: Edits) -> Labelling:
     """The labels of one recording as they were written; between the ends of segments its times are interpolated."""
-    own, found, unshown = (_of_recording(tables, name, about.id) for name in ("segments", "found", "unshown_segments"))
+    own, found, unshown = (tables.of(name, about.id) for name in ("segments", "found", "unshown_segments"))
     if own is None:
         raise OutputError(f"{run_dir}: it has no {SEGMENTS}; run `rondo discover` again")
-    units, motifs = (_track(run_dir / name / f"{about.id}.npy", about.n_frames) for name in ("units", "labels"))
-    clock = run_clock(about, own)
+    clock = run_clock(about, own if found is None else found)
     times = None if clock is None else clock.seconds_at(np.arange(about.n_frames))
     scores = read_scores(scores_path(run_dir, about.id), about.n_frames)
-    scores = scores or FrameScores(*((track != OTHER).astype(np.float32) for track in (units, motifs)))
-    rest = (*scores, times, about.rate, np.array(about.breaks, np.int64), about.share_accepted, about.notes)
+    breaks = np.array(about.breaks, np.int64)
     profile = () if about.fit is None else tuple(r or np.nan for r in about.fit.distance_quantiles.values())
-    edits = read_edits(_edits_of(run_dir, about.id))
-    written = Labelling(about.id, units, motifs, *rest, distance_profile=profile)
+
+    def labelling(units: Labels, motifs: Labels) -> Labelling:
+        own_scores = scores or FrameScores(*((track != OTHER).astype(np.float32) for track in (units, motifs)))
+        known = (*own_scores, times, about.rate, breaks, about.share_accepted, about.notes)
+        return Labelling(about.id, units, motifs, *known, distance_profile=profile)
 
     rows = RowFrames.read(run_dir)
 
     def as_found(table: pl.DataFrame) -> Labelling:
-        units, motifs = (rows.without_skipped(labels_in(table, level, about.n_frames)) for level in LEVELS)
-        return Labelling(about.id, units, motifs, *rest, distance_profile=profile).stored(table, Edits())
+        tracks = (rows.without_skipped(labels_in(table, level, about.n_frames)) for level in LEVELS)
+        return labelling(*tracks).stored(table, Edits())
 
+    written = labelling(*(_track(run_dir / name / f"{about.id}.npy", about.n_frames) for name in ("units", "labels")))
     if unshown is not None:
         base = own if found is None else found  # whose units are those that were found
-        written = replace(written, unshown=_unshown(base, unshown, as_found).edited(edits))
+        written = replace(written, unshown=_unshown(base, unshown, as_found).edited(edits.without_spans("motif")))
     return written.stored(own, edits, None if found is None else as_found(found))
 
 
@@ -289,14 +339,23 @@ def _unshown(segments: pl.DataFrame, unshown: pl.DataFrame, as_found: Callable[[
     return replace(found, motif_scores=scores).stored(table, Edits())
 
 
-def _of_recording(tables: Mapping[str, pl.DataFrame], name: str, id: str) -> pl.DataFrame | None:
-    """The rows of one recording; None where there is no such table."""
-    return tables[name].filter(tables[name]["recording"] == id) if name in tables else None
+class _RowsByRecording:
+    """The rows of each recording in tables that hold one recording after the other: found once, however many."""
 
+    def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
+        self._tables = tables
+        self._places: dict[str, dict[str, tuple[int, int]]] = {}
 
-def _edits_of(run_dir: Path, recording_id: str) -> Path:
-    own = edits_folder(run_dir, recording_id)
-    return own if own.is_dir() else edits_folder(run_dir, "")
+    def of(self, name: str, recording: str) -> pl.DataFrame | None:
+        """The rows of one recording; None where there is no such table."""
+        if name not in self._tables:
+            return None
+        table = self._tables[name]
+        if name not in self._places:
+            runs = table["recording"].rle().struct.unnest()
+            starts = (runs["len"].cum_sum() - runs["len"]).to_list()
+            self._places[name] = dict(zip(runs["value"], zip(starts, runs["len"], strict=True), strict=True))
+        return table.slice(*self._places[name].get(recording, (0, 0)))
 
 
 def _track(path: Path, n_frames: int) -> Labels:

@@ -141,6 +141,32 @@ def _joined(own: pl.DataFrame, ids: NDArray[np.integer], breaks: Collection[int]
     return joined.select(COLUMNS)
 
 
+def repeats_in(own: pl.DataFrame) -> NDArray[np.int64]:
+    """Frames at which a segment of one level and recording follows on another of the same entry."""
+    runs = spans_in(own)
+    repeats = (runs.starts[1:] == runs.stops[:-1]) & (runs.ids[1:] == runs.ids[:-1])
+    return np.asarray(runs.starts[1:][repeats])
+
+
+def repainted(table: pl.DataFrame, found: pl.DataFrame, edits: Edits) -> pl.DataFrame:
+    """Segments that were cut anew, with the names that people gave and, at ends that were found, the times found.
+
+    A segment that was found so has the very score that it had; others have the mean of their frames.
+    """
+    import polars as pl
+
+    ends = ("level", "start_frame", "end_frame")
+    starts = found.unique(("level", "start_frame")).select("level", "start_frame", pl.col("start_s").alias("known"))
+    stops = found.unique(("level", "end_frame")).select("level", "end_frame", pl.col("end_s").alias("known"))
+    scores = found.unique(ends).select(*ends, pl.col("score").alias("known"))
+    for keys, known, column in ((ends[:2], starts, "start_s"), (ends[::2], stops, "end_s"), (ends, scores, "score")):
+        joined = table.join(known, on=keys, how="left", maintain_order="left")
+        table = joined.with_columns(pl.coalesce("known", column).alias(column)).drop("known")
+    names = {level: edits.names(level) for level in LEVELS}
+    called = [names[level].get(id, "") for level, id in table.select("level", "id").iter_rows()]
+    return with_dates(table.with_columns(pl.Series("name", called, dtype=pl.String)))
+
+
 def spans_in(table: pl.DataFrame) -> Runs:
     """Start, end and id of every segment."""
     return Runs(*(table[name].to_numpy().astype(np.int64) for name in ("start_frame", "end_frame", "id")))

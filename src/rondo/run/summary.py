@@ -12,6 +12,8 @@ RunSummary
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -237,6 +239,13 @@ class RunSummary(_Stored):
     def vocabularies(self) -> tuple[str, ...]:
         """The recordings that have a vocabulary of their own; "" stands for one that all share."""
         return tuple(one.id for one in self.recordings) if self.own_vocabularies else ("",)
+
+    @property
+    def identity(self) -> str:
+        """Which run it is: of two with the same one, frames and ids mean the same; edits do not change it."""
+        own = self.model_dump(mode="json", include={"rondo_version", "kind", "method", "seed", "config"})
+        own["recordings"] = [(one.id, one.n_frames, one.breaks) for one in self.recordings]
+        return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()[:16]
 
     def as_json(self) -> dict[str, Any]:
         """What summary.json holds, and `--json` prints."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from rondo.vocabulary.confusion import MergeStep, MergeTree, merge_tree
-from rondo.vocabulary.edits import Edit, Edits
+from rondo.vocabulary.edit import Edit
+from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.names import EntryId
 from rondo.vocabulary.vocabulary import Entry, Level, Vocabulary
 

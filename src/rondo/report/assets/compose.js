@@ -140,6 +140,7 @@ function showGraphs(page, place) {
   const {graphs} = compositionData(), tables = [...place.querySelectorAll(".follows")]
   const picture = place.querySelector(".ring")
   const show = (i) => {
+    remember("graph", String(i))
     picture.replaceChildren(graphOf(page, graphs[i]))
     tables.forEach((table, j) => { table.hidden = i !== j })
     buttons.forEach((button, j) => button.setAttribute("aria-pressed", String(i === j)))
@@ -147,7 +148,7 @@ function showGraphs(page, place) {
   }
   const buttons = graphs.map(({level}, i) => pressable(`${level}s`, `what follows what among ${level}s`, () => show(i)))
   if (graphs.length > 1) place.querySelector(".modes").append(...buttons)
-  show(0)
+  show(Math.min(graphs.length - 1, Number(remembered("graph") ?? 0)))
 }
 
 function markNodes(place, key) {
@@ -160,7 +161,11 @@ addRondoPlugin({
       place.replaceChildren(...pictureOf(page, compositionData().made_of[place.dataset.key]))
     }
     const place = document.getElementById("follows")
-    if (place) showGraphs(page, place)
+    if (place && !place.querySelector(".ring").hasChildNodes()) showGraphs(page, place)
+  },
+  renewed(page) {
+    readComposition = null
+    this.started(page)
   },
   chosen(page, key) {
     const place = document.getElementById("follows")

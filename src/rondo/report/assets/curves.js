@@ -93,4 +93,5 @@ addRondoPlugin({
   started(page) {
     for (const place of document.querySelectorAll(".spark")) drawSpark(place, page.entries[place.dataset.key])
   },
+  renewed(page) { this.started(page) },
 })

@@ -33,19 +33,24 @@ class Page {
   }
 
   listen() {
-    for (const button of document.querySelectorAll("button.exemplar")) {
+    this.listenTo(document)
+    document.addEventListener("keydown", (event) => { if (event.key === "Escape") this.choose(null) })
+    window.addEventListener("scroll", () => { if (this.isTipFixed) this.tip(null) }, {passive: true})
+  }
+
+  // The buttons in a part of the page, which may be new.
+  listenTo(part) {
+    for (const button of part.querySelectorAll("button.exemplar")) {
       button.addEventListener("click", () => this.goTo(Number(button.dataset.timeline), Number(button.dataset.from),
         Number(button.dataset.to)))
     }
-    for (const button of document.querySelectorAll("main button.entry")) {
+    for (const button of part.querySelectorAll("main button.entry")) {
       button.addEventListener("click", (event) => {
         const isAgain = button.dataset.key === this.chosen && event.detail === 0 // by key
         if (isAgain) this.enterPanel(button)
         else this.choose(button.dataset.key)
       })
     }
-    document.addEventListener("keydown", (event) => { if (event.key === "Escape") this.choose(null) })
-    window.addEventListener("scroll", () => { if (this.isTipFixed) this.tip(null) }, {passive: true})
   }
 
   // Another button at the right of the title line.

@@ -1,8 +1,6 @@
-"""Names, merges and splits of people: whose vocabulary is meant, where its edits lie, and the run that shows them.
+"""Which vocabulary is meant, its entries, where its edits lie, and the run that shows them.
 
-The learned vocabulary stays as it is; edits lie beside it (`rondo.vocabulary.edits`). The run folder that a model lies
-in is brought up to date: labels, segments, summary and report. What is shown is made anew from what was found, so that
-the same command repairs a run whose update was interrupted.
+The learned vocabulary stays as it is; edits lie beside it (`rondo.vocabulary.edits`, `rondo.run.edit_lists`).
 """
 
 from __future__ import annotations
@@ -12,13 +10,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from rondo.continual.checkpoint import locked
-from rondo.errors import ModelError, OutputError
-from rondo.grown_model import CHECKPOINT, checkpoint_folder, grown_model
+from rondo.editing.showing import show_edits
+from rondo.errors import ModelError
+from rondo.grown_model import checkpoint_folder, grown_model
 from rondo.methods import find_method, load_model, method_of
 from rondo.model import Rondo
-from rondo.result import Result
-from rondo.run.folder import edits_folder, update_run
+from rondo.run.edit_lists import EditLists, read_lists
+from rondo.run.folder import edits_folder, found_ids
 from rondo.run.stream_folder import EVENTS
 from rondo.run.summary import SUMMARY, UNFINISHED, EntrySummary, RunSummary, read_summary
 from rondo.store.cloud_folder import run_here
@@ -34,13 +32,29 @@ class EditedVocabulary(NamedTuple):
     """A vocabulary that can be edited: its ids, all edits so far, and the folder that new ones are added to."""
 
     folder: Path
-    edits: Edits
-    n_before: int  # edits that come from the model and are not kept in `folder`
-    ids: Mapping[Level, tuple[int, ...]]
-    own_motifs: Mapping[int, int]  # of units, where every unit is its own motif
+    key: str  # the recording that has it, "" where all share one
+    lists: EditLists
+    learned_ids: Mapping[Level, tuple[int, ...]]
+    learned_motifs: Mapping[int, int]  # of units, where every unit is its own motif
     runs: tuple[Path, ...] = ()  # folders that show its entries
     journal: Path | None = None  # events.jsonl of the stream that has grown it
     unshown: tuple[int, ...] = ()  # motifs that labels do not show
+
+    @property
+    def edits(self) -> Edits:
+        """All that it is shown under."""
+        return self.lists.whole(self.key)
+
+    @property
+    def ids(self) -> dict[Level, tuple[int, ...]]:
+        """Those that were learned, and those that people have made."""
+        edits = self.edits
+        return {level: (*ids, *edits.made_by_hand(level)) for level, ids in self.learned_ids.items()}
+
+    @property
+    def own_motifs(self) -> dict[int, int]:
+        """The motif of each unit, where every unit is its own motif."""
+        return {**self.learned_motifs, **self.edits.divided_motifs()} if self.learned_motifs else {}
 
     def entry(self, text: str) -> EntryId:
         """The entry that is meant, if there is such a one."""
@@ -52,11 +66,17 @@ class EditedVocabulary(NamedTuple):
 
     def write(self, edits: Edits) -> None:
         """Keep the edits, and show them in the runs that the vocabulary belongs to."""
-        if edits != self.edits:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            write_edits(self.folder, Edits(edits.history[self.n_before :]))
+        self.keep(self.lists.grown(self.key, edits))
         for run in self.runs:
             show_edits(run)
+
+    def keep(self, lists: EditLists) -> None:
+        """Write the lists that have grown."""
+        if lists.own.get(self.key) != self.lists.own.get(self.key):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_edits(self.folder, lists.own[self.key])
+        if lists.of_run != self.lists.of_run:
+            write_edits(self.runs[0], lists.of_run)
 
 
 def open_vocabulary(where: Path, stream: Path | None = None, recording: str | None = None) -> EditedVocabulary:
@@ -77,14 +97,16 @@ def open_vocabulary(where: Path, stream: Path | None = None, recording: str | No
     runs = [run] if run is not None and stream is None else []
     known, unshown = (model.entry_ids(), model.own_motifs()), model.motif_model_.unshown_ids
     if stream is None:
-        return EditedVocabulary(folder, model.edits_, 0, *known, tuple(runs), unshown=unshown)
+        lists = EditLists(own={"": model.edits_}) if run is None else read_lists(run, read_summary(run))
+        return EditedVocabulary(folder, key, lists, *known, tuple(runs), unshown=unshown)
     beside = checkpoint_folder(stream)
-    n_before = len(model.edits_.history) - len(read_edits(beside).history)
     runs = [
         each for each in (stream, stream.parent) if (each / SUMMARY).is_file() and checkpoint_folder(each) == beside
     ]
     journal = next((each / EVENTS for each in (stream, stream.parent) if (each / EVENTS).is_file()), None)
-    return EditedVocabulary(beside, model.edits_, n_before, *known, tuple(runs[:1]), journal, unshown)
+    given = Edits(model.edits_.history[: len(model.edits_.history) - len(read_edits(beside).history)])
+    lists = EditLists(read_edits(runs[0]) if runs else Edits(), {"": read_edits(beside)}, {"": given})
+    return EditedVocabulary(beside, "", lists, *known, tuple(runs[:1]), journal, unshown)
 
 
 @contextmanager
@@ -93,25 +115,6 @@ def editing(where: Path, stream: Path | None = None, recording: str | None = Non
     place = open_vocabulary(where, stream, recording)
     with changing(place.runs[0] if place.runs else place.folder):
         yield open_vocabulary(where, stream, recording)
-
-
-def show_edits(run: Path) -> None:
-    """Bring a run folder up to date with the edits beside its model; a stream that is running does so itself."""
-    result = Result.load(run)
-    stream = result.summary.stream
-    if stream is None or stream.finished:
-        _show(run, result)
-        return
-    try:
-        with locked(run / CHECKPOINT):
-            _show(run, result)
-    except OutputError:  # another process is writing it
-        return
-
-
-def _show(run: Path, result: Result) -> None:
-    bare = [key for key in result.summary.vocabularies() if key not in result.models]
-    update_run(run, result.edited({key: read_edits(edits_folder(run, key)) for key in bare}))
 
 
 # ---------------------------------------------------------------- which one
@@ -161,25 +164,31 @@ def _run_and_key(where: Path, recording: str | None) -> tuple[Path | None, str]:
 def _without_model(run: Path, key: str, summary: RunSummary) -> EditedVocabulary:
     """The vocabulary of a method that keeps no model: what occurs in the run."""
     folder = edits_folder(run, key)
-    ids = _ids_in(summary, key)
-    return EditedVocabulary(folder, read_edits(folder), 0, ids, _same_ids(ids), (run,))
+    ids = _ids_in(run, summary, key)
+    return EditedVocabulary(folder, key, read_lists(run, summary), ids, _same_ids(ids), (run,))
 
 
 def _of_other_method(folder: Path, run: Path | None, key: str) -> EditedVocabulary:
     """The vocabulary of a model that is not Rondo's: states, each its own motif."""
     if run is None:
-        n_states = len(load_model(folder).words().units)
+        n_states, lists = len(load_model(folder).words().units), EditLists(own={"": read_edits(folder)})
         known: Mapping[Level, tuple[int, ...]] = {"unit": tuple(range(n_states)), "motif": tuple(range(n_states))}
     else:
-        known = _ids_in(read_summary(run), key)
-    return EditedVocabulary(folder, read_edits(folder), 0, known, _same_ids(known), () if run is None else (run,))
+        summary = read_summary(run)
+        known, lists = _ids_in(run, summary, key), read_lists(run, summary)
+    return EditedVocabulary(folder, key, lists, known, _same_ids(known), () if run is None else (run,))
 
 
-def _ids_in(summary: RunSummary, key: str) -> dict[Level, tuple[int, ...]]:
-    def of(entries: Sequence[EntrySummary]) -> tuple[int, ...]:
-        return tuple(sorted({id for one in entries if one.recording == key for id in (one.id, *one.absorbed)}))
+def _ids_in(run: Path, summary: RunSummary, key: str) -> dict[Level, tuple[int, ...]]:
+    """The entries that were found in a run: some may have lost all their frames to edits since."""
+    found = found_ids(run, summary, key)
+    made = read_edits(run).about(key)
 
-    return {"unit": of(summary.units), "motif": of(summary.motifs)}
+    def of(level: Level, entries: Sequence[EntrySummary]) -> tuple[int, ...]:
+        shown = {id for one in entries if one.recording == key for id in (one.id, *one.absorbed)}
+        return tuple(sorted((shown | found[level]) - made.divided(level).keys()))
+
+    return {"unit": of("unit", summary.units), "motif": of("motif", summary.motifs)}
 
 
 def _same_ids(ids: Mapping[Level, tuple[int, ...]]) -> dict[int, int]:

@@ -1,0 +1,117 @@
+// The part of the panel that edits: name, merges, occurrences that become a new entry, and the list of all edits.
+"use strict"
+
+const idOf = (name) => name === "OTHER" ? -1 : Number(name.split(" ")[0].slice(1))
+const calledOf = (name) => name.split(" ").slice(1).join(" ")
+
+function editButton(words, title, action) {
+  const button = htmlOf("button", {type: "button", textContent: words, title})
+  button.addEventListener("click", action)
+  return button
+}
+
+// The entries of a level that frames can belong to, in one vocabulary, as [id, name].
+function entriesOf(page, level, recording) {
+  const own = Object.values(page.entries).filter((it) => it.level === level && (!it.recording || it.recording === recording))
+  return own.map((it) => [idOf(it.name), it.name]).sort(([one], [other]) => one - other)
+}
+
+function entrySelect(label, options) {
+  const select = htmlOf("select", {}, ...options.map(([id, name]) => htmlOf("option", {value: String(id), textContent: name})))
+  select.setAttribute("aria-label", label)
+  return select
+}
+
+function editRow(...children) { return htmlOf("div", {className: "edit-row"}, ...children) }
+
+// Name, merges and division of the chosen entry.
+function entryEdits(editor, entry) {
+  const {level, recording} = entry, id = idOf(entry.name), about = {level, recording}
+  const name = htmlOf("input", {type: "text", value: calledOf(entry.name), placeholder: "no name", maxLength: 80})
+  name.setAttribute("aria-label", `name of ${entry.name.split(" ")[0]}`)
+  const rename = () => editor.make({kind: "name", ...about, ids: [id], name: name.value.trim()})
+  name.addEventListener("keydown", (event) => {
+    event.stopPropagation() // Esc and full stop mean other things to the page
+    if (event.key === "Enter") rename()
+    if (event.key === "Escape") name.blur()
+  })
+  const rows = [editRow(name, editButton("rename", "call it so from now on; empty: no name", rename))]
+  const others = entriesOf(editor.page, level, recording).filter(([other]) => other !== id)
+  if (others.length) {
+    const other = entrySelect("entry to merge with", others)
+    rows.push(editRow("merge with ", other, editButton("merge", "let both count as one", () =>
+      editor.make({kind: "merge", ...about, ids: [id, Number(other.value)]}))))
+  }
+  for (const absorbed of entry.absorbed ?? []) {
+    const short = `${level[0]}${absorbed}`
+    rows.push(editRow(`with ${short} `, editButton(`un-merge ${short}`, `${short} is an entry of its own again`, () =>
+      editor.make({kind: "split", ...about, ids: [absorbed]}))))
+  }
+  if (editor.store.hasFrames) rows.push(divideRow(editor, entry, id, about))
+  return rows
+}
+
+function divideRow(editor, entry, id, about) {
+  const own = editor.chosenSpans(entry)
+  if (!own.length) {
+    const words = "To divide it: tick occurrences below, or press them in the timeline with Shift."
+    return htmlOf("p", {className: "quiet", textContent: words})
+  }
+  const name = htmlOf("input", {type: "text", placeholder: "name, if it has one", maxLength: 80})
+  name.setAttribute("aria-label", "name of the new entry")
+  name.addEventListener("keydown", (event) => event.stopPropagation())
+  const divide = () => editor.make({kind: "divide", ...about, ids: [id], spans: own, name: name.value.trim()})
+  const words = own.length === 1 ? "make this one a new entry" : `make these ${own.length} a new entry`
+  return editRow(name, editButton(words, "they get an id of their own", divide),
+    editButton("none", "tick none", () => { editor.ticked.clear(); editor.show() }))
+}
+
+// A box to tick at every occurrence in the panel.
+function tickCells(editor, entry) {
+  for (const cell of editor.page.panel.querySelectorAll(".occurrences > button")) {
+    const {start, end, timeline} = cell.dataset, recording = editor.page.dataOf(Number(timeline)).id
+    const span = [recording, Number(start), Number(end)]
+    const box = htmlOf("input", {type: "checkbox", checked: editor.isTicked(entry.level, span)})
+    box.setAttribute("aria-label", `choose the occurrence at ${cell.textContent}`)
+    box.addEventListener("change", () => editor.tick(entry.level, span))
+    const around = htmlOf("div", {className: "tickable"})
+    cell.replaceWith(around)
+    around.append(cell, box)
+  }
+}
+
+// Every edit, the last first, each with its way back.
+function editList(editor) {
+  const {store} = editor, items = []
+  for (const edit of [...store.pending].reverse()) {
+    items.push(htmlOf("li", {className: "pending"}, wantedWords(edit), editButton("undo", "take it back", () => {
+      store.drop(edit)
+      editor.show()
+    })))
+  }
+  for (const edit of [...store.history].reverse()) {
+    if (edit.kind === "undo") continue
+    const back = edit.undone ? store.undoOf(edit.number) : edit.can_undo ? edit.number : undefined
+    const words = edit.undone ? "redo" : "undo"
+    items.push(htmlOf("li", {className: edit.undone ? "undone" : ""}, htmlOf("span", {textContent: edit.what}),
+      back === undefined ? null : editButton(words, `${words} edit ${edit.number}`, () => editor.make({kind: "undo", number: back}))))
+  }
+  if (!items.length) return htmlOf("p", {className: "quiet", textContent: "Nothing has been edited yet."})
+  return htmlOf("ol", {className: "edit-list"}, ...items)
+}
+
+function editSection(editor) {
+  const {store, page} = editor, entry = page.chosen === null ? null : page.entries[page.chosen]
+  const trouble = htmlOf("p", {className: "failed", textContent: store.trouble})
+  trouble.setAttribute("role", "alert")
+  const bar = editRow(editButton("↶ undo", "take back the last edit (Ctrl+Z)", () => editor.undo()))
+  bar.firstChild.disabled = !store.canUndo
+  if (!store.isServed) {
+    const save = editButton("Save edits", "a file for `rondo apply RUN edits.json`", () => store.save())
+    save.disabled = !store.pending.length
+    bar.append(save, htmlOf("span", {className: "quiet", textContent: "kept in this tab; rondo apply RUN edits.json makes them"}))
+  }
+  const isEditable = entry && (entry.level === "unit" || entry.level === "motif")
+  return htmlOf("section", {id: "edit"}, htmlOf("h3", {textContent: "Edit"}), trouble,
+    ...(isEditable ? entryEdits(editor, entry) : []), bar, editList(editor))
+}

@@ -1,0 +1,168 @@
+"""The lists of edits that a run is shown under, as one history: which list an edit belongs to, and its number.
+
+    given    come with the model that a stream began with; a stream cannot change them
+    own      edits.json beside the model, or beside the checkpoint of a stream: names, merges, splits
+    of_run   edits.json in the folder of the run: spans, and what is about entries that "divide" has made
+
+Every vocabulary is shown under given, own and of_run, in this order. `rondo label` reads with the first two, so an edit
+goes to `own` wherever that shows the same as adding it at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from rondo.errors import SettingError
+from rondo.run.summary import RunSummary
+from rondo.vocabulary.edit import OF_SPANS, Edit
+from rondo.vocabulary.edits import Edits, read_edits
+
+ListName = Literal["given", "own", "of_run"]
+_NONE = Edits()
+_BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
+
+
+class NumberedEdit(NamedTuple):
+    """An edit in the history of a run; numbers count from 1 by time, and stay."""
+
+    number: int
+    edit: Edit
+    list: ListName
+    vocabulary: str  # the recording that has it, "" where all share one
+    place: int  # in its list
+    is_undone: bool
+    undoes: int = 0  # the number of what it takes back
+
+    def as_json(self) -> dict[str, Any]:
+        """For the page, `rondo apply --json` and `rondo name --history --json`."""
+        what = f"edit {self.undoes} undone" if self.undoes else str(self.edit)
+        fields = self.edit.as_json() | {"number": self.number, "what": what, "undone": self.is_undone}
+        known: dict[str, Any] = {"undoes": self.undoes} if self.undoes else {}
+        known |= {"recording": self.vocabulary} if self.vocabulary else {}
+        return fields | known | {"can_undo": self.list != "given" and not self.is_undone}
+
+
+@dataclass(frozen=True)
+class EditLists:
+    """All lists of a run; `given` and `own` by vocabulary."""
+
+    of_run: Edits = _NONE
+    own: Mapping[str, Edits] = field(default_factory=dict)
+    given: Mapping[str, Edits] = field(default_factory=dict)
+
+    def whole(self, vocabulary: str = "") -> Edits:
+        """What one vocabulary is shown under."""
+        return self._of_vocabulary(vocabulary).then(self.of_run.about(vocabulary))
+
+    def _of_vocabulary(self, vocabulary: str) -> Edits:
+        return self.given.get(vocabulary, _NONE).then(self.own.get(vocabulary, _NONE))
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Those of all edits that were sent with one."""
+        lists = (*self.own.values(), self.of_run)
+        return frozenset(edit.key for edits in lists for edit in edits.history if edit.key)
+
+    def grown(self, vocabulary: str, whole: Edits) -> EditLists:
+        """With what was added to the whole of a vocabulary, in the list that it belongs to."""
+        n_before = len(self.whole(vocabulary).history)
+        lists, added = self, whole.history[n_before:]
+        for place, edit in enumerate(added):
+            if not edit.follows:
+                together = [n_before + place, *whole.made_with(n_before + place)[1:]]
+                lists = lists._with_added(vocabulary, tuple(whole.history[each] for each in together))
+        return lists
+
+    def _with_added(self, vocabulary: str, added: tuple[Edit, ...]) -> EditLists:
+        """With edits that were made together, at the end of the list that they belong to."""
+        at_the_end = Edits(self.whole(vocabulary).history + added)
+        own = self.own.get(vocabulary, _NONE)
+        kept = replace(self, own={**self.own, vocabulary: Edits(own.history + added)})
+        if self._is_of_vocabulary(vocabulary, added) and kept.whole(vocabulary).shows_as(at_the_end):
+            return kept
+        of_run = tuple(replace(edit, recording=vocabulary) for edit in added)
+        return replace(self, of_run=Edits(self.of_run.history + of_run))
+
+    def _is_of_vocabulary(self, vocabulary: str, added: tuple[Edit, ...]) -> bool:
+        divided = {level: self.of_run.about(vocabulary).divided(level) for level in ("unit", "motif")}
+        return not any(edit.kind in OF_SPANS or divided[edit.level].keys() & {*edit.ids} for edit in added)
+
+    def history(self) -> list[NumberedEdit]:
+        """Every edit, by its time; of edits of one time, in the order of their lists."""
+        lists: list[tuple[ListName, str, Edits]] = []
+        lists += [("given", vocabulary, edits) for vocabulary, edits in self.given.items()]
+        lists += [("own", vocabulary, edits) for vocabulary, edits in self.own.items()]
+        rows = [
+            (edit, name, vocabulary, place, edits.is_undone[place])
+            for name, vocabulary, edits in [*lists, ("of_run", "", self.of_run)]
+            for place, edit in enumerate(edits.history)
+        ]
+        rows.sort(key=lambda row: _moment(row[0].at))  # stable: of one time, as listed
+        numbers = {(row[1], row[2], row[3]): number for number, row in enumerate(rows, start=1)}
+        return [
+            NumberedEdit(
+                number, edit, name, edit.recording or vocabulary, place, is_undone,
+                numbers[name, vocabulary, edit.of] if edit.kind == "undo" else 0,
+            )
+            for number, (edit, name, vocabulary, place, is_undone) in enumerate(rows, start=1)
+        ]  # fmt: skip
+
+    def undone(self, number: int | None = None, key: str = "") -> EditLists:
+        """Without an edit, and those made with it; without a number, the last one that is in force."""
+        history = self.history()
+        if number is None:
+            row = next((row for row in reversed(history) if _can_go(row)), None)
+            if row is None:
+                raise SettingError("there is nothing to undo: no edit is in force")
+        elif not 1 <= number <= len(history):
+            known = f"1 to {len(history)}" if history else "no edits yet"
+            raise SettingError(f"there is no edit {number}, expected one of {known}; see `rondo name RUN --history`")
+        else:
+            row = history[number - 1]
+        if row.list == "given":
+            raise SettingError(f"edit {row.number} ({row.edit}) came with the model of this stream; undo it there")
+        edits = self.of_run if row.list == "of_run" else self.own[row.vocabulary]
+        undone = edits.undone(row.place, self.now()).with_key(len(edits.history), key)
+        changed = self._with(row, undone)
+        changed.whole(row.vocabulary).refuse_twins()
+        return changed
+
+    def _with(self, row: NumberedEdit, edits: Edits) -> EditLists:
+        if row.list == "of_run":
+            new = (replace(edit, recording=row.edit.recording) for edit in edits.history[len(self.of_run.history) :])
+            return replace(self, of_run=Edits((*self.of_run.history, *new)))
+        return replace(self, own={**self.own, row.vocabulary: edits})
+
+    def now(self) -> str:
+        """The time on the wall, to the second, and always later than the last edit: numbers stay."""
+        last = max((_moment(row.edit.at) for row in self.history()), default=_BEFORE_ALL)
+        now = datetime.now(UTC).replace(microsecond=0)
+        return (now if now > last else last + timedelta(milliseconds=1)).isoformat()
+
+
+def read_lists(run: Path, summary: RunSummary) -> EditLists:
+    """All lists of a run; no model is read, so what came with the model of a stream is all that lies beside it."""
+    model = run / "model"
+    if summary.kind == "stream":
+        checkpoint = run / "checkpoint"
+        own = read_edits(checkpoint if checkpoint.is_dir() else run / "model")
+        return EditLists(read_edits(run), {"": own}, {"": read_edits(model) if checkpoint.is_dir() else _NONE})
+    own_lists = {key: read_edits(model / key) for key in summary.vocabularies()}
+    return EditLists(read_edits(run), {key: edits for key, edits in own_lists.items() if edits.history})
+
+
+def _can_go(row: NumberedEdit) -> bool:
+    return row.list != "given" and not row.is_undone and row.edit.kind != "undo"
+
+
+def _moment(at: str) -> datetime:
+    """When an edit was made; nobody knows of some, which are the first."""
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return _BEFORE_ALL
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
