@@ -93,7 +93,7 @@ def test_the_layout_is_the_same(run: Path) -> None:
     assert pl.read_csv(run / "segments.csv").height == len(result.segments) > 3
     assert isinstance(result.model, Rondo)
     page = (run / "report.html").read_text(encoding="utf-8")
-    assert "<h2>Timeline</h2>" in page and '"channels":["a","b"]' in page  # the signal of a stream too
+    assert '<section class="recording"' in page and '"channels":["a","b"]' in page  # the signal of a stream too
 
 
 def test_the_signal_is_that_of_the_recording(run: Path) -> None:

@@ -8,8 +8,10 @@ An entry is *periodic* where
     that was missed) is at most `LARGEST_VARIATION`, and
     it is smaller than in each of `N_ORDERS` random orders of the same segments.
 
-The last condition keeps out entries that seem regular only because segments last about equally long. It is not asked
-of a motif most of whose occurrences follow on each other at once: their length is the cycle, in any order.
+The last condition keeps out entries that seem regular only because segments last about equally long. Occurrences that
+never touch do not touch in those orders either: each takes one of the places between the other segments. The condition
+is not asked where order cannot tell: of a motif most of whose occurrences follow on each other at once, whose length is
+the cycle, and of an entry that takes nearly all places, as one of two that take turns does.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 LEAST_INTERVALS = 8
 LARGEST_VARIATION = 0.25
 N_ORDERS = 99
+_NEARLY_ALL = 0.8
 Figures = NDArray[np.float64]
 
 
@@ -56,9 +59,10 @@ def cycles_in(
 ) -> list[Cycle]:
     """Every periodic entry of a table of segments, by level and id."""
     in_seconds = all(one.rate is not None for one in recordings)
-    found = []
+    found, parts = [], table.sort("start_frame").partition_by("recording", "level", as_dict=True)
     for level in ("unit", "motif"):
-        stretches = {one.id: _stretches(table, one, level, in_seconds=in_seconds) for one in recordings}
+        own_rows = {one.id: parts.get((one.id, level), table.clear()) for one in recordings}
+        stretches = {one.id: _stretches(own_rows[one.id], one, in_seconds=in_seconds) for one in recordings}
         for vocabulary in sorted(stretches) if own_vocabularies else [""]:
             own = [it for id in sorted(stretches) if vocabulary in ("", id) for it in stretches[id]]
             ids = sorted({int(id) for it in own for id in it.ids if id >= 0})
@@ -70,10 +74,8 @@ def cycles_in(
     return found
 
 
-def _stretches(table: pl.DataFrame, recording: RecordingSummary, level: str, *, in_seconds: bool) -> list[Stretch]:
-    import polars as pl
-
-    own = table.filter((pl.col("recording") == recording.id) & (pl.col("level") == level)).sort("start_frame")
+def _stretches(own: pl.DataFrame, recording: RecordingSummary, *, in_seconds: bool) -> list[Stretch]:
+    """The segments of one level of a recording, in order, cut at its breaks."""
     starts = own["start_frame"].to_numpy()
     lengths = (own["end_frame"].to_numpy() - starts) / ((recording.rate or 1.0) if in_seconds else 1.0)
     cuts = np.searchsorted(starts, recording.breaks)
@@ -84,30 +86,38 @@ def _stretches(table: pl.DataFrame, recording: RecordingSummary, level: str, *, 
 def periodic(stretches: Sequence[Stretch], id: int) -> Figures | None:
     """The intervals of an entry, if it is periodic."""
     own = [it for it in stretches if np.count_nonzero(it.ids == id) > 1]
-    n_touching = sum(int(((it.ids[1:] == id) & (it.ids[:-1] == id)).sum()) for it in own)
-    found = _intervals(own, id, joins=n_touching == 0)
+    found = _intervals(own, id)
     if found.size < LEAST_INTERVALS or variation(found) > LARGEST_VARIATION:
         return None
-    if 2 * n_touching > found.size:
+    n_touching = sum(int(((it.ids[1:] == id) & (it.ids[:-1] == id)).sum()) for it in own)
+    n_own = sum(int((it.ids == id).sum()) for it in own)
+    n_places = sum(int((it.ids != id).sum()) + 1 for it in own)
+    if 2 * n_touching > found.size or n_own >= _NEARLY_ALL * n_places:
         return found
-    rng = np.random.default_rng(0)
+    rng, deal = np.random.default_rng(0), _any_order if n_touching else _apart
     for _ in range(N_ORDERS):
-        orders = [rng.permutation(it.ids.size) for it in own]
-        dealt = [Stretch(it.ids[order], it.lengths[order]) for it, order in zip(own, orders, strict=True)]
-        if variation(_intervals(dealt, id, joins=n_touching == 0)) <= variation(found):
+        if variation(_intervals([deal(it, id, rng) for it in own], id)) <= variation(found):
             return None
     return found
 
 
-def _intervals(stretches: Sequence[Stretch], id: int, *, joins: bool) -> Figures:
-    """Between starts; `joins`: occurrences that touch are one, as those of units always are."""
-    found = [np.zeros(0)]
-    for it in stretches:
-        is_own = it.ids == id
-        begins = is_own & ~np.append(False, is_own[:-1]) if joins else is_own
-        starts = np.cumsum(it.lengths) - it.lengths
-        found.append(np.diff(starts[begins]))
-    return np.concatenate(found)
+def _any_order(stretch: Stretch, id: int, rng: np.random.Generator) -> Stretch:
+    order = rng.permutation(stretch.ids.size)
+    return Stretch(stretch.ids[order], stretch.lengths[order])
+
+
+def _apart(stretch: Stretch, id: int, rng: np.random.Generator) -> Stretch:
+    """A random order in which occurrences of the entry do not touch, every such order with the same probability."""
+    own, others = (rng.permutation(np.flatnonzero(which)) for which in (stretch.ids == id, stretch.ids != id))
+    places = rng.choice(others.size + 1, own.size, replace=False)  # before the first of the others, …, after the last
+    order = np.insert(others, np.sort(places), own)
+    return Stretch(stretch.ids[order], stretch.lengths[order])
+
+
+def _intervals(stretches: Sequence[Stretch], id: int) -> Figures:
+    """Between the starts of occurrences that follow each other in a stretch."""
+    starts = [(np.cumsum(it.lengths) - it.lengths)[it.ids == id] for it in stretches]
+    return np.concatenate([np.zeros(0), *(np.diff(it) for it in starts)])
 
 
 def variation(intervals: Figures) -> float:

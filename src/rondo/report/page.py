@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 _STYLES = ("report", "panel", "edit")
 _SCRIPTS = (
     "plugins", "keeping", "theme", "signal", "patterns", "signal_rows", "axis", "lanes", "timeline", "scores",
-    "overview_strip", "listening", "panel", "compose", "choosing", "sheet", "edit_store", "edit_panel", "edit",
-    "page",
+    "overview_strip", "listening", "elements", "curves", "occurrences", "panel", "compose", "choosing", "sheet",
+    "edit_store", "edit_panel", "edit", "page",
 )  # fmt: skip
 
 
