@@ -44,6 +44,10 @@ def test_report_of_a_run_of_a_stream_and_of_two_runs(rondo: Command, here: Path)
         (("view", "nowhere"), "nowhere: no such folder"),
         (("view", "."), "neither a run nor a stream, or not yet"),
         (("view", "a", "--port", "70000"), "--port"),
+        (("view", "a", "--media", "nowhere.mp4"), "--media nowhere.mp4: cannot be opened"),
+        (("view", "a", "--media", "truth.txt", "--offset", "soon"), "--offset: expected a time (2.3s, -500ms, 1min)"),
+        (("view", "a", "--offset", "2s"), "--offset: it is about --media FILE"),
+        (("view", "a", "--recording", "day1"), "--recording: it is about --media FILE"),
     ],
 )
 def test_what_cannot_be_shown_is_one_line(rondo: Command, here: Path, arguments: tuple[str, ...], message: str) -> None:
@@ -69,10 +73,10 @@ def test_view_serves_until_it_is_stopped(here: Path, number: signal.Signals) -> 
     assert child.stdout is not None
     said = child.stdout.readline()
     assert said.startswith("open http://127.0.0.1:")
-    address = said.split()[1]
-    with urllib.request.urlopen(f"{address}state.json", timeout=300) as answer:
+    address, token = said.split()[1].split("?token=")
+    with urllib.request.urlopen(f"{address}state.json?token={token}", timeout=300) as answer:
         assert "state" in json.load(answer)
-    with urllib.request.urlopen(address, timeout=300) as answer:
+    with urllib.request.urlopen(said.split()[1], timeout=300) as answer:
         page = answer.read()
         assert b"Rondo stream" in page and b'"annotation"' in page
     child.send_signal(number)

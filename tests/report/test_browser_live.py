@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rondo import Recording, Rondo
 from rondo.report.contents import TruthFile, Wish
 from rondo.report.loopback import LoopbackServer
 from rondo.report.serve import PageServer, RunPage
-from tests.report.asking import serving
+from tests.cli.running import waves
+from tests.report.asking import PATIENCE_S, serving
 from tests.report.stream_folders import add_decisions, write_stream_folder
+from tests.systems import needs_posix
 
 pytestmark = pytest.mark.browser
 Watch = Callable[..., Any]
@@ -141,7 +147,7 @@ def test_an_entry_that_is_new_is_announced_and_marked(watch: Watch, folder: Path
     page = watch(PageServer(folder))
     with (folder / "labels.csv").open("a", encoding="utf-8") as file:
         file.write("1000,1050,20,21,5,0,0.5,0.5\n1050,1100,21,22,0,0,0.5,0.5\n")
-    page.wait("document.getElementById('news').textContent === 'New: u5'")
+    page.wait("document.getElementById('news').textContent === 'First seen: u5'")
     assert page.page.locator("#news").get_attribute("role") == "status"
     page.wait("document.querySelectorAll('button.fresh').length > 0")
     fresh = page.evaluate("[...new Set([...document.querySelectorAll('button.fresh')].map((it) => it.dataset.key))]")
@@ -168,10 +174,90 @@ def test_a_table_in_which_someone_is_at_work_stays(watch: Watch, folder: Path) -
     page = watch(PageServer(folder))
     page.evaluate("document.querySelectorAll('main > :not(#stage) details').forEach((it) => { it.open = true })")
     before = page.evaluate("[...document.querySelectorAll('main > :not(#stage) details')].map((it) => it.open)")
+    at_work = page.page.locator("#compose button.entry").first
+    at_work.focus()
     add_decisions(folder, 5)
     page.wait("rondoPage.timelines[0].nFrames === 1250")
     after = page.evaluate("[...document.querySelectorAll('main > :not(#stage) details')].map((it) => it.open)")
     assert after == before
+    assert at_work.evaluate("(it) => it === document.activeElement")
+    page.page.locator(".timeline canvas").last.focus()
+    add_decisions(folder, 5)
+    page.wait("rondoPage.timelines[0].nFrames === 1500")
+    page.wait("document.activeElement === rondoPage.timelines[0].canvas")
+    assert page.page.locator("#compose .ring svg").count() == 1  # drawn again
+    page.page.locator("#compose button.entry").last.click()  # and it can be pressed
+    assert page.evaluate("rondoPage.chosen") is not None
+
+
+# ------------------------------------------------------------ `rondo stream` itself
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("followed") / "model"
+    fitted = Rondo(window=40, step=20, settings={"evidence": {"surrogates": 0}}, device="cpu")
+    fitted.fit(Recording(waves(900), rate=50, channels=("a", "b"))).save(folder)
+    return folder
+
+
+@contextmanager
+def following(model: Path, source: Path, out: Path) -> Iterator[None]:
+    """`rondo stream --follow` in a process of its own, until the block ends."""
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "rondo",
+        "stream",
+        model,
+        "--source",
+        source,
+        "--follow",
+        "--out",
+        out,
+    ]
+    process = subprocess.Popen([*command, "--alarm", "silent=3s"], stderr=subprocess.PIPE)
+    try:
+        end = time.monotonic() + PATIENCE_S
+        while not (out / "summary.json").exists():
+            assert process.poll() is None and time.monotonic() < end
+            time.sleep(0.05)
+        yield
+    finally:
+        process.terminate()
+        process.communicate(timeout=PATIENCE_S)
+
+
+KNOWN_TO = """() => {
+  const {signal, nFrames} = rondoPage.timelines[0], level = signal.levels[0]
+  let frame = nFrames
+  while (level && frame > 0 && (extremesUnder(level, 0, frame - 1, frame), pair[0] === 255)) frame--
+  return frame
+}"""
+
+
+@pytest.mark.slow
+@needs_posix
+def test_a_stream_that_follows_a_file_is_followed(watch: Watch, model: Path, tmp_path: Path) -> None:
+    rows, source, out = waves(4000, seed=5), tmp_path / "day.csv", tmp_path / "out"
+    source.write_text("a,b\n", encoding="utf-8")
+
+    def add(start: int, stop: int) -> None:
+        with source.open("a", encoding="utf-8") as file:
+            file.writelines(f"{a:.5f},{b:.5f}\n" for a, b in rows[start:stop])
+
+    add(0, 500)
+    with following(model, source, out):
+        page = watch(PageServer(out))
+        for stop in (1000, 2000, 4000):
+            add(stop // 2, stop)
+            page.wait("(n) => rondoPage.timelines[0].nFrames > n", stop - 900)  # labels come when they are decided
+            page.wait(f"() => ({KNOWN_TO})() === rondoPage.timelines[0].nFrames")  # the signal long before a checkpoint
+            page.wait("rondoPage.timelines[0].view.end === rondoPage.timelines[0].nFrames")
+        page.wait("document.getElementById('live').textContent.includes('rows')")
+        page.wait("document.querySelector('#alarms [role=alert]').textContent.includes('silent: no row for')")
+    page.wait("document.getElementById('live').textContent.includes('dead: ended')")
+    assert page.evaluate("window.isSame")
 
 
 # ------------------------------------------------------------ many devices
@@ -206,4 +292,3 @@ def test_devices_are_listed_and_a_press_shows_one(watch: Watch, fleet: Path) -> 
     page.wait("document.querySelectorAll('#devices tr').length === 3")
     add_alarm(fleet / "press", "silent", "cleared", "rows again", device="press")
     page.wait("document.querySelectorAll('#alarms [role=alert] p').length === 0")
-

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from rondo.report.contents import TruthFile, Wish
-from rondo.report.serve import PageServer
 from tests.report.browsing import PATIENCE_MS, wait_in
 from tests.report.on_folders import write_report
 from tests.report.run_folders import edit_summary, write_run_folder
-from tests.report.stream_folders import add_decisions, write_stream_folder
+from tests.report.stream_folders import write_stream_folder
 
 pytestmark = pytest.mark.browser
 
@@ -129,23 +126,6 @@ def test_the_page_of_a_stream_tells_its_journal_on_the_axis_and_in_words(opened:
     assert len(page.requests) == 1
 
 
-def test_the_annotation_of_a_stream_is_a_lane_that_grows_with_it(opened: Any, tmp_path: Path) -> None:
-    live, truth = write_stream_folder(tmp_path / "live"), tmp_path / "truth.txt"
-    truth.write_text("1\t4\tsit\n19\t30\twalk\n", encoding="utf-8")
-    with PageServer(live, wish=Wish(truth=TruthFile(truth))) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-        page = opened(server.address)
-        titles = page.evaluate("rondoPage.timelines[0].lanes.map((it) => it.title)")
-        assert titles == ["units", "motifs", "annotation"]
-        page.page.mouse.move(*page.point(100, 2))
-        assert page.page.locator("#tooltip").inner_text().startswith("annotation: sit")
-        assert "nothing was learned from it" in page.page.locator("#help").text_content()
-        add_decisions(live, 5)
-        page.page.wait_for_function("window.rondoDrawn && rondoPage.timelines[0].nFrames === 1250")
-        assert page.evaluate("Array.from(rondoPage.timelines[0].lanes[2].ends)") == [200, 1250]
-        server.shutdown()
-
-
 def test_the_widest_table_fits_the_page(opened: Any, tmp_path: Path) -> None:
     """Ten columns: every recording with a vocabulary of its own, motifs with compositions, recurrence not shown."""
     ids = ("subject00_trial00", "subject00_trial01")
@@ -181,47 +161,3 @@ def test_a_page_that_may_keep_nothing_is_drawn_all_the_same(browser: Any, tmp_pa
     assert inside.evaluate("rondoPage.timelines[0].view") == {"start": 100, "end": 300}
     assert not trouble
     page.close()
-
-
-class LatePageServer(PageServer):
-    """The run goes on between the making of a page and its first question, as it does under load."""
-
-    def __init__(self, folder: Path) -> None:
-        self.n_pages = 0
-        self.folder = folder
-        super().__init__(folder)
-
-    def page(self) -> str:
-        page, self.n_pages = super().page(), self.n_pages + 1
-        if self.n_pages == 2:  # the first is that of the check at the start
-            add_decisions(self.folder, 5)
-        return page
-
-
-def test_a_served_page_that_was_old_when_it_came_is_loaded_anew(opened: Any, tmp_path: Path) -> None:
-    with LatePageServer(write_stream_folder(tmp_path / "live")) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        page = opened(server.address)
-        page.page.wait_for_function("document.querySelector('header').innerText.includes('In 25 s')")
-        server.shutdown()
-
-
-def test_a_served_page_follows_the_stream_and_keeps_its_place(opened: Any, tmp_path: Path) -> None:
-    folder = write_stream_folder(tmp_path / "live")
-    with PageServer(folder) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        page = opened(server.address)
-        assert "2 events so far" in page.page.locator("main").inner_text()
-        page.evaluate("rondoPage.timelines[0].show(100, 300)")
-        page.page.locator(".plot canvas").focus()
-        page.page.wait_for_function("document.getElementById('live').textContent.startsWith('Live')")
-        n_frames = page.evaluate("rondoPage.timelines[0].nFrames")
-        add_decisions(folder, 5)
-        page.page.wait_for_function("(n) => window.rondoDrawn && rondoPage.timelines[0].nFrames > n", arg=n_frames)
-        assert page.evaluate("rondoPage.timelines[0].view") == {"start": 100, "end": 300}
-        assert page.evaluate("document.activeElement === rondoPage.timelines[0].canvas")  # keys go on where they were
-        assert all(url.startswith(server.address) for url in page.requests)
-        server.shutdown()
-        server.server_close()
-        page.page.wait_for_function("document.getElementById('live').textContent.startsWith('The server')")
-        page.trouble = [it for it in page.trouble if "ERR_CONNECTION_REFUSED" not in it]

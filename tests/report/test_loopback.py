@@ -6,6 +6,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -103,14 +104,14 @@ def test_no_host_and_two_hosts_are_refused(server: Echo) -> None:
         {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "iframe"},
     ],
 )
-def test_pages_of_others_are_refused(server: Echo, method: str, headers: dict[str, str]) -> None:
+def test_pages_of_others_are_refused(server: Echo, method: str, headers: dict[str, Any]) -> None:
     assert ask(server, "/", method, b"[]" if method == "POST" else None, **headers).status == 403
 
 
 def test_own_pages_and_links_are_answered(server: Echo) -> None:
-    own = {"Origin": f"http://{LOOPBACK}:{server.server_port}", "Sec_Fetch_Site": "same-origin"}
+    own: dict[str, Any] = {"Origin": f"http://{LOOPBACK}:{server.server_port}", "Sec_Fetch_Site": "same-origin"}
     assert ask(server, "/edits", "POST", b"[]", **own).status == 200
-    link = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
+    link: dict[str, Any] = {"Sec_Fetch_Site": "cross-site", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
     assert ask(server, "/", **link).status == 200
     assert ask(server, "/", "POST", b"[]", **link).status == 403
 

@@ -116,6 +116,11 @@ def test_alarms_are_raised_until_they_are_cleared(server: PageServer, live: Path
     assert [it["state"] for it in found["alarms"]] == ["cleared", "raised", "raised"]
 
 
+def test_times_that_are_no_numbers_are_left_out(server: PageServer, live: Path) -> None:
+    (live / "alarms.jsonl").write_text('{"alarm": "a", "state": "raised", "data_s": 1e999}\n')
+    assert json.loads(ask(server, "/state.json").text)["raised"][0]["data_s"] is None
+
+
 def test_of_a_long_list_of_alarms_the_last_are_read(server: PageServer, live: Path) -> None:
     text = "".join(alarm("new-unit", "noted", f"unit {i}", frame=i) for i in range(5000))
     (live / "alarms.jsonl").write_text(text)
@@ -133,7 +138,7 @@ def test_edits_are_applied_and_answered(server: PageServer, live: Path, monkeypa
         wanted.append((run, edits))
         return list(edits)
 
-    monkeypatch.setattr(editing, "apply_edits", apply_edits, raising=False)
+    monkeypatch.setattr(editing, "apply_edits", apply_edits)
     edits = [{"kind": "name", "id": 3, "name": "wälk"}]
     got = ask(server, "/edits", "POST", json.dumps(edits).encode())
     assert (got.status, json.loads(got.text)) == (200, {"edits": edits, "state": state(server)})
@@ -144,14 +149,14 @@ def test_edits_that_cannot_be_are_one_line(server: PageServer, monkeypatch: pyte
     def refuse(run: Path, edits: Sequence[Mapping[str, Any]]) -> None:
         raise SettingError("there is no unit 99;\n see rondo name")
 
-    monkeypatch.setattr(editing, "apply_edits", refuse, raising=False)
+    monkeypatch.setattr(editing, "apply_edits", refuse)
     got = ask(server, "/edits", "POST", b"[{}]")
     assert (got.status, json.loads(got.text)) == (400, {"error": "there is no unit 99; see rondo name"})
 
 
 @pytest.mark.parametrize("body", [b"", b"nonsense", b"{}", b"[1]", b"null", b"\xff", b"[" * 100_000, b'[{"a": NaN}]x'])
 def test_what_is_no_list_of_edits(server: PageServer, body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(editing, "apply_edits", lambda run, edits: pytest.fail("applied"), raising=False)
+    monkeypatch.setattr(editing, "apply_edits", lambda run, edits: pytest.fail("applied"))
     got = ask(server, "/edits", "POST", body)
     assert (got.status, list(json.loads(got.text))) == (400, ["error"])
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -25,7 +25,7 @@ from rondo.errors import OutputError
 from rondo.model_result import stream_summary
 from rondo.report.contents import kept_wish
 from rondo.report.frame_scores import scores_path, write_scores
-from rondo.report.overview import GrowingOverview, overview_path, store_overview
+from rondo.report.overview import GrowingOverview, overview_path, store_overview, stored_overview
 from rondo.report.render import write_page
 from rondo.result import Result
 from rondo.run.folder import write_segments, write_summary
@@ -34,7 +34,7 @@ from rondo.run.stream_folder import COLUMNS, DECISIONS, EVENTS, Label, stored_st
 from rondo.run.summary import RunSummary, StreamSummary
 from rondo.store.artifact import EDITS
 from rondo.store.reading import read_regular
-from rondo.store.writing import link_file, make_folder, whole_file, write_bytes
+from rondo.store.writing import link_file, make_folder, open_draft, whole_file, write_bytes
 from rondo.vocabulary.edits import Edits, write_edits
 from rondo.vocabulary.vocabulary import Level
 
@@ -49,6 +49,7 @@ _SECONDS_BETWEEN_LOOKS = 2.0
 _Span = tuple[int, int, int]  # start, stop, id
 _GOES_ON = "make room or give permission, then start the same command again: it goes on from its last checkpoint"
 _SECONDS_BETWEEN, _TIMES_AS_LONG = 30.0, 20.0  # between updates: at least so many, and so much longer than one takes
+_SIGNAL_SECONDS, _SIGNAL_TIMES_AS_LONG = 1.0, 50.0  # the same for the signal alone, which live pages show
 _MOST_BYTES = 1 << 25  # of labels.csv that are read again for an update while the stream goes on
 Reached = tuple[int, StreamSummary]
 """Rows so far, and the counters."""
@@ -178,7 +179,8 @@ class GrowingRun:
     def __init__(self, model: Rondo, id: str, source: str, out: Path) -> None:
         self._model, self._id, self._source, self._out = model, id, source, out
         self.overview = GrowingOverview(model.preprocessor_.channels)
-        self._not_before = 0.0
+        self._not_before = self._signal_not_before = 0.0
+        self._n_rows_shown = 0
         self.summary: RunSummary
 
     def begin(self, model_folder: Path, edits: Edits, progress: Reached, *, shared: bool) -> None:
@@ -195,6 +197,17 @@ class GrowingRun:
         self.refresh(edits, progress)
         took = time.monotonic() - began
         self._not_before = time.monotonic() + max(_SECONDS_BETWEEN, _TIMES_AS_LONG * took)
+
+    def show_signal(self, n_rows: int) -> None:
+        """The signal so far, if it is time: for live pages; it need not survive the machine, nor be written at all."""
+        began = time.monotonic()
+        if began < self._signal_not_before or n_rows == self._n_rows_shown:
+            return
+        self._n_rows_shown = n_rows
+        with suppress(OSError), open_draft(overview_path(self._out, self._id)) as file:
+            file.write(stored_overview(self.overview.overview(n_rows)))
+        now = time.monotonic()
+        self._signal_not_before = now + max(_SIGNAL_SECONDS, _SIGNAL_TIMES_AS_LONG * (now - began))
 
     def refresh(self, edits: Edits, progress: Reached) -> None:
         """Segments and summary, as long as they are made in little time and memory: all of labels.csv is read."""

@@ -145,6 +145,7 @@ class Session:
         `given` is the source where it is not the one that `place.where` names.
         """
         self._place, self._rate, self._windows_between = place, model.rate_, windows_between
+        self._is_alone = given is None  # else the fleet says when there is time for more than labels
         kind, self.id = source_kind(place.where) if given is None else (given.kind, given.id)
         settings = settings_hash(model.config_.model_dump(mode="json"))
         self._identity = {
@@ -201,6 +202,8 @@ class Session:
         except RecordingError:
             self.save()  # what came before the trouble is labelled for good
             raise
+        if self._is_alone:
+            self._run.show_signal(self.counters.n_rows)
         if rows is None:
             return None
         decisions: list[Decision] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Mapping
@@ -17,13 +18,9 @@ MOST_LISTED = 50
 _MOST_BYTES = 1 << 18  # read from the end of alarms.jsonl
 _STALE_S = 30.0
 _STATES = {HEALTHY: "ok", IN_ALARM: "alarm", DEAD: "dead"}
-_COLUMNS = {
-    "alarm": str,
-    "state": str,
-    "device": str,
-    "message": str,
-    "time": str,
-    "frame": int,
+_COLUMNS: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("alarm", "state", "device", "message", "time"), (str,)),
+    "frame": (int,),
     "data_s": (int, float),
 }
 
@@ -76,5 +73,7 @@ def _shown(text: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(line, Mapping) or not all(isinstance(line.get(name), str) for name in ("alarm", "state")):
         return None
-    known = {name: line[name] for name, kind in _COLUMNS.items() if isinstance(line.get(name), kind)}
+    known = {name: line[name] for name, kinds in _COLUMNS.items() if isinstance(line.get(name), kinds)}
+    if not math.isfinite(known.get("data_s", 0.0)):  # no JSON, and no place in a timeline
+        del known["data_s"]
     return {"device": "", "message": "", "time": "", "frame": None, "data_s": None} | known

@@ -27,6 +27,7 @@ _LATER = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta htt
 <title>Rondo</title></head><body><p>{}</p><p>This page looks again every two seconds.</p></body></html>"""
 _WATCHED = (
     "labels.csv", "events.jsonl", "summary.json", "segments.parquet", "truth.parquet", "checkpoint/edits.json",
+    "overview",  # the folder: it changes when a file in it is replaced
 )  # fmt: skip
 _MOST_PAGES = 8  # of devices, in memory
 _POLICY = re.compile('<meta http-equiv="Content-Security-Policy" content="([^"]*)">')

@@ -19,7 +19,7 @@ class Live {
     this.status = document.getElementById("live")
     this.state = this.status.dataset.state
     this.sources = new WeakMap() // parts of the page, as they came
-    this.fresh = new Map() // keys of entries that are new, and since when
+    this.fresh = new Set() // keys of entries that are new
     this.news = part("p", "", {id: "news", className: "news"})
     this.news.setAttribute("role", "status")
     this.alarms = new Alarms(page)
@@ -136,9 +136,10 @@ class Live {
   // ------------------------------------------------------------ new entries
 
   announce(entries) {
-    const fresh = Object.keys(entries).filter((key) => !(key in this.page.entries))
-    for (const key of fresh) this.fresh.set(key, performance.now())
-    if (fresh.length) this.news.textContent = `New: ${fresh.map((key) => key.split("|").slice(2).join("|")).join(", ")}`
+    const kinds = new Set(this.page.drawn.flatMap((it) => it.lanes.map((lane) => lane.kind))) // of those that are drawn
+    const fresh = Object.keys(entries).filter((key) => !(key in this.page.entries) && kinds.has(key.split("|")[0]))
+    for (const key of fresh) this.fresh.add(key)
+    if (fresh.length) this.news.textContent = `First seen: ${fresh.map((key) => key.split("|").slice(2).join("|")).join(", ")}`
     for (const key of fresh) setTimeout(() => this.unmark(key), FRESH_MS)
   }
 
@@ -162,15 +163,18 @@ class Live {
   }
 
   paintFresh(timeline, pen, lane) {
+    const {start, end} = timeline.view
+    let written = -Infinity
+    Object.assign(pen, {fillStyle: getComputedStyle(this.news).color, font: `bold 11px ${FONT}`, textAlign: "left",
+      textBaseline: "top"})
     for (let entry = 0; entry < lane.entries.length; entry++) {
-      if (!this.fresh.has(this.page.keyOf(timeline, lane, entry))) continue
-      const first = lane.entry.indexOf(entry), x = timeline.xOf(lane.starts[first])
-      if (first < 0 || x < timeline.xOf(timeline.view.start) || lane.starts[first] > timeline.view.end) continue
-      const colour = getComputedStyle(this.news).color
-      pen.fillStyle = colour
+      const first = lane.entry.indexOf(entry), frame = lane.starts[first], x = timeline.xOf(frame)
+      if (first < 0 || frame < start || frame > end || !this.fresh.has(this.page.keyOf(timeline, lane, entry))) continue
+      const words = `new: ${lane.entries[entry].name}`
       pen.fillRect(x - 1, 0, 2, timeline.scoresTop)
-      Object.assign(pen, {font: `bold 11px ${FONT}`, textAlign: "left", textBaseline: "top"})
-      pen.fillText(`new: ${lane.entries[entry].name}`, x + 4, timeline.lanesTop - 14)
+      if (x < written) continue // the words would stand on others
+      pen.fillText(words, x + 4, timeline.lanesTop - 14)
+      written = x + 12 + pen.measureText(words).width
     }
   }
 

@@ -11,6 +11,7 @@ class Media {
     const kept = Number(remembered(`offset ${about.name}`) ?? NaN)
     this.offset = Number.isFinite(kept) ? kept : about.offset_s
     this.place = page.places.findIndex((_, place) => page.dataOf(place).id === about.recording)
+    this.pressedAt = null
     if (this.place < 0) return // the page holds other recordings
     this.timeline = page.timelineAt(this.place)
     this.build()
@@ -122,7 +123,9 @@ class Media {
   clicked(event) {
     const {timeline} = this, x = event.offsetX
     const isInPlot = x >= timeline.xOf(timeline.view.start) && x <= timeline.xOf(timeline.view.end)
-    if (this.pressedAt === null || Math.abs(x - this.pressedAt) > PRESSED_PX || !isInPlot) return
+    const isPress = this.pressedAt !== null && Math.abs(x - this.pressedAt) <= PRESSED_PX
+    this.pressedAt = null // another plugin may take the next one
+    if (!isPress || !isInPlot) return
     if (this.aligning) this.alignAt(timeline.frameAt(x))
     else this.seek(timeline.frameAt(x))
   }
