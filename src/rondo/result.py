@@ -6,6 +6,7 @@ A Result is a value: it does not change. What it holds is in memory, or read fro
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -17,7 +18,7 @@ import numpy as np
 from rondo.continual.journal import Event
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
-from rondo.errors import OutputError, RecordingError, SettingError
+from rondo.errors import OutputError, RecordingError, RondoWarning, SettingError
 from rondo.labelling import FitProfile, Labelling
 from rondo.lazy import Lazy
 from rondo.report.contents import Overviews, TruthFile, Wish, n_segments_in
@@ -360,18 +361,60 @@ class Result:
         wish = Wish(tuple(recordings), tuple(channels), None if truth is None else TruthFile(Path(truth)))
         return write_page(self, Path(path), wish, compare)
 
-    def plot(self, recording: int | str | None = None) -> Figure | list[Figure]:
-        """A matplotlib figure with the signals, the units and the motifs of a recording; a list for several.
+    def plot(
+        self,
+        recording: int | str | None = None,
+        *,
+        start: int | str | None = None,
+        end: int | str | None = None,
+        channels: Sequence[int | str] | None = None,
+        level: Literal["unit", "motif", "both"] = "both",
+        truth: str | Path | None = None,
+        figsize: tuple[float, float] | None = None,
+        dark: bool = False,
+    ) -> Figure | list[Figure]:
+        """Draw a recording with matplotlib: signals, motifs as blocks, a row for each unit below them, time.
+
+        Parameters
+        ----------
+        recording : its place or id; without, every recording, or the first twelve with a warning.
+        start, end : the stretch to draw, as frames or as times since the start of the recording: "12s", "1.5min".
+        channels : the channels to draw, by place or name; without, the first twelve.
+        level : draw units, motifs, or both.
+        truth : annotations to draw as a lane, as `report` takes them; a truth that the result knows is drawn anyway.
+        figsize : width and height in inches; without, 10 inches wide and as high as the rows need.
+        dark : light letters on dark paper.
+
+        Returns
+        -------
+        The Figure; a list of Figures where no recording is named and there are several. Figures belong to no window:
+        a notebook shows one that is the last value of a cell, `figure.savefig("day1.pdf")` writes it.
 
         Raises
         ------
         MissingExtraError : where matplotlib is not installed.
-        """
-        from rondo.report.figure import figure_of
+        SettingError : where there is no such stretch, channel or level.
+        RecordingError : where there is no such recording.
 
-        if recording is None and len(self) > 1:
-            return [figure_of(self, one.id) for one in self.recordings]
-        return figure_of(self, self[0 if recording is None else recording].recording_id)
+        Examples
+        --------
+        >>> import rondo
+        >>> from rondo.synthetic import plant
+        >>> result = rondo.discover(plant(n_frames=6_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> figure = result.plot(start="20s", end="1min", channels=[0, 1])
+        >>> [float(edge) for edge in figure.axes[0].get_xlim()]
+        [20.0, 60.0]
+        """
+        from rondo.report.figure import MOST_FIGURES, figure_of
+        from rondo.report.scene import View
+
+        view = View(start, end, channels, level, None if truth is None else TruthFile(Path(truth)))
+        if recording is not None or len(self) == 1:
+            return figure_of(self, self[0 if recording is None else recording].recording_id, view, figsize, dark)
+        if len(self) > MOST_FIGURES:
+            told = f"drew the first {MOST_FIGURES} of {len(self):,} recordings; draw others by id, as in"
+            warnings.warn(f"{told} result.plot({self.recordings[MOST_FIGURES].id!r})", RondoWarning, stacklevel=2)
+        return [figure_of(self, one.id, view, figsize, dark) for one in self.recordings[:MOST_FIGURES]]
 
     def export(self, format: str, path: str | Path, *, level: str = "both", recording: str | None = None) -> list[Path]:
         """Write the segments for another program (`rondo export --help` lists the formats); returns the files."""
