@@ -12,7 +12,9 @@ import pytest
 
 from rondo.data.labels import runs_of
 from rondo.report import signal_overview
-from rondo.report.details import MAX_COLUMNS, Sums, entry_details
+from rondo.report.alignment import MAX_COLUMNS
+from rondo.report.apart import Sums
+from rondo.report.details import entry_details
 
 
 def segments_of(track: np.ndarray, recording: str = "r") -> pl.DataFrame:
@@ -59,8 +61,9 @@ def test_the_channel_that_sets_an_entry_apart_comes_first() -> None:
     overviews = {"r": signal_overview(values, ["quiet", "busy", "tall"])}
     found = entry_details("unit", segments_of(track), overviews, {"": [0, 1]})
     assert found["", 1]["rows"][0] == "tall"
-    assert found["", 1]["apart"][0].startswith("tall: higher (d = +")
-    assert [words.split(" (")[0] for words in found["", 0]["apart"][:2]] == ["tall: lower", "busy: moves more"]
+    assert found["", 1]["apart"][0]["words"] == "higher" and found["", 1]["apart"][0]["d"] > 2
+    two = [(it["channel"], it["words"]) for it in found["", 0]["apart"][:2]]
+    assert two == [("tall", "lower"), ("busy", "moves more")]
 
 
 def test_occurrences_are_those_of_the_segments_and_their_signal() -> None:

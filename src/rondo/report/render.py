@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rondo.labelling import RULE
-from rondo.report.contents import EVERYTHING, Wish
-from rondo.report.page import PAGE, asset, script, style
+from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, Wish
+from rondo.report.page import asset, page_template, script, style
+from rondo.report.policy import content_policy
 from rondo.report.summarize import summarize
 from rondo.report.tables import composition_key
 from rondo.report.timeline import timeline
@@ -38,25 +39,30 @@ def _is_in_hours(recording: dict[str, Any]) -> bool:
     return is_long or (recording.get("clock") or {}).get("date") is not None
 
 
-def render(summary: dict[str, Any], *, live: str = "") -> str:
+def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any] | None = None) -> str:
     """The page that shows what `summarize` gathered; it opens from a disk without a network.
 
     A `live` page holds the state of the run that it was made from, and asks the server that it came from whether that
-    is still the state; no other page ever asks anyone.
+    is still the state; no other page ever asks anyone. `server` is what such a page needs to know of it.
     """
-    from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
-    template = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True).from_string(PAGE)
+    scripts = [script(), *([asset("live.js")] if live else [])]
     motif_lane = not _motif_lane_repeats(summary)
     recordings = [
         {**recording, "figure": Markup(_json(timeline(recording, motif_lane=motif_lane)))}
         for recording in summary["recordings"]
     ]
     first = glance(summary)
-    return template.render(
+    return page_template().render(
         {
             **summary,
+            "heading": summary["overview"],
+            "is_sheet": len(recordings) > DRAWN_AT_FIRST,
+            "policy": content_policy(scripts, live=bool(live), media=bool((server or {}).get("media"))),
+            "server": Markup(_json(server or {})),
+            "scripts": [Markup(text) for text in scripts],
+            "has_finest": any(it["finest_frames"] > 1 for it in recordings),
             "glance": first,
             "glance_most": MOST_NAMED,
             "glance_other": leaves_room(first),
@@ -93,9 +99,7 @@ def render(summary: dict[str, Any], *, live: str = "") -> str:
             "unfit": [row["recording"] for row in summary["fit"] if row["verdict"] == "does not fit"],
             "details": Markup(_json(summary["details"])),
             "style": Markup(style()),
-            "script": Markup(script()),
             "live": live,
-            "live_script": Markup(asset("live.js")) if live else "",
         }
     )
 

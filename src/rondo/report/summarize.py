@@ -17,10 +17,10 @@ from rondo.report.contents import (
     contents_of,
     n_segments_in,
 )
-from rondo.report.details import drawer_entries
 from rondo.report.frame_scores import score_rows
 from rondo.report.group_table import group_table
 from rondo.report.overview import Overview, packed
+from rondo.report.panel import panel_entries
 from rondo.report.tables import (
     entry_name,
     entry_table,
@@ -102,15 +102,13 @@ def _details(
     overviews: Mapping[str, Overview],
     drawn: Sequence[RecordingSummary],
 ) -> dict[str, Any]:
-    """What the drawer shows of each entry; nothing where there is no signal to show."""
-    if not any(recording.channels and recording.n_frames for recording in drawn):
-        return {}
+    """What the panel shows of each entry."""
     unit_names, ids = unit_names_of(levels["unit"]), [it.id for it in drawn]
     inside = overviews.only(ids) if isinstance(overviews, Overviews) else Lazy(ids, overviews.__getitem__)
     return {
         key: detail
         for level, entries in levels.items()
-        for key, detail in drawer_entries(level, entries, segments, inside, drawn, unit_names).items()
+        for key, detail in panel_entries(level, entries, segments, inside, drawn, unit_names).items()
     }
 
 

@@ -65,7 +65,7 @@ def entry_table(
             "part": entry.share,
             **_durations(entry),
             "evidence": evidence_words(entry.evidence),
-            "unproven": entry.evidence is not None and entry.evidence.verdict in _UNPROVEN,
+            "unproven": is_unproven(entry),
             "exemplars": [_exemplar(one, places, several and not entry.recording) for one in entry.exemplars],
             "kind": entry.kind,
             "composition": entry.composition,
@@ -119,6 +119,11 @@ def entries_shown(entries: Sequence[EntrySummary]) -> list[EntrySummary]:
 def entry_key(level: str, entry: EntrySummary) -> str:
     """By which the page knows an entry; ids of different recordings may have nothing in common."""
     return f"{level}|{entry.recording}|{entry_name(level, entry.id, entry.name)}"
+
+
+def is_unproven(entry: EntrySummary) -> bool:
+    """Whether an entry was tested and not shown to recur."""
+    return entry.evidence is not None and entry.evidence.verdict in _UNPROVEN
 
 
 def fit_rows(run: RunSummary) -> list[dict[str, Any]]:

@@ -16,6 +16,8 @@ function listen(timeline) {
   }, {passive: false})
   canvas.addEventListener("pointerdown", (event) => {
     if (event.button) return
+    const found = timeline.segmentAt(event.offsetX, event.offsetY)
+    if (timeline.page.plugins.some((plugin) => plugin.pressed?.(timeline, event, found))) return
     from = {x: event.offsetX, y: event.offsetY, view: timeline.view, moved: false}
     canvas.setPointerCapture(event.pointerId)
   })
@@ -99,7 +101,7 @@ function zoomByKey(timeline, factor) {
 function enter(timeline) {
   const {page, cursor} = timeline
   const key = cursor && page.keyOf(timeline, cursor.lane, cursor.lane.entry[cursor.place])
-  if (key && key === page.chosen && !page.drawer.hidden) page.enterDrawer(timeline.canvas)
+  if (key && key === page.chosen && page.entries[key]) page.enterPanel(timeline.canvas)
   else press(timeline, cursor ?? null)
 }
 

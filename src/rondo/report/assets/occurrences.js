@@ -14,7 +14,7 @@ function showOccurrences(drawer, entry, page, origin) {
   }
   const heading = add("h2", entry.name)
   heading.prepend(swatchOf(entry))
-  for (const fact of entry.facts) add("p", fact)
+  add("p", entry.facts)
   if (entry.composition.length) {
     const made = add("p", "Made of: ")
     made.className = "composition"
@@ -31,7 +31,7 @@ function showOccurrences(drawer, entry, page, origin) {
     apart.className = "apart"
     apart.title = "d: difference of means over the standard deviation; 0.8 and more can be seen by eye"
     const list = add("ol", "")
-    for (const one of entry.apart) add("li", one, list)
+    for (const one of entry.apart) add("li", `${one.channel}: ${one.words} (d = ${one.d})`, list)
   }
   const grid = drawer.querySelector(".occurrences")
   grid.replaceChildren()

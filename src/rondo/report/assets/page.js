@@ -1,10 +1,11 @@
-// What ties the page together: timelines, the tooltip, the entry that is chosen, and the drawer that shows it.
+// What ties the page together: timelines, the tooltip, the entry that is chosen, and the panel that shows it.
 "use strict"
 
 class Page {
   constructor() {
     this.entries = JSON.parse(document.getElementById("entries-data").textContent)
-    this.drawer = document.getElementById("drawer")
+    this.panel = document.getElementById("panel")
+    this.plugins = rondoPlugins
     this.tooltip = document.getElementById("tooltip")
     this.chosen = null
     this.places = [...document.querySelectorAll(".timeline")]
@@ -29,18 +30,35 @@ class Page {
     }
     for (const button of document.querySelectorAll("button.entry")) {
       button.addEventListener("click", (event) => {
-        const isAgain = button.dataset.key === this.chosen && !this.drawer.hidden && event.detail === 0 // by key
-        if (isAgain) this.enterDrawer(button)
+        const isAgain = button.dataset.key === this.chosen && event.detail === 0 // by key
+        if (isAgain) this.enterPanel(button)
         else this.choose(button.dataset.key)
       })
     }
-    for (const canvas of document.querySelectorAll("canvas.spark")) drawSpark(canvas, this.entries[canvas.dataset.key])
-    this.drawer.querySelector(".close").addEventListener("click", () => this.choose(null))
     document.addEventListener("keydown", (event) => { if (event.key === "Escape") this.choose(null) })
     window.addEventListener("scroll", () => { if (this.isTipFixed) this.tip(null) }, {passive: true})
     window.addEventListener("beforeprint", () => this.drawn.forEach((it) => it.draw()))
+    this.help()
     const chosen = remembered("chosen")
-    if (chosen && this.entries[chosen]) this.choose(chosen)
+    this.choose(chosen && this.entries[chosen] ? chosen : null)
+    window.rondoStarted = true
+    for (const plugin of this.plugins) plugin.started?.(this)
+  }
+
+  // Another button at the right of the title line.
+  tools(words, title, action) {
+    const button = document.createElement("button")
+    Object.assign(button, {type: "button", textContent: words, title})
+    button.setAttribute("aria-label", title)
+    button.addEventListener("click", action)
+    document.getElementById("tools").append(button)
+    return button
+  }
+
+  help() {
+    const help = document.getElementById("help")
+    this.tools("?", "help: how to read this page, and its keys", () => help.showModal())
+    help.querySelector(".close").addEventListener("click", () => help.close())
   }
 
   get drawn() { return this.timelines.filter((it) => it !== null) }
@@ -116,26 +134,23 @@ class Page {
     const isOther = key !== null && key.endsWith("|OTHER") && !key.startsWith("annotation|") // there it is a class
     this.chosen = isOther ? null : key
     const entry = this.chosen === null ? undefined : this.entries[this.chosen]
-    if (!entry && this.drawer.contains(document.activeElement)) this.cameFrom?.focus()
+    if (!entry && this.panel.contains(document.activeElement)) this.cameFrom?.focus({preventScroll: true})
     if (entry && this.isTipFixed) this.tip(null)
-    this.drawer.hidden = !entry
-    document.body.classList.toggle("with-drawer", Boolean(entry))
-    if (entry) showOccurrences(this.drawer, entry, this, origin)
+    if (entry) showPanel(this.panel, entry, this, origin)
+    else showLegend(this.panel, this)
     for (const button of document.querySelectorAll("button.entry")) {
       button.setAttribute("aria-pressed", String(button.dataset.key === this.chosen))
     }
-    const hidden = entry && origin ? origin.timeline.canvas.getBoundingClientRect().bottom
-      - this.drawer.getBoundingClientRect().top : 0
-    if (hidden > 0) window.scrollBy(0, hidden) // the drawer must not cover what was pressed
     remember("chosen", this.chosen ?? "")
     for (const timeline of this.drawn) timeline.later()
+    for (const plugin of this.plugins) plugin.chosen?.(this, this.chosen, origin)
   }
 
-  // With keys, from what opened the drawer into it; closing it leads back.
-  enterDrawer(from) {
+  // With keys, from what chose an entry into the panel that shows it; Esc leads back.
+  enterPanel(from) {
     this.cameFrom = from
-    const first = this.drawer.querySelector(".occurrences button") ?? this.drawer.querySelector(".close")
-    first.focus()
+    const first = this.panel.querySelector(".occurrences button") ?? this.panel.querySelector("button")
+    first?.focus()
   }
 
   keep(timeline) {

@@ -96,6 +96,7 @@ class Timeline {
     if (this.data.journal.length) drawJournal(this, pen)
     this.lanes.forEach((lane, place) => drawLane(this, pen, lane, this.lanesTop + LANE * place + (LANE - BAR) / 2))
     pen.restore()
+    for (const plugin of this.page.plugins) plugin.painted?.(this, pen)
   }
 
   // The lane and the place in it of what lies under a point, or null.
