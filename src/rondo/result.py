@@ -416,6 +416,42 @@ class Result:
             warnings.warn(f"{told} result.plot({self.recordings[MOST_FIGURES].id!r})", RondoWarning, stacklevel=2)
         return [figure_of(self, one.id, view, figsize, dark) for one in self.recordings[:MOST_FIGURES]]
 
+    def plot_entry(
+        self,
+        entry: str,
+        *,
+        recording: int | str | None = None,
+        figsize: tuple[float, float] | None = None,
+        dark: bool = False,
+    ) -> Figure:
+        """Draw one unit or motif with matplotlib: its occurrences over each other, mean and spread, durations.
+
+        The channels are the up to four that set it apart most, in standard deviations of each recording.
+
+        Parameters
+        ----------
+        entry : "unit:3" or "motif:2", or as the report writes them, "u3" or "m2".
+        recording : draw the occurrences in one recording alone; needed where each recording has ids of its own.
+        figsize : width and height in inches.
+        dark : light letters on dark paper.
+
+        Raises
+        ------
+        MissingExtraError : where matplotlib is not installed.
+        SettingError : where there is no such entry.
+
+        Examples
+        --------
+        >>> import rondo
+        >>> from rondo.synthetic import plant
+        >>> result = rondo.discover(plant(n_frames=6_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> result.plot_entry("u1").get_size_inches().tolist()[0]
+        8.0
+        """
+        from rondo.report.entry_figure import entry_figure
+
+        return entry_figure(self, entry, recording, figsize, dark)
+
     def export(self, format: str, path: str | Path, *, level: str = "both", recording: str | None = None) -> list[Path]:
         """Write the segments for another program (`rondo export --help` lists the formats); returns the files."""
         from rondo.report.export import export_result

@@ -190,7 +190,7 @@ def _draw_rows(canvas: _Canvas, axis: Axes) -> None:
         middle = height * (level + 0.5) / n_rows
         write(axis, (-0.06, middle), cut(row.name), ha="right", va="center_baseline", color=paper.ink, fontsize=NORMAL)
     edges = _edges(scene)
-    axis.vlines(canvas.at(edges), 0, n_rows, color=paper.faint, linewidth=0.5, alpha=0.55)
+    axis.vlines(canvas.at(edges), 0, n_rows, color=paper.faint, linewidth=0.5, alpha=min(0.6, 30 / max(1, edges.size)))
     axis.set_ylim(0, n_rows)
 
 
@@ -220,7 +220,7 @@ def _draw_time(canvas: _Canvas, axis: Axes) -> None:
         return
     marks = ticks(*canvas.ends, scene.counts, max(2, int(canvas.width / _INCHES_PER_TICK)))
     axis.set_xticks(marks.at, marks.words)
-    write(axis, (-0.06, -0.065), marks.unit, ha="right", va="top", color=paper.faint)
+    write(axis, (-0.24, -0.065), marks.unit, ha="right", va="top", color=paper.faint)
 
 
 def _key(canvas: _Canvas) -> dict[str, str]:

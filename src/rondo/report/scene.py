@@ -133,7 +133,7 @@ def finding_in(result: Result, recording_id: str, found: dict[Level, Blocks]) ->
     n_units, n_motifs = (len(set(found[level].names)) for level in LEVELS)
     told = found_in_words(n_units, n_motifs, motifs_are_units=result.summary.motifs_are_units, where=where)
     fits = "" if about.fit is None else f"; the model {about.fit.verdict}"
-    return f"{told}; {percent(about.share_other)} OTHER{fits}"
+    return f"{told}; {percent(round(about.share_other, 3))} OTHER{fits}"
 
 
 def frame_at(moment: int | str, clock: Any, setting: str) -> int:
@@ -239,8 +239,12 @@ def _true_spans(result: Result, view: View) -> Iterator[tuple[str, tuple[Level, 
 
 
 def _spans_of(table: pl.DataFrame, level: Level) -> dict[str, Spans]:
-    parts = table.filter(table["level"] == level).partition_by("recording", as_dict=True)
-    return {str(id): Spans(*_blocks(own, level)[:3]) for (id,), own in parts.items()}
+    """A true class without a name is a number: true unit 1 is not u1."""
+    found = {}
+    for (id,), own in table.filter(table["level"] == level).partition_by("recording", as_dict=True).items():
+        starts, ends = (own[name].to_numpy().astype(np.int64) for name in ("start_frame", "end_frame"))
+        found[str(id)] = Spans(starts, ends, [name or str(number) for number, name in own.select("id", "name").rows()])
+    return found
 
 
 # ---------------------------------------------------------------- signals
