@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-_SHOWN_BYTES = 5_000_000  # the largest page that a notebook is given to keep
-
 
 class PartReader(Protocol):
     """Segments in a file that need not be read whole."""
@@ -503,28 +501,23 @@ class Result:
             return groups_of_run(self, {one.id: "all" for one in self.recordings})
         return found
 
-    def __repr__(self) -> str:
+    def _finding(self) -> str:
+        """What was found, in one sentence."""
         n_frames = sum(one.n_frames for one in self.recordings)
         other = sum(one.share_other * one.n_frames for one in self.recordings) / max(1, n_frames)
         verdicts = [fit.verdict for fit in self.fit.values()]
         fits = f"; the model {verdicts[0]}" if len(set(verdicts)) == 1 else ""
         fits = f"; the model fits {verdicts.count('fits')} of {len(verdicts)}" if len(set(verdicts)) > 1 else fits
-        return f"<Result of {self.method}: {found_sentence(self.summary)}; {other:.0%} OTHER{fits}>"
+        return f"{found_sentence(self.summary)}; {other:.0%} OTHER{fits}"
+
+    def __repr__(self) -> str:
+        return f"<Result of {self.method}: {self._finding()}>"
 
     def _repr_html_(self) -> str:
-        """The report itself, in a frame of its own; only its words where it is too large for a notebook."""
-        from html import escape
+        """The finding, a still picture and the entries; the page itself is `report`."""
+        from rondo.report.result_card import result_card
 
-        from rondo.html_card import card
-        from rondo.report.render import render
-        from rondo.report.summarize import summarize
-
-        page = render(summarize(self))
-        if len(page) > _SHOWN_BYTES:
-            facts = {"report": "too large for a notebook; write it with result.report('report.html')"}
-            return card(repr(self), {f"finding {i}": said for i, said in enumerate(self.findings, start=1)} | facts)
-        style = "width:100%;height:720px;border:0"
-        return f'<iframe srcdoc="{escape(page, quote=True)}" style="{style}" title="Rondo report"></iframe>'
+        return result_card(self, self._finding())
 
     # ------------------------------------------------------------ the same, otherwise
 

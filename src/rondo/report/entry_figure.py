@@ -158,7 +158,7 @@ def _draw_beside(figure: Figure, about: dict[str, Any], paper: Paper, left: floa
         for one in [about["durations"]]
         if one
     ]
-    by = {"hour": "share of each hour of the day", "place": "share of the recording, start to end"}
+    by = {"hour": "share of time, by hour of day", "place": "share of time, start to end"}
     bars += [(by[one["by"]], [share or 0.0 for share in one["shares"]], one["ends"], None)
              for one in [about["when"]] if one]  # fmt: skip
     for place, (title, heights, ends, line) in enumerate(bars):
@@ -180,8 +180,7 @@ def _draw_title(figure: Figure, about: dict[str, Any], paper: Paper) -> None:
     n = about["n_aligned"]
     told = [f"made of {parts}"] if parts else []
     told += [f"mean and the band that holds 80 % of {counted(n, 'occurrence')}"] if n else []
-    for text, down, style in (
-        (f"{about['name']}: {about['facts']}", 0.24, {"fontsize": LARGE, "weight": "bold", "color": paper.ink}),
-        ("; ".join(told), 0.45, {"fontsize": SMALL, "color": paper.faint}),
-    ):
-        figure.text(0.12 / wide, 1 - down / high, text, va="baseline", parse_math=False, **style)
+    left = 0.12 / wide
+    title = f"{about['name']}: {about['facts']}"
+    figure.text(left, 1 - 0.24 / high, title, fontsize=LARGE, weight="bold", color=paper.ink, parse_math=False)
+    figure.text(left, 1 - 0.45 / high, "; ".join(told), fontsize=SMALL, color=paper.faint, parse_math=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,7 +26,6 @@ from rondo.report.figure_style import (
     write,
 )
 from rondo.report.scene import MOST_CHANNELS, Blocks, Scene, View, scene_of, seen_signal
-from rondo.report.ticks import ticks
 from rondo.report.timeline import written_extent
 
 if TYPE_CHECKING:
@@ -40,14 +40,12 @@ MOST_FIGURES = 12
 _MOST_ROWS = 24
 _MOST_BUCKETS = 2400  # about two for each dot of a wide figure
 _MOST_EDGES = 160  # of blocks through the rows of units: more would be a grey veil
-_WIDTH, _TOP, _BOTTOM, _KEY, _RIGHT = 10.0, 0.5, 0.32, 0.2, 0.18
+_WIDTH, _TOP, _BOTTOM, _KEY, _RIGHT = 10.0, 0.5, 0.34, 0.18, 0.2
 _BLOCK, _ROW, _TRUE = 0.27, 0.165, 0.2
 _INCHES_PER_TICK = 1.0
 
 
-def figure_of(
-    result: Result, recording_id: str, view: View, figsize: tuple[float, float] | None, dark: bool
-) -> Figure:
+def figure_of(result: Result, recording_id: str, view: View, figsize: tuple[float, float] | None, dark: bool) -> Figure:
     """The figure of one recording; of many channels the first are drawn."""
     scene = scene_of(result, recording_id, view, _MOST_ROWS, MOST_CHANNELS)
     return draw_scene(scene, figsize, DARK if dark else LIGHT)
@@ -72,12 +70,15 @@ class _Canvas:
 
     def at(self, frames: Any) -> NDArray[np.float64]:
         """Where frames lie on the axis of time."""
-        seconds = self.scene.seconds(frames)
-        if self.scene.counts != "dates":
-            return seconds
-        from matplotlib.dates import date2num
+        places = self.scene.time.at(frames)
+        if not self.is_dates:
+            return places
+        return np.asarray(_dates().date2num((1e6 * places).round().astype("datetime64[us]")))
 
-        return np.asarray(date2num((1e6 * seconds).round().astype("datetime64[us]")))
+    @property
+    def is_dates(self) -> bool:
+        """Whether matplotlib's own marks of dates will do; it knows no jumps."""
+        return self.scene.time.counts == "dates" and not self.scene.time.jumps.size
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -88,6 +89,10 @@ class _Canvas:
         """How wide each block is."""
         first, last = self.ends
         return np.asarray(self.width * (self.at(blocks.ends) - self.at(blocks.starts)) / (last - first))
+
+
+def _dates() -> Any:
+    return import_module("matplotlib.dates")  # which has no types
 
 
 def draw_scene(scene: Scene, figsize: tuple[float, float] | None, paper: Paper) -> Figure:
@@ -105,6 +110,7 @@ def draw_scene(scene: Scene, figsize: tuple[float, float] | None, paper: Paper) 
         height = scale * panel.height
         axis = add_axes(figure, (left, top - height, canvas.width, height), paper, first)
         panel.draw(axis)
+        _draw_jumps(canvas, axis)
         first = first or axis
         top -= scale * (panel.height + panel.gap)
     _draw_time(canvas, figure.axes[-1])
@@ -204,23 +210,32 @@ def _edges(scene: Scene) -> NDArray[np.int64]:
 # ---------------------------------------------------------------- around them
 
 
+def _draw_jumps(canvas: _Canvas, axis: Axes) -> None:
+    """Dashed lines where the clock jumps over time without data."""
+    jumps = canvas.scene.time.jumps
+    if jumps.size <= _MOST_EDGES:
+        for jump in jumps[(jumps > canvas.scene.start) & (jumps < canvas.scene.end)].tolist():
+            axis.axvline(jump, color=canvas.paper.ink, linewidth=0.7, linestyle=(0, (3, 2)))
+
+
 def _draw_time(canvas: _Canvas, axis: Axes) -> None:
     """Marks of time below the last panel."""
     scene, paper = canvas.scene, canvas.paper
     axis.set_xlim(*canvas.ends)
     axis.tick_params(bottom=True, labelbottom=True, labelsize=NORMAL, length=3, pad=2, color=paper.faint)
     axis.spines["bottom"].set(visible=True, color=paper.line)
-    if scene.counts == "dates":
-        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-        locator = AutoDateLocator(maxticks=max(3, int(canvas.width)), tz="UTC")
+    if canvas.is_dates:
+        locator = _dates().AutoDateLocator(maxticks=max(3, int(canvas.width)), tz="UTC")
         axis.xaxis.set_major_locator(locator)
-        axis.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz="UTC"))
+        axis.xaxis.set_major_formatter(_dates().ConciseDateFormatter(locator, tz="UTC"))
         axis.xaxis.get_offset_text().set(color=paper.faint, fontsize=NORMAL)
         return
-    marks = ticks(*canvas.ends, scene.counts, max(2, int(canvas.width / _INCHES_PER_TICK)))
+    marks = scene.time.marks(scene.start, scene.end, max(2, int(canvas.width / _INCHES_PER_TICK)))
     axis.set_xticks(marks.at, marks.words)
-    write(axis, (-0.24, -0.065), marks.unit, ha="right", va="top", color=paper.faint)
+    if scene.time.counts == "dates":
+        write(axis, (canvas.width, -0.22), marks.unit, ha="right", va="top", color=paper.faint)
+    else:
+        write(axis, (-0.24, -0.065), marks.unit, ha="right", va="top", color=paper.faint)
 
 
 def _key(canvas: _Canvas) -> dict[str, str]:
@@ -252,4 +267,12 @@ def _draw_title(canvas: _Canvas, axis: Axes, height: float) -> None:
     write(axis, (0.1 - canvas.left, height + 0.22), f"{cut(scene.recording_id, 60)}: {scene.finding}",
           fontsize=LARGE, color=paper.ink, weight="bold", va="bottom", ha="left")  # fmt: skip
     if scene.left_out:
-        write(axis, (canvas.width, height + 0.05), scene.left_out, color=paper.faint, fontsize=SMALL, va="bottom", ha="right")
+        write(
+            axis,
+            (canvas.width, height + 0.05),
+            scene.left_out,
+            color=paper.faint,
+            fontsize=SMALL,
+            va="bottom",
+            ha="right",
+        )

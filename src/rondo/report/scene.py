@@ -7,12 +7,12 @@ recording; blocks are cut to what is shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER
 from rondo.errors import SettingError
@@ -20,13 +20,12 @@ from rondo.report.colours import colour_of
 from rondo.report.contents import TruthFile
 from rondo.report.overview import Overview
 from rondo.report.tables import entry_name, percent
-from rondo.report.ticks import Counts
+from rondo.report.time_axis import TimeAxis
 from rondo.report.true_colours import Spans, true_colours
-from rondo.report.wall_clock import clock_of
 from rondo.run.segments import LEVELS
-from rondo.times import duration_in_words, is_date
+from rondo.times import duration_in_words
 from rondo.vocabulary.vocabulary import Level
-from rondo.wording import counted, did_you_mean, found_in_words, one_of
+from rondo.wording import counted, did_you_mean, found_in_words, noun, one_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from rondo.result import Result
 
 MOST_CHANNELS = 12
-_JUMP = 5.0  # of the usual step from bucket to bucket: a gap in the clock, over which no line is drawn
 Frames = NDArray[np.int64]
 _MOMENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|h|d)\s*", re.ASCII)
 _UNIT_S = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -66,16 +64,15 @@ class Row(NamedTuple):
 class Scene:
     """The picture of the frames [start, end) of one recording.
 
-    `seconds` turns frames into what the axis counts; `motifs` is None where no motif is longer than a unit, or none is
-    wanted; `units` has a row for each unit in the order of first occurrence, and one for all beyond `most_rows`.
+    `motifs` is None where no motif is longer than a unit, or none is wanted; `units` has a row for each unit in the
+    order of first occurrence, and one for all beyond `most_rows`.
     """
 
     recording_id: str
     finding: str
     start: int
     end: int
-    counts: Counts
-    seconds: Callable[[ArrayLike], NDArray[np.float64]]
+    time: TimeAxis
     signal: Overview
     left_out: str  # channels that are not drawn, in words
     motifs: Blocks | None
@@ -100,9 +97,8 @@ def scene_of(result: Result, recording_id: str, view: View, most_rows: int, most
         raise SettingError(f"there is no recording '{recording_id}' in this result")
     if view.level not in (*LEVELS, "both"):
         raise SettingError(f"level is {one_of([*LEVELS, 'both'])}, got '{view.level}'")
-    clock = clock_of(result, recording_id)
-    counts: Counts = "frames" if clock is None else "dates" if is_date(clock.start_s) else "seconds"
-    start, end = _span(view, about.n_frames, clock)
+    time = TimeAxis.of(result, about)
+    start, end = _span(view, about.n_frames, time)
     overview = result.overviews[recording_id]
     shown, left_out = _channels(overview.channels, view.channels, most_channels)
     table = result.table_of([recording_id])
@@ -113,8 +109,7 @@ def scene_of(result: Result, recording_id: str, view: View, most_rows: int, most
         finding_in(result, recording_id, found),
         start,
         end,
-        counts,
-        (lambda frames: np.asarray(frames, np.float64)) if clock is None else clock.seconds_at,
+        time,
         overview.only(shown),
         left_out,
         None if flat or view.level == "unit" else found["motif"].within(start, end),
@@ -136,26 +131,21 @@ def finding_in(result: Result, recording_id: str, found: dict[Level, Blocks]) ->
     return f"{told}; {percent(round(about.share_other, 3))} OTHER{fits}"
 
 
-def frame_at(moment: int | str, clock: Any, setting: str) -> int:
-    """A frame, or the frame at a time since the start of the recording: '12s', '1.5min'.
-
-    >>> from rondo.data.frame_clock import FrameClock
-    >>> frame_at("12s", FrameClock.from_rate(50), "start"), frame_at(7, None, "start")
-    (600, 7)
-    """
+def _frame_at(moment: int | str, time: TimeAxis, setting: str) -> int:
+    """A frame, or the frame at a time since the start of the recording: '12s', '1.5min'."""
     if not isinstance(moment, str):
         return int(moment)
     told = _MOMENT.fullmatch(moment)
     if told is None:
         raise SettingError(f"{setting} is a frame (256) or a time ('12s', '500ms', '1.5min', '2h'), got '{moment}'")
-    if clock is None:
+    if time.clock is None:
         raise SettingError(f"{setting} = '{moment}' is a time, but the recording has no clock; give a frame")
-    return int(clock.frames_at(clock.start_s + float(told[1]) * _UNIT_S[told[2]]))
+    return time.frame_after(float(told[1]) * _UNIT_S[told[2]])
 
 
-def _span(view: View, n_frames: int, clock: Any) -> tuple[int, int]:
-    start = 0 if view.start is None else frame_at(view.start, clock, "start")
-    end = n_frames if view.end is None else frame_at(view.end, clock, "end")
+def _span(view: View, n_frames: int, time: TimeAxis) -> tuple[int, int]:
+    start = 0 if view.start is None else _frame_at(view.start, time, "start")
+    end = n_frames if view.end is None else _frame_at(view.end, time, "end")
     if (view.start, view.end) == (None, None):
         return 0, max(1, n_frames)
     if not 0 <= start < end or start >= n_frames:
@@ -168,7 +158,7 @@ def _channels(known: Sequence[str], wanted: Sequence[int | str] | None, most: in
     if wanted is not None:
         return [_channel(known, one) for one in wanted], ""
     left = len(known) - most
-    return [*range(min(most, len(known)))], f"{left} more channels" if left > 0 else ""
+    return [*range(min(most, len(known)))], f"{left} more {noun(left, 'channel')}" if left > 0 else ""
 
 
 def _channel(known: Sequence[str], wanted: int | str) -> int:
@@ -232,10 +222,16 @@ def _true_spans(result: Result, view: View) -> Iterator[tuple[str, tuple[Level, 
         from rondo.report.annotation_lane import annotation_lanes  # brings all readers of annotations
 
         lanes = annotation_lanes(result, view.truth)
-        yield "annotation", LEVELS, {
-            id: Spans(np.array(lane["start_frames"], np.int64), np.array(lane["end_frames"], np.int64), lane["names"])
-            for id, lane in lanes.items()
-        }
+        yield (
+            "annotation",
+            LEVELS,
+            {
+                id: Spans(
+                    np.array(lane["start_frames"], np.int64), np.array(lane["end_frames"], np.int64), lane["names"]
+                )
+                for id, lane in lanes.items()
+            },
+        )
 
 
 def _spans_of(table: pl.DataFrame, level: Level) -> dict[str, Spans]:
@@ -263,6 +259,6 @@ def seen_signal(
     values = seen.values()[:, 0]
     frames = first * bucket + np.arange(len(values)) * float(factor * bucket)
     low, high = values[:, 0], values[:, -1]
-    at = scene.seconds(frames)
-    jumps = 1 + np.flatnonzero(np.diff(at) > _JUMP * np.median(np.diff(at))) if at.size > 2 else np.zeros(0, np.int64)
+    jumps = np.unique(np.searchsorted(frames, scene.time.jumps))
+    jumps = jumps[(jumps > 0) & (jumps < frames.size)]
     return np.insert(frames, jumps, frames[jumps]), np.insert(low, jumps, np.nan), np.insert(high, jumps, np.nan)

@@ -70,7 +70,7 @@ def _in_seconds(at: list[float], step: float, longest: float) -> Ticks:
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
     if longest < 0.5:
         return Ticks(at, [f"{1000 * s:.{max(0, decimals - 3)}f}" for s in at], "ms")
-    if longest < 3 * _MIN or at[:1] and at[0] < 0:
+    if longest < 3 * _MIN or min(at, default=0.0) < 0:
         return Ticks(at, [f"{s:.{decimals}f}" for s in at], "s")
     if longest < 3 * _HOUR:
         wide = decimals + 3 if decimals else 2
