@@ -15,7 +15,7 @@ from rondo.report.panel import about_entry
 from rondo.report.scene import View, scene_of
 from rondo.report.strip import MOST_CHANNELS, scene_svg, sheet_svg, swatch
 from rondo.report.strip import MOST_ROWS as MOST_UNIT_ROWS
-from rondo.wording import counted
+from rondo.wording import noun
 
 if TYPE_CHECKING:
     from rondo.result import Result
@@ -47,7 +47,7 @@ def _pictures(result: Result, finding: str) -> str:
     drawn = result.recordings[:_MOST_LANES]
     scenes = [scene_of(result, one.id, View(), MOST_UNIT_ROWS, 0) for one in drawn]
     left = len(result) - len(drawn)
-    more = f"<div{_PALE}>and {counted(left, 'recording')} more</div>" if left else ""
+    more = f"<div{_PALE}>and {left:,} more {noun(left, 'recording')}</div>" if left else ""
     return f"<div>{sheet_svg(scenes, finding)}</div>{more}"
 
 
@@ -75,7 +75,7 @@ def _table(level: Level, entries: Sequence[EntrySummary]) -> str:
     head = "".join(f"<th{_LEFT}>{name}</th>" for name in header)
     rows = "".join(_row(level, entry) for entry in entries if entry in largest)
     left = len(entries) - len(largest)
-    more = f"<div{_PALE}>and {counted(left, level)} more</div>" if left else ""
+    more = f"<div{_PALE}>and {left:,} more {noun(left, level)}</div>" if left else ""
     return f"<div><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}</div>"
 
 

@@ -26,6 +26,7 @@ _MOST_NAMES = 120
 _MOST_EDGES = 80
 _NEAREST = 1.0  # pixels between two blocks of one entry that are drawn as two
 _NARROWEST = 0.7
+_COLUMN = 2  # pixels
 _LONGEST_UNIT = 14  # letters that fit at the left of an axis; days stand below it
 
 
@@ -123,12 +124,27 @@ def _line(x: NDArray[np.floating], y: NDArray[np.floating]) -> str:
 def _blocks(scene: Scene, axis: Axis, blocks: Blocks, y: int, high: int, *, named: bool) -> str:
     """One path for each entry, and names inside where there is room."""
     starts, ends = (axis.x(scene.time.at(frames)) for frames in (blocks.starts, blocks.ends))
+    names, colours = blocks.names, dict(zip(blocks.names, blocks.colours, strict=True))
+    words = _names(blocks, starts, ends, y + high - 5) if named else ""
+    if len(names) > PLOT // _COLUMN:
+        starts, ends, names = _sampled(starts, ends, names)
     drawn = []
-    for name, colour in dict.fromkeys(zip(blocks.names, blocks.colours, strict=True)):
-        own = [place for place, other in enumerate(blocks.names) if other == name]
+    for name in dict.fromkeys(names):
+        own = [place for place, other in enumerate(names) if other == name]
         path = "".join(f"M{a:.1f} {y}h{b:.1f}v{high}h-{b:.1f}z" for a, b in _apart(starts[own], ends[own]))
-        drawn.append(f'<path fill="{colour}" d="{path}"><title>{escape(name)}</title></path>')
-    return "".join(drawn) + (_names(blocks, starts, ends, y + high - 5) if named else "")
+        drawn.append(f'<path fill="{colours[name]}" d="{path}"><title>{escape(name)}</title></path>')
+    return "".join(drawn) + words
+
+
+def _sampled(
+    starts: NDArray[np.float64], ends: NDArray[np.float64], names: Sequence[str]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], list[str]]:
+    """Of more blocks than can be told apart, what lies at the middle of each column of two pixels."""
+    middles = np.arange(LEFT + _COLUMN / 2, LEFT + PLOT, _COLUMN)
+    place = np.searchsorted(starts, middles, side="right") - 1
+    there = np.flatnonzero((place >= 0) & (middles < ends[place]))
+    left = middles[there] - _COLUMN / 2
+    return left, left + _COLUMN, [names[i] for i in place[there].tolist()]
 
 
 def _apart(starts: NDArray[np.float64], ends: NDArray[np.float64]) -> list[tuple[float, float]]:
