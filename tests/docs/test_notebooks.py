@@ -7,12 +7,13 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rondo.config.schema import PRESETS, EvidenceConfig
+from rondo.config.schema import PRESETS, EvidenceConfig, WindowsConfig
 from rondo.report.result_card import MOST_BYTES
 from tests.cli.conftest import here as here
 from tests.docs.executed_pages import ROOT, check_output
@@ -45,12 +46,12 @@ def test_a_notebook_shows_what_it_is_committed_with(name: str, here: Path) -> No
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
-def test_its_cells_run(name: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    untested = EvidenceConfig(surrogates=0)  # most of the time of a fit
-    quick = {name: preset.model_copy(update={"evidence": untested}) for name, preset in PRESETS.items()}
-    monkeypatch.setattr("rondo.config.schema.PRESETS", quick)
-    shown = [shown.value for _, shown in run_notebook(FOLDER / name)]
-    assert [type(value).__name__ for value in shown].count("Figure") >= 2
+def test_its_first_cells_run(name: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the data to the first plot, in long steps and untested: later cells name entries that these may not find."""
+    parts = {"evidence": EvidenceConfig(surrogates=0), "windows": WindowsConfig(length="2s", step="1s")}
+    monkeypatch.setattr("rondo.config.schema.PRESETS", {"default": PRESETS["default"].model_copy(update=parts)})
+    shown = [shown.value for _, shown in islice(run_notebook(FOLDER / name), 3)]
+    assert [type(value).__name__ for value in shown] == ["Recording", "Result", "Figure"]
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
