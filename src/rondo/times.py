@@ -1,6 +1,7 @@
 """Times for people, in one place: durations from milliseconds to years, moments and dates.
 
-A duration has the unit in which it is a number that people can judge, and three digits at most.
+A duration has the unit in which it is a number that people can judge, and three digits at most; of few minutes and
+hours the rest is told in the next smaller unit, as people say it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from datetime import UTC, datetime
 
 _DAY_S = 86_400.0
 _UNITS = ((365.25 * _DAY_S, "years"), (_DAY_S, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s"), (1e-3, "ms"))
+_SMALLER = {"h": "min", "min": "s"}
 _LEAST_IN_SECONDS = 0.1  # shorter ones are milliseconds
 EARLIEST_DATE_S, LATEST_DATE_S = 6e8, 253_402_300_799.0  # 1989 and the end of 9999, counted from 1970
 """Readings between them are dates: smaller ones count from the start of something, and no calendar has larger ones."""
@@ -17,10 +19,15 @@ EARLIEST_DATE_S, LATEST_DATE_S = 6e8, 253_402_300_799.0  # 1989 and the end of 9
 def duration_in_words(seconds: float) -> str:
     """A length of time, measured or found.
 
-    >>> [duration_in_words(s) for s in (0.0042, 0.27, 90, 2100, 32_400, 1_875_927, 33_685_200, 8e7)]
-    ['4.2 ms', '0.27 s', '90 s', '35 min', '9 h', '21.7 days', '390 days', '2.54 years']
+    >>> [duration_in_words(s) for s in (0.0042, 0.27, 90, 152.4, 2100, 32_400, 33_000)]
+    ['4.2 ms', '0.27 s', '90 s', '2 min 32 s', '35 min', '9 h', '9 h 10 min']
+    >>> [duration_in_words(s) for s in (1_875_927, 33_685_200, 8e7)]
+    ['21.7 days', '390 days', '2.54 years']
     """
     size, unit = _unit_of(seconds)
+    if unit in _SMALLER and seconds < 10 * size:
+        whole, rest = divmod(round(60 * seconds / size), 60)
+        return f"{whole} {unit} {rest} {_SMALLER[unit]}" if rest else f"{whole} {unit}"
     return f"{_digits(seconds / size)} {unit}"
 
 

@@ -201,7 +201,7 @@ def test_what_waits_grows(tmp_path: Path) -> None:
         around.tick(now + 61 * minute, lambda n=n_bytes: 1000 * n)  # type: ignore[misc]
     assert alarms_in(tmp_path) == []
     around.tick(now + 61 * 5, lambda: 9000)
-    assert [line["message"] for line in alarms_in(tmp_path)] == ["what waits has grown for 5.08 min, to 9 kB"]
+    assert [line["message"] for line in alarms_in(tmp_path)] == ["what waits has grown for 5 min 5 s, to 9 kB"]
     around.tick(now + 61 * 6, lambda: 0)
     assert shown(tmp_path) == [("behind", "raised"), ("behind", "cleared")]
 

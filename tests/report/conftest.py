@@ -29,8 +29,8 @@ def opened(browser: Any) -> Iterator[Any]:
     """Opens a page by its address; at the end of the test none may have logged or thrown anything."""
     pages: list[Opened] = []
 
-    def open_page(address: str) -> Opened:
-        pages.append(Opened(browser, address))
+    def open_page(address: str, **options: Any) -> Opened:
+        pages.append(Opened(browser, address, **options))
         return pages[-1]
 
     yield open_page

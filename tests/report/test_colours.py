@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from rondo.report.colours import LOOKS, OTHER_COLOUR, OTHER_LOOK, Look, ink_on, look_of
+from rondo.report.colours import LOOKS, MOTIF_LOOKS, OTHER_COLOUR, OTHER_LOOK, Look, ink_on, look_of
 
 # Machado, Oliveira & Fernandes (2009), severity 1.0, applied to linear RGB
 DEUTERANOPIA = np.array(
@@ -44,27 +44,31 @@ def nearest(looks: Sequence[Look], sight: str) -> float:
 
 
 def test_every_look_is_a_plain_hex_colour_and_a_pattern_of_its_own() -> None:
-    assert all(re.fullmatch("#[0-9a-f]{6}", look.colour) for look in LOOKS)
-    assert len({*LOOKS, OTHER_LOOK}) == len(LOOKS) + 1 == 33
+    every = {*LOOKS, *MOTIF_LOOKS, OTHER_LOOK}
+    assert all(re.fullmatch("#[0-9a-f]{6}", look.colour) for look in every)
+    assert len(every) == len(LOOKS) + len(MOTIF_LOOKS) + 1 == 65
 
 
 @pytest.mark.parametrize("sight", SIGHTS)
 def test_the_first_eight_differ_also_for_the_colour_blind(sight: str) -> None:
     """CIE76 distances above 15 are told apart at a glance."""
     assert nearest(LOOKS[:8], sight) > 15
+    assert nearest(MOTIF_LOOKS[:8], sight) > 10  # darker: their names stand inside them
+    assert nearest([*LOOKS[:3], *MOTIF_LOOKS[:3]], sight) > 13  # few units and their motifs
 
 
 @pytest.mark.parametrize("sight", SIGHTS)
 def test_all_looks_differ_in_pattern_or_else_in_colour(sight: str) -> None:
     for pattern in ("plain", "stripes", "dots", "bars"):
-        alike = [look for look in LOOKS if look.pattern == pattern]
-        assert len(alike) == 8
-        assert nearest(alike, sight) > 11
+        for looks, least in ((LOOKS, 11), (MOTIF_LOOKS, 9)):
+            alike = [look for look in looks if look.pattern == pattern]
+            assert len(alike) == 8
+            assert nearest(alike, sight) > least
 
 
 def test_names_are_readable_on_every_colour() -> None:
     """WCAG 2 asks for a contrast of 4.5 : 1."""
-    for colour in (*(look.colour for look in LOOKS), OTHER_COLOUR):
+    for colour in (*(look.colour for look in (*LOOKS, *MOTIF_LOOKS)), OTHER_COLOUR):
         dark, light = sorted(float(np.dot([0.2126, 0.7152, 0.0722], linear_rgb(c))) for c in (colour, ink_on(colour)))
         assert (light + 0.05) / (dark + 0.05) >= 4.5
 

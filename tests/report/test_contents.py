@@ -41,15 +41,25 @@ def test_everything_is_inside_while_it_fits(folder: Path) -> None:
 def test_recordings_that_do_not_fit_are_named_with_the_way_to_get_them(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rondo.report.contents.PAGE_BYTES", 2_600_000 + 30_000)
+    monkeypatch.setattr("rondo.report.contents.PAGE_BYTES", 2_600_000 + 8_000)
     contents = contents_of(*read(folder))
     n_inside = len(contents.recordings)
     assert 1 <= n_inside < 6
-    (words,) = contents.left_out
+    words = contents.left_out[0]
     assert words.startswith(f"{n_inside} of 6 recordings are inside this page")
     assert f"--recordings {','.join(IDS[n_inside : n_inside + 2])}" in words
     asked = contents_of(*read(folder), Wish(recordings=(IDS[5],)))
     assert [it.id for it in asked.recordings] == [IDS[5]]
+
+
+def test_where_signals_do_not_fit_lanes_do(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rondo.report.contents.PAGE_BYTES", 2_600_000 + 20_000)
+    summary = summarize(folder)
+    drawn = [bool(recording["signal"]["channels"]) for recording in summary["recordings"]]
+    assert len(drawn) == 6 and drawn[0] and not drawn[-1]
+    assert all(recording["lanes"][0]["names"] for recording in summary["recordings"])
+    assert f"The signals of {drawn.count(False)} recordings are not inside this page" in summary["left_out"][0]
+    assert f"--recordings {IDS[drawn.count(True)]}," in summary["left_out"][0]
 
 
 def test_a_longer_recording_gets_more_and_all_get_something(folder: Path) -> None:

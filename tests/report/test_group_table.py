@@ -40,12 +40,12 @@ def test_runs_without_two_groups_have_no_table(tmp_path: Path) -> None:
     assert summarize(plain)["groups"] is None
     one = run_with_groups(tmp_path / "one", groups=("s1", "s1", "s1"))
     assert summarize(one)["groups"] is None
-    assert "<h2>Groups</h2>" not in render(summarize(one))
+    assert "Groups compared" not in render(summarize(one))
     own = run_with_groups(tmp_path / "own")
     edit_summary(own, own_vocabularies=True)
     assert summarize(own)["groups"] is None
     both = compare(run_with_groups(tmp_path / "a"), run_with_groups(tmp_path / "b"))
-    assert "<h2>Groups</h2>" not in render(both)  # two runs side by side are another comparison
+    assert "Groups compared" not in render(both)  # two runs side by side are another comparison
 
 
 def test_motifs_that_are_units_are_not_repeated(tmp_path: Path) -> None:
@@ -88,5 +88,7 @@ def test_the_table_on_the_page(opened: Any, tmp_path: Path) -> None:
     assert table.locator("tbody tr").count() == len(rows)
     first = table.locator("tbody tr").first.locator("td")
     cell = rows[0]["cells"][1]
-    assert first.nth(2).inner_text().split("\n") == [cell["share"], cell["interval"]]
+    assert first.nth(2).inner_text().strip() == f"{cell['share']} {cell['interval']}"
+    bar = first.nth(2).locator("svg rect").nth(1)
+    assert bar.get_attribute("width") == str(cell["width"])
     assert page.trouble == []

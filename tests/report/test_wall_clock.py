@@ -47,9 +47,9 @@ def test_a_regular_clock_needs_two_knots_and_a_wild_one_not_too_many() -> None:
 
 def test_readings_since_1970_are_times_of_day() -> None:
     drawn = page_clock({"frames": [0, 10], "seconds": [NOVEMBER, NOVEMBER + 10]})
-    assert drawn == {"frames": [0, 10], "seconds": [73865.25, 73875.25], "date": "2026-11-15"}
+    assert drawn == {"frames": [0, 10], "seconds": [73865.25, 73875.25], "date": "2026-11-15", "epoch": 1794700800.0}
     plain = page_clock({"frames": [0, 10], "seconds": [5.0, 15.0]})
-    assert plain == {"frames": [0, 10], "seconds": [5.0, 15.0], "date": None}
+    assert plain == {"frames": [0, 10], "seconds": [5.0, 15.0], "date": None, "epoch": 0.0}
 
 
 def test_the_page_tells_the_day_and_no_longer_that_its_axis_is_wrong(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ class Reason(NamedTuple):
         """A short phrase; `rate` in Hz makes times of frames.
 
         >>> Reason("spacing", 150.0).in_words(1 / 60), Reason("spacing", 150.0).in_words()
-        ('comes back at regular intervals of about 2.5 h', 'comes back at regular intervals of about 150 frames')
+        ('comes back at regular intervals of about 2 h 30 min', 'comes back at regular intervals of about 150 frames')
         >>> Reason("end", 97.0, 100).in_words()
         'at the end of 97 of 100 recordings'
         """

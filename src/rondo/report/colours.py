@@ -2,7 +2,9 @@
 
 Eight hues of Okabe & Ito (2008, "Color universal design") and Tol (2021, technical note SRON/EPS/TN/09-002), then the
 same hues lighter and striped, darker and dotted, and barred: 32 looks that differ in hue or, where hues are alike, in
-pattern. Ids beyond start again: the name inside a segment, not its look, is its identity.
+pattern. Motifs have the same hues in another order and darker, for their blocks lie on the rows of units: a motif and a
+unit look alike in no page, and in a page with few of them share no hue. Ids beyond start again: the name inside a
+segment, not its look, is its identity.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ OTHER_COLOUR = "#e6e6e6"
 
 _HUES = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#882255")
 
-_FIRST_HUE = {"unit": 0, "motif": 3, "true unit": 5, "true motif": 6}
-"""Each level starts elsewhere: u2, m2 and a true unit 2 have nothing in common and must not look alike."""
+_HUES_OF_MOTIFS = (5, 6, 3, 7, 4, 2, 1, 0)
+
+_FIRST_LOOK = {"unit": 0, "motif": 0, "true unit": 5, "true motif": 5}
+"""What is true starts elsewhere: u2 and a true unit 2 have nothing in common and must not look alike."""
 
 
 class Look(NamedTuple):
@@ -34,7 +38,8 @@ def look_of(kind: str, entry_id: int) -> Look:
     (Look(colour='#0072b2', pattern='plain'), Look(colour='#0072b2', pattern='bars'),
      Look(colour='#e6e6e6', pattern='plain'))
     """
-    return OTHER_LOOK if entry_id == OTHER else LOOKS[(_FIRST_HUE[kind] + entry_id) % len(LOOKS)]
+    looks = MOTIF_LOOKS if kind.endswith("motif") else LOOKS
+    return OTHER_LOOK if entry_id == OTHER else looks[(_FIRST_LOOK[kind] + entry_id) % len(looks)]
 
 
 def colour_of(kind: str, entry_id: int) -> str:
@@ -66,10 +71,14 @@ def _linear(channel: int) -> float:
     return share / 12.92 if share <= 0.04045 else float(((share + 0.055) / 1.055) ** 2.4)
 
 
+_DARKER: dict[Pattern, float] = {"plain": 0.35, "stripes": 0.15, "dots": 0.45, "bars": 0.35}
 OTHER_LOOK = Look(OTHER_COLOUR, "plain")
 LOOKS: tuple[Look, ...] = (
     *(Look(hue, "plain") for hue in _HUES),
     *(Look(_mixed(hue, 255, 0.25), "stripes") for hue in _HUES),
     *(Look(_mixed(hue, 0, 0.3), "dots") for hue in _HUES),
     *(Look(hue, "bars") for hue in _HUES),
+)
+MOTIF_LOOKS: tuple[Look, ...] = tuple(
+    Look(_mixed(_HUES[hue], 0, darker), pattern) for pattern, darker in _DARKER.items() for hue in _HUES_OF_MOTIFS
 )

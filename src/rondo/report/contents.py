@@ -17,14 +17,14 @@ from rondo.report.overview import Overview, least_bytes
 from rondo.store.reading import read_regular
 from rondo.store.writing import write_json
 from rondo.vocabulary.edits import changing
-from rondo.wording import did_you_mean
+from rondo.wording import counted, did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rondo.run.summary import RecordingSummary, RunSummary
 
-PAGE_BYTES = 15_000_000
+PAGE_BYTES = 12_000_000
 _FOR_WORDS = 2_600_000  # of these: tables, scripts, and the occurrences of all entries
 _SEGMENT_BYTES = 28  # of a lane, as text
 _TEXT = 4 / 3  # bytes as base64
@@ -33,7 +33,7 @@ _SCORES_SHARE = 0.07  # of the bytes of a recording: a window speaks for many fr
 DRAWN_AT_FIRST = 12
 """Recordings, and channels of each, until someone chooses others."""
 
-MAX_CHANNELS_INSIDE, MAX_RECORDINGS_INSIDE = 64, 200
+MAX_CHANNELS_INSIDE, MAX_RECORDINGS_INSIDE = 64, 1000
 _CODES_KEPT = 1 << 26
 _NAME = ".report_wish.json"
 _MOST_BYTES = 1 << 24
@@ -65,7 +65,10 @@ EVERYTHING = Wish()
 
 @dataclass(frozen=True)
 class Contents:
-    """The recordings inside a page, the places of their channels, their bytes, and what to say about the others."""
+    """The recordings inside a page, the places of their channels, their bytes, and what to say about the others.
+
+    A recording without bytes has lanes and no signal.
+    """
 
     recordings: tuple[RecordingSummary, ...]
     channels: Mapping[str, Sequence[int]]
@@ -80,7 +83,7 @@ class Contents:
 
 
 def contents_of(run: RunSummary, n_segments: Sequence[Mapping[str, int]], wish: Wish = EVERYTHING) -> Contents:
-    """Recordings in their order while their lanes and the least of their signals fit; what is left goes to signals.
+    """Recordings in their order while their lanes fit, and signals while the least of them does; signals get the rest.
 
     `n_segments`: of each recording, for each table whose segments will be drawn as lanes.
     """
@@ -89,19 +92,36 @@ def contents_of(run: RunSummary, n_segments: Sequence[Mapping[str, int]], wish: 
     _check_known("--channels", wish.channels, [name for it in wanted for name in it.channels])
     channels = {it.id: _channels(it, wish) for it in wanted}
     lanes = _lane_bytes(n_segments)
-    least = {it.id: int(_TEXT * least_bytes(len(channels[it.id]) + 2)) for it in wanted}
-    room, inside = PAGE_BYTES - _FOR_WORDS, list[str]()
-    for recording in wanted:
-        needs = lanes.get(recording.id, 0) + least[recording.id]
-        if inside and (needs > room or len(inside) == MAX_RECORDINGS_INSIDE):
-            break
-        room -= needs
-        inside.append(recording.id)
-    weights = {it.id: max(1, it.n_frames * len(channels[it.id])) for it in wanted[: len(inside)]}
-    room, whole = max(0, room), sum(weights.values())
+    least = {it.id: int(_TEXT * least_bytes(len(channels[it.id]) + 2, it.n_frames)) for it in wanted}
+    room = PAGE_BYTES - _FOR_WORDS
+    n_inside, room = _fitting([lanes.get(it.id, 0) for it in wanted[:MAX_RECORDINGS_INSIDE]], room)
+    drawn = tuple(wanted[:n_inside])
+    n_signals, room = _fitting([least[it.id] for it in drawn], room)
+    weights = {it.id: max(1, it.n_frames * len(channels[it.id])) for it in drawn[:n_signals]}
+    whole = sum(weights.values())
     bytes_of = {id: int((least[id] + room * weight / whole) / _TEXT) for id, weight in weights.items()}
-    drawn = tuple(it for it in wanted if it.id in weights)
-    return Contents(drawn, channels, bytes_of, _left_out(run, drawn, wanted, channels, wish))
+    told = [*_left_out(run, drawn, wanted, channels, wish), *_without_signal(drawn, n_signals)]
+    return Contents(drawn, channels, {it.id: bytes_of.get(it.id, 0) for it in drawn}, told)
+
+
+def _fitting(needs: Sequence[int], room: int) -> tuple[int, int]:
+    """How many, from the first on and that one in any case, fit; and the room that is left."""
+    n = 0
+    for need in needs:
+        if n and need > room:
+            break
+        n, room = n + 1, max(0, room - need)
+    return n, room
+
+
+def _without_signal(drawn: Sequence[RecordingSummary], n_signals: int) -> list[str]:
+    rest = [it.id for it in drawn[n_signals:]]
+    if not rest:
+        return []
+    return [
+        f"The signals of {counted(len(rest), 'recording')} are not inside this page, for a page is kept under "
+        f"{PAGE_BYTES // 1_000_000} MB; with them: rondo report RUN --recordings {','.join(rest[:2])}."
+    ]
 
 
 def _channels(recording: RecordingSummary, wish: Wish) -> list[int]:

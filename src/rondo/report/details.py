@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.labels import from_runs
-from rondo.report.alignment import MAX_COLUMNS, mean_and_band, occurrence_columns
+from rondo.report.alignment import LEAST_SHARE, MAX_COLUMNS, mean_and_band, occurrence_columns
 from rondo.report.apart import FRAMES_COMPARED, Figures, Sums, in_words, most_apart, standardised
 from rondo.report.overview import MISSING, Overview
 
@@ -32,8 +32,9 @@ MAX_ALIGNED = 200
 MAX_ROWS = 4
 _MOST_ALIGNED = 12_800  # on a page in all: 26 MB while it is made
 _RECORDINGS_COMPARED = 20  # with all of their frames; of more recordings each gives fewer
-_MEDIANS_SHOWN = 2.5
+_CELL_HOLDS = 0.9  # of the occurrences end within a cell
 _LEAST_SPAN = 1 / 8  # of the range of a channel: rest should look like rest, not like its noise
+_LEAST_CURVE = 1.0  # standard deviation of the channel, for the same reason
 _CELL = ("recording", "start_frame", "end_frame", "score")
 
 
@@ -55,15 +56,16 @@ class Material:
     """What is read of one entry: its rows (channels), its occurrences, and those over each other."""
 
     rows: NDArray[np.int64]
-    width: int  # frames from the start that are shown
+    width: int  # frames of a cell
+    reach: int  # frames from the start that mean and band show
     median: int
     cells: list[dict[str, Any]] = field(default_factory=list)
     from_start: list[Figures] = field(default_factory=list)
     stretched: list[Figures] = field(default_factory=list)
 
     def add_aligned(self, overview: Overview, start: int, end: int) -> None:
-        n_columns = min(MAX_COLUMNS, self.width), min(MAX_COLUMNS, self.median)
-        self.from_start.append(occurrence_columns(overview, start, end, self.width, n_columns[0], self.rows))
+        n_columns = min(MAX_COLUMNS, self.reach), min(MAX_COLUMNS, self.median)
+        self.from_start.append(occurrence_columns(overview, start, end, self.reach, n_columns[0], self.rows))
         self.stretched.append(occurrence_columns(overview, start, end, None, n_columns[1], self.rows))
 
 
@@ -76,9 +78,9 @@ def entry_details(
 ) -> dict[tuple[str, int], dict[str, Any]]:
     """By vocabulary ("" where all recordings share one, else the recording) and id: what the signals show.
 
-    Keys: apart, rows, width, median, aligned and occurrences with their data. `shown` names the ids by vocabulary.
-    Recordings without an overview here are passed over. Occurrences that begin where `exemplars` says (recording,
-    frame) are among those drawn.
+    Keys: apart, rows, width, reach and median (frames), aligned, and occurrences with their data. `shown` names the ids
+    by vocabulary. Recordings without an overview here are passed over. Occurrences that begin where `exemplars` says
+    (recording, frame) are among those drawn.
     """
     found = {}
     room = Room.for_entries(sum(len(ids) for ids in shown.values()))
@@ -131,11 +133,10 @@ def _read(
 
     drawn, aligned = _chosen(occurrences, room.cells, exemplars), _chosen(occurrences, room.aligned, ())
     found = {}
-    for (id,), rows in drawn.partition_by("id", as_dict=True).items():
+    for (id,), rows in occurrences.partition_by("id", as_dict=True).items():
         lengths = (rows["end_frame"] - rows["start_frame"]).to_numpy()
-        all_lengths = occurrences.filter(pl.col("id") == id).select(pl.col("end_frame") - pl.col("start_frame"))
-        median = max(1, int(np.median(all_lengths.to_series().to_numpy())))
-        found[int(id)] = Material(most_apart(d[int(id)], MAX_ROWS), _width(lengths), median)
+        median, reach, width = (max(1, int(np.quantile(lengths, q))) for q in (0.5, 1 - LEAST_SHARE, _CELL_HOLDS))
+        found[int(id)] = Material(most_apart(d[int(id)], MAX_ROWS), width, reach, median)
     for recording in recordings:
         overview = standardised(overviews[recording], most_frames)
         for one in drawn.filter(pl.col("recording") == recording).iter_rows(named=True):
@@ -161,11 +162,6 @@ def _chosen(occurrences: pl.DataFrame, most: int, exemplars: Collection[tuple[st
     )
 
 
-def _width(lengths: NDArray[np.int64]) -> int:
-    """Frames that a picture from the start shows: the longest occurrence, unless most are much shorter."""
-    return max(1, int(min(lengths.max(), np.ceil(_MEDIANS_SHOWN * np.median(lengths)))))
-
-
 def _cell_values(overview: Overview, rows: NDArray[np.int64], one: Mapping[str, Any]) -> dict[str, Any]:
     """Lowest and highest in at most MAX_COLUMNS columns (n_rows, 2, n_columns), NaN where missing; and what can be."""
     first = one["start_frame"] // overview.bucket_frames
@@ -189,15 +185,17 @@ def _detail(channels: Sequence[str], d: Figures, material: Material) -> dict[str
         parts.append(codes.tobytes())
         offset += codes.size
     curves = [mean_and_band(np.stack(one)) for one in (material.from_start, material.stretched)]
+    bottom, height = _curve_scale(curves)
     return {
         "apart": [words for c in rows if (words := in_words(channels[c], d[:, c])) is not None],
         "rows": [channels[c] for c in rows],
-        "extents": [[round(float(a), 2), round(float(a + b), 2)] for a, b in zip(low, span, strict=True)],
+        "extents": [[round(float(a), 2), round(float(a + b), 2)] for a, b in zip(bottom, height, strict=True)],
         "width": material.width,
+        "reach": material.reach,
         "median": material.median,
         "n_aligned": len(material.from_start),
         "aligned": [
-            {"columns": one.shape[2], "data": base64.b64encode(_coded(one, low, span).tobytes()).decode()}
+            {"columns": one.shape[2], "data": base64.b64encode(_coded(one, bottom, height).tobytes()).decode()}
             for one in curves
         ],
         "occurrences": occurrences,
@@ -218,6 +216,17 @@ def _scale(cells: Sequence[dict[str, Any]], n_rows: int) -> tuple[Figures, Figur
     span = np.maximum(np.nan_to_num(high - low), _LEAST_SPAN * np.nan_to_num(whole))
     middle = np.nan_to_num((low + high) / 2)
     return middle - span / 2, np.where(span > 0, span, 1.0)
+
+
+def _curve_scale(curves: Sequence[Figures]) -> tuple[Figures, Figures]:
+    """Lowest value and span of each row over both ways to align."""
+    rows = np.concatenate(curves, axis=2).reshape(len(curves[0]), -1)
+    known = np.isfinite(rows)
+    some = known.any(axis=1)  # else a channel without any value
+    low = np.where(some, np.min(rows, axis=1, where=known, initial=np.inf), 0.0)
+    high = np.where(some, np.max(rows, axis=1, where=known, initial=-np.inf), 0.0)
+    span = np.maximum(high - low, _LEAST_CURVE)
+    return (low + high) / 2 - span / 2, span
 
 
 def _coded(values: NDArray[np.floating], low: Figures, span: Figures) -> NDArray[np.uint8]:

@@ -35,11 +35,12 @@ def group_table(result: Result) -> dict[str, Any] | None:
     for one in found:
         if one.p <= _STANDS_OUT:
             clear.setdefault((one.level, one.id), []).append(_words(one))
+    top = max((one.share_high or one.mean_share for one in cells.values() if one.group in shown), default=0.0) or 1.0
     rows = [
         {
             "name": entry_name(level, entry.id, entry.name),
             **look_of(level, entry.id)._asdict(),
-            "cells": [_cell(cells[level, entry.id, name]) for name in shown],
+            "cells": [_cell(cells[level, entry.id, name], top) for name in shown],
             "differences": clear.get((level, entry.id), []),
         }
         for level, entries in levels.items()
@@ -50,15 +51,21 @@ def group_table(result: Result) -> dict[str, Any] | None:
         "names": [{"name": name, "n_recordings": sizes[name]} for name in shown],
         "n_left_out": len(sizes) - len(shown),
         "rows": rows,
+        "top": percent(top),
         "notes": [*unit_of_comparison(result, groups), _outcome(bool(clear), len(sizes))],
     }
 
 
-def _cell(one: GroupUsage) -> dict[str, str]:
+def _cell(one: GroupUsage, top: float) -> dict[str, Any]:
+    """The share in words, and what its bar needs, in percent of the longest one."""
+    width, low, high = (
+        None if end is None else round(100 * end / top, 1) for end in (one.mean_share, one.share_low, one.share_high)
+    )
+    bar = {"width": width, "low": low, "high": high}
     if one.share_low is None or one.share_high is None:
-        return {"share": percent(one.mean_share), "interval": ""}
+        return {"share": percent(one.mean_share), "interval": "", **bar}
     ends = [percent(end).removesuffix(" %") for end in (one.share_low, one.share_high)]
-    return {"share": percent(one.mean_share), "interval": "–".join(ends)}
+    return {"share": percent(one.mean_share), "interval": "–".join(ends), **bar}
 
 
 def _words(one: Difference) -> str:

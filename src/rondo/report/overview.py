@@ -46,8 +46,8 @@ _MOST_NUMBERS = 1 << 18  # of lowest values, and as many of highest: 2 MB
 _FEWEST_BUCKETS = 1024
 COARSE_BUCKETS = 4096
 """Two to four per pixel of a wide page."""
-LEAST_BUCKETS = 512
-"""What a recording gets of the budget at least; half a bucket per pixel still shows where something happens."""
+LEAST_BUCKETS = 256
+"""What a recording gets of the budget at least; a bucket for three pixels still shows where something happens."""
 
 
 class Overview(NamedTuple):
@@ -262,9 +262,9 @@ def cut_to(overview: Overview, n_frames: int) -> Overview:
     return overview._replace(codes=np.concatenate([codes, missing]), n_frames=n_frames)
 
 
-def least_bytes(n_channels: int) -> int:
+def least_bytes(n_channels: int, n_frames: int) -> int:
     """What a recording takes in a page however little there is to spare."""
-    return 2 * LEAST_BUCKETS * n_channels
+    return 2 * min(LEAST_BUCKETS, n_frames) * n_channels
 
 
 def base64_of(values: NDArray[Any]) -> str:

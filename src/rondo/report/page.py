@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 _STYLES = ("report", "panel")
 _SCRIPTS = (
-    "plugins", "keeping", "signal", "patterns", "signal_rows", "axis", "timeline", "scores", "listening",
-    "occurrences", "panel", "choosing", "page",
+    "plugins", "keeping", "theme", "signal", "patterns", "signal_rows", "axis", "lanes", "timeline", "scores",
+    "overview_strip", "listening", "panel", "compose", "choosing", "sheet", "page",
 )  # fmt: skip
 
 

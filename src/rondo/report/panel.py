@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rondo.run.summary import EntrySummary, RecordingSummary
 
 _NO_SIGNAL: Mapping[str, Any] = MappingProxyType(
-    {"apart": [], "rows": [], "extents": [], "width": 1, "median": 1, "n_aligned": 0, "aligned": [],
+    {"apart": [], "rows": [], "extents": [], "width": 1, "reach": 1, "median": 1, "n_aligned": 0, "aligned": [],
      "occurrences": [], "data": ""}
 )  # fmt: skip
 
@@ -63,6 +63,7 @@ def panel_entries(
             "composition_key": composition_key([entry.composition]),
             "occurrences": _cells(detail["occurrences"], entry, places),
             "width_words": _in_words(detail["width"], drawn),
+            "reach_words": _in_words(detail["reach"], drawn),
             "median_words": _in_words(detail["median"], drawn),
             **_distributions(spans.get(place[1], {}), place[0], drawn),
         }

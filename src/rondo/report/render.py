@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rondo.labelling import RULE
 from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, Wish
+from rondo.report.finding import agreement_finding
 from rondo.report.page import asset, page_template, script, style
 from rondo.report.policy import content_policy
 from rondo.report.summarize import summarize
@@ -27,18 +28,6 @@ _CLAIM_COLUMNS = {"ari": "ARI", "ami": "AMI", "one_to_one": "One-to-one"}
 _PAPER_COLUMNS = {"mof": "MoF", "recall": "Recall", "f1_50": "F1@50", "edit": "Edit", "seg_ratio": "SegRatio"}
 
 
-_HOURS_FROM_S = 7200
-"""Axes of a page with a recording that is longer count hours and minutes."""
-MOST_NAMED = 16
-"""Entries of a level with words; the bar shows all, and the vocabulary tells the rest."""
-
-
-def _is_in_hours(recording: dict[str, Any]) -> bool:
-    """Whether its axis counts hours and minutes: it is long, or shows times of day."""
-    is_long = bool(recording["rate"]) and recording["n_frames"] / recording["rate"] >= _HOURS_FROM_S
-    return is_long or (recording.get("clock") or {}).get("date") is not None
-
-
 def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any] | None = None) -> str:
     """The page that shows what `summarize` gathered; it opens from a disk without a network.
 
@@ -53,20 +42,16 @@ def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any]
         {**recording, "figure": Markup(_json(timeline(recording, motif_lane=motif_lane)))}
         for recording in summary["recordings"]
     ]
-    first = glance(summary)
+    agreement = summary.get("agreement")
     return page_template().render(
         {
             **summary,
-            "heading": summary["overview"],
+            "heading": agreement_finding(agreement) if agreement else summary["finding"],
             "is_sheet": len(recordings) > DRAWN_AT_FIRST,
             "policy": content_policy(scripts, live=bool(live), media=bool((server or {}).get("media"))),
             "server": Markup(_json(server or {})),
             "scripts": [Markup(text) for text in scripts],
             "has_finest": any(it["finest_frames"] > 1 for it in recordings),
-            "glance": first,
-            "glance_most": MOST_NAMED,
-            "glance_other": leaves_room(first),
-            "glance_unproven": any(row["unproven"] for part in first for row in part["entries"]),
             "has_jumps": any(has_jumps(recording.get("clock"), recording["rate"]) for recording in recordings),
             "recordings": recordings,
             "scores": [_written(row) for row in summary["scores"]],
@@ -76,7 +61,6 @@ def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any]
             "has_annotation": any(lane["kind"] == "annotation" for it in recordings for lane in it["lanes"]),
             "has_frame_scores": any(it["scores"]["channels"] for it in recordings),
             "has_motif_scores": any("motif" in it["scores"]["kinds"] for it in recordings),
-            "in_hours": any(_is_in_hours(recording) for recording in recordings),
             "left_out": summary.get("left_out", []),
             "recording_choices": [
                 {"value": place, "name": it["id"], "at_first": it["at_first"]} for place, it in enumerate(recordings)
@@ -87,8 +71,8 @@ def render(summary: dict[str, Any], *, live: str = "", server: Mapping[str, Any]
             "n_events": summary.get("n_events", 0),
             "n_refined": summary.get("n_refined", 0),
             "unshown": summary.get("unshown", []),
-            "agreement": summary.get("agreement"),
-            "groups": None if summary.get("agreement") else summary.get("groups"),
+            "agreement": agreement,
+            "groups": None if agreement else summary.get("groups"),
             "motif_lane": motif_lane,
             "composition_key": composition_key(
                 entry["composition"] for entry in (*summary["entries"]["motif"], *summary.get("unshown", []))
@@ -143,24 +127,3 @@ def _written(row: dict[str, Any]) -> dict[str, Any]:
 
 def _figure(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
-
-
-def glance(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """A heading and its rows, the largest share first, for each level that has something of its own to say.
-
-    Nothing where every recording has a vocabulary of its own, and nothing for two runs side by side.
-    """
-    if summary.get("agreement"):
-        return []
-    levels = {"unit": "Units"} if summary["motifs_are_units"] else {"unit": "Units", "motif": "Motifs"}
-    rows = {heading: summary["entries"][level] for level, heading in levels.items()}
-    return [
-        {"heading": heading, "entries": sorted(found, key=lambda row: -row["part"])}
-        for heading, found in rows.items()
-        if found and not found[0]["recording"]
-    ]
-
-
-def leaves_room(parts: list[dict[str, Any]]) -> bool:
-    """Whether the entries of a level leave some of the time to OTHER."""
-    return any(sum(row["part"] for row in part["entries"]) < 0.9995 for part in parts)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rondo.data.labels import OTHER
 from rondo.lazy import Lazy
 from rondo.report.colours import look_of
+from rondo.report.composition import composition
 from rondo.report.contents import (
     DRAWN_AT_FIRST,
     EVERYTHING,
@@ -17,8 +19,10 @@ from rondo.report.contents import (
     contents_of,
     n_segments_in,
 )
+from rondo.report.finding import finding
 from rondo.report.frame_scores import score_rows
 from rondo.report.group_table import group_table
+from rondo.report.matched_looks import match_looks
 from rondo.report.overview import Overview, packed
 from rondo.report.panel import panel_entries
 from rondo.report.tables import (
@@ -31,7 +35,6 @@ from rondo.report.tables import (
     percent,
     unit_names_of,
 )
-from rondo.report.timeline import written_extent
 from rondo.report.wall_clock import page_clock
 from rondo.times import day_and_time, duration_in_words, is_date
 from rondo.wording import counted, found_in_words, noun
@@ -46,10 +49,10 @@ if TYPE_CHECKING:
 def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     """What the report of a result says, as a dict that `json.dumps(..., allow_nan=False)` takes.
 
-    Keys: title, overview, findings, provenance, scores (rows), fit (rows), groups (entries by group, or None), notes,
+    Keys: title, finding, overview, findings, provenance, scores (rows), fit (rows), groups (entries by group, or None), notes,
     n_recordings, motifs_are_units (no motif is longer than a unit), left_out (in words), recordings (those inside the
     page, each with its signal, scores and lanes), entries (unit and motif rows), unshown (rows of motifs that labels do
-    not show), n_entries, details (of entries, by key); of a stream events, n_events and n_refined.
+    not show), n_entries, details (of entries, by key), composition; of a stream events, n_events and n_refined.
     """
     run, truth = result.summary, result.tables.get("truth")
     counts = [result.segment_counts(), *([] if truth is None else [n_segments_in(truth)])]
@@ -63,8 +66,23 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
 
     levels, unit_names = {"unit": run.units, "motif": run.shown_motifs}, unit_names_of(run.units)
     annotated = {} if wish.truth is None else _annotated(result, wish.truth)
+    recordings = [
+        _recording(recording, _signal(result.overviews[recording.id], contents, recording.id))
+        | {
+            "scores": _scores(result, contents, recording.id),
+            "lanes": [
+                *lanes_of(recording.id, rows_of(recording.id), truth),
+                *_listed(annotated.get(recording.id)),
+            ],
+            "at_first": place < DRAWN_AT_FIRST,
+            "journal": marks(result.events, recording.rate),
+        }
+        for place, recording in enumerate(drawn)
+    ]
+    match_looks(recordings)
     return {
         "title": "Rondo report" if run.stream is None else "Rondo stream",
+        "finding": finding(run) if run.stream is None else _stream_sentence(result),
         "overview": _overview_sentence(run) if run.stream is None else _stream_sentence(result),
         "findings": list(run.findings),
         "provenance": _provenance(result),
@@ -75,23 +93,12 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         "n_recordings": len(run.recordings),
         "motifs_are_units": run.motifs_are_units,
         "left_out": list(contents.left_out),
-        "recordings": [
-            _recording(recording, _signal(result.overviews[recording.id], contents, recording.id))
-            | {
-                "scores": score_rows({"": result.frame_scores[recording.id]}, contents.score_bytes(recording.id)),
-                "lanes": [
-                    *lanes_of(recording.id, rows_of(recording.id), truth),
-                    *_listed(annotated.get(recording.id)),
-                ],
-                "at_first": place < DRAWN_AT_FIRST,
-                "journal": marks(result.events, recording.rate),
-            }
-            for place, recording in enumerate(drawn)
-        ],
+        "recordings": recordings,
         "entries": {level: entry_table(level, entries, drawn, unit_names) for level, entries in levels.items()},
         "unshown": entry_table("motif", run.unshown_motifs, drawn, unit_names),
         "n_entries": {level: len(entries) for level, entries in levels.items()},
         "details": _details(levels, segments, result.overviews, drawn),
+        "composition": composition(run, segments, result.unshown_table if run.unshown_motifs else segments, drawn),
         **journal(result.events, run.recordings[0].rate),
     }
 
@@ -190,17 +197,21 @@ def _time_jumps(recording: RecordingSummary) -> bool:
 
 def _signal(overview: Overview, contents: Contents, recording_id: str) -> dict[str, Any]:
     """What the page draws of a signal, and which of its channels at first."""
-    own = overview.only(contents.channels[recording_id])
-    if not own.codes.size:  # a stream that has just begun, or keeps no signal
-        return {"channels": [], "extents": [], "ends": [], "at_first": 0, "coarse": None, "fine": None}
-    extents = list(zip(own.low.tolist(), own.high.tolist(), strict=True))
+    own = overview.only(contents.channels[recording_id] if contents.bytes_of[recording_id] else [])
+    if not own.codes.size:  # no room for it in the page; a stream that has just begun, or keeps no signal
+        return {"channels": [], "ends": [], "at_first": 0, "coarse": None, "fine": None}
+    ends = zip(own.low.tolist(), own.high.tolist(), strict=True)
     return {
         "channels": list(own.channels),
-        "extents": [written_extent(*ends) for ends in extents],
-        "ends": [[low, high] if low <= high else None for low, high in extents],
+        "ends": [[low, high] if low <= high else None for low, high in ends],
         "at_first": min(DRAWN_AT_FIRST, len(own.channels)),
         **packed(own, contents.signal_bytes(recording_id)),
     }
+
+
+def _scores(result: Result, contents: Contents, recording_id: str) -> dict[str, Any]:
+    scores = result.frame_scores[recording_id] if contents.bytes_of[recording_id] else None
+    return score_rows({"": scores}, contents.score_bytes(recording_id))
 
 
 def _recording(recording: RecordingSummary, signal: dict[str, Any]) -> dict[str, Any]:
@@ -254,7 +265,7 @@ def lane_of(recording_id: str, level: str, kind: str, table: pl.DataFrame) -> di
     own = table.filter((pl.col("recording") == recording_id) & (pl.col("level") == level))
     ids = own["id"].to_list()
     named = set(zip(ids, own["name"].to_list(), strict=True))
-    names = {entry_id: entry_name(level, entry_id, name) for entry_id, name in named}
+    names = {entry_id: _name_in(kind, level, entry_id, name) for entry_id, name in named}
     looks = {entry_id: look_of(kind, entry_id) for entry_id in set(ids)}
     return {
         "kind": kind,
@@ -266,6 +277,12 @@ def lane_of(recording_id: str, level: str, kind: str, table: pl.DataFrame) -> di
         "scores": own["score"].fill_nan(None).to_list(),
         "units": own["units"].fill_null("").to_list(),
     }
+
+
+def _name_in(kind: str, level: str, entry_id: int, name: str | None) -> str:
+    """A true class has its name or its number: u3 is a found unit, whatever class 3 is."""
+    is_class = kind != level and entry_id != OTHER
+    return (name or str(entry_id)) if is_class else entry_name(level, entry_id, name)
 
 
 def _extent(values: Iterable[float], form: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -32,20 +31,6 @@ def timeline(recording: dict[str, Any], *, motif_lane: bool = True) -> dict[str,
         "lanes": [_lane(lane) for lane in recording["lanes"] if motif_lane or lane["kind"] != "motif"],
         "journal": recording.get("journal", []),
     }
-
-
-def written_extent(bottom: float, top: float) -> str:
-    """A range of values with as many decimals as it takes to tell its ends apart.
-
-    >>> written_extent(998.612, 1001.34), written_extent(-0.4371, 2.38), written_extent(3.0, 3.0)
-    ('998.61 … 1001.34', '-0.44 … 2.38', '3')
-    """
-    if math.isnan(bottom):
-        return "no values"
-    if top == bottom or max(abs(bottom), abs(top)) >= 1e7:
-        return f"{bottom:.4g}" if top == bottom else f"{bottom:.4g} … {top:.4g}"
-    decimals = max(0, 2 - math.floor(math.log10(top - bottom)))
-    return f"{bottom:.{decimals}f} … {top:.{decimals}f}" if decimals < 7 else f"{bottom:.2e} … {top:.2e}"
 
 
 def _lane(lane: dict[str, Any]) -> dict[str, Any]:

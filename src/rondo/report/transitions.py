@@ -21,7 +21,10 @@ from rondo.report.between_groups import MOST_COMPARED, gaps_between, holm, mean_
 from rondo.report.usage import entry_names
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from rondo.result import Result
+    from rondo.run.summary import RecordingSummary
 
 _TESTED_FROM = 0.05
 """Mean probability over all recordings from which on a transition is compared; groups are not looked at to choose."""
@@ -74,17 +77,29 @@ class TransitionDifference:
 
 def transitions_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Transition]:
     """Every transition that occurs in a vocabulary, in every recording in which its first entry is followed at all."""
-    counts = _counts(result)
-    own, names = result.summary.own_vocabularies, entry_names(result)
+    own = result.summary.own_vocabularies
+    return transitions_in(result.table, result.recordings, entry_names(result), groups, own_vocabularies=own)
+
+
+def transitions_in(
+    table: pl.DataFrame,
+    recordings: Sequence[RecordingSummary],
+    names: Mapping[tuple[str, str, int], str],
+    groups: Mapping[str, str] | None = None,
+    *,
+    own_vocabularies: bool = False,
+) -> list[Transition]:
+    """The same of a table of segments of some recordings; `names` as `entry_names` gives them."""
+    counts = transition_counts(table, recordings)
     followed: dict[tuple[str, str, int], int] = {}
     known: dict[tuple[str, str, int], set[int]] = {}
     for (recording, level, id, next_id), n in counts.items():
         followed[recording, level, id] = followed.get((recording, level, id), 0) + n
-        known.setdefault((recording if own else "", level, id), set()).add(next_id)
+        known.setdefault((recording if own_vocabularies else "", level, id), set()).add(next_id)
     rows = []
-    places = {one.id: place for place, one in enumerate(result.recordings)}
+    places = {one.id: place for place, one in enumerate(recordings)}
     for (recording, level, id), total in sorted(followed.items(), key=lambda it: (places[it[0][0]], *it[0][1:])):
-        key = recording if own else ""
+        key = recording if own_vocabularies else ""
         for next_id in sorted(known[key, level, id]):
             n = counts.get((recording, level, id, next_id), 0)
             called = (names.get((key, level, id), ""), names.get((key, level, next_id), ""))
@@ -93,16 +108,18 @@ def transitions_of(result: Result, groups: Mapping[str, str] | None = None) -> l
     return rows
 
 
-def _counts(result: Result) -> dict[tuple[str, str, int, int], int]:
+def transition_counts(
+    table: pl.DataFrame, recordings: Sequence[RecordingSummary]
+) -> dict[tuple[str, str, int, int], int]:
     """How often each transition occurs, by recording, level and the two ids."""
     import polars as pl
 
-    table = result.table.filter(pl.col("id") != OTHER).sort("recording", "level", "start_frame")
+    table = table.filter(pl.col("id") != OTHER).sort("recording", "level", "start_frame")
     recording, level = pl.col("recording"), pl.col("level")
     same = (recording == recording.shift(-1)) & (level == level.shift(-1))
     found = table.with_columns(pl.col("id").shift(-1).alias("next_id"), pl.col("start_frame").shift(-1).alias("next"))
     found = found.filter(same & (pl.col("end_frame") == pl.col("next")))
-    breaks = [(one.id, frame) for one in result.recordings for frame in one.breaks]
+    breaks = [(one.id, frame) for one in recordings for frame in one.breaks]
     cuts = pl.DataFrame(breaks, schema={"recording": pl.String, "next": found.schema["next"]}, orient="row")
     found = found.join(cuts, on=["recording", "next"], how="anti")
     counted = found.group_by("recording", "level", "id", "next_id").len()

@@ -81,6 +81,7 @@ def page_clock(knots: Mapping[str, Sequence[float]] | None) -> dict[str, Any] | 
         "frames": list(knots["frames"]),
         "seconds": [round(second - midnight, 6) for second in knots["seconds"]],
         "date": day_and_time(first)[:10] if is_date(first) else None,
+        "epoch": midnight,
     }
 
 

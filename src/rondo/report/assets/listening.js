@@ -5,37 +5,8 @@ const PRESSED_PX = 4 // a drag that is shorter is a press
 
 function listen(timeline) {
   const {canvas} = timeline
-  let from = null
-  canvas.addEventListener("wheel", (event) => {
-    const isWhole = timeline.view.end - timeline.view.start >= timeline.nFrames
-    if (isWhole && event.deltaY > 0 && !event.ctrlKey) return // nothing left to zoom out of: let the page scroll
-    event.preventDefault()
-    const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX
-    if (Math.abs(sideways) > Math.abs(event.deltaY) || event.shiftKey) timeline.move(sideways / 1000)
-    else timeline.zoom(Math.exp(Math.max(-240, Math.min(240, event.deltaY)) / 400), timeline.frameAt(event.offsetX))
-  }, {passive: false})
-  canvas.addEventListener("pointerdown", (event) => {
-    if (event.button) return
-    const found = timeline.segmentAt(event.offsetX, event.offsetY)
-    if (timeline.page.plugins.some((plugin) => plugin.pressed?.(timeline, event, found))) return
-    from = {x: event.offsetX, y: event.offsetY, view: timeline.view, moved: false}
-    canvas.setPointerCapture(event.pointerId)
-  })
-  canvas.addEventListener("pointermove", (event) => {
-    if (!from) return point(timeline, event)
-    const away = event.offsetX - from.x
-    from.moved ||= Math.abs(away) > PRESSED_PX
-    if (!from.moved) return
-    const length = from.view.end - from.view.start
-    const start = Math.min(Math.max(0, from.view.start - away * length / timeline.plotWidth), timeline.nFrames - length)
-    timeline.show(start, start + length)
-    timeline.page.tip(null)
-  })
-  canvas.addEventListener("pointerup", (event) => {
-    if (from && !from.moved) press(timeline, timeline.segmentAt(event.offsetX, event.offsetY))
-    from = null
-  })
-  canvas.addEventListener("pointercancel", () => { from = null })
+  listenToWheel(timeline)
+  listenToPointers(timeline)
   canvas.addEventListener("pointerleave", () => { timeline.page.tip(null); timeline.showHair(null) })
   canvas.addEventListener("dblclick", () => timeline.show(0, timeline.nFrames))
   canvas.addEventListener("keydown", (event) => onKey(timeline, event))
@@ -43,20 +14,96 @@ function listen(timeline) {
   canvas.addEventListener("focus", () => timeline.later())
 }
 
-function press(timeline, found) {
+// The wheel belongs to the page until someone presses a timeline, or holds a key that says otherwise.
+function listenToWheel(timeline) {
+  timeline.canvas.addEventListener("wheel", (event) => {
+    const isMeant = event.ctrlKey || event.metaKey, isFocused = document.activeElement === timeline.canvas
+    const sideways = event.shiftKey ? event.deltaY || event.deltaX : event.deltaX
+    const isSideways = event.shiftKey || Math.abs(sideways) > Math.abs(event.deltaY)
+    if (isSideways ? timeline.isWhole : !isMeant && !isFocused) return
+    if (!isSideways && !isMeant && timeline.isWhole && event.deltaY > 0) return // nothing left to zoom out of
+    event.preventDefault()
+    if (isSideways) timeline.move(sideways / 1000)
+    else timeline.zoom(Math.exp(Math.max(-240, Math.min(240, event.deltaY)) / 400), timeline.frameAt(event.offsetX))
+  }, {passive: false})
+}
+
+// One pointer drags or presses, two pinch; up and down are the page's own, by the style sheet.
+function listenToPointers(timeline) {
+  const {canvas} = timeline, held = new Map()
+  let from = null, pinch = null
+  const xs = () => [...held.values()].map((it) => it.x)
+  canvas.addEventListener("pointerdown", (event) => {
+    if (event.button) return
+    const found = timeline.segmentAt(event.offsetX, event.offsetY)
+    if (timeline.page.plugins.some((plugin) => plugin.pressed?.(timeline, event, found))) return
+    held.set(event.pointerId, {x: event.offsetX})
+    canvas.setPointerCapture(event.pointerId)
+    from = held.size > 1 ? null : {x: event.offsetX, view: timeline.view, moved: false}
+    pinch = held.size === 2 ? {frames: xs().map((x) => timeline.frameAt(x))} : null
+  })
+  canvas.addEventListener("pointermove", (event) => {
+    if (!held.has(event.pointerId)) return point(timeline, event)
+    held.get(event.pointerId).x = event.offsetX
+    if (pinch) return pinched(timeline, pinch.frames, xs())
+    if (!from) return
+    const away = event.offsetX - from.x
+    from.moved ||= Math.abs(away) > PRESSED_PX
+    if (!from.moved) return
+    timeline.moveTo(from.view.start - away * (from.view.end - from.view.start) / timeline.plotWidth)
+    timeline.page.tip(null)
+  })
+  const letGo = (event) => {
+    held.delete(event.pointerId)
+    from = pinch = null
+  }
+  canvas.addEventListener("pointerup", (event) => {
+    if (from && !from.moved) press(timeline, event.offsetX, event.offsetY)
+    letGo(event)
+  })
+  canvas.addEventListener("pointercancel", letGo)
+}
+
+// The two frames that were taken stay under the two fingers.
+function pinched(timeline, frames, xs) {
+  const [a, b] = xs, apart = b - a
+  if (Math.abs(apart) < 8) return
+  const perPixel = (frames[1] - frames[0]) / apart
+  if (perPixel <= 0) return
+  const start = frames[0] - (a - timeline.left) * perPixel
+  timeline.show(start, start + timeline.plotWidth * perPixel)
+}
+
+function press(timeline, x, y) {
+  const band = timeline.bandAt(y), found = timeline.segmentAt(x, y)
+  if (band?.kind === "fewer" || (band?.kind === "more" && !found)) return unfold(timeline)
+  if (band?.kind === "row" && x < timeline.left) { // its name
+    return timeline.page.choose(timeline.page.keyOf(timeline, band.lane, band.entry))
+  }
   if (!found) return timeline.page.choose(null)
-  const {lane, place} = found
+  choosePlace(timeline, found)
+}
+
+function choosePlace(timeline, {lane, place}) {
   timeline.cursor = {lane, place}
+  timeline.marked = null
   timeline.page.choose(timeline.page.keyOf(timeline, lane, lane.entry[place]), {timeline, frame: lane.starts[place]})
 }
 
+// All rows, or those with most time.
+function unfold(timeline) {
+  timeline.isUnfolded = !timeline.isUnfolded
+  timeline.layOut()
+  timeline.later()
+}
+
 function point(timeline, event) {
-  const found = timeline.segmentAt(event.offsetX, event.offsetY)
-  const told = timeline.eventAt(event.offsetX, event.offsetY)
-  timeline.canvas.style.cursor = found ? "pointer" : "grab"
-  timeline.showHair(event.offsetX)
-  const words = found ? segmentWords(timeline, found) : told ? told.words
-    : scoreWords(timeline, event.offsetX, event.offsetY) ?? signalWords(timeline, event.offsetX, event.offsetY)
+  const {offsetX: x, offsetY: y} = event, found = timeline.segmentAt(x, y), told = timeline.eventAt(x, y)
+  const band = timeline.bandAt(y), isName = band && band.kind !== "block" && x < timeline.left
+  timeline.canvas.style.cursor = found || isName || band?.kind === "more" ? "pointer" : "grab"
+  timeline.showHair(x)
+  const words = found ? segmentWords(timeline, found) : told ? told.words : isName ? [band.name]
+    : scoreWords(timeline, x, y) ?? signalWords(timeline, x, y)
   timeline.page.tip(words, event.clientX, event.clientY)
 }
 
@@ -64,8 +111,8 @@ function segmentWords(timeline, {lane, place}) {
   const start = lane.starts[place], end = lane.ends[place], {frame_s} = timeline.data
   const words = [
     `${lane.title}: ${lane.entries[lane.entry[place]].name}`,
-    `${timeline.timeOf(start)} to ${frame_s === null ? timeline.timeOf(end) : timeline.endOf(end)}`,
-    frame_s === null ? `${end - start} frames` : `${((end - start) * frame_s).toFixed(3)} s, frames ${start} to ${end}`,
+    `${timeline.timeOf(start)} to ${timeline.endOf(end)}`,
+    frame_s === null ? `${end - start} frames` : `${durationWords((end - start) * frame_s)}, frames ${start} to ${end}`,
   ]
   if (!Number.isNaN(lane.scores[place])) words.push(`score ${lane.scores[place].toPrecision(3)}`)
   if (lane.sequences[lane.sequence[place]]) words.push(lane.sequences[lane.sequence[place]])
@@ -83,6 +130,7 @@ function onKey(timeline, event) {
     Home: () => timeline.show(0, timeline.nFrames),
     ",": () => step(timeline, -1), ".": () => step(timeline, 1),
     Enter: () => enter(timeline),
+    m: () => unfold(timeline),
   }
   if (!actions[event.key]) return
   event.preventDefault()
@@ -102,12 +150,15 @@ function enter(timeline) {
   const {page, cursor} = timeline
   const key = cursor && page.keyOf(timeline, cursor.lane, cursor.lane.entry[cursor.place])
   if (key && key === page.chosen && page.entries[key]) page.enterPanel(timeline.canvas)
-  else press(timeline, cursor ?? null)
+  else if (cursor) choosePlace(timeline, cursor)
+  else page.choose(null)
 }
 
 function changeLane(timeline, by) {
-  const now = timeline.cursor ? timeline.lanes.indexOf(timeline.cursor.lane) : by > 0 ? -1 : timeline.lanes.length
-  const lane = timeline.lanes[Math.max(0, Math.min(timeline.lanes.length - 1, now + by))]
+  const lanes = [...new Set(timeline.bands.map((band) => band.lane))]
+  if (!lanes.length) return
+  const now = timeline.cursor ? lanes.indexOf(timeline.cursor.lane) : by > 0 ? -1 : lanes.length
+  const lane = lanes[Math.max(0, Math.min(lanes.length - 1, now + by))]
   const middle = timeline.cursor ? timeline.cursor.lane.starts[timeline.cursor.place] : timeline.view.start
   goTo(timeline, lane, firstEndingAfter(lane, middle))
 }
@@ -129,8 +180,7 @@ function goTo(timeline, lane, place) {
     timeline.show((start + end) / 2 - half, (start + end) / 2 + half)
   }
   timeline.later()
-  const box = timeline.canvas.getBoundingClientRect()
-  const x = Math.max(LEFT, Math.min(LEFT + timeline.plotWidth, timeline.xOf((start + end) / 2)))
-  timeline.page.tip(segmentWords(timeline, {lane, place}), box.left + x, box.top + timeline.lanesTop
-    + LANE * (timeline.lanes.indexOf(lane) + 0.9), true)
+  const box = timeline.canvas.getBoundingClientRect(), own = timeline.boxOf(lane, place)
+  const x = Math.max(timeline.left, Math.min(timeline.left + timeline.plotWidth, timeline.xOf((start + end) / 2)))
+  timeline.page.tip(segmentWords(timeline, {lane, place}), box.left + x, box.top + own.bottom - 4, true)
 }

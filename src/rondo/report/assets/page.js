@@ -5,30 +5,39 @@ class Page {
   constructor() {
     this.entries = JSON.parse(document.getElementById("entries-data").textContent)
     this.panel = document.getElementById("panel")
-    this.plugins = rondoPlugins
     this.tooltip = document.getElementById("tooltip")
+    this.plugins = rondoPlugins
     this.chosen = null
     this.places = [...document.querySelectorAll(".timeline")]
     this.timelines = this.places.map(() => null) // until they are drawn
     this.channels = {has: () => true}
+    this.isScaleFixed = remembered("scale") === "fixed" // else rows are scaled to what is in view
+    this.isFitShown = remembered("fit") === "shown"
     this.data = new Map()
     this.lanes = new Map()
   }
 
   start() {
-    niceStep.inHours = document.querySelector("main").dataset.hours === "1"
-    choosing("choose-channels", (names) => {
-      this.channels = new Set(names)
-      for (const timeline of this.drawn) { timeline.layOut(); timeline.later() }
-    })
-    const chooser = choosing("choose-recordings", (places) => this.showRecordings(places.map(Number)))
-    if (!chooser) this.showRecordings(this.places.map((_, place) => place))
-    this.recordings = chooser
+    startTheme(this, (isNow) => this.redraw(isNow))
+    this.help()
+    choosing("choose-channels", (names) => { this.channels = new Set(names); this.layOut() })
+    const sheet = document.getElementById("sheet")
+    this.sheet = sheet ? new Sheet(sheet, this) : null
+    this.recordings = choosing("choose-recordings", (places) => this.showRecordings(places.map(Number)))
+    if (!this.recordings && !this.sheet) this.showRecordings(this.places.map((_, place) => place))
+    this.listen()
+    const chosen = remembered("chosen")
+    this.choose(chosen && this.entries[chosen] ? chosen : null)
+    window.rondoStarted = true
+    for (const plugin of this.plugins) plugin.started?.(this)
+  }
+
+  listen() {
     for (const button of document.querySelectorAll("button.exemplar")) {
       button.addEventListener("click", () => this.goTo(Number(button.dataset.timeline), Number(button.dataset.from),
         Number(button.dataset.to)))
     }
-    for (const button of document.querySelectorAll("button.entry")) {
+    for (const button of document.querySelectorAll("main button.entry")) {
       button.addEventListener("click", (event) => {
         const isAgain = button.dataset.key === this.chosen && event.detail === 0 // by key
         if (isAgain) this.enterPanel(button)
@@ -37,31 +46,30 @@ class Page {
     }
     document.addEventListener("keydown", (event) => { if (event.key === "Escape") this.choose(null) })
     window.addEventListener("scroll", () => { if (this.isTipFixed) this.tip(null) }, {passive: true})
-    window.addEventListener("beforeprint", () => this.drawn.forEach((it) => it.draw()))
-    this.help()
-    const chosen = remembered("chosen")
-    this.choose(chosen && this.entries[chosen] ? chosen : null)
-    window.rondoStarted = true
-    for (const plugin of this.plugins) plugin.started?.(this)
   }
 
   // Another button at the right of the title line.
   tools(words, title, action) {
-    const button = document.createElement("button")
-    Object.assign(button, {type: "button", textContent: words, title})
-    button.setAttribute("aria-label", title)
-    button.addEventListener("click", action)
-    document.getElementById("tools").append(button)
-    return button
+    return addButton(document.getElementById("tools"), words, title, action)
   }
 
   help() {
     const help = document.getElementById("help")
     this.tools("?", "help: how to read this page, and its keys", () => help.showModal())
     help.querySelector(".close").addEventListener("click", () => help.close())
+    help.addEventListener("click", (event) => { if (event.target === help) help.close() }) // beside it
   }
 
   get drawn() { return this.timelines.filter((it) => it !== null) }
+
+  redraw(isNow = false) {
+    for (const timeline of this.drawn) isNow ? timeline.draw() : timeline.later()
+    this.sheet?.draw()
+  }
+
+  layOut() {
+    for (const timeline of this.drawn) { timeline.layOut(); timeline.later() }
+  }
 
   // What a timeline is made of, read when it is first needed.
   dataOf(place) {
@@ -85,34 +93,51 @@ class Page {
     this.timelines[place] = timeline
     const kept = JSON.parse(remembered(`view ${data.id}`) ?? "null")
     if (kept) timeline.show(kept.start, kept.whole ? data.n_frames : kept.end)
-    this.zoomButtons(this.places[place], timeline)
+    this.timelineTools(this.places[place].parentNode.querySelector(".tools"), timeline)
   }
 
   // The timeline of a recording, which is drawn from now on.
   timelineAt(place) {
-    if (this.places[place].parentNode.hidden) this.recordings.add(String(place))
+    if (this.places[place].parentNode.hidden) {
+      if (this.sheet) this.sheet.open(place)
+      else this.recordings.add(String(place))
+    }
     return this.timelines[place]
   }
 
-  zoomButtons(place, timeline) {
-    const bar = place.parentNode.querySelector(".tools")
-    for (const [words, title, action] of [
-      ["−", "zoom out", () => timeline.zoom(1.5)],
-      ["+", "zoom in", () => timeline.zoom(1 / 1.5)],
-      ["all", "show all of it", () => timeline.show(0, timeline.nFrames)],
-    ]) {
-      const button = document.createElement("button")
-      Object.assign(button, {type: "button", textContent: words, title})
-      button.setAttribute("aria-label", title)
-      button.addEventListener("click", action)
-      bar.append(button)
+  timelineTools(bar, timeline) {
+    const toggle = (words, title, isOn, change) => {
+      const button = addButton(bar, words, title, () => {
+        change()
+        for (const it of document.querySelectorAll(`[data-toggle="${words}"]`)) it.setAttribute("aria-pressed", String(isOn()))
+        this.layOut()
+      })
+      button.dataset.toggle = words
+      button.setAttribute("aria-pressed", String(isOn()))
     }
+    if (timeline.scores.channels.length) {
+      toggle("fit", "show how well each window fits", () => this.isFitShown, () => {
+        this.isFitShown = !this.isFitShown
+        remember("fit", this.isFitShown ? "shown" : "")
+      })
+    }
+    if (timeline.signal.channels.length) {
+      toggle("fix y", "scale rows to the whole recording, not to what is in view", () => this.isScaleFixed, () => {
+        this.isScaleFixed = !this.isScaleFixed
+        remember("scale", this.isScaleFixed ? "fixed" : "")
+      })
+    }
+    addButton(bar, "−", "zoom out", () => timeline.zoom(1.5))
+    addButton(bar, "+", "zoom in", () => timeline.zoom(1 / 1.5))
+    addButton(bar, "all", "show all of it", () => timeline.show(0, timeline.nFrames))
   }
 
-  goTo(place, from, to) {
+  // Show frames of a recording; `mark` {start, end} is what was looked for in them, else the chosen entry's occurrence.
+  goTo(place, from, to, mark = null) {
     const timeline = this.timelineAt(place)
     timeline.show(from, to)
-    timeline.place.scrollIntoView({block: "center"})
+    timeline.marked = markOf(timeline, mark ?? {start: from, end: to}, mark !== null)
+    timeline.place.parentNode.scrollIntoView({block: "nearest"})
   }
 
   // The name under which the entries of a lane are known: nothing is known about those of the truth.
@@ -136,13 +161,14 @@ class Page {
     const entry = this.chosen === null ? undefined : this.entries[this.chosen]
     if (!entry && this.panel.contains(document.activeElement)) this.cameFrom?.focus({preventScroll: true})
     if (entry && this.isTipFixed) this.tip(null)
+    if (!entry) for (const timeline of this.drawn) timeline.marked = null
     if (entry) showPanel(this.panel, entry, this, origin)
     else showLegend(this.panel, this)
     for (const button of document.querySelectorAll("button.entry")) {
       button.setAttribute("aria-pressed", String(button.dataset.key === this.chosen))
     }
     remember("chosen", this.chosen ?? "")
-    for (const timeline of this.drawn) timeline.later()
+    this.redraw()
     for (const plugin of this.plugins) plugin.chosen?.(this, this.chosen, origin)
   }
 
@@ -169,6 +195,31 @@ class Page {
     this.tooltip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - offsetWidth - 8))}px`
     this.tooltip.style.top = `${y + 18 + offsetHeight > innerHeight ? y - offsetHeight - 10 : y + 18}px`
   }
+}
+
+function addButton(bar, words, title, action) {
+  const button = document.createElement("button")
+  Object.assign(button, {type: "button", textContent: words, title})
+  button.setAttribute("aria-label", title)
+  button.addEventListener("click", action)
+  bar.append(button)
+  return button
+}
+
+// The segment that shares most with some frames: of the chosen entry, or else of any if these frames are all it is about.
+function markOf(timeline, {start, end}, isExact) {
+  let best = null, most = 0
+  for (const lane of timeline.lanes) {
+    const chosen = timeline.page.chosenIn(timeline, lane)
+    if (chosen === null ? !isExact || timeline.page.chosen !== null : chosen < 0) continue
+    for (let i = firstEndingAfter(lane, start); i < lane.starts.length && lane.starts[i] < end; i++) {
+      const from = Math.max(start, lane.starts[i]), shared = (Math.min(end, lane.ends[i]) - from) / (lane.ends[i] - lane.starts[i])
+      if ((chosen === null || lane.entry[i] === chosen) && shared > most) {
+        [best, most] = [{start: lane.starts[i], end: lane.ends[i], lane, place: i}, shared]
+      }
+    }
+  }
+  return best ?? (isExact ? {start, end} : null)
 }
 
 // Zooming in should not have to wait: fine levels are unpacked one after the other as soon as nothing else is to be done.

@@ -2,10 +2,14 @@
 "use strict"
 
 const PATTERN_PX = 6, LEAST_PATTERNED_PX = 5 // on less, none could be made out
+const OTHER_COLOUR = "#e6e6e6" // of the data; on the dark theme it would be the brightest of all
+
+const colourOf = ({colour}) => colour === OTHER_COLOUR ? theme.other : colour
 
 const fills = new Map()
-function fillOf(pen, {colour, pattern}, width) {
-  if (pattern === "plain" || width < LEAST_PATTERNED_PX) return colour
+function fillOf(pen, look, width) {
+  const {colour, pattern} = look
+  if (pattern === "plain" || width < LEAST_PATTERNED_PX) return colourOf(look)
   const key = `${colour} ${pattern}`
   if (!fills.has(key)) fills.set(key, pen.createPattern(tileOf(colour, pattern), "repeat"))
   return fills.get(key)

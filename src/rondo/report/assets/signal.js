@@ -21,7 +21,6 @@ const breath = () => new Promise((done) => setTimeout(done, 0))
 class Signal {
   constructor(data) {
     this.channels = data.channels
-    this.extents = data.extents
     this.ends = data.ends ?? [] // lowest and highest value of each channel
     this.packed = data.fine
     this.levels = data.coarse ? [levelOf(data.coarse, bytesOf(data.coarse.data))] : []

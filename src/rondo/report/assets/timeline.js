@@ -1,24 +1,25 @@
 // One recording on a canvas: signal rows, journal, lanes, scores and axis share one mapping from frames to pixels.
 "use strict"
 
-const LEFT = 128, RIGHT = 104, ROW = 40, LANE = 34, BAR = 26, BREAK = 12, AXIS = 44
+const LEFT = 116, RIGHT = 56, NARROW = 640 // from this width on, names stand beside their rows and not on them
+const MOST_ROW = 56, LEAST_ROW = 24, SIGNAL = 318 // pixels: rows share the last, within the first two
+const JOURNAL = 26, BREAK = 8, AXIS = 36
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
-const EVENT_LOOKS = {
-  promote: {sign: "▲", colour: "#00755c"}, merge: {sign: "◆", colour: "#7b2a8f"},
-  expire: {sign: "▼", colour: "#b04a00"}, gap: {sign: "▮", colour: "#000000"},
-  skip: {sign: "✕", colour: "#000000"}, refine: {sign: "·", colour: "#888888"},
-}
+const EVENT_SIGNS = {promote: "▲", merge: "◆", expire: "▼", gap: "▮", skip: "✕", refine: "·"}
+const EVENT_COLOURS = {promote: "#00916e", merge: "#a05ab5", expire: "#d06a20"}
 
 class Timeline {
   constructor(place, data, page) {
     this.data = data
     this.page = page
+    this.place = place
     this.nFrames = data.n_frames
     this.signal = new Signal(data.signal)
     this.scores = new Signal(data.scores)
     this.lanes = page.lanesOf(data)
     this.jumps = jumpsOf(data)
-    this.layOut()
+    this.ranges = []
+    this.marked = null // what was jumped to: {start, end}, and {lane, place} if it is a segment
     this.view = {start: 0, end: this.nFrames}
     this.canvas = document.createElement("canvas")
     this.canvas.tabIndex = 0
@@ -26,27 +27,40 @@ class Timeline {
     this.canvas.setAttribute("aria-label", `Timeline of ${data.id}. Arrow keys move, plus and minus zoom, Home shows`
       + " all, comma and full stop go through the segments, Enter shows all occurrences.")
     this.hair = Object.assign(document.createElement("div"), {className: "hair", hidden: true})
-    place.replaceChildren(this.canvas, this.hair)
+    this.strip = new OverviewStrip(this)
+    const plot = Object.assign(document.createElement("div"), {className: "plot"})
+    plot.append(this.canvas, this.hair)
+    place.replaceChildren(this.strip.canvas, plot)
+    this.layOut()
     listen(this)
-    new ResizeObserver(() => this.draw()).observe(place)
-    this.place = place
+    new ResizeObserver(() => { this.layOut(); this.draw() }).observe(place)
     this.draw()
   }
 
   // Which channels have a row, and where everything beneath them is.
   layOut() {
+    this.width = this.place.clientWidth || this.width || 1000
+    this.isNarrow = this.width < NARROW
+    this.left = this.isNarrow ? 0 : LEFT
+    this.right = this.isNarrow ? 0 : RIGHT
     this.rows = this.signal.channels.map((_, channel) => channel)
       .filter((channel) => this.page.channels.has(this.signal.channels[channel]))
-    this.top = ROW * this.rows.length + (this.rows.length ? BREAK : 0)
-    this.lanesTop = this.top + (this.data.journal.length ? LANE : 0)
-    this.scoresTop = this.lanesTop + LANE * this.lanes.length
-    this.height = this.scoresTop + SCORE * this.scores.channels.length + AXIS
+    this.rowHeight = Math.round(Math.max(LEAST_ROW, Math.min(MOST_ROW, SIGNAL / Math.max(1, this.rows.length))))
+    this.top = this.rowHeight * this.rows.length + (this.rows.length ? BREAK : 0)
+    this.lanesTop = this.top + (this.data.journal.length ? JOURNAL : 0)
+    this.bands = bandsOf(this)
+    const last = this.bands[this.bands.length - 1]
+    this.scoresTop = (last ? last.y + last.height : this.lanesTop) + 4
+    this.nScores = this.page.isFitShown ? this.scores.channels.length : 0
+    this.height = this.scoresTop + SCORE * this.nScores + AXIS
   }
 
-  get plotWidth() { return Math.max(50, this.width - LEFT - RIGHT) }
+  get plotWidth() { return Math.max(50, this.width - this.left - this.right) }
   get framesPerPixel() { return (this.view.end - this.view.start) / this.plotWidth }
-  xOf(frame) { return LEFT + (frame - this.view.start) / this.framesPerPixel }
-  frameAt(x) { return this.view.start + (x - LEFT) * this.framesPerPixel }
+  xOf(frame) { return this.left + (frame - this.view.start) / this.framesPerPixel }
+  frameAt(x) { return this.view.start + (x - this.left) * this.framesPerPixel }
+  boxOf(lane, place) { return boxOf(this, lane, place) }
+  get isWhole() { return this.view.end - this.view.start >= this.nFrames }
 
   show(start, end) {
     const length = Math.min(this.nFrames, Math.max(Math.min(4, this.nFrames), end - start))
@@ -61,9 +75,11 @@ class Timeline {
     this.show(around - (around - start) * factor, around + (end - around) * factor)
   }
 
-  move(share) {
-    const length = this.view.end - this.view.start
-    const start = Math.min(Math.max(0, this.view.start + share * length), this.nFrames - length)
+  move(share) { this.moveTo(this.view.start + share * (this.view.end - this.view.start)) }
+
+  // The same length from another start.
+  moveTo(from) {
+    const length = this.view.end - this.view.start, start = Math.min(Math.max(0, from), this.nFrames - length)
     this.show(start, start + length)
   }
 
@@ -74,37 +90,39 @@ class Timeline {
   }
 
   draw() {
-    this.width = this.place.clientWidth || this.width || 1000
-    const density = Math.max(1, window.devicePixelRatio || 1), canvas = this.canvas
-    const [width, height] = [Math.round(this.width * density), Math.round(this.height * density)]
-    if (canvas.width !== width || canvas.height !== height) {
-      Object.assign(canvas, {width, height})
-      Object.assign(canvas.style, {width: `${this.width}px`, height: `${this.height}px`})
-    }
-    const pen = canvas.getContext("2d", {alpha: false})
-    pen.setTransform(density, 0, 0, density, 0, 0)
-    pen.fillStyle = "#fff"
-    pen.fillRect(0, 0, this.width, this.height)
+    const density = Math.max(1, window.devicePixelRatio || 1), pen = penOn(this.canvas, this.width, this.height, density)
     drawSignal(this, pen, density)
-    drawScores(this, pen, density)
-    drawAxis(this, pen)
-    drawRowNames(this, pen)
     pen.save()
     pen.beginPath()
-    pen.rect(LEFT, 0, this.plotWidth, this.height)
+    pen.rect(this.left, 0, this.plotWidth, this.height)
     pen.clip()
+    drawLanes(this, pen)
     if (this.data.journal.length) drawJournal(this, pen)
-    this.lanes.forEach((lane, place) => drawLane(this, pen, lane, this.lanesTop + LANE * place + (LANE - BAR) / 2))
     pen.restore()
+    drawScores(this, pen, density)
+    drawAxis(this, pen)
+    drawChannelNames(this, pen)
+    drawLaneNames(this, pen)
+    pen.save()
+    pen.beginPath()
+    pen.rect(this.left - 1, 0, this.plotWidth + 2, this.height)
+    pen.clip()
+    drawCursor(this, pen)
+    pen.restore()
+    this.strip.draw(density)
     for (const plugin of this.page.plugins) plugin.painted?.(this, pen)
   }
 
+  // The band under a height, or undefined.
+  bandAt(y) { return this.bands.find((band) => y >= band.y && y < band.y + band.height) }
+
   // The lane and the place in it of what lies under a point, or null.
   segmentAt(x, y) {
-    const lane = this.lanes[Math.floor((y - this.lanesTop) / LANE)]
-    if (!lane || x < LEFT || x > LEFT + this.plotWidth || y < this.lanesTop) return null
-    const frame = this.frameAt(x), place = firstEndingAfter(lane, frame)
-    return place < lane.starts.length && lane.starts[place] <= frame ? {lane, place} : null
+    const band = this.bandAt(y)
+    if (!band || x < this.left || x > this.left + this.plotWidth) return null
+    const {lane} = band, frame = this.frameAt(x), place = firstEndingAfter(lane, frame)
+    if (place >= lane.starts.length || lane.starts[place] > frame) return null
+    return band.kind === "block" || boxOf(this, lane, place).top === band.y ? {lane, place} : null
   }
 
   eventAt(x, y) {
@@ -119,23 +137,18 @@ class Timeline {
 
   timeOf(frame) {
     if (this.data.frame_s === null) return `frame ${Math.round(frame)}`
-    return clock(this.secondsAt(frame), 0.001, this.data.clock?.date)
+    return momentWords(this.secondsAt(frame), this.data)
   }
 
-  // When a segment that ends before a frame ends, with its unit: before a jump of the clock, not after it.
+  // When a segment that ends before a frame ends: before a jump of the clock, not after it.
   endOf(frame) {
-    const seconds = this.secondsAt(frame - 1) + this.data.frame_s
-    return `${clock(seconds, 0.001, this.data.clock?.date)}${niceStep.inHours ? "" : " s"}`
-  }
-
-  // The same with its unit.
-  momentOf(frame) {
-    return `${this.timeOf(frame)}${this.data.frame_s === null || niceStep.inHours ? "" : " s"}`
+    if (this.data.frame_s === null) return this.timeOf(frame)
+    return momentWords(this.secondsAt(frame - 1) + this.data.frame_s, this.data)
   }
 
   // A line through all rows under the pointer; null takes it away.
   showHair(x) {
-    this.hair.hidden = x === null || x < LEFT || x > LEFT + this.plotWidth
+    this.hair.hidden = x === null || x < this.left || x > this.left + this.plotWidth
     if (this.hair.hidden) return
     Object.assign(this.hair.style, {left: `${x}px`, height: `${this.height - AXIS}px`})
   }
@@ -152,101 +165,30 @@ class Timeline {
   }
 }
 
-function laneOf(lane) {
-  return {
-    ...lane,
-    starts: numbersOf(lane.starts, Int32Array), ends: numbersOf(lane.ends, Int32Array),
-    entry: numbersOf(lane.entry, Int32Array), sequence: numbersOf(lane.sequence, Int32Array),
-    scores: numbersOf(lane.scores, Float32Array),
+// A canvas of this size on a screen of this density, wiped.
+function penOn(canvas, wide, tall, density) {
+  const [width, height] = [Math.round(wide * density), Math.round(tall * density)]
+  if (canvas.width !== width || canvas.height !== height) {
+    Object.assign(canvas, {width, height})
+    Object.assign(canvas.style, {width: `${wide}px`, height: `${tall}px`})
   }
-}
-
-function firstEndingAfter(lane, frame) {
-  let from = 0, to = lane.ends.length
-  while (from < to) {
-    const middle = (from + to) >> 1
-    if (lane.ends[middle] > frame) to = middle
-    else from = middle + 1
-  }
-  return from
-}
-
-function drawLane(timeline, pen, lane, y) {
-  pen.fillStyle = "#e6e6e6"
-  pen.fillRect(timeline.xOf(0), y, timeline.nFrames / timeline.framesPerPixel, BAR)
-  const chosen = timeline.page.chosenIn(timeline, lane)
-  const named = [], {start, end} = timeline.view, perFrame = 1 / timeline.framesPerPixel
-  let drawnTo = -Infinity
-  for (let i = firstEndingAfter(lane, timeline.view.start); i < lane.starts.length; i++) {
-    if (lane.starts[i] >= end) break
-    const right = LEFT + (lane.ends[i] - start) * perFrame
-    const entry = lane.entry[i], isChosen = entry === chosen
-    if (right - drawnTo < 0.8 && !isChosen) continue // next to nothing of it would be seen
-    const left = LEFT + (lane.starts[i] - start) * perFrame
-    const from = Math.max(left, drawnTo - 0.5)
-    pen.globalAlpha = chosen === null || isChosen ? 1 : 0.2
-    pen.fillStyle = fillOf(pen, lane.entries[entry], right - left)
-    pen.fillRect(isChosen ? left : from, y, Math.max(0.5, right - (isChosen ? left : from)), BAR)
-    drawnTo = right
-    if (right - left > 7 && pen.globalAlpha === 1) named.push([i, left, right])
-  }
-  pen.globalAlpha = 1
-  Object.assign(pen, {font: `11px ${FONT}`, textAlign: "center", textBaseline: "middle"})
-  for (const [i, left, right] of named) {
-    const {name, ink, colour, pattern} = lane.entries[lane.entry[i]]
-    pen.fillStyle = "#fff"
-    pen.fillRect(right - 0.5, y, 1, BAR)
-    const from = Math.max(left, LEFT), to = Math.min(right, LEFT + timeline.plotWidth)
-    const isLong = to - from < 7 * name.length + 6 && lane.kind !== "annotation"
-    const shown = isLong ? name.split(" ")[0] : name // the id alone, where its name is too long
-    if ((name === "OTHER" && lane.kind !== "annotation") || to - from < 7 * shown.length + 6) continue
-    if (pattern !== "plain") {
-      const width = pen.measureText(shown).width + 4
-      pen.fillStyle = colour
-      pen.fillRect((from + to - width) / 2, y + 5, width, BAR - 10)
-    }
-    pen.fillStyle = ink
-    pen.fillText(shown, (from + to) / 2, y + BAR / 2 + 0.5)
-  }
-  drawCursor(timeline, pen, lane, y)
-}
-
-// Where the keys are.
-function drawCursor(timeline, pen, lane, y) {
-  const {cursor, canvas} = timeline
-  if (cursor?.lane !== lane || document.activeElement !== canvas) return
-  const left = timeline.xOf(lane.starts[cursor.place]), right = timeline.xOf(lane.ends[cursor.place])
-  Object.assign(pen, {strokeStyle: "#000", lineWidth: 2})
-  pen.strokeRect(left + 1, y - 2, Math.max(2, right - left - 2), BAR + 4)
+  const pen = canvas.getContext("2d", {alpha: false})
+  pen.setTransform(density, 0, 0, density, 0, 0)
+  pen.fillStyle = theme.paper
+  pen.fillRect(0, 0, wide, tall)
+  return pen
 }
 
 function drawJournal(timeline, pen) {
-  const y = timeline.top + LANE / 2
-  Object.assign(pen, {textAlign: "center", textBaseline: "middle"})
+  const y = timeline.top + JOURNAL / 2, bottom = timeline.scoresTop
+  Object.assign(pen, {textAlign: "center", textBaseline: "middle", font: `14px ${FONT}`})
   for (const event of timeline.data.journal) {
-    const x = timeline.xOf(event.frame), look = EVENT_LOOKS[event.kind]
-    if (x < LEFT - 8 || x > LEFT + timeline.plotWidth + 8) continue
-    pen.fillStyle = look.colour
-    if (event.kind !== "refine") pen.fillRect(x - 0.5, timeline.top + LANE - 6, 1, 6 + LANE * timeline.lanes.length)
-    pen.font = `15px ${FONT}`
-    pen.fillText(look.sign, x, y - 2)
+    const x = timeline.xOf(event.frame)
+    if (x < timeline.left - 8 || x > timeline.left + timeline.plotWidth + 8) continue
+    pen.fillStyle = EVENT_COLOURS[event.kind] ?? theme.quiet
+    if (event.kind !== "refine") pen.fillRect(x - 0.5, timeline.top + JOURNAL - 6, 1, bottom - timeline.top - JOURNAL + 6)
+    pen.fillText(EVENT_SIGNS[event.kind], x, y - 2)
   }
-}
-
-function drawRowNames(timeline, pen) {
-  const {signal, lanes, rows, scores} = timeline
-  const middles = rows.map((_, i) => ROW * (i + 0.5))
-  const laneMiddles = lanes.map((_, i) => timeline.lanesTop + LANE * (i + 0.5))
-  Object.assign(pen, {fillStyle: "#222", font: `12px ${FONT}`, textAlign: "right", textBaseline: "middle"})
-  rows.forEach((channel, i) => pen.fillText(shortened(signal.channels[channel]), LEFT - 8, middles[i], LEFT - 10))
-  if (timeline.data.journal.length) pen.fillText("journal", LEFT - 8, timeline.top + LANE / 2)
-  lanes.forEach((lane, i) => pen.fillText(shortened(lane.title), LEFT - 8, laneMiddles[i], LEFT - 10))
-  scores.channels.forEach((name, i) => pen.fillText(shortened(name), LEFT - 8, timeline.scoresTop + SCORE * (i + 0.5),
-    LEFT - 10))
-  Object.assign(pen, {fillStyle: "#666", font: `10px ${FONT}`, textAlign: "left"})
-  const right = LEFT + timeline.plotWidth + 6
-  rows.forEach((channel, i) => pen.fillText(signal.extents[channel], right, middles[i], RIGHT - 8))
-  scores.channels.forEach((_, i) => pen.fillText("0 … 1", right, timeline.scoresTop + SCORE * (i + 0.5), RIGHT - 8))
 }
 
 // Channels often differ at their ends: the middle goes first.
