@@ -61,7 +61,7 @@ def texts(picture: ElementTree.Element) -> list[str]:
 def test_the_finding_the_picture_and_the_entries() -> None:
     html = result_by_hand()._repr_html_()
     words = Shown(html).words
-    assert "4 units and 2 motifs in 1 recording; 0% OTHER" in words
+    assert "4 units and 2 motifs found in 8 s of 2 channels; 0 % OTHER" in words
     assert {"m0", "m1", "u0", "u3", "25 %", "1 s", 'result.report("report.html")'} <= set(words)
     (picture,) = pictures_in(html)
     assert {"x", "y", "motifs", "m0", "m1", "u0", "u1", "u2", "u3", "s"} <= set(texts(picture))

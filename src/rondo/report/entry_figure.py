@@ -6,6 +6,7 @@ The figures are those of the panel of the report (`rondo.report.panel`); here th
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 
 from rondo.errors import SettingError
 from rondo.lazy import Lazy
+from rondo.report.alignment import occurrence_columns
+from rondo.report.apart import standardised
 from rondo.report.figure_style import (
     DARK,
     LARGE,
@@ -26,6 +29,7 @@ from rondo.report.figure_style import (
     text_inches,
     write,
 )
+from rondo.report.overview import Overview
 from rondo.report.panel import panel_entries
 from rondo.report.ticks import ticks
 from rondo.vocabulary.names import EntryId
@@ -54,6 +58,7 @@ def entry_figure(
     ids = [one.id for one in drawn]
     overviews = Lazy(ids, result.overviews.__getitem__)
     (about,) = panel_entries(wanted.level, [found], result.table_of(ids), overviews, drawn).values()
+    about["lines"] = _lines(about, overviews, ids)
     rates = {one.rate for one in drawn}
     return _draw(about, rates.pop() if len(rates) == 1 else None, figsize, DARK if dark else LIGHT)
 
@@ -79,6 +84,19 @@ def _recordings_with(result: Result, wanted: EntryId, within: str | None) -> lis
         raise SettingError(f"{wanted} does not occur in recording '{within}'")
     names = own if within is None else [within]
     return [one for one in result.recordings if one.id in set(names)][:_MOST_RECORDINGS]
+
+
+def _lines(about: dict[str, Any], overviews: Mapping[str, Overview], ids: Sequence[str]) -> list[NDArray[np.float64]]:
+    """The occurrences that the panel draws, on the columns of its mean: (n_rows, n_columns) each."""
+    lines = []
+    for place, id in enumerate(ids if about["rows"] else ()):
+        overview = standardised(overviews[id])
+        rows = np.array([overview.channels.index(name) for name in about["rows"]])
+        for one in about["occurrences"]:
+            if one["timeline"] == place:
+                span = (one["start"], one["end"], about["reach"], about["aligned"][0]["columns"])
+                lines.append(occurrence_columns(overview, *span, rows))
+    return lines
 
 
 # ---------------------------------------------------------------- drawing
@@ -107,18 +125,14 @@ def _draw(about: dict[str, Any], rate: float | None, figsize: tuple[float, float
 def _draw_channel(axis: Axes, about: dict[str, Any], place: int, rate: float | None, paper: Paper, high: float) -> None:
     """Every occurrence as a thin line, mean and band over them."""
     low, top = about["extents"][place]
-    width, n_rows = about["width"] / (rate or 1.0), len(about["rows"])
-    for one in about["occurrences"]:
-        columns, lasts = one["columns"], (one["end"] - one["start"]) / (rate or 1.0)
-        values = low + (top - low) * _decoded(about["data"], one["offset"], (n_rows, 2, columns))[place].mean(axis=0)
-        middles = (np.arange(columns) + 0.5) * lasts / columns
-        axis.plot(middles, values, color=paper.faint, linewidth=0.5, alpha=0.55)
-    curve = about["aligned"][0]
-    band = low + (top - low) * _decoded(curve["data"], 0, (n_rows, 3, curve["columns"]))[place]
-    at = (np.arange(band.shape[1]) + 0.5) * width / band.shape[1]
+    curve, reach = about["aligned"][0], about["reach"] / (rate or 1.0)
+    band = low + (top - low) * _decoded(curve["data"], (len(about["rows"]), 3, curve["columns"]))[place]
+    at = (np.arange(curve["columns"]) + 0.5) * reach / curve["columns"]
+    for occurrence in about["lines"]:
+        axis.plot(at, occurrence[place], color=paper.faint, linewidth=0.5, alpha=0.55)
     axis.fill_between(at, band[0], band[2], color=about["colour"], alpha=0.6, linewidth=0)
     axis.plot(at, band[1], color=paper.ink, linewidth=1.6)
-    axis.set_xlim(0, width)
+    axis.set_xlim(0, reach)
     axis.spines["left"].set(visible=True, color=paper.line)
     _name_channel(axis, about, place, paper, high)
 
@@ -134,16 +148,16 @@ def _name_channel(axis: Axes, about: dict[str, Any], place: int, paper: Paper, h
         write(axis, (-0.06, y), f"{value:+.1f} sd", ha="right", va=side, color=paper.faint, fontsize=SMALL - 1)
 
 
-def _decoded(data: str, offset: int, shape: tuple[int, int, int]) -> NDArray[np.float64]:
+def _decoded(data: str, shape: tuple[int, int, int]) -> NDArray[np.float64]:
     """What `rondo.report.details` packed, from 0 to 1 over the extent of each row; NaN where it is missing."""
-    codes = np.frombuffer(base64.b64decode(data), np.uint8, int(np.prod(shape)), offset).reshape(shape)
+    codes = np.frombuffer(base64.b64decode(data), np.uint8, int(np.prod(shape))).reshape(shape)
     return np.where(codes == _MISSING, np.nan, codes / 254)
 
 
 def _draw_time(axis: Axes, about: dict[str, Any], rate: float | None, paper: Paper, width: float) -> None:
     axis.tick_params(bottom=True, labelbottom=True, labelsize=NORMAL, length=3, pad=2, color=paper.faint)
     axis.spines["bottom"].set(visible=True, color=paper.line)
-    lasts = about["width"] / (rate or 1.0)
+    lasts = about["reach"] / (rate or 1.0)
     marks = ticks(0, lasts, "frames" if rate is None else "seconds", max(2, int(width)))
     axis.set_xticks(marks.at, marks.words)
     unit = "frames" if rate is None else marks.unit

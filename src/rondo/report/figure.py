@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +27,6 @@ from rondo.report.figure_style import (
     write,
 )
 from rondo.report.scene import MOST_CHANNELS, Blocks, Scene, View, scene_of, seen_signal
-from rondo.report.timeline import written_extent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -156,9 +156,22 @@ def _draw_signal(canvas: _Canvas, place: int, axis: Axes) -> None:
         axis.set_ylim(bottom - 0.04 * (top - bottom), top + 0.04 * (top - bottom))
     height = axis.get_position().height * axis.figure.get_size_inches()[1]  # type: ignore[union-attr]
     write(axis, (-0.52, height / 2), cut(canvas.scene.signal.channels[place]), ha="right", va="center", color=paper.ink)
-    lowest, _, highest = written_extent(bottom, top).partition(" … ")
+    lowest, highest = _written(bottom, top)
     write(axis, (-0.06, height), highest, ha="right", va="top", color=paper.faint, fontsize=SMALL - 1)
     write(axis, (-0.06, 0), lowest, ha="right", va="bottom", color=paper.faint, fontsize=SMALL - 1)
+
+
+def _written(bottom: float, top: float) -> tuple[str, str]:
+    """Both ends of a range with as many decimals as it takes to tell them apart.
+
+    >>> _written(998.612, 1001.34), _written(-0.4371, 2.38), _written(3.0, 3.0)
+    (('998.61', '1001.34'), ('-0.44', '2.38'), ('3', ''))
+    """
+    if not top > bottom:
+        return ("no values" if np.isnan(bottom) else f"{bottom:.4g}"), ""
+    decimals = max(0, 2 - math.floor(math.log10(top - bottom)))
+    form = f".{decimals}f" if decimals < 7 and max(abs(bottom), abs(top)) < 1e7 else ".3g"
+    return f"{bottom:{form}}", f"{top:{form}}"
 
 
 def _draw_blocks(canvas: _Canvas, title: str, blocks: Blocks, axis: Axes) -> None:

@@ -54,7 +54,7 @@ def _pictures(result: Result, finding: str) -> str:
 def _whole(result: Result, recording_id: str) -> str:
     scene = scene_of(result, recording_id, View(), MOST_UNIT_ROWS, MOST_CHANNELS)
     left = f" <span{_PALE}>({escape(scene.left_out)})</span>" if scene.left_out else ""
-    title = f"{escape(recording_id)}: {escape(scene.finding)}"
+    title = escape(recording_id) if len(result) == 1 else f"{escape(recording_id)}: {escape(scene.finding)}"
     return f'<div style="margin-top:.6em">{title}{left}</div><div>{scene_svg(scene)}</div>'
 
 

@@ -7,9 +7,9 @@ recording; blocks are cut to what is shown.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,12 @@ from rondo.data.labels import OTHER
 from rondo.errors import SettingError
 from rondo.report.colours import colour_of
 from rondo.report.contents import TruthFile
+from rondo.report.finding import finding
+from rondo.report.matched_looks import match_looks
 from rondo.report.overview import Overview
+from rondo.report.summarize import lanes_of
 from rondo.report.tables import entry_name, percent
 from rondo.report.time_axis import TimeAxis
-from rondo.report.true_colours import Spans, true_colours
 from rondo.run.segments import LEVELS
 from rondo.times import duration_in_words
 from rondo.vocabulary.vocabulary import Level
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from rondo.result import Result
 
 MOST_CHANNELS = 12
+_MOST_MATCHED = 20  # recordings over which true classes get their colours: more would change none
 Frames = NDArray[np.int64]
 _MOMENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|h|d)\s*", re.ASCII)
 _UNIT_S = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -118,16 +121,20 @@ def scene_of(result: Result, recording_id: str, view: View, most_rows: int, most
     )
 
 
-def finding_in(result: Result, recording_id: str, found: dict[Level, Blocks]) -> str:
-    """What occurs in one recording, in a sentence: '8 units and 6 motifs in 20 min of 6 channels; 2 % OTHER'."""
+def finding_in(result: Result, recording_id: str, found: Mapping[Level, Blocks]) -> str:
+    """What a result found in one recording, in a sentence: '8 units and 6 motifs in 20 min of 6 channels; 2 % OTHER'.
+
+    Whether it recurs is known of all recordings together, so it is only said where there is one.
+    """
     about = result.summary.recording(recording_id)
     assert about is not None
-    lasts = about.duration_s
-    length = f"{about.n_frames:,} frames" if lasts is None else duration_in_words(lasts)
+    fits = "" if about.fit is None else f"; the model {about.fit.verdict}"
+    if len(result) == 1 and about.fit is None:
+        return finding(result.summary)
+    length = f"{about.n_frames:,} frames" if about.duration_s is None else duration_in_words(about.duration_s)
     where = f" in {length} of {counted(len(about.channels), 'channel')}"
     n_units, n_motifs = (len(set(found[level].names)) for level in LEVELS)
     told = found_in_words(n_units, n_motifs, motifs_are_units=result.summary.motifs_are_units, where=where)
-    fits = "" if about.fit is None else f"; the model {about.fit.verdict}"
     return f"{told}; {percent(round(about.share_other, 3))} OTHER{fits}"
 
 
@@ -202,45 +209,42 @@ def _called(blocks: Blocks, names: set[str]) -> Blocks:
 
 
 def _truths(result: Result, recording_id: str, view: View) -> list[Row]:
-    """Lanes of what is known to be true, in the colours of what was found there."""
-    rows = []
-    for title, levels, truth in _true_spans(result, view):
-        if recording_id in truth:
-            colours, own = true_colours(result, recording_id, truth, levels), truth[recording_id]
-            rows.append(Row(title, Blocks(*own, [colours[name] for name in own.names])))
-    return rows
+    """Lanes of what is known to be true, in the colours that the page gives them."""
+    flat = result.summary.motifs_are_units
+    wanted = [level for level in reversed(LEVELS) if view.level in (level, "both") and not (flat and level == "motif")]
+    lanes = {lane["kind"]: lane for lane in _matched_lanes(result, recording_id, view.truth)}
+    titles = {f"true {level}": f"true {level}s" for level in wanted} | {"annotation": "annotation"}
+    return [Row(title, _lane_blocks(lanes[kind])) for kind, title in titles.items() if kind in lanes]
 
 
-def _true_spans(result: Result, view: View) -> Iterator[tuple[str, tuple[Level, ...], dict[str, Spans]]]:
-    """What is known to be true: the title of its lane, the levels that it may agree with, and its spans."""
-    if "truth" in result.tables:
-        flat = result.summary.motifs_are_units
-        for level in reversed(LEVELS):
-            if view.level in (level, "both") and not (flat and level == "motif"):
-                yield f"true {level}s", (level,), _spans_of(result.tables["truth"], level)
-    if view.truth is not None:
-        from rondo.report.annotation_lane import annotation_lanes  # brings all readers of annotations
-
-        lanes = annotation_lanes(result, view.truth)
-        yield (
-            "annotation",
-            LEVELS,
-            {
-                id: Spans(
-                    np.array(lane["start_frames"], np.int64), np.array(lane["end_frames"], np.int64), lane["names"]
-                )
-                for id, lane in lanes.items()
-            },
-        )
+def _matched_lanes(result: Result, recording_id: str, file: TruthFile | None) -> list[dict[str, Any]]:
+    """The lanes of one recording; looks are matched over several, so that a class looks the same in all of them."""
+    truth = result.tables.get("truth")
+    if truth is None and file is None:
+        return []
+    annotated = {} if file is None else _annotated(result, file)
+    known = set(annotated) if truth is None else {*annotated, *truth["recording"].unique().to_list()}
+    ids = [one.id for one in result.recordings if one.id in known][:_MOST_MATCHED]
+    ids = [recording_id] if result.summary.own_vocabularies else list(dict.fromkeys([*ids, recording_id]))
+    recordings: list[dict[str, Any]] = []
+    for id in ids:
+        about, own = result.summary.recording(id), annotated.get(id)
+        lanes = [*lanes_of(id, result.table_of([id]), truth), *([] if own is None else [own])]
+        recordings.append({"n_frames": 0 if about is None else about.n_frames, "lanes": lanes})
+    match_looks(recordings)
+    own_lanes: list[dict[str, Any]] = recordings[ids.index(recording_id)]["lanes"]
+    return own_lanes
 
 
-def _spans_of(table: pl.DataFrame, level: Level) -> dict[str, Spans]:
-    """A true class without a name is a number: true unit 1 is not u1."""
-    found = {}
-    for (id,), own in table.filter(table["level"] == level).partition_by("recording", as_dict=True).items():
-        starts, ends = (own[name].to_numpy().astype(np.int64) for name in ("start_frame", "end_frame"))
-        found[str(id)] = Spans(starts, ends, [name or str(number) for number, name in own.select("id", "name").rows()])
-    return found
+def _annotated(result: Result, file: TruthFile) -> dict[str, Any]:
+    from rondo.report.annotation_lane import annotation_lanes  # brings all readers of annotations
+
+    return annotation_lanes(result, file)
+
+
+def _lane_blocks(lane: Mapping[str, Any]) -> Blocks:
+    starts, ends = (np.array(lane[name], np.int64) for name in ("start_frames", "end_frames"))
+    return Blocks(starts, ends, lane["names"], lane["colours"])
 
 
 # ---------------------------------------------------------------- signals
