@@ -433,6 +433,10 @@ class Result:
         figsize : width and height in inches.
         dark : light letters on dark paper.
 
+        Returns
+        -------
+        The Figure.
+
         Raises
         ------
         MissingExtraError : where matplotlib is not installed.
