@@ -53,8 +53,8 @@ def test_blocks_of_motifs_stand_above_a_row_for_each_unit(one: Result) -> None:
     assert len(signals) == 2
     assert [text.get_text() for text in motifs.texts] == ["m0", "m1", "motifs"]
     assert colours_of(motifs) == [colour_of("motif", 0), colour_of("motif", 1)]
-    assert [text.get_text() for text in units.texts][:4] == ["u0", "u1", "u2", "u3"]
-    expected = [colour_of("unit", unit) for unit in range(4) for _ in range(UNITS.count(unit))]
+    assert [text.get_text() for text in units.texts][:4] == ["u3", "u2", "u1", "u0"]  # from the bottom up
+    expected = [colour_of("unit", unit) for unit in (3, 2, 1, 0) for _ in range(UNITS.count(unit))]
     assert [it for it in colours_of(units) if it in expected] == expected
     edges = units.collections[-1].get_segments()
     assert [float(line[0][0]) for line in edges] == [0.0, 4.0, 8.0]  # where blocks begin and end, in seconds
@@ -134,6 +134,15 @@ def test_names_that_people_gave_stand_at_the_left_and_a_dollar_is_a_dollar() -> 
     figure = result.plot()
     assert {"u0 pay $x^ now$", "$a_{"} <= set(words_of(figure))
     assert written(figure)
+
+
+def test_what_is_short_can_still_be_seen() -> None:
+    long = result_by_hand(units=(0, *(1,) * 3000, 2, 0), motifs=(0, *(1,) * 3000, 2, 0))
+    units: Any = long.plot().axes[-1]  # type: ignore[union-attr]
+    figure = units.figure
+    figure.set_dpi(100)
+    widths = [path.get_extents(bars.get_transform()).width for bars in units.collections for path in bars.get_paths()]
+    assert min(widths) > 0.8  # pixels; one of 3,000 parts would have a quarter of one
 
 
 def test_more_units_than_rows_share_the_last_row() -> None:

@@ -18,7 +18,6 @@ from rondo.report.alignment import occurrence_columns
 from rondo.report.apart import standardised
 from rondo.report.figure_style import (
     DARK,
-    LARGE,
     LIGHT,
     NORMAL,
     SMALL,
@@ -27,6 +26,7 @@ from rondo.report.figure_style import (
     cut,
     new_figure,
     text_inches,
+    title_size,
     write,
 )
 from rondo.report.overview import Overview
@@ -196,5 +196,6 @@ def _draw_title(figure: Figure, about: dict[str, Any], paper: Paper) -> None:
     told += [f"mean and the band that holds 80 % of {counted(n, 'occurrence')}"] if n else []
     left = 0.12 / wide
     title = f"{about['name']}: {about['facts']}"
-    figure.text(left, 1 - 0.24 / high, title, fontsize=LARGE, weight="bold", color=paper.ink, parse_math=False)
+    size = title_size(title, wide - 0.2)
+    figure.text(left, 1 - 0.24 / high, title, fontsize=size, weight="bold", color=paper.ink, parse_math=False)
     figure.text(left, 1 - 0.45 / high, "; ".join(told), fontsize=SMALL, color=paper.faint, parse_math=False)

@@ -15,15 +15,17 @@ from numpy.typing import NDArray
 from rondo.report.colours import ink_on
 from rondo.report.figure_style import (
     DARK,
-    LARGE,
     LIGHT,
     NORMAL,
+    POINT,
     SMALL,
     Paper,
     add_axes,
     cut,
+    inches_high,
     new_figure,
     text_inches,
+    title_size,
     write,
 )
 from rondo.report.scene import MOST_CHANNELS, Blocks, Scene, View, scene_of, seen_signal
@@ -42,6 +44,8 @@ _MOST_BUCKETS = 2400  # about two for each dot of a wide figure
 _MOST_EDGES = 160  # of blocks through the rows of units: more would be a grey veil
 _WIDTH, _TOP, _BOTTOM, _KEY, _RIGHT = 10.0, 0.5, 0.34, 0.18, 0.2
 _BLOCK, _ROW, _TRUE = 0.27, 0.165, 0.2
+_LEAST_FOR_EXTENTS = 0.24  # two lines of small letters
+_NARROWEST = 0.009
 _INCHES_PER_TICK = 1.0
 
 
@@ -84,6 +88,12 @@ class _Canvas:
     def ends(self) -> tuple[float, float]:
         first, last = self.at(np.array([self.scene.start, self.scene.end])).tolist()
         return first, max(last, first + 1e-9)
+
+    def spans(self, blocks: Blocks) -> list[tuple[float, float]]:
+        """Left edge and width of each block; none is too narrow to be seen."""
+        first, last = self.ends
+        starts, least = self.at(blocks.starts), _NARROWEST * (last - first) / self.width
+        return [*zip(starts.tolist(), np.maximum(self.at(blocks.ends) - starts, least).tolist(), strict=True)]
 
     def inches(self, blocks: Blocks) -> NDArray[np.float64]:
         """How wide each block is."""
@@ -154,9 +164,9 @@ def _draw_signal(canvas: _Canvas, place: int, axis: Axes) -> None:
     bottom, top = (float(low[known].min()), float(high[known].max())) if known.any() else (np.nan, np.nan)
     if top > bottom:
         axis.set_ylim(bottom - 0.04 * (top - bottom), top + 0.04 * (top - bottom))
-    height = axis.get_position().height * axis.figure.get_size_inches()[1]  # type: ignore[union-attr]
+    height = inches_high(axis)
     write(axis, (-0.52, height / 2), cut(canvas.scene.signal.channels[place]), ha="right", va="center", color=paper.ink)
-    lowest, highest = _written(bottom, top)
+    lowest, highest = _written(bottom, top) if height > _LEAST_FOR_EXTENTS else ("", "")
     write(axis, (-0.06, height), highest, ha="right", va="top", color=paper.faint, fontsize=SMALL - 1)
     write(axis, (-0.06, 0), lowest, ha="right", va="bottom", color=paper.faint, fontsize=SMALL - 1)
 
@@ -177,15 +187,20 @@ def _written(bottom: float, top: float) -> tuple[str, str]:
 def _draw_blocks(canvas: _Canvas, title: str, blocks: Blocks, axis: Axes) -> None:
     """Blocks side by side with their names inside, where there is room."""
     starts, ends = canvas.at(blocks.starts), canvas.at(blocks.ends)
-    spans = np.column_stack([starts, ends - starts])
     edge = 0.6 if len(blocks.names) < 200 else 0.0  # more would hide narrow blocks
-    axis.broken_barh(spans.tolist(), (0, 1), facecolors=blocks.colours, edgecolor=canvas.paper.paper, linewidth=edge)
+    look: dict[str, Any] = {
+        "facecolors": blocks.colours,
+        "edgecolor": canvas.paper.paper,
+        "linewidth": edge,
+        "snap": False,
+    }
+    axis.broken_barh(canvas.spans(blocks), (0, 1), **look)
     axis.set_ylim(0, 1)
     for place in np.flatnonzero(_has_room(canvas, blocks)).tolist():
         middle, ink = (starts[place] + ends[place]) / 2, ink_on(blocks.colours[place])
         axis.text(middle, 0.47, blocks.names[place], ha="center", va="center", fontsize=SMALL, color=ink, clip_on=True,
                   parse_math=False)  # fmt: skip
-    height = axis.get_position().height * axis.figure.get_size_inches()[1]  # type: ignore[union-attr]
+    height = inches_high(axis)
     write(axis, (-0.06, height / 2), title, ha="right", va="center", color=canvas.paper.ink)
 
 
@@ -198,16 +213,14 @@ def _draw_rows(canvas: _Canvas, axis: Axes) -> None:
     """A row for each unit; faint lines where the blocks of motifs above begin and end."""
     scene, paper = canvas.scene, canvas.paper
     n_rows = len(scene.units)
-    height = axis.get_position().height * axis.figure.get_size_inches()[1]  # type: ignore[union-attr]
-    for place, row in enumerate(scene.units):
-        level = n_rows - 1 - place
-        if place % 2 == 0:
+    height = inches_high(axis)
+    for level, row in enumerate(reversed(scene.units)):
+        if (n_rows - level) % 2:
             axis.axhspan(level, level + 1, color=paper.line, alpha=0.22, linewidth=0)
-        starts, ends = canvas.at(row.blocks.starts), canvas.at(row.blocks.ends)
-        spans = np.column_stack([starts, ends - starts])
-        axis.broken_barh(spans.tolist(), (level + 0.12, 0.76), facecolors=row.blocks.colours, linewidth=0)
-        middle = height * (level + 0.5) / n_rows
-        write(axis, (-0.06, middle), cut(row.name), ha="right", va="center_baseline", color=paper.ink, fontsize=NORMAL)
+        look: dict[str, Any] = {"facecolors": row.blocks.colours, "linewidth": 0, "snap": False}
+        axis.broken_barh(canvas.spans(row.blocks), (level + 0.12, 0.76), **look)
+        place, size = (-0.06, height * (level + 0.5) / n_rows), min(NORMAL, 0.95 * height / n_rows / POINT)
+        write(axis, place, cut(row.name), ha="right", va="center_baseline", color=paper.ink, fontsize=size)
     edges = _edges(scene)
     axis.vlines(canvas.at(edges), 0, n_rows, color=paper.faint, linewidth=0.5, alpha=min(0.6, 30 / max(1, edges.size)))
     axis.set_ylim(0, n_rows)
@@ -275,17 +288,11 @@ def _draw_key(canvas: _Canvas, key: Mapping[str, str], axis: Axes) -> None:
 
 
 def _draw_title(canvas: _Canvas, axis: Axes, height: float) -> None:
-    """The finding, and below it what the picture leaves out."""
+    """The finding, and what the picture leaves out."""
     scene, paper = canvas.scene, canvas.paper
-    write(axis, (0.1 - canvas.left, height + 0.22), f"{cut(scene.recording_id, 60)}: {scene.finding}",
-          fontsize=LARGE, color=paper.ink, weight="bold", va="bottom", ha="left")  # fmt: skip
-    if scene.left_out:
-        write(
-            axis,
-            (canvas.width, height + 0.05),
-            scene.left_out,
-            color=paper.faint,
-            fontsize=SMALL,
-            va="bottom",
-            ha="right",
-        )
+    title = f"{cut(scene.recording_id, 60)}: {scene.finding}"
+    size = title_size(title, canvas.left + canvas.width)
+    place = (0.1 - canvas.left, height + 0.22)
+    write(axis, place, title, fontsize=size, color=paper.ink, weight="bold", va="bottom", ha="left")
+    corner = (canvas.width, height + 0.05)
+    write(axis, corner, scene.left_out, va="bottom", ha="right", color=paper.faint, fontsize=SMALL)

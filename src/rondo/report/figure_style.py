@@ -62,9 +62,19 @@ def write(axis: Axes, inches: tuple[float, float], text: str, **style: Any) -> N
     axis.text(0, 0, text, transform=corner, parse_math=False, **({"fontsize": NORMAL} | style))
 
 
+def inches_high(axis: Axes) -> float:
+    figure: Any = axis.figure
+    return float(axis.get_position().height * figure.get_size_inches()[1])
+
+
 def text_inches(text: str, size: float) -> float:
     """How wide a text is."""
     return float(_points(text) * size * POINT)
+
+
+def title_size(title: str, inches: float) -> float:
+    """The size of bold letters with which a title fits into a width, as far as letters can be read."""
+    return max(SMALL - 1, min(LARGE, LARGE * inches / (1.15 * text_inches(title, LARGE))))
 
 
 @lru_cache(maxsize=4096)
