@@ -249,7 +249,7 @@ def test_the_groups_of_a_run_are_stored_and_kept(two: Result, tmp_path: Path) ->
     recordings = list(two.at_hand.values())
     grouped = Result.of("some", recordings, list(two), groups={"day1": "ann", "day2": "bob"})
     grouped.save(tmp_path / "run")
-    assert "<h2>Groups</h2>" in (tmp_path / "run" / "report.html").read_text()
+    assert "Groups compared" in (tmp_path / "run" / "report.html").read_text()
     loaded = Result.load(tmp_path / "run")
     assert [one.group for one in loaded.recordings] == ["ann", "bob"]
     assert [one.group for one in loaded.edited().recordings] == ["ann", "bob"]

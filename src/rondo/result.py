@@ -505,24 +505,25 @@ class Result:
             return groups_of_run(self, {one.id: "all" for one in self.recordings})
         return found
 
-    def _fits(self) -> str:
-        """Whether the model fits recordings that it was not fitted on; "" where there are none."""
-        verdicts = [fit.verdict for fit in self.fit.values()]
-        if len(set(verdicts)) < 2:
-            return f"; the model {verdicts[0]}" if verdicts else ""
-        return f"; the model fits {verdicts.count('fits')} of {len(verdicts)}"
-
-    def __repr__(self) -> str:
+    def _found(self) -> str:
+        """What was found, and whether the model fits recordings that it was not fitted on."""
         n_frames = sum(one.n_frames for one in self.recordings)
         other = sum(one.share_other * one.n_frames for one in self.recordings) / max(1, n_frames)
-        return f"<Result of {self.method}: {found_sentence(self.summary)}; {other:.0%} OTHER{self._fits()}>"
+        verdicts = [fit.verdict for fit in self.fit.values()]
+        fits = f"; the model {verdicts[0]}" if len(set(verdicts)) == 1 else ""
+        fits = f"; the model fits {verdicts.count('fits')} of {len(verdicts)}" if len(set(verdicts)) > 1 else fits
+        return f"{found_sentence(self.summary)}; {other:.0%} OTHER{fits}"
+
+    def __repr__(self) -> str:
+        return f"<Result of {self.method}: {self._found()}>"
 
     def _repr_html_(self) -> str:
         """The finding, a still picture and the entries; the page itself is `report`."""
         from rondo.report.finding import finding
         from rondo.report.result_card import result_card
 
-        return result_card(self, f"{finding(self.summary)}{self._fits()}")
+        # recurrence was tested in the recordings that a model was fitted on, not in others that it labels
+        return result_card(self, finding(self.summary) if self.kind == "discover" else self._found())
 
     # ------------------------------------------------------------ the same, otherwise
 

@@ -215,6 +215,12 @@ def test_streams_baselines_and_silence_are_drawn_too(tmp_path: Path) -> None:
     assert "silent: 0 units found in 2 s of 1 channel; 100 % OTHER" in words_of(result.plot(end=40))
 
 
+def test_recurrence_is_not_claimed_of_what_a_model_labels(one: Result) -> None:
+    labelled = Result.of("by hand", list(one.at_hand.values()), list(one), kind="label")
+    assert "day1: 4 units and 2 motifs in 8 s of 2 channels; 0 % OTHER" in words_of(labelled.plot())
+    assert "<b>4 units and 2 motifs in 1 recording; 0% OTHER</b>" in labelled._repr_html_()
+
+
 def test_without_matplotlib_one_line_says_what_to_install(one: Result, monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 

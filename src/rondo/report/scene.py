@@ -124,13 +124,13 @@ def scene_of(result: Result, recording_id: str, view: View, most_rows: int, most
 def finding_in(result: Result, recording_id: str, found: Mapping[Level, Blocks]) -> str:
     """What a result found in one recording, in a sentence: '8 units and 6 motifs in 20 min of 6 channels; 2 % OTHER'.
 
-    Whether it recurs is known of all recordings together, so it is only said where there is one.
+    Whether it recurs was tested in all fitted recordings together, so it is only said where there is one.
     """
     about = result.summary.recording(recording_id)
     assert about is not None
-    fits = "" if about.fit is None else f"; the model {about.fit.verdict}"
-    if len(result) == 1 and about.fit is None:
+    if len(result) == 1 and result.kind == "discover":
         return finding(result.summary)
+    fits = "" if about.fit is None else f"; the model {about.fit.verdict}"
     length = f"{about.n_frames:,} frames" if about.duration_s is None else duration_in_words(about.duration_s)
     where = f" in {length} of {counted(len(about.channels), 'channel')}"
     n_units, n_motifs = (len(set(found[level].names)) for level in LEVELS)
