@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import time
 from typing import Any
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -61,15 +60,19 @@ class Opened:
 def wait_in(frame: Any, condition: str, arg: object = None) -> None:
     """Until a condition holds in a page or a frame of one."""
     function = condition if re.match(r"\s*\([^)]*\)\s*=>", condition) else f"() => ({condition})"
-    script = f"""(arg) => new Promise((done) => {{
-      const holds = {function}, look = () => {{ if (holds(arg)) done(true); else setTimeout(look, 10) }}
+    script = f"""([arg, patience]) => new Promise((done, fail) => {{
+      const holds = {function}, until = Date.now() + patience
+      const look = () => {{
+        if (holds(arg)) return done(true)
+        if (Date.now() > until) return fail(new Error("it does not come to hold"))
+        setTimeout(look, 10)
+      }}
       look()
     }})"""
-    until = time.monotonic() + PATIENCE_MS / 1000
     while True:
         try:
-            frame.evaluate(script, arg)
+            frame.evaluate(script, [arg, PATIENCE_MS])
             return
         except Exception as error:  # playwright has no name of its own for a page that was loaded anew meanwhile
-            if "navigation" not in str(error) or time.monotonic() > until:
-                raise
+            if "navigation" not in str(error):
+                raise AssertionError(f"{condition}: {error}") from error

@@ -12,7 +12,7 @@ import pytest
 
 from rondo.report.contents import TruthFile, Wish
 from rondo.report.serve import PageServer
-from tests.report.browsing import PATIENCE_MS
+from tests.report.browsing import PATIENCE_MS, wait_in
 from tests.report.on_folders import write_report
 from tests.report.run_folders import edit_summary, write_run_folder
 from tests.report.stream_folders import add_decisions, write_stream_folder
@@ -33,7 +33,7 @@ def test_every_timeline_is_drawn_and_an_exemplar_leads_to_its_place(
     report = write_report(write_run_folder(tmp_path / "run", recording_ids=recording_ids, channels=channels))
     page = opened(report.as_uri())
     assert page.evaluate(INKED) == [True] * len(recording_ids)
-    assert page.page.locator("section.recording h3").all_inner_texts() == [*recording_ids]
+    assert page.page.locator("section.recording h2").all_inner_texts() == [*recording_ids]
     exemplar = page.page.locator("button.exemplar").first
     place, start, end = (int(exemplar.get_attribute(f"data-{name}")) for name in ("timeline", "from", "to"))
     exemplar.click()
@@ -42,28 +42,29 @@ def test_every_timeline_is_drawn_and_an_exemplar_leads_to_its_place(
 
 
 def test_recordings_and_channels_are_drawn_when_they_are_chosen(opened: Any, tmp_path: Path) -> None:
-    ids = tuple(f"day{i:02}" for i in range(14))
+    ids = tuple(f"day{i:02}" for i in range(5))
     channels = tuple(f"c{i:02}" for i in range(14))
     page = opened(write_report(write_run_folder(tmp_path, recording_ids=ids, channels=channels, n_frames=600)).as_uri())
     chooser, sections = page.page.locator("#choose-recordings"), page.page.locator("section.recording")
-    assert chooser.locator(".count").inner_text() == "12 of 14 drawn"
-    assert not sections.nth(13).is_visible()
-    assert page.evaluate("rondoPage.timelines.map((it) => it !== null)") == [True] * 12 + [False] * 2
+    assert chooser.locator(".count").inner_text() == "5 of 5 drawn"
+    chooser.locator("summary").click()
     chooser.locator("button.none").click()
-    chooser.locator("input[type=search]").fill("DAY13")
-    assert chooser.locator("label:visible").all_inner_texts() == [" day13"]
-    chooser.locator("label", has_text="day13").click()
-    assert [sections.nth(i).is_visible() for i in (0, 13)] == [False, True]
-    cell = {"timeline": 12, "start": 100, "end": 150}
-    page.evaluate("(it) => rondoPage.goTo(it.timeline, it.start, it.end)", cell)  # an exemplar that is not drawn yet
-    assert sections.nth(12).is_visible()
-    assert page.evaluate("rondoPage.timelines[12].view") == {"start": 100, "end": 150}
-    before = page.evaluate("rondoPage.timelines[12].height")
+    assert [sections.nth(i).is_visible() for i in range(5)] == [False] * 5
+    chooser.locator("input[type=search]").fill("DAY03")
+    assert chooser.locator("label:visible").all_inner_texts() == [" day03"]
+    chooser.locator("label", has_text="day03").click()
+    assert [sections.nth(i).is_visible() for i in (0, 3)] == [False, True]
+    page.evaluate("rondoPage.goTo(2, 100, 150)")  # an exemplar that is not drawn now
+    assert sections.nth(2).is_visible()
+    assert page.evaluate("rondoPage.timelines[2].view") == {"start": 100, "end": 150}
+    before, tall = page.evaluate("[rondoPage.timelines[2].height, rondoPage.timelines[2].rowHeight]")
+    page.page.locator("#choose-channels summary").click()
     page.page.locator("#choose-channels label", has_text="c13").click()
-    assert page.evaluate("rondoPage.timelines[12].height") == before + 40
-    assert page.evaluate("rondoPage.timelines[12].rows") == [*range(12), 13]
+    now, less = page.evaluate("[rondoPage.timelines[2].height, rondoPage.timelines[2].rowHeight]")
+    assert now - before == 13 * less - 12 * tall and less <= tall
+    assert page.evaluate("rondoPage.timelines[2].rows") == [*range(12), 13]
     page.settle()
-    assert page.evaluate("rondoPage.timelines[12].canvas.clientHeight") == before + 40
+    assert page.evaluate("rondoPage.timelines[2].canvas.clientHeight") == now
 
 
 def test_two_runs_stand_under_one_signal_and_a_press_chooses_in_its_own_run(opened: Any, tmp_path: Path) -> None:
@@ -76,14 +77,17 @@ def test_two_runs_stand_under_one_signal_and_a_press_chooses_in_its_own_run(open
     assert titles == ["units first", "units second", "motifs first", "motifs second"]
     starts = page.evaluate("rondoPage.timelines[0].lanes.map((it) => Array.from(it.starts))")
     assert starts[0] == starts[1] and starts[2] == starts[3]  # the same run under other ids
-    assert "100.00" in page.page.locator("table").first.inner_text()
+    bands = page.evaluate("rondoPage.timelines[0].bands.map((it) => it.name)")
+    assert bands[:7] == ["motifs first", "u4", "u1", "u0", "u2", "u3", "OTHER"]
+    assert bands[7:] == ["motifs second", "u14", "u11", "u10", "u12", "u13", "OTHER"]
+    assert "ARI of units 100, motifs 100" in page.page.locator("h1").inner_text()
+    assert "100.00" in page.page.locator("h2:has-text('agree') + * table, h2:has-text('agree') + table").inner_text()
     known = table.filter((pl.col("level") == "unit") & (pl.col("id") >= 0)).row(0, named=True)
     middle = (known["start_frame"] + known["end_frame"]) / 2
     page.page.mouse.click(*page.point(middle, 1))
     assert page.evaluate("rondoPage.chosen") == f"second: unit||u{known['id'] + 10}"
-    assert page.page.locator("#drawer").is_hidden()  # this page knows the details of the first run only
-    page.page.mouse.click(*page.point(middle, 0))
-    assert page.page.locator("#drawer h2").inner_text() == f"u{known['id']}"
+    page.page.mouse.click(*page.point(middle, 0))  # this page knows the details of the first run only
+    assert page.page.locator("#panel h2").first.inner_text() == f"u{known['id']}"
 
 
 @pytest.mark.parametrize("width", [900, 600, 400])
@@ -135,7 +139,7 @@ def test_the_annotation_of_a_stream_is_a_lane_that_grows_with_it(opened: Any, tm
         assert titles == ["units", "motifs", "annotation"]
         page.page.mouse.move(*page.point(100, 2))
         assert page.page.locator("#tooltip").inner_text().startswith("annotation: sit")
-        assert "nothing was learned from it" in page.page.locator("main").inner_text()
+        assert "nothing was learned from it" in page.page.locator("#help").text_content()
         add_decisions(live, 5)
         page.page.wait_for_function("window.rondoDrawn && rondoPage.timelines[0].nFrames === 1250")
         assert page.evaluate("Array.from(rondoPage.timelines[0].lanes[2].ends)") == [200, 1250]
@@ -170,10 +174,10 @@ def test_a_page_that_may_keep_nothing_is_drawn_all_the_same(browser: Any, tmp_pa
     page.on("pageerror", lambda error: trouble.append(str(error)))
     page.goto(outer.as_uri())
     inside = page.frames[1]
-    inside.wait_for_function("window.rondoUnpacked")
+    wait_in(inside, "window.rondoUnpacked")
     inside.evaluate("rondoPage.timelines[0].show(100, 300)")
-    inside.locator(".glance button").first.click()
-    assert inside.locator("#drawer").is_visible()
+    inside.locator("#panel button.entry").first.click()
+    assert inside.evaluate("rondoPage.chosen") is not None
     assert inside.evaluate("rondoPage.timelines[0].view") == {"start": 100, "end": 300}
     assert not trouble
     page.close()
@@ -207,9 +211,9 @@ def test_a_served_page_follows_the_stream_and_keeps_its_place(opened: Any, tmp_p
     with PageServer(folder) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         page = opened(server.address)
-        assert "2 events so far" in page.page.locator("header").inner_text()
+        assert "2 events so far" in page.page.locator("main").inner_text()
         page.evaluate("rondoPage.timelines[0].show(100, 300)")
-        page.page.locator(".timeline canvas").focus()
+        page.page.locator(".plot canvas").focus()
         page.page.wait_for_function("document.getElementById('live').textContent.startsWith('Live')")
         n_frames = page.evaluate("rondoPage.timelines[0].nFrames")
         add_decisions(folder, 5)

@@ -182,6 +182,20 @@ def test_nothing_of_the_panel_or_the_composition_is_off_a_phone_or_without_contr
         context.close()
 
 
+def test_on_a_narrow_screen_the_panel_stands_under_the_timeline_that_was_pressed(opened: Any, report: Path) -> None:
+    page = opened(report.as_uri())
+    above = "document.getElementById('panel').previousElementSibling.querySelector('h2')?.textContent"
+    assert page.evaluate("document.getElementById('panel').parentNode.id") == "stage"
+    page.page.set_viewport_size({"width": 820, "height": 1180})
+    page.wait(f"{above} === 'day1'")
+    page.evaluate("rondoPage.choose('unit||u2', {timeline: rondoPage.timelines[1], frame: 0})")
+    assert page.evaluate(above) == "day2"
+    page.evaluate("rondoPage.choose('unit||u3')")
+    assert page.evaluate(above) == "day2"  # it does not jump away
+    page.page.set_viewport_size({"width": 1300, "height": 900})
+    page.wait("document.getElementById('panel').parentNode.id === 'stage'")
+
+
 def brightness(colour: str) -> float:
     numbers = [float(it) for it in colour[colour.index("(") + 1 : -1].split(",")[:3]]
     return sum(numbers) / 3

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MOST_NODES, MOST_ARROWS = 16, 36
 MOST_MOTIFS = 24
-_FROM_EACH = 3  # arrows that leave a node
+_FROM_EACH, _FROM_EACH_OF_MANY, _MANY = 3, 2, 8  # arrows that leave a node; of more nodes, fewer
 _LEAST_PROBABILITY = 0.1
 _UNITS_OF_MIX, _LEAST_OF_MIX = 6, 0.01  # units of a context that are drawn one by one, and their least share
 Entries = Mapping[tuple[str, str, int], "EntrySummary"]
@@ -39,13 +39,13 @@ def composition(
     """Keys: made_of (by the key of a motif), n_motifs_left_out, graphs (one per level), cycles, cycle_rule."""
     levels = {"unit": run.units} if run.motifs_are_units else {"unit": run.units, "motif": run.shown_motifs}
     entries = {(level, one.recording, one.id): one for level, own in levels.items() for one in own}
-    tables = {True: segments, False: unshown}
+    tables, units = {True: segments, False: unshown}, _units_in(segments)
     motifs = [] if run.motifs_are_units else [*entries_shown(run.motifs)]
     shared = not run.own_vocabularies or len(run.recordings) == 1
     found = cycles_in(segments, drawn, own_vocabularies=run.own_vocabularies)
     return {
         "made_of": {
-            entry_key("motif", one): made_of(one, entries, _runs_inside(one, tables[one.in_labels], segments))
+            entry_key("motif", one): made_of(one, entries, _runs_inside(one, tables[one.in_labels], units))
             for one in motifs[:MOST_MOTIFS]
         },
         "n_motifs_left_out": max(0, len(motifs) - MOST_MOTIFS),
@@ -105,19 +105,28 @@ def _unit(id: int, vocabulary: str, entries: Entries) -> dict[str, Any]:
     return {"key": None if known is None else entry_key("unit", known), "name": name, **look_of("unit", id)._asdict()}
 
 
-def _runs_inside(motif: EntrySummary, table: pl.DataFrame, segments: pl.DataFrame) -> list[list[Run]]:
-    """The units inside the occurrences of a motif, or inside so many of them, in order, each with its frames."""
+def _units_in(segments: pl.DataFrame) -> dict[str, pl.DataFrame]:
     import polars as pl
 
-    own = table.filter((pl.col("level") == "motif") & (pl.col("id") == motif.id)).sort("recording", "start_frame")
+    own = segments.filter(pl.col("level") == "unit").sort("start_frame")
+    return {str(id): rows for (id,), rows in own.partition_by("recording", as_dict=True).items()}
+
+
+def _runs_inside(motif: EntrySummary, table: pl.DataFrame, units: Mapping[str, pl.DataFrame]) -> list[list[Run]]:
+    """The units inside the occurrences of a motif, or inside so many of them, in order, each with its frames.
+
+    `units` by recording, in order; occurrences in other recordings are passed over.
+    """
+    import polars as pl
+
+    is_own = (pl.col("level") == "motif") & (pl.col("id") == motif.id) & pl.col("recording").is_in([*units])
+    own = table.filter(is_own).sort("recording", "start_frame")
     if motif.recording:
         own = own.filter(pl.col("recording") == motif.recording)
     places = np.unique(np.linspace(0, max(0, own.height - 1), min(MOST_OCCURRENCES, own.height)).astype(np.int64))
-    units = segments.filter(pl.col("level") == "unit").sort("start_frame")
     found = []
     for (recording,), rows in own[places].partition_by("recording", as_dict=True, maintain_order=True).items():
-        inside = units.filter(pl.col("recording") == recording)
-        found += [*_cut_out(rows, inside)]
+        found += [*_cut_out(rows, units[str(recording)])]
     return found
 
 
@@ -155,7 +164,7 @@ def graph(level: str, entries: Sequence[EntrySummary], rows: Sequence[GroupTrans
     kept = {one.id: one for one in largest}
     inside = [row for row in rows if row.id in kept and row.next_id in kept]
     order = ring_order([one.id for one in largest], {(row.id, row.next_id): row.probability for row in inside})
-    arrows = _strongest(inside)
+    arrows = _strongest(inside, _FROM_EACH if len(order) <= _MANY else _FROM_EACH_OF_MANY)
     n_all = sum(row.n for row in rows)
     return {
         "level": level,
@@ -191,12 +200,12 @@ def _followers(
     ]
 
 
-def _strongest(rows: Sequence[GroupTransition]) -> list[GroupTransition]:
+def _strongest(rows: Sequence[GroupTransition], from_each: int) -> list[GroupTransition]:
     ranked = sorted(rows, key=lambda row: (-row.probability, -row.n, row.id, row.next_id))
     taken: dict[int, int] = {}
     found = []
     for row in ranked:
-        if row.probability < _LEAST_PROBABILITY or taken.get(row.id, 0) == _FROM_EACH:
+        if row.probability < _LEAST_PROBABILITY or taken.get(row.id, 0) == from_each:
             continue
         taken[row.id] = taken.get(row.id, 0) + 1
         found.append(row)

@@ -56,9 +56,10 @@ def cycles_in(
 ) -> list[Cycle]:
     """Every periodic entry of a table of segments, by level and id."""
     in_seconds = all(one.rate is not None for one in recordings)
-    found = []
+    found, parts = [], table.sort("start_frame").partition_by("recording", "level", as_dict=True)
     for level in ("unit", "motif"):
-        stretches = {one.id: _stretches(table, one, level, in_seconds=in_seconds) for one in recordings}
+        own_rows = {one.id: parts.get((one.id, level), table.clear()) for one in recordings}
+        stretches = {one.id: _stretches(own_rows[one.id], one, in_seconds=in_seconds) for one in recordings}
         for vocabulary in sorted(stretches) if own_vocabularies else [""]:
             own = [it for id in sorted(stretches) if vocabulary in ("", id) for it in stretches[id]]
             ids = sorted({int(id) for it in own for id in it.ids if id >= 0})
@@ -70,10 +71,8 @@ def cycles_in(
     return found
 
 
-def _stretches(table: pl.DataFrame, recording: RecordingSummary, level: str, *, in_seconds: bool) -> list[Stretch]:
-    import polars as pl
-
-    own = table.filter((pl.col("recording") == recording.id) & (pl.col("level") == level)).sort("start_frame")
+def _stretches(own: pl.DataFrame, recording: RecordingSummary, *, in_seconds: bool) -> list[Stretch]:
+    """The segments of one level of a recording, in order, cut at its breaks."""
     starts = own["start_frame"].to_numpy()
     lengths = (own["end_frame"].to_numpy() - starts) / ((recording.rate or 1.0) if in_seconds else 1.0)
     cuts = np.searchsorted(starts, recording.breaks)

@@ -85,7 +85,7 @@ def entry_details(
     found = {}
     room = Room.for_entries(sum(len(ids) for ids in shown.values()))
     for vocabulary, ids in shown.items():
-        own = [id for id in overviews if vocabulary in ("", id) and overviews[id].codes.size]
+        own = [id for id in overviews if vocabulary in ("", id)]
         if own and ids:
             found.update(_details(vocabulary, level, segments, overviews, own, set(ids), room, exemplars))
     return found
@@ -104,18 +104,24 @@ def _details(
     """Of the entries of one vocabulary, over the recordings that have the channels of the first."""
     import polars as pl
 
-    channels = overviews[recordings[0]].channels
-    alike = [id for id in recordings if overviews[id].channels == channels]
-    own = segments.filter((pl.col("level") == level) & (pl.col("id") >= 0) & pl.col("recording").is_in(alike))
-    most_frames = FRAMES_COMPARED * min(_RECORDINGS_COMPARED, len(alike)) // len(alike)
+    own = segments.filter((pl.col("level") == level) & (pl.col("id") >= 0) & pl.col("recording").is_in(recordings))
+    most_frames = FRAMES_COMPARED * min(_RECORDINGS_COMPARED, len(recordings)) // len(recordings)
     top = max(max(ids), int(own["id"].max() or 0))  # type: ignore[arg-type]
-    sums = Sums.empty(top + 1, len(channels))
-    for id in alike:
-        rows = own.filter(pl.col("recording") == id)
-        track = from_runs(rows["start_frame"], rows["end_frame"], rows["id"], overviews[id].n_frames)
-        sums.add(standardised(overviews[id], most_frames), track, most_frames)
+    by_recording, alike = _by_recording(own), list[str]()
+    channels: tuple[str, ...] = ()
+    sums = Sums.empty(top + 1, 0)
+    for id in recordings:
+        overview = overviews[id]  # read once: of many recordings not all fit into memory
+        if not alike and overview.codes.size:
+            channels, sums = overview.channels, Sums.empty(top + 1, len(overview.channels))
+        if not overview.codes.size or overview.channels != channels:
+            continue
+        rows = by_recording.get(id, own.clear())
+        track = from_runs(rows["start_frame"], rows["end_frame"], rows["id"], overview.n_frames)
+        sums.add(standardised(overview, most_frames), track, most_frames)
+        alike.append(id)
     d = sums.differences()
-    wanted = own.filter(pl.col("id").is_in(sorted(ids)))
+    wanted = own.filter(pl.col("id").is_in(sorted(ids)) & pl.col("recording").is_in(alike))
     material = _read(wanted, overviews, alike, most_frames, d, room, exemplars)
     return {(vocabulary, id): _detail(channels, d[id], one) for id, one in material.items()}
 
@@ -129,22 +135,28 @@ def _read(
     room: Room,
     exemplars: Collection[tuple[str, int]],
 ) -> dict[int, Material]:
-    import polars as pl
-
     drawn, aligned = _chosen(occurrences, room.cells, exemplars), _chosen(occurrences, room.aligned, ())
     found = {}
     for (id,), rows in occurrences.partition_by("id", as_dict=True).items():
         lengths = (rows["end_frame"] - rows["start_frame"]).to_numpy()
         median, reach, width = (max(1, int(np.quantile(lengths, q))) for q in (0.5, 1 - LEAST_SHARE, _CELL_HOLDS))
         found[int(id)] = Material(most_apart(d[int(id)], MAX_ROWS), width, reach, median)
+    drawn_in, aligned_in = _by_recording(drawn), _by_recording(aligned)
     for recording in recordings:
+        if recording not in drawn_in and recording not in aligned_in:
+            continue
         overview = standardised(overviews[recording], most_frames)
-        for one in drawn.filter(pl.col("recording") == recording).iter_rows(named=True):
+        for one in drawn_in.get(recording, drawn.clear()).iter_rows(named=True):
             own = found[one["id"]]
             own.cells.append({name: one[name] for name in _CELL} | _cell_values(overview, own.rows, one))
-        for one in aligned.filter(pl.col("recording") == recording).iter_rows(named=True):
+        for one in aligned_in.get(recording, aligned.clear()).iter_rows(named=True):
             found[one["id"]].add_aligned(overview, one["start_frame"], one["end_frame"])
     return found
+
+
+def _by_recording(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """One pass: to filter a table for each of a thousand recordings takes a minute."""
+    return {str(id): rows for (id,), rows in table.partition_by("recording", as_dict=True).items()}
 
 
 def _chosen(occurrences: pl.DataFrame, most: int, exemplars: Collection[tuple[str, int]]) -> pl.DataFrame:

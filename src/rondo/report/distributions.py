@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from rondo.run.summary import RecordingSummary
 
 MOST_BINS, N_PLACES = 16, 48
+FEWEST_DRAWN = 4
+"""Durations from which on more than one bin says something."""
+
 LEAST_HOURS = 6
 _LOGARITHMIC_FROM = 12  # longest over shortest from which bins grow by a factor
 Figures = NDArray[np.float64]
@@ -37,7 +40,7 @@ def duration_bins(lengths: Sequence[float] | Figures, *, in_seconds: bool) -> di
     low, high = float(own.min()), float(own.max())
     middle = float(np.median(own))
     is_log = high > _LOGARITHMIC_FROM * low > 0
-    n_bins = 1 if high == low else int(np.clip(np.ceil(np.sqrt(own.size)), 2, MOST_BINS))
+    n_bins = 1 if high == low or own.size < FEWEST_DRAWN else int(np.clip(np.ceil(np.sqrt(own.size)), 2, MOST_BINS))
     scaled = np.log([*own, low, high, middle]) if is_log else np.array([*own, low, high, middle])
     first, last = scaled[-3], scaled[-2]
     counts = np.histogram(scaled[:-3], bins=n_bins, range=(first, last) if last > first else None)[0]

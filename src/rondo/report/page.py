@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 _STYLES = ("report", "panel")
 _SCRIPTS = (
     "plugins", "keeping", "theme", "signal", "patterns", "signal_rows", "axis", "lanes", "timeline", "scores",
-    "overview_strip", "listening", "panel", "compose", "choosing", "sheet", "page",
+    "overview_strip", "listening", "elements", "curves", "occurrences", "panel", "compose", "choosing", "sheet", "page",
 )  # fmt: skip
 
 

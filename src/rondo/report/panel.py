@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +14,6 @@ from rondo.report.details import entry_details
 from rondo.report.distributions import Figures, Spans, duration_bins, when
 from rondo.report.overview import Overview
 from rondo.report.tables import (
-    UnitNames,
-    composition_key,
-    composition_parts,
     entries_shown,
     entry_key,
     entry_name,
@@ -44,7 +42,6 @@ def panel_entries(
     segments: pl.DataFrame,
     overviews: Mapping[str, Overview],
     drawn: Sequence[RecordingSummary],
-    unit_names: UnitNames = MappingProxyType({}),
 ) -> dict[str, dict[str, Any]]:
     """What the panel shows of each entry in the table, by its key."""
     shown = {(entry.recording, entry.id): entry for entry in entries_shown(entries)}
@@ -59,8 +56,6 @@ def panel_entries(
         entry_key(level, entry): {
             **(detail := found.get(place, _NO_SIGNAL)),
             **about_entry(level, entry),
-            "composition": composition_parts(entry.composition, place[0], unit_names),
-            "composition_key": composition_key([entry.composition]),
             "occurrences": _cells(detail["occurrences"], entry, places),
             "width_words": _in_words(detail["width"], drawn),
             "reach_words": _in_words(detail["reach"], drawn),
@@ -115,11 +110,13 @@ def _spans(level: str, segments: pl.DataFrame) -> dict[int, Spans]:
     """Starts and ends of all occurrences, by id and recording."""
     import polars as pl
 
-    own = segments.filter((pl.col("level") == level) & (pl.col("id") >= 0)).sort("start_frame")
+    own = segments.filter((pl.col("level") == level) & (pl.col("id") >= 0)).sort("id", "recording", "start_frame")
+    ids, recordings = own["id"].to_list(), own["recording"].to_list()
+    starts, ends = (own[name].to_numpy().astype(np.float64) for name in ("start_frame", "end_frame"))
+    first = [i for i in range(len(ids)) if i == 0 or (ids[i], recordings[i]) != (ids[i - 1], recordings[i - 1])]
     found: dict[int, dict[str, tuple[Figures, Figures]]] = {}
-    for (id, recording), rows in own.partition_by("id", "recording", as_dict=True).items():
-        starts, ends = (rows[name].to_numpy().astype(np.float64) for name in ("start_frame", "end_frame"))
-        found.setdefault(int(id), {})[str(recording)] = (starts, ends)
+    for at, past in pairwise([*first, len(ids)]):
+        found.setdefault(ids[at], {})[recordings[at]] = (starts[at:past], ends[at:past])
     return {id: MappingProxyType(by_recording) for id, by_recording in found.items()}
 
 

@@ -49,10 +49,11 @@ if TYPE_CHECKING:
 def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     """What the report of a result says, as a dict that `json.dumps(..., allow_nan=False)` takes.
 
-    Keys: title, finding, overview, findings, provenance, scores (rows), fit (rows), groups (entries by group, or None), notes,
-    n_recordings, motifs_are_units (no motif is longer than a unit), left_out (in words), recordings (those inside the
-    page, each with its signal, scores and lanes), entries (unit and motif rows), unshown (rows of motifs that labels do
-    not show), n_entries, details (of entries, by key), composition; of a stream events, n_events and n_refined.
+    Keys: title, finding, overview, findings, provenance, scores (rows), fit (rows), groups (entries by group, or None),
+    notes, n_recordings, motifs_are_units (no motif is longer than a unit), left_out (in words), recordings (those
+    inside the page, each with its signal, scores and lanes), entries (unit and motif rows), unshown (rows of motifs
+    that labels do not show), n_entries, details (of entries, by key), composition; of a stream events, n_events and
+    n_refined.
     """
     run, truth = result.summary, result.tables.get("truth")
     counts = [result.segment_counts(), *([] if truth is None else [n_segments_in(truth)])]
@@ -110,12 +111,12 @@ def _details(
     drawn: Sequence[RecordingSummary],
 ) -> dict[str, Any]:
     """What the panel shows of each entry."""
-    unit_names, ids = unit_names_of(levels["unit"]), [it.id for it in drawn]
+    ids = [it.id for it in drawn]
     inside = overviews.only(ids) if isinstance(overviews, Overviews) else Lazy(ids, overviews.__getitem__)
     return {
         key: detail
         for level, entries in levels.items()
-        for key, detail in panel_entries(level, entries, segments, inside, drawn, unit_names).items()
+        for key, detail in panel_entries(level, entries, segments, inside, drawn).items()
     }
 
 

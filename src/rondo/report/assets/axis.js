@@ -13,7 +13,13 @@ function drawAxis(timeline, pen) {
   pen.fillStyle = theme.line
   pen.fillRect(left, bottom + 1, plotWidth, 1)
   let before = -Infinity, told = null, toldTo = -Infinity
-  for (const tick of scale.ticks(LEAST_TICK_PX)) {
+  const ticks = scale.ticks(LEAST_TICK_PX)
+  if (ticks.length && timeline.xOf(ticks[0].frame) > left + TICK_PX) { // the day at the left, where it has no tick
+    told = scale.contextOf(timeline.secondsAt(timeline.view.start))
+    pen.fillStyle = theme.quiet
+    toldTo = toldAt(timeline, pen, told, left, bottom + 20) + 8
+  }
+  for (const tick of ticks) {
     const x = timeline.xOf(tick.frame)
     if (x < before + LEAST_TICK_PX || x < left - 1 || x > left + plotWidth + 1) continue
     before = x
@@ -83,7 +89,7 @@ function scaleOf(timeline) {
 
 function ticksEvery(step, first, last) {
   const found = []
-  for (let tick = Math.ceil(first / step - 1e-9); tick * step <= last + step * 1e-9; tick++) found.push(tick * step)
+  for (let tick = Math.ceil(first / step - 1e-9); tick * step <= last + step * 1e-9; tick++) found.push(tick * step + 0) // no -0
   return found
 }
 
@@ -112,7 +118,7 @@ function elapsedWords(at, step, last) {
   const clock = (hour) => `${hour}:${minutes}${step < 60 ? `:${seconds}` : ""}`
   if (last < 2 * DAY) return sign + clock(hours)
   if (step >= YEAR / 10) return `${Number((at / YEAR).toFixed(1))} years`
-  return sign + (step >= DAY ? `${days} d` : `${days} d ${clock(hours % 24)}`)
+  return sign + (step >= DAY ? `${days} d` : `${days} d ${clock(pad(hours % 24))}`)
 }
 
 // `epoch`: when second 0 was, counted from 1970.

@@ -2,6 +2,7 @@
 "use strict"
 
 const GRAPH = 420, RING = 140, MARGIN = 25, LEAST_LABELLED = 0.3
+const LABEL_AT = [0.216, 0.432, 0.288, 0.064] // of the four points of a Bézier curve: two fifths along it
 
 let readComposition = null
 function compositionData() {
@@ -14,8 +15,8 @@ function compositionData() {
 // Blocks in order, as wide as their share of the motif's time; or bars, the largest first, where the order is free.
 function pictureOf(page, motif) {
   if (!motif.ordered) {
-    const order = motif.order ? htmlOf("p", {className: "quiet", textContent: `${motif.order}.`}) : null
-    return [htmlOf("ol", {className: "mix"}, ...motif.parts.map(({units: [unit]}) => mixRow(page, unit))), order].filter(Boolean)
+    const rows = motif.parts.map(({units: [unit]}) => mixRow(page, unit))
+    return [htmlOf("ol", {className: "mix"}, ...rows), ...motif.order ? [quietly(`${motif.order}.`)] : []]
   }
   const row = htmlOf("ol", {className: "blocks"}, ...motif.parts.map((part) => partOf(page, part)))
   if (motif.rest >= 0.02) row.append(restOf(motif.rest))
@@ -25,8 +26,11 @@ function pictureOf(page, motif) {
 // What the signs in it mean, as far as it has them.
 function keyToPicture({ordered, parts, rest}) {
   if (!ordered) return "Share of its time, in any order."
-  const signs = [parts.some((part) => part.times) ? "↻: repeats" : "",
-    parts.some((part) => part.optional) ? "hatched: some occurrences lack it" : "", rest >= 0.02 ? "grey: other units, or none" : ""]
+  const signs = [
+    parts.some((part) => part.times) ? "↻: repeats" : "",
+    parts.some((part) => part.optional) ? "hatched: some occurrences lack it" : "",
+    rest >= 0.02 ? "grey: other units, or none" : "",
+  ]
   return `${["In order; width is the mean share of its time", ...signs.filter(Boolean)].join("; ")}.`
 }
 
@@ -80,17 +84,19 @@ function graphOf(page, graph) {
 }
 
 function nodeOf(page, node, i, arrows, picture) {
-  const side = Math.abs(node.x - GRAPH / 2) < 20 ? "middle" : node.x > GRAPH / 2 ? "start" : "end"
-  const away = node.radius + 6, up = node.y < GRAPH / 2 ? -1 : 1
-  const at = side === "middle" ? [node.x, node.y + up * (away + 4) + 4] : [node.x + (side === "start" ? away : -away), node.y + 4]
-  const name = Object.assign(svgOf("text", {x: at[0], y: at[1], "text-anchor": side}), {textContent: shortened(node.name)})
-  const made = svgOf("g", {class: "node"}, svgOf("circle", {cx: node.x, cy: node.y, r: node.radius, fill: node.colour}), name,
-    Object.assign(svgOf("title"), {textContent: `${node.name}: ${node.share} of the time`}))
+  const [x, y] = [node.x - GRAPH / 2, node.y - GRAPH / 2].map((it) => it / RING), away = node.radius + 7 // outwards
+  const side = x > 0.3 ? "start" : x < -0.3 ? "end" : "middle"
+  const at = {x: node.x + away * x, y: node.y + (away + 3) * y + 4, "text-anchor": side}
+  const made = svgOf("g", {class: "node"},
+    svgOf("circle", {cx: node.x, cy: node.y, r: node.radius, fill: node.colour}),
+    svgText("text", shortened(node.name), at), svgText("title", `${node.name}: ${node.share} of the time`))
   made.dataset.key = node.key
   made.addEventListener("click", () => page.choose(node.key))
   const focus = (isOn) => {
     picture.classList.toggle("focused", isOn)
-    for (const {shape, label, from, to} of arrows) for (const it of [shape, label]) it.classList.toggle("own", isOn && (from === i || to === i))
+    for (const {shape, label, from, to} of arrows) {
+      for (const it of [shape, label]) it.classList.toggle("own", isOn && (from === i || to === i))
+    }
   }
   made.addEventListener("pointerenter", () => focus(true))
   made.addEventListener("pointerleave", () => focus(false))
@@ -100,19 +106,18 @@ function nodeOf(page, node, i, arrows, picture) {
 // From edge to edge of two nodes, bent a little to the right, so that there and back do not lie on each other.
 function arrowOf(nodes, {from, to, p, n}) {
   const a = nodes[from], b = nodes[to], curve = from === to ? loopAt(a) : bendBetween(a, b)
-  const words = `${a.name} → ${b.name}: ${percentOf(p)} (${n} time${n === 1 ? "" : "s"})`
-  const [[x0, y0], [cx, cy], [dx, dy], [x1, y1]] = curve, size = 4 + 4 * p
-  const angle = Math.atan2(y1 - dy, x1 - dx), tip = (turn) => `${(x1 - size * 2 * Math.cos(angle + turn)).toFixed(1)},${
-    (y1 - size * 2 * Math.sin(angle + turn)).toFixed(1)}`
-  const end = [x1 - size * Math.cos(angle), y1 - size * Math.sin(angle)]
+  const [start, leaving, coming, [x, y]] = curve, size = 4 + 4 * p
+  const angle = Math.atan2(y - coming[1], x - coming[0])
+  const behind = (length, turn) => written([x - length * Math.cos(angle + turn), y - length * Math.sin(angle + turn)])
   const shape = svgOf("g", {class: "arrow"},
-    svgOf("path", {class: "shaft", d: `M${written([x0, y0])}C${written([cx, cy])} ${written([dx, dy])} ${written(end)}`,
-      "stroke-width": (1 + 4 * p).toFixed(2), "stroke-opacity": (0.25 + 0.65 * p).toFixed(2)}),
-    svgOf("path", {class: "tip", d: `M${written([x1, y1])}L${tip(0.42)}L${tip(-0.42)}Z`, "fill-opacity": (0.4 + 0.6 * p).toFixed(2)}),
-    Object.assign(svgOf("title"), {textContent: words}))
-  const at = [0, 1].map((i) => 0.216 * curve[0][i] + 0.432 * curve[1][i] + 0.288 * curve[2][i] + 0.064 * curve[3][i]) // at 0.4
-  const label = Object.assign(svgOf("text", {class: p >= LEAST_LABELLED ? "p" : "p weak", x: at[0], y: at[1] + 3, "text-anchor": "middle"}),
-    {textContent: percentOf(p)})
+    svgOf("path", {class: "shaft", "stroke-width": 1 + 4 * p, "stroke-opacity": 0.25 + 0.65 * p,
+      d: `M${written(start)}C${written(leaving)} ${written(coming)} ${behind(size, 0)}`}),
+    svgOf("path", {class: "tip", "fill-opacity": 0.4 + 0.6 * p,
+      d: `M${written([x, y])}L${behind(2 * size, 0.42)}L${behind(2 * size, -0.42)}Z`}),
+    svgText("title", `${a.name} → ${b.name}: ${percentOf(p)} (${n} time${n === 1 ? "" : "s"})`))
+  const at = [0, 1].map((i) => LABEL_AT.reduce((sum, weight, k) => sum + weight * curve[k][i], 0))
+  const label = svgText("text", percentOf(p), {class: p >= LEAST_LABELLED ? "p" : "p weak", x: at[0], y: at[1] + 3,
+    "text-anchor": "middle"})
   return {shape, label, from, to}
 }
 
@@ -140,11 +145,7 @@ function showGraphs(page, place) {
     buttons.forEach((button, j) => button.setAttribute("aria-pressed", String(i === j)))
     markNodes(place, page.chosen)
   }
-  const buttons = graphs.map(({level}, i) => {
-    const button = htmlOf("button", {type: "button", textContent: `${level}s`})
-    button.addEventListener("click", () => show(i))
-    return button
-  })
+  const buttons = graphs.map(({level}, i) => pressable(`${level}s`, `what follows what among ${level}s`, () => show(i)))
   if (graphs.length > 1) place.querySelector(".modes").append(...buttons)
   show(0)
 }

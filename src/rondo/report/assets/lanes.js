@@ -7,13 +7,15 @@ const PALE = 0.16
 const isOther = (lane, entry) => lane.entries[entry].name === "OTHER" && lane.kind !== "annotation" // there it is a class
 
 // Everything between signal and scores from top to bottom: bands of {lane, y, height, kind, entry, name}. `kind` is "block" (a
-// whole lane), "row" (one entry of it), "more" or "fewer" (rows that are folded, or the way to fold them).
+// whole lane), "title" (of rows), "row" (one entry of a lane), "more" or "fewer" (rows that are folded, or the way to fold them).
 function bandsOf(timeline) {
   const bands = [], ofKind = (kind) => timeline.lanes.filter((lane) => lane.kind === kind)
-  for (const units of ofKind("unit")) {
-    const motifs = ofKind("motif").find((lane) => lane.run === units.run)
-    if (motifs) bands.push({kind: "block", lane: motifs, height: BLOCK, name: motifs.title})
-    bands.push(...rowsOf(timeline, units))
+  const units = ofKind("unit")
+  for (const lane of units) {
+    const motifs = ofKind("motif").find((it) => it.run === lane.run), gap = bands.length ? 2 * LANE_GAP : 0
+    if (motifs) bands.push({kind: "block", lane: motifs, height: BLOCK, name: motifs.title, gap})
+    else if (units.length > 1) bands.push({kind: "title", lane, height: TRUTH, name: lane.title, gap}) // whose rows these are
+    bands.push(...rowsOf(timeline, lane))
   }
   for (const kind of ["true motif", "true unit", "annotation"]) {
     for (const lane of ofKind(kind)) bands.push({kind: "block", lane, height: TRUTH, name: lane.title, gap: LANE_GAP})
@@ -222,7 +224,7 @@ function drawInsides(timeline, pen, motifs, top, bottom) {
 
 // The box of a segment on the canvas, in CSS pixels; null where its lane is not drawn.
 function boxOf(timeline, lane, place) {
-  const own = timeline.bands.filter((band) => band.lane === lane)
+  const own = timeline.bands.filter((band) => band.lane === lane && band.kind !== "title")
   const band = own.find((it) => it.kind === "block" || it.entry === lane.entry[place]) ?? own.find((it) => it.kind === "more")
   if (!band) return null
   return {left: timeline.xOf(lane.starts[place]), right: timeline.xOf(lane.ends[place]), top: band.y, bottom: band.y + band.height}
@@ -230,10 +232,10 @@ function boxOf(timeline, lane, place) {
 
 function drawLaneNames(timeline, pen) {
   for (const band of timeline.bands) {
-    const {lane, y, height, name, kind} = band, isUnits = kind !== "block"
+    const {lane, y, height, name, kind} = band, isUnits = kind !== "block" && kind !== "title"
     const isChosen = kind === "row" && timeline.page.chosenIn(timeline, lane) === band.entry
     if (timeline.isNarrow) {
-      if (isUnits) inside(timeline, pen, name, timeline.left + 3, y + height / 2 - 5, "left")
+      if (kind !== "block") inside(timeline, pen, name, timeline.left + 3, y + height / 2 - 5, "left")
       continue
     }
     Object.assign(pen, {fillStyle: kind === "more" || kind === "fewer" ? theme.quiet : theme.ink, textAlign: "right",

@@ -28,7 +28,7 @@ class Timeline {
       + " all, comma and full stop go through the segments, Enter shows all occurrences.")
     this.hair = Object.assign(document.createElement("div"), {className: "hair", hidden: true})
     this.strip = new OverviewStrip(this)
-    const plot = Object.assign(document.createElement("div"), {className: "plot"})
+    const plot = Object.assign(document.createElement("div"), {className: "plot", id: `${place.id}-plot`})
     plot.append(this.canvas, this.hair)
     place.replaceChildren(this.strip.canvas, plot)
     this.layOut()
@@ -122,7 +122,7 @@ class Timeline {
     if (!band || x < this.left || x > this.left + this.plotWidth) return null
     const {lane} = band, frame = this.frameAt(x), place = firstEndingAfter(lane, frame)
     if (place >= lane.starts.length || lane.starts[place] > frame) return null
-    return band.kind === "block" || boxOf(this, lane, place).top === band.y ? {lane, place} : null
+    return boxOf(this, lane, place)?.top === band.y ? {lane, place} : null
   }
 
   eventAt(x, y) {
