@@ -58,7 +58,7 @@ def entry_figure(
     ids = [one.id for one in drawn]
     overviews = Lazy(ids, result.overviews.__getitem__)
     (about,) = panel_entries(wanted.level, [found], result.table_of(ids), overviews, drawn).values()
-    about["lines"] = _lines(about, overviews, ids)
+    about |= {"lines": _lines(about, overviews, ids), "made_of": found.composition}
     rates = {one.rate for one in drawn}
     return _draw(about, rates.pop() if len(rates) == 1 else None, figsize, DARK if dark else LIGHT)
 
@@ -190,9 +190,8 @@ def _draw_beside(figure: Figure, about: dict[str, Any], paper: Paper, left: floa
 
 def _draw_title(figure: Figure, about: dict[str, Any], paper: Paper) -> None:
     wide, high = figure.get_size_inches()
-    parts = " ".join(part["text"] for part in about["composition"])
     n = about["n_aligned"]
-    told = [f"made of {parts}"] if parts else []
+    told = [f"made of {about['made_of']}"] if about["made_of"] else []
     told += [f"mean and the band that holds 80 % of {counted(n, 'occurrence')}"] if n else []
     left = 0.12 / wide
     title = f"{about['name']}: {about['facts']}"
