@@ -138,7 +138,9 @@ def _fenced(doc: str) -> str:
 
 
 def _section(found: re.Match[str]) -> str:
-    """Parameters, Raises: `name : what it is`, one after the other."""
+    """Parameters, Raises: `name : what it is`, one after the other; Returns and Examples as they stand."""
+    if found[1] in ("Returns", "Examples"):
+        return f"{found[1]}:\n\n{found[2]}"
     items = re.sub(r"\n\s+", " ", found[2].strip()).splitlines()
     rows = [(name, what) for name, _, what in (item.partition(" : ") for item in items)]
     return f"{found[1]}:\n\n" + "\n".join(f"- `{name}`: {what}" for name, what in rows) + "\n"

@@ -6,6 +6,7 @@ A Result is a value: it does not change. What it holds is in memory, or read fro
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -17,7 +18,7 @@ import numpy as np
 from rondo.continual.journal import Event
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
-from rondo.errors import OutputError, RecordingError, SettingError
+from rondo.errors import OutputError, RecordingError, RondoWarning, SettingError
 from rondo.labelling import FitProfile, Labelling
 from rondo.lazy import Lazy
 from rondo.report.contents import Overviews, TruthFile, Wish, n_segments_in
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     from matplotlib.figure import Figure
-
-_SHOWN_BYTES = 5_000_000  # the largest page that a notebook is given to keep
 
 
 class PartReader(Protocol):
@@ -361,18 +360,100 @@ class Result:
         wish = Wish(tuple(recordings), tuple(channels), None if truth is None else TruthFile(Path(truth)))
         return write_page(self, Path(path), wish, compare)
 
-    def plot(self, recording: int | str | None = None) -> Figure | list[Figure]:
-        """A matplotlib figure with the signals, the units and the motifs of a recording; a list for several.
+    def plot(
+        self,
+        recording: int | str | None = None,
+        *,
+        start: int | str | None = None,
+        end: int | str | None = None,
+        channels: Sequence[int | str] | None = None,
+        level: Literal["unit", "motif", "both"] = "both",
+        truth: str | Path | None = None,
+        figsize: tuple[float, float] | None = None,
+        dark: bool = False,
+    ) -> Figure | list[Figure]:
+        """Draw a recording with matplotlib: signals, motifs as blocks, a row for each unit below them, time.
+
+        Parameters
+        ----------
+        recording : its place or id; without, every recording, or the first twelve with a warning.
+        start, end : the stretch to draw, as frames or as times since the start of the recording: "12s", "1.5min".
+        channels : the channels to draw, by place or name; without, the first twelve.
+        level : draw units, motifs, or both.
+        truth : annotations to draw as a lane, as `report` takes them; a truth that the result knows is drawn anyway.
+        figsize : width and height in inches; without, 10 inches wide and as high as the rows need.
+        dark : light letters on dark paper.
+
+        Returns
+        -------
+        The Figure; a list of Figures where no recording is named and there are several. Figures belong to no window:
+        a notebook shows one that is the last value of a cell, `figure.savefig("day1.pdf")` writes it.
 
         Raises
         ------
         MissingExtraError : where matplotlib is not installed.
-        """
-        from rondo.report.figure import figure_of
+        SettingError : where there is no such stretch, channel or level.
+        RecordingError : where there is no such recording.
 
-        if recording is None and len(self) > 1:
-            return [figure_of(self, one.id) for one in self.recordings]
-        return figure_of(self, self[0 if recording is None else recording].recording_id)
+        Examples
+        --------
+        >>> import rondo
+        >>> from rondo.synthetic import plant
+        >>> result = rondo.discover(plant(n_frames=6_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> figure = result.plot(start="20s", end="1min", channels=[0, 1])
+        >>> [float(edge) for edge in figure.axes[0].get_xlim()]
+        [20.0, 60.0]
+        """
+        from rondo.report.figure import MOST_FIGURES, figure_of
+        from rondo.report.scene import View
+
+        view = View(start, end, channels, level, None if truth is None else TruthFile(Path(truth)))
+        if recording is not None or len(self) == 1:
+            return figure_of(self, self[0 if recording is None else recording].recording_id, view, figsize, dark)
+        if len(self) > MOST_FIGURES:
+            told = f"drew the first {MOST_FIGURES} of {len(self):,} recordings; draw others by id, as in"
+            warnings.warn(f"{told} result.plot({self.recordings[MOST_FIGURES].id!r})", RondoWarning, stacklevel=2)
+        return [figure_of(self, one.id, view, figsize, dark) for one in self.recordings[:MOST_FIGURES]]
+
+    def plot_entry(
+        self,
+        entry: str,
+        *,
+        recording: int | str | None = None,
+        figsize: tuple[float, float] | None = None,
+        dark: bool = False,
+    ) -> Figure:
+        """Draw one unit or motif with matplotlib: its occurrences over each other, mean and spread, durations.
+
+        The channels are the up to four that set it apart most, in standard deviations of each recording.
+
+        Parameters
+        ----------
+        entry : "unit:3" or "motif:2", or as the report writes them, "u3" or "m2".
+        recording : draw the occurrences in one recording alone; needed where each recording has ids of its own.
+        figsize : width and height in inches.
+        dark : light letters on dark paper.
+
+        Returns
+        -------
+        The Figure.
+
+        Raises
+        ------
+        MissingExtraError : where matplotlib is not installed.
+        SettingError : where there is no such entry.
+
+        Examples
+        --------
+        >>> import rondo
+        >>> from rondo.synthetic import plant
+        >>> result = rondo.discover(plant(n_frames=6_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> result.plot_entry("u1").get_size_inches().tolist()[0]
+        8.0
+        """
+        from rondo.report.entry_figure import entry_figure
+
+        return entry_figure(self, entry, recording, figsize, dark)
 
     def export(self, format: str, path: str | Path, *, level: str = "both", recording: str | None = None) -> list[Path]:
         """Write the segments for another program (`rondo export --help` lists the formats); returns the files."""
@@ -425,28 +506,25 @@ class Result:
             return groups_of_run(self, {one.id: "all" for one in self.recordings})
         return found
 
-    def __repr__(self) -> str:
+    def _found(self) -> str:
+        """What was found, and whether the model fits recordings that it was not fitted on."""
         n_frames = sum(one.n_frames for one in self.recordings)
         other = sum(one.share_other * one.n_frames for one in self.recordings) / max(1, n_frames)
         verdicts = [fit.verdict for fit in self.fit.values()]
         fits = f"; the model {verdicts[0]}" if len(set(verdicts)) == 1 else ""
         fits = f"; the model fits {verdicts.count('fits')} of {len(verdicts)}" if len(set(verdicts)) > 1 else fits
-        return f"<Result of {self.method}: {found_sentence(self.summary)}; {other:.0%} OTHER{fits}>"
+        return f"{found_sentence(self.summary)}; {other:.0%} OTHER{fits}"
+
+    def __repr__(self) -> str:
+        return f"<Result of {self.method}: {self._found()}>"
 
     def _repr_html_(self) -> str:
-        """The report itself, in a frame of its own; only its words where it is too large for a notebook."""
-        from html import escape
+        """The finding, a still picture and the entries; the page itself is `report`."""
+        from rondo.report.finding import finding
+        from rondo.report.result_card import result_card
 
-        from rondo.html_card import card
-        from rondo.report.render import render
-        from rondo.report.summarize import summarize
-
-        page = render(summarize(self))
-        if len(page) > _SHOWN_BYTES:
-            facts = {"report": "too large for a notebook; write it with result.report('report.html')"}
-            return card(repr(self), {f"finding {i}": said for i, said in enumerate(self.findings, start=1)} | facts)
-        style = "width:100%;height:720px;border:0"
-        return f'<iframe srcdoc="{escape(page, quote=True)}" style="{style}" title="Rondo report"></iframe>'
+        # recurrence was tested in the recordings that a model was fitted on, not in others that it labels
+        return result_card(self, finding(self.summary) if self.kind == "discover" else self._found())
 
     # ------------------------------------------------------------ the same, otherwise
 

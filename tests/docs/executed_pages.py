@@ -104,11 +104,11 @@ def run_page(page: Path, compared: bool, in_full: bool = False) -> None:
         if block.language == "python":
             printed = printed_by(block, namespace)
             if compared and following is not None and following.language == "text":
-                _compare(following.where, following.text, printed)
+                check_output(following.where, following.text, printed)
             continue
         for command, outcome in outcomes_of(block):
             if compared:
-                _compare(f"{block.where}: {command.line}", command.output, outcome.out)
+                check_output(f"{block.where}: {command.line}", command.output, outcome.out)
 
 
 def outcomes_of(block: Block) -> Iterator[tuple[Command, Outcome]]:
@@ -145,7 +145,7 @@ def printed_by(block: Block, namespace: dict[str, object]) -> str:
     return printed.getvalue()
 
 
-def _compare(where: str, want: str, got: str) -> None:
+def check_output(where: str, want: str, got: str) -> None:
     """Equal but for blanks, `...`, and, where an output is shown whole, a tenth of each decimal."""
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     shown = want or "..."

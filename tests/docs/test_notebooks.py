@@ -1,0 +1,107 @@
+"""The notebooks run from top to bottom, show what they are committed with, and are small enough to keep."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import json
+import re
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rondo.config.schema import PRESETS, EvidenceConfig, WindowsConfig
+from rondo.report.result_card import MOST_BYTES
+from tests.cli.conftest import here as here
+from tests.docs.executed_pages import ROOT, check_output
+from tests.docs.notebooks import cells_of, outputs_of, run_notebook, source_of, text_of
+
+FOLDER = ROOT / "docs" / "notebooks"
+NOTEBOOKS = ["wearable.ipynb", "machine.ipynb", "many_people.ipynb"]
+_FIGURE = re.compile(r"<Figure size .* Axes>")
+
+
+@pytest.fixture(autouse=True)
+def still() -> Iterator[None]:
+    """No window opens, and pyplot forgets its figures."""
+    plt = pytest.importorskip("matplotlib.pyplot", reason="matplotlib is not installed")
+    plt.switch_backend("Agg")
+    yield
+    plt.close("all")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_a_notebook_shows_what_it_is_committed_with(name: str, here: Path) -> None:
+    for cell, shown in run_notebook(FOLDER / name):
+        committed, now = cell["outputs"], outputs_of(shown)
+        assert [_kinds(output) for output in committed] == [_kinds(output) for output in now], source_of(cell)
+        for before, after in zip(committed, now, strict=True):
+            said, says = (_FIGURE.sub("<Figure>", text_of(output)) for output in (before, after))
+            check_output(f"{name}: {source_of(cell)}", said, says)
+    assert {path.suffix for path in here.iterdir()} >= {".html", ".csv"}, "it exports what it says"
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_its_first_cells_run(name: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the data to the first plot, in long steps and untested: later cells name entries that these may not find."""
+    parts = {"evidence": EvidenceConfig(surrogates=0), "windows": WindowsConfig(length="2s", step="1s")}
+    monkeypatch.setattr("rondo.config.schema.PRESETS", {"default": PRESETS["default"].model_copy(update=parts)})
+    shown = [shown.value for _, shown in islice(run_notebook(FOLDER / name), 3)]
+    assert [type(value).__name__ for value in shown] == ["Recording", "Result", "Figure"]
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_it_is_a_notebook_for_colab_and_has_no_traces_of_a_run(name: str) -> None:
+    notebook = json.loads((FOLDER / name).read_text(encoding="utf-8"))
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    assert notebook["metadata"] == {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    cells = notebook["cells"]
+    assert 6 <= len(cells) <= 12 and len({cell["id"] for cell in cells}) == len(cells)
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert re.search(r'^if "google\.colab" in sys\.modules:.*\n    %pip install -q "rondo-ts\[plot\]"$',
+                     source_of(code[0]), re.MULTILINE)  # fmt: skip
+    for cell in cells:
+        assert cell["metadata"] == {} and re.fullmatch(r"[\w-]{1,64}", cell["id"])
+    for cell in code:
+        assert cell["execution_count"] is None
+        assert all(output.get("execution_count") is None for output in cell["outputs"])
+    assert not re.search(r"/home/|/root/|/tmp/|/work/", json.dumps(notebook))
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_pictures_are_small_and_nothing_in_it_runs(name: str) -> None:
+    for cell in cells_of(FOLDER / name):
+        for output in cell.get("outputs", []):
+            data: dict[str, Any] = output.get("data", {})
+            picture, html = base64.b64decode(data.get("image/png", "")), "".join(data.get("text/html", ""))
+            assert len(picture) < 60_000 and len(html.encode()) < min(60_000, MOST_BYTES)
+            assert not re.search(r"<script|<iframe|javascript:", html)
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_links_lead_to_files_and_lines_are_short(name: str) -> None:
+    for cell in cells_of(FOLDER / name):
+        source = source_of(cell)
+        if cell["cell_type"] == "markdown":
+            addresses = re.findall(r"\]\(([^)]+)\)", source)
+            assert [it for it in addresses if not (FOLDER / it.partition("#")[0]).is_file()] == []
+        else:
+            ast.parse(re.sub(r"^(\s*)%.*$", r"\1pass", source, flags=re.MULTILINE))
+            assert max(map(len, source.splitlines())) <= 120
+
+
+def test_every_notebook_is_tested_and_listed() -> None:
+    assert sorted(NOTEBOOKS) == sorted(path.name for path in FOLDER.glob("*.ipynb"))
+    page = (FOLDER / "index.md").read_text(encoding="utf-8")
+    assert [name for name in NOTEBOOKS if f"({name})" not in page] == []
+
+
+def _kinds(output: dict[str, Any]) -> list[str]:
+    return [output["output_type"], *sorted(output.get("data", {}))]
