@@ -21,7 +21,7 @@ from tests.cli.running import call
 from tests.docs.executed_pages import LANGUAGES, ROOT, blocks_of, run_page
 
 DOCS = ROOT / "docs"
-ON_MADE_UP_DATA = ["start.md", "recipes.md", "tutorials/live_stream.md"]
+ON_MADE_UP_DATA = ["start.md", "recipes.md", "tutorials/live_stream.md", "naming.md"]
 ON_PUBLIC_DATA = ["tutorials/wearable.md", "tutorials/motion_capture.md"]
 PAGES = [*ON_MADE_UP_DATA, *ON_PUBLIC_DATA, "method.md"]
 MARK = re.compile(r"((not run|run in full only): \w.*|exit code \d+)?")

@@ -64,6 +64,11 @@ def _tell(before: list[dict[str, Any]], after: list[dict[str, Any]], json: bool)
 
 
 def _words(row: dict[str, Any], history: list[dict[str, Any]]) -> str:
+    """What was done; of an undo also to what, through all undoing of undoing."""
     if row["kind"] != "undo":
         return str(row["what"])
-    return f"undone: {history[row['undoes'] - 1]['what']}"
+    words, target = "undone", history[row["undoes"] - 1]
+    while target["kind"] == "undo":
+        words = "restored" if words == "undone" else "undone"
+        target = history[target["undoes"] - 1]
+    return f"{words}: {target['what']}"

@@ -18,11 +18,11 @@ from rondo.editing.vocabularies import EditedVocabulary, open_vocabulary
 from rondo.errors import RondoError, SettingError
 from rondo.labelling import Labelling
 from rondo.result import Result
-from rondo.run.edit_lists import read_lists
+from rondo.run.edit_lists import finish_lists, read_lists, write_lists
 from rondo.run.summary import read_summary
 from rondo.run.wanted_edits import WantedEdit, read_wanted, wanted_edits
 from rondo.store.urls import refuse_url
-from rondo.vocabulary.edits import Edits, changing, write_edits
+from rondo.vocabulary.edits import Edits, changing
 from rondo.vocabulary.names import EntryId
 from rondo.vocabulary.vocabulary import Level
 
@@ -85,6 +85,7 @@ class _Desk:
 
     def __init__(self, run: Path) -> None:
         self._run, self._summary = run, read_summary(run)
+        finish_lists(run, self._summary)
         self._result = Result.load(run)
         self.lists = self._before = read_lists(run, self._summary)
         self._vocabularies: dict[str, EditedVocabulary] = {}
@@ -103,14 +104,8 @@ class _Desk:
         self.lists = self.lists.grown(key, made.with_key(len(whole.history), wanted.key))
 
     def keep(self) -> None:
-        """Write what has grown: names and merges first, so that frames never refer to what is not there."""
-        for key, edits in self.lists.own.items():
-            if edits != self._before.own.get(key, Edits()):
-                folder = self._vocabulary(key).folder
-                folder.mkdir(parents=True, exist_ok=True)
-                write_edits(folder, edits)
-        if self.lists.of_run != self._before.of_run:
-            write_edits(self._run, self.lists.of_run)
+        """Write what has grown, all or none."""
+        write_lists(self._run, self._summary, self._before, self.lists)
 
     def _vocabulary(self, key: str) -> EditedVocabulary:
         if key not in self._vocabularies:

@@ -15,7 +15,7 @@ from rondo.errors import ModelError
 from rondo.grown_model import checkpoint_folder, grown_model
 from rondo.methods import find_method, load_model, method_of
 from rondo.model import Rondo
-from rondo.run.edit_lists import EditLists, read_lists
+from rondo.run.edit_lists import EditLists, finish_lists, read_lists
 from rondo.run.folder import edits_folder, found_ids
 from rondo.run.stream_folder import EVENTS
 from rondo.run.summary import SUMMARY, UNFINISHED, EntrySummary, RunSummary, read_summary
@@ -114,6 +114,8 @@ def editing(where: Path, stream: Path | None = None, recording: str | None = Non
     """`open_vocabulary`, to be changed: nobody else changes it before the block ends."""
     place = open_vocabulary(where, stream, recording)
     with changing(place.runs[0] if place.runs else place.folder):
+        for run in place.runs:
+            finish_lists(run, read_summary(run))
         yield open_vocabulary(where, stream, recording)
 
 

@@ -10,19 +10,24 @@ goes to `own` wherever that shows the same as adding it at the end.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from rondo.errors import SettingError
+from rondo.errors import OutputError, SettingError
 from rondo.run.summary import RunSummary
+from rondo.store.reading import read_regular
+from rondo.store.writing import make_folder, write_json
 from rondo.vocabulary.edit import OF_SPANS, Edit
-from rondo.vocabulary.edits import Edits, read_edits
+from rondo.vocabulary.edits import Edits, read_edits, write_edits
 
 ListName = Literal["given", "own", "of_run"]
 _NONE = Edits()
+_MODEL, _CHECKPOINT, _PENDING = "model", "checkpoint", ".edits_to_write.json"
+_OF_RUN = "/"  # no recording is called so
 _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 
 
@@ -146,13 +151,47 @@ class EditLists:
 
 def read_lists(run: Path, summary: RunSummary) -> EditLists:
     """All lists of a run; no model is read, so what came with the model of a stream is all that lies beside it."""
-    model = run / "model"
-    if summary.kind == "stream":
-        checkpoint = run / "checkpoint"
-        own = read_edits(checkpoint if checkpoint.is_dir() else run / "model")
-        return EditLists(read_edits(run), {"": own}, {"": read_edits(model) if checkpoint.is_dir() else _NONE})
-    own_lists = {key: read_edits(model / key) for key in summary.vocabularies()}
-    return EditLists(read_edits(run), {key: edits for key, edits in own_lists.items() if edits.history})
+    own = {key: read_edits(_own_folder(run, summary, key)) for key in summary.vocabularies()}
+    own = {key: edits for key, edits in own.items() if edits.history}
+    is_apart = summary.kind == "stream" and _own_folder(run, summary, "") != run / _MODEL
+    return EditLists(read_edits(run), own, {"": read_edits(run / _MODEL)} if is_apart else {})
+
+
+def write_lists(run: Path, summary: RunSummary, before: EditLists, after: EditLists) -> None:
+    """Write the lists that have grown, all or none: a process that is killed has written what the next one finishes."""
+    grown = {key: edits for key, edits in after.own.items() if edits != before.own.get(key, _NONE)}
+    changed = {**grown, **({_OF_RUN: after.of_run} if after.of_run != before.of_run else {})}
+    if len(changed) > 1:
+        write_json(run / _PENDING, {key: edits.as_json() for key, edits in changed.items()}, ensure_ascii=False)
+    _write(run, summary, changed)
+
+
+def finish_lists(run: Path, summary: RunSummary) -> None:
+    """Write what a process that was killed meant to write; nothing where none was."""
+    path = run / _PENDING
+    try:
+        found = json.loads(read_regular(path))
+        wanted = {key: Edits.from_json(found[key], path) for key in (*summary.vocabularies(), _OF_RUN) if key in found}
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise OutputError(f"{path}: not what Rondo has written there ({error}); remove it") from None
+    _write(run, summary, wanted)
+
+
+def _write(run: Path, summary: RunSummary, lists: Mapping[str, Edits]) -> None:
+    for key, edits in lists.items():
+        folder = run if key == _OF_RUN else _own_folder(run, summary, key)
+        for each in (folder.parent, folder) if folder.parent != run.parent else ():
+            make_folder(each)
+        write_edits(folder, edits)
+    (run / _PENDING).unlink(missing_ok=True)
+
+
+def _own_folder(run: Path, summary: RunSummary, vocabulary: str) -> Path:
+    """Where the edits of a vocabulary lie: beside the checkpoint of a stream, or beside the model."""
+    is_stream = summary.kind == "stream" and (run / _CHECKPOINT).is_dir()
+    return run / _CHECKPOINT if is_stream else run / _MODEL / vocabulary
 
 
 def _can_go(row: NumberedEdit) -> bool:

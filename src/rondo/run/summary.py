@@ -244,7 +244,10 @@ class RunSummary(_Stored):
     def identity(self) -> str:
         """Which run it is: of two with the same one, frames and ids mean the same; edits do not change it."""
         own = self.model_dump(mode="json", include={"rondo_version", "kind", "method", "seed", "config"})
-        own["recordings"] = [(one.id, one.n_frames, one.breaks) for one in self.recordings]
+        if self.kind == "stream":  # which grows
+            own["recordings"] = [(one.id, one.source) for one in self.recordings]
+        else:
+            own["recordings"] = [(one.id, one.n_frames, one.breaks) for one in self.recordings]
         return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()[:16]
 
     def as_json(self) -> dict[str, Any]:

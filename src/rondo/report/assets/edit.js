@@ -201,11 +201,11 @@ class Editor {
     const at = Math.round(timeline.frameAt(this.pointer.x - box.left))
     const options = entriesOf(this.page, level, span[0]).filter(([id]) => id !== idOf(chosen.name))
     const other = entrySelect("relabel this occurrence as", [...options, [-1, "OTHER"]])
-    const relabel = editButton("relabel", "this occurrence only", () =>
+    const relabel = pressable("relabel", "this occurrence only", () =>
       this.make({kind: "relabel", level, recording: chosen.recording, ids: [Number(other.value)], spans: [span]}))
-    const cut = editButton(`cut at ${timeline.timeOf(at)}`, "two occurrences, before and from here on", () =>
+    const cut = pressable(`cut at ${timeline.timeOf(at)}`, "two occurrences, before and from here on", () =>
       this.make({kind: "cut", level, recording: chosen.recording, spans: [[span[0], at, at]]}))
-    const tick = editButton(this.isTicked(level, span) ? "untick" : "tick", "choose it for a new entry (Shift and press)", () => {
+    const tick = pressable(this.isTicked(level, span) ? "untick" : "tick", "choose it for a new entry (Shift and press)", () => {
       this.menu.hidden = true
       this.tick(level, span)
       this.page.choose(this.page.chosen)

@@ -4,12 +4,6 @@
 const idOf = (name) => name === "OTHER" ? -1 : Number(name.split(" ")[0].slice(1))
 const calledOf = (name) => name.split(" ").slice(1).join(" ")
 
-function editButton(words, title, action) {
-  const button = htmlOf("button", {type: "button", textContent: words, title})
-  button.addEventListener("click", action)
-  return button
-}
-
 // The entries of a level that frames can belong to, in one vocabulary, as [id, name].
 function entriesOf(page, level, recording) {
   const own = Object.values(page.entries).filter((it) => it.level === level && (!it.recording || it.recording === recording))
@@ -35,16 +29,16 @@ function entryEdits(editor, entry) {
     if (event.key === "Enter") rename()
     if (event.key === "Escape") name.blur()
   })
-  const rows = [editRow(name, editButton("rename", "call it so from now on; empty: no name", rename))]
+  const rows = [editRow(name, pressable("rename", "call it so from now on; empty: no name", rename))]
   const others = entriesOf(editor.page, level, recording).filter(([other]) => other !== id)
   if (others.length) {
     const other = entrySelect("entry to merge with", others)
-    rows.push(editRow("merge with ", other, editButton("merge", "let both count as one", () =>
+    rows.push(editRow("merge with ", other, pressable("merge", "let both count as one", () =>
       editor.make({kind: "merge", ...about, ids: [id, Number(other.value)]}))))
   }
   for (const absorbed of entry.absorbed ?? []) {
     const short = `${level[0]}${absorbed}`
-    rows.push(editRow(`with ${short} `, editButton(`un-merge ${short}`, `${short} is an entry of its own again`, () =>
+    rows.push(editRow(`with ${short} `, pressable(`un-merge ${short}`, `${short} is an entry of its own again`, () =>
       editor.make({kind: "split", ...about, ids: [absorbed]}))))
   }
   if (editor.store.hasFrames) rows.push(divideRow(editor, entry, id, about))
@@ -62,8 +56,8 @@ function divideRow(editor, entry, id, about) {
   name.addEventListener("keydown", (event) => event.stopPropagation())
   const divide = () => editor.make({kind: "divide", ...about, ids: [id], spans: own, name: name.value.trim()})
   const words = own.length === 1 ? "make this one a new entry" : `make these ${own.length} a new entry`
-  return editRow(name, editButton(words, "they get an id of their own", divide),
-    editButton("none", "tick none", () => { editor.ticked.clear(); editor.show() }))
+  return editRow(name, pressable(words, "they get an id of their own", divide),
+    pressable("none", "tick none", () => { editor.ticked.clear(); editor.show() }))
 }
 
 // A box to tick at every occurrence in the panel.
@@ -84,7 +78,7 @@ function tickCells(editor, entry) {
 function editList(editor) {
   const {store} = editor, items = []
   for (const edit of [...store.pending].reverse()) {
-    items.push(htmlOf("li", {className: "pending"}, wantedWords(edit), editButton("undo", "take it back", () => {
+    items.push(htmlOf("li", {className: "pending"}, wantedWords(edit), pressable("undo", "take it back", () => {
       store.drop(edit)
       editor.show()
     })))
@@ -94,7 +88,7 @@ function editList(editor) {
     const back = edit.undone ? store.undoOf(edit.number) : edit.can_undo ? edit.number : undefined
     const words = edit.undone ? "redo" : "undo"
     items.push(htmlOf("li", {className: edit.undone ? "undone" : ""}, htmlOf("span", {textContent: edit.what}),
-      back === undefined ? null : editButton(words, `${words} edit ${edit.number}`, () => editor.make({kind: "undo", number: back}))))
+      back === undefined ? null : pressable(words, `${words} edit ${edit.number}`, () => editor.make({kind: "undo", number: back}))))
   }
   if (!items.length) return htmlOf("p", {className: "quiet", textContent: "Nothing has been edited yet."})
   return htmlOf("ol", {className: "edit-list"}, ...items)
@@ -104,10 +98,10 @@ function editSection(editor) {
   const {store, page} = editor, entry = page.chosen === null ? null : page.entries[page.chosen]
   const trouble = htmlOf("p", {className: "failed", textContent: store.trouble})
   trouble.setAttribute("role", "alert")
-  const bar = editRow(editButton("↶ undo", "take back the last edit (Ctrl+Z)", () => editor.undo()))
+  const bar = editRow(pressable("↶ undo", "take back the last edit (Ctrl+Z)", () => editor.undo()))
   bar.firstChild.disabled = !store.canUndo
   if (!store.isServed) {
-    const save = editButton("Save edits", "a file for `rondo apply RUN edits.json`", () => store.save())
+    const save = pressable("Save edits", "a file for `rondo apply RUN edits.json`", () => store.save())
     save.disabled = !store.pending.length
     bar.append(save, htmlOf("span", {className: "quiet", textContent: "kept in this tab; rondo apply RUN edits.json makes them"}))
   }

@@ -1,0 +1,133 @@
+"""`rondo apply` and `rondo undo`: what they print, what they refuse; streams that have ended, and that have not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from rondo.result import Result
+from tests.cli.running import Command, Outcome, call, tree, waves, write_csv
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("applied")
+    write_csv(folder / "day.csv", waves(900))
+    quick = ("--set", "evidence.surrogates=0", "--set", "motifs.method=none")
+    windows = ("--rate", 50, "--window", 50, "--step", 25)
+    done = call("discover", folder / "day.csv", *windows, "--out", folder / "run", *quick)
+    assert done.code == 0, done.err
+    return folder / "run"
+
+
+@pytest.fixture
+def run(fitted: Path, here: Path) -> Path:
+    return Path(shutil.copytree(fitted, here / "run"))
+
+
+def write_edits_of(run: Path, *edits: dict[str, object]) -> None:
+    content = {"format": "rondo-edits", "schema": 1, "run": Result.load(run).summary.identity, "edits": list(edits)}
+    Path("edits.json").write_text(json.dumps(content))
+
+
+def refused(outcome: Outcome, message: str) -> None:
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("error: ") and outcome.err.count("\n") == 1
+    assert message in outcome.err
+
+
+def test_a_file_is_applied_and_taken_back(rondo: Command, run: Path) -> None:
+    write_edits_of(
+        run, {"kind": "relabel", "ids": [2], "spans": [["day", 5, 25]]}, {"kind": "name", "ids": [1], "name": "reach"}
+    )
+    before = np.load("run/units/day.npy")
+    assert rondo("apply", "run", "edits.json") == Outcome(
+        0,
+        "1: frames 5 to 25 of day relabelled unit:2\n2: frames 5 to 25 of day relabelled motif:2\n"
+        "3: unit:1 named 'reach'\n",
+        "",
+    )
+    assert rondo("apply", "run", "edits.json").out == "nothing to do: all of it is made already\n"
+    assert (np.load("run/units/day.npy")[5:25] == 2).all()
+    lines = rondo("name", "run", "--history").out.splitlines()
+    assert [(line[:6].strip(), line[33:]) for line in lines] == [
+        ("1", "frames 5 to 25 of day relabelled unit:2"), ("2", "frames 5 to 25 of day relabelled motif:2"),
+        ("3", "unit:1 named 'reach'"),
+    ]  # fmt: skip
+    assert rondo("undo", "run").out == "4: undone: unit:1 named 'reach'\n"
+    assert rondo("undo", "run", "2").out.splitlines() == [  # both levels, by either
+        "5: undone: frames 5 to 25 of day relabelled unit:2", "6: undone: frames 5 to 25 of day relabelled motif:2",
+    ]  # fmt: skip
+    assert np.array_equal(np.load("run/units/day.npy"), before)
+    assert rondo("undo", "run", "2").out == "nothing to do: all of it is made already\n"
+    done = json.loads(rondo("undo", "run", "4", "--json").out)  # the undo of the name
+    assert done["added"] == 1 and [edit["undone"] for edit in done["edits"]] == [True, True, False, True, *[False] * 3]
+    assert "unit:1 named 'reach' (undone)" not in rondo("name", "run", "--history").out
+    assert set(pl.read_csv("run/segments.csv").filter(pl.col("name") == "reach")["id"]) == {1}
+    assert "(undone)" in rondo("name", "run", "--history").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("apply", "run", "nowhere.json"), "nowhere.json: cannot be read"),
+        (("apply", "nowhere", "edits.json"), "nowhere: no such folder"),
+        (("apply", "run/model", "edits.json"), "neither a run nor a stream"),
+        (("apply", "run", "edits.json"), "edit 2 of 2: there is no unit:99 here"),
+        (("apply", "other", "edits.json"), "it holds edits of run"),
+        (("undo", "run"), "there is nothing to undo"),
+        (("undo", "run", "1"), "there is no edit 1, expected one of no edits yet"),
+        (("undo", "s3://bucket/run"), "copy it here first"),
+    ],
+)
+def test_what_is_refused_changes_nothing(
+    rondo: Command, here: Path, run: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    write_edits_of(run, {"kind": "name", "ids": [1], "name": "reach"}, {"kind": "name", "ids": [99], "name": "grasp"})
+    summary = json.loads((run / "summary.json").read_text())
+    shutil.copytree(run, here / "other")
+    (here / "other" / "summary.json").write_text(json.dumps(summary | {"seed": 7}))
+    before = tree(here)
+    refused(rondo(*arguments), message)
+    assert tree(here) == before
+
+
+def test_a_stream_that_has_ended_is_edited_like_any_run(rondo: Command, here: Path, halfway: Path) -> None:
+    shutil.copytree(halfway, here / "running")
+    assert rondo("stream", "run", "--source", "x.csv", "--out", "live").code == 0
+    issued, before = (halfway / "labels.csv").read_bytes(), np.load(halfway / "units/x.npy")
+    spans = Result.load(halfway).table.filter(level="unit").select("start_frame", "end_frame", "id").rows()
+    start, stop, id = spans[0]
+    other = next(each for *_, each in spans if each != id)
+    write_edits_of(
+        halfway,
+        {"kind": "relabel", "ids": [other], "spans": [["x", start, start + 10]]},
+        {"kind": "divide", "ids": [id], "spans": [["x", start + 10, stop]], "name": "limp"},
+        {"kind": "name", "ids": [other], "name": "reach"},
+    )
+    assert rondo("apply", "live", "edits.json").code == 0
+    expected = before.copy()
+    expected[start : start + 10], expected[start + 10 : stop] = other, 1000
+    assert np.array_equal(np.load(halfway / "units/x.npy"), expected)
+    assert (halfway / "labels.csv").read_bytes() == issued  # what was issued stays issued
+    assert [edit["kind"] for edit in json.loads((halfway / "checkpoint/edits.json").read_text())["edits"]] == ["name"]
+    units = {one["id"]: one["name"] for one in json.loads((halfway / "summary.json").read_text())["units"]}
+    assert units[1000] == "limp" and units[other] == "reach"
+    for _ in range(3):
+        assert rondo("undo", "live").code == 0
+    assert np.array_equal(np.load(halfway / "units/x.npy"), before)
+    assert rondo("label", "run", "x.csv", "--rate", 50, "--out", "anew", "--stream", "live").code == 0
+    assert 1000 not in np.load(here / "anew/units/x.npy")
+
+
+def test_the_frames_of_a_stream_that_goes_on_are_not_edited(rondo: Command, halfway: Path) -> None:
+    write_edits_of(halfway, {"kind": "relabel", "ids": [1], "spans": [["x", 0, 10]]})
+    refused(rondo("apply", "live", "edits.json"), "a stream that has not ended can be named and merged")
+    write_edits_of(halfway, {"kind": "name", "ids": [1], "name": "reach"})
+    assert rondo("apply", "live", "edits.json").code == 0
+    assert not (halfway / "edits.json").exists()

@@ -1,0 +1,101 @@
+"""`rondo apply` and `rondo undo` killed at any step: the same command completes them, and nothing found is lost."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rondo.result import Result
+from tests.cli.killing import Killer
+from tests.cli.running import call, tree, waves, write_csv
+
+FOUND = ("labels/day.npy", "units/day.npy", "segments.csv", "segments.parquet", "summary.json")
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("interrupted")
+    write_csv(folder / "day.csv", waves(900))
+    quick = ("--set", "evidence.surrogates=0", "--set", "motifs.method=none", "--set", "encoder.shape_channels=0")
+    windows = ("--rate", 50, "--window", 40, "--step", 20)
+    done = call("discover", folder / "day.csv", *windows, "--out", folder / "run", *quick)
+    assert done.code == 0, done.err
+    units = Result.load(folder / "run").table.filter(level="unit")
+    (first, second), ends = units["id"].to_list()[:2], units["end_frame"].to_list()
+    edits = [
+        {"kind": "relabel", "ids": [second], "spans": [["day", 0, 30]]},
+        {"kind": "divide", "ids": [first], "spans": [["day", 30, ends[0]]], "name": "limp"},
+        {"kind": "name", "ids": [second], "name": "reach"},
+        {"kind": "merge", "ids": [first, second]},
+    ]
+    content = {
+        "format": "rondo-edits",
+        "schema": 1,
+        "run": Result.load(folder / "run").summary.identity,
+        "edits": edits,
+    }
+    (folder / "edits.json").write_text(json.dumps(content))
+    return folder
+
+
+@pytest.fixture
+def killer(here: Path) -> Iterator[Killer]:
+    with Killer(here, "real") as killer:
+        yield killer
+
+
+def left_by(run: Path) -> dict[str, bytes | None]:
+    """All of a run folder but the times at which it was edited, and the lock of a process that was killed."""
+    found = {name: content for name, content in tree(run).items() if not name.endswith(".lock")}
+    for name in ("edits.json", "model/edits.json"):
+        found[name] = re.sub(rb'"at": "[^"]*"', b"", found[name] or b"")
+    return found
+
+
+def killed_everywhere(killer: Killer, here: Path, begun: Path, *command: object) -> None:
+    """The command killed at each of its steps and given again leaves what it leaves when nobody disturbs it."""
+    name, *rest = command
+    whole = Path(shutil.copytree(begun, here / "whole"))
+    assert killer.rondo(name, whole, *rest) == 0, killer.err.read_text()
+    expected, n_kills = left_by(whole), 0
+    for step in range(200):
+        run = Path(shutil.copytree(begun, here / f"run{step}"))
+        code = killer.rondo(name, run, *rest, at_call=step)
+        n_kills += code == -signal.SIGKILL
+        assert code == 0 or killer.rondo(name, run, *rest) == 0, killer.err.read_text()
+        assert left_by(run) == expected, f"killed at step {step}"
+        shutil.rmtree(run)
+        if code == 0:
+            break
+    assert n_kills >= 20
+    shutil.rmtree(whole)
+
+
+@pytest.mark.slow
+def test_apply_killed_at_every_step_is_completed_by_the_same_command(killer: Killer, here: Path, fitted: Path) -> None:
+    killed_everywhere(killer, here, fitted / "run", "apply", fitted / "edits.json")
+
+
+@pytest.mark.slow
+def test_undo_killed_at_every_step_is_completed_and_gives_back_what_was_found(
+    killer: Killer, here: Path, fitted: Path
+) -> None:
+    begun = Path(shutil.copytree(fitted / "run", here / "begun"))
+    for arguments in (
+        ("apply", begun, fitted / "edits.json"),
+        ("undo", begun, 8),
+        ("undo", begun, 6),
+        ("undo", begun, 3),
+    ):
+        assert killer.rondo(*arguments) == 0, killer.err.read_text()
+    killed_everywhere(killer, here, begun, "undo", 1)
+    assert killer.rondo("undo", begun, 1) == 0
+    assert {name: (begun / name).read_bytes() for name in FOUND} == {
+        name: (fitted / "run" / name).read_bytes() for name in FOUND
+    }
