@@ -41,7 +41,7 @@ def test_everything_is_inside_while_it_fits(folder: Path) -> None:
 def test_recordings_that_do_not_fit_are_named_with_the_way_to_get_them(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rondo.report.contents.PAGE_BYTES", 2_600_000 + 8_000)
+    monkeypatch.setattr("rondo.report.contents.PAGE_BYTES", 820_000 + 8_000)
     contents = contents_of(*read(folder))
     n_inside = len(contents.recordings)
     assert 1 <= n_inside < 6
@@ -53,7 +53,7 @@ def test_recordings_that_do_not_fit_are_named_with_the_way_to_get_them(
 
 
 def test_where_signals_do_not_fit_lanes_do(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rondo.report.contents.PAGE_BYTES", 2_600_000 + 20_000)
+    monkeypatch.setattr("rondo.report.contents.PAGE_BYTES", 820_000 + 20_000)
     summary = summarize(folder)
     drawn = [bool(recording["signal"]["channels"]) for recording in summary["recordings"]]
     assert len(drawn) == 6 and drawn[0] and not drawn[-1]
@@ -100,7 +100,7 @@ def test_a_page_of_many_recordings_keeps_its_bound(tmp_path: Path, monkeypatch: 
     run = write_run_folder(tmp_path, recording_ids=ids, channels=channels, n_frames=10_000, with_truth=False)
     weights = []
     for room in (1_000_000, 2_000_000):
-        monkeypatch.setattr("rondo.report.contents.PAGE_BYTES", 2_600_000 + room)
+        monkeypatch.setattr("rondo.report.contents.PAGE_BYTES", 820_000 + room)
         summary = summarize(run)
         weights.append(sum(len(json.dumps(timeline(recording))) for recording in summary["recordings"]))
         assert 0.4 * room < weights[-1] < room

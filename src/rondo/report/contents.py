@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from rondo.run.summary import RecordingSummary, RunSummary
 
 PAGE_BYTES = 12_000_000
-_FOR_WORDS = 2_600_000  # of these: tables, scripts, and the occurrences of all entries
+_FOR_WORDS, _FOR_ENTRY, _MOST_FOR_WORDS = 500_000, 40_000, 2_600_000
+"""Of these: tables and scripts, what is shown of each entry, and the most that both take."""
 _SEGMENT_BYTES = 28  # of a lane, as text
 _TEXT = 4 / 3  # bytes as base64
-_SCORES_SHARE = 0.07  # of the bytes of a recording: a window speaks for many frames, so scores shrink well
+_SCORES_SHARE = 0.04  # of the bytes of a recording: a window speaks for many frames, so scores shrink well
 
 DRAWN_AT_FIRST = 12
 """Recordings, and channels of each, until someone chooses others."""
@@ -93,7 +94,8 @@ def contents_of(run: RunSummary, n_segments: Sequence[Mapping[str, int]], wish: 
     channels = {it.id: _channels(it, wish) for it in wanted}
     lanes = _lane_bytes(n_segments)
     least = {it.id: int(_TEXT * least_bytes(len(channels[it.id]) + 2, it.n_frames)) for it in wanted}
-    room = PAGE_BYTES - _FOR_WORDS
+    n_entries = len(run.units) + len(run.shown_motifs)
+    room = PAGE_BYTES - min(_FOR_WORDS + _FOR_ENTRY * n_entries, _MOST_FOR_WORDS)
     n_inside, room = _fitting([lanes.get(it.id, 0) for it in wanted[:MAX_RECORDINGS_INSIDE]], room)
     drawn = tuple(wanted[:n_inside])
     n_signals, room = _fitting([least[it.id] for it in drawn], room)
