@@ -35,6 +35,9 @@ def test_every_timeline_is_drawn_and_an_exemplar_leads_to_its_place(
     place, start, end = (int(exemplar.get_attribute(f"data-{name}")) for name in ("timeline", "from", "to"))
     exemplar.click()
     assert page.evaluate("(place) => rondoPage.timelines[place].view", place) == {"start": start, "end": end}
+    marked = page.evaluate("(place) => (({start, end}) => [start, end])(rondoPage.timelines[place].marked)", place)
+    kept = json.loads((tmp_path / "run" / "summary.json").read_text(encoding="utf-8"))["units"][0]["exemplars"][0]
+    assert marked == [kept["start_frame"], kept["end_frame"]]
     assert page.requests == [report.as_uri()]
 
 

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from rondo.report.policy import content_policy
-from tests.report.browsing import PATIENCE_MS
+from tests.report.browsing import PATIENCE_MS, wait_in
+from tests.report.on_folders import write_report
+from tests.report.run_folders import write_run_folder
 
 PAGE = """<!DOCTYPE html><html><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}"></head>
@@ -72,4 +74,24 @@ def test_what_comes_with_the_data_does_not_run(browser: Any, tmp_path: Path, inj
     assert page.evaluate("[window.ran, window.hacked ?? null]") == [3, None]
     assert page.evaluate("getComputedStyle(document.querySelector('p')).color") == "rgb(1, 2, 3)"
     assert any("Content Security Policy" in text for text in refused)
+    page.close()
+
+
+@pytest.mark.browser
+def test_a_real_page_runs_its_own_scripts_and_no_other(browser: Any, tmp_path: Path) -> None:
+    """As if a name had broken out of its place."""
+    report = write_report(write_run_folder(tmp_path / "run", n_frames=600))
+    text = report.read_text(encoding="utf-8")
+    bad = (
+        "<script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'><a href='javascript:hacked = 1'>x</a>"
+    )
+    report.write_text(text.replace("<main>", f"<main>{bad}", 1), encoding="utf-8")
+    page = browser.new_page()
+    refused: list[str] = []
+    page.on("console", lambda message: refused.append(message.text))
+    page.goto(report.as_uri())
+    wait_in(page, "window.rondoUnpacked")
+    page.locator("main > a").click()
+    assert page.evaluate("[window.hacked ?? null, rondoPage.drawn.length]") == [None, 1]
+    assert sum("violates the following Content Security Policy" in it for it in refused) >= 3
     page.close()

@@ -269,7 +269,7 @@ def test_only_the_scripts_of_the_page_may_run_and_none_may_ask_anyone(demo_page:
     scripts = re.findall(r"<script>(.*?)</script>", demo_page, re.DOTALL)
     assert len(scripts) == 1
     assert policy == content_policy(scripts, live=False, media=False)
-    assert "connect-src 'none'" in policy and "unsafe-eval" not in policy
+    assert policy.startswith("default-src 'none'; ") and "'self'" not in policy and "unsafe-eval" not in policy
     names = [tag if tag != "meta" else next(iter(attrs)) for tag, attrs in tags]
     assert names.index("charset") + 1 == names.index("http-equiv")  # before anything that it is about
 

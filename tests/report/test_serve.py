@@ -11,6 +11,7 @@ import pytest
 
 from rondo import editing
 from rondo.errors import InputError, OutputError, SettingError
+from rondo.report import serve
 from rondo.report.loopback import LOOPBACK
 from rondo.report.media_file import Beside
 from rondo.report.serve import PageServer
@@ -30,6 +31,12 @@ def server(live: Path) -> Iterator[PageServer]:
         yield server
 
 
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a pause between two drawings."""
+    monkeypatch.setattr(serve, "_TIMES_AS_LONG", 0.0)
+
+
 def state(server: PageServer) -> Any:
     return json.loads(ask(server, "/state.json").text)["state"]
 
@@ -43,6 +50,19 @@ def test_page_and_state_follow_the_run(server: PageServer, live: Path) -> None:
     add_decisions(live, 5)
     assert state(server) != before
     assert "In 25 s of the stream" in ask(server, "/").text
+
+
+def test_a_page_that_takes_long_is_not_drawn_all_the_time(live: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve, "_TIMES_AS_LONG", 1e9)
+    monkeypatch.setattr(editing, "apply_edits", lambda run, edits: [])
+    with serving(PageServer(live)) as server:
+        before = state(server)
+        add_decisions(live, 5)
+        assert state(server) == before  # the page does not ask for another one yet
+        assert "In 25 s of the stream" in ask(server, "/").text  # but whoever loads it gets it as it is now
+        before = state(server)
+        add_decisions(live, 5)
+        assert json.loads(ask(server, "/edits", "POST", b"[]").text)["state"] == state(server) != before
 
 
 def test_the_page_brings_its_policy_as_a_header_too(server: PageServer) -> None:

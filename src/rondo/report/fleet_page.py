@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,7 @@ def devices_of(folder: Path, token: str) -> dict[str, Any]:
         "health": health_in_words(health),
         "raised": [] if has_ended else raised_in(lines)[-MOST_LISTED:],
         "alarms": lines[: -MOST_LISTED - 1 : -1],
-        "devices": sorted(devices, key=lambda device: (_ORDER[device["state"]], device["name"])),
+        "devices": sorted(devices, key=lambda device: (_ORDER[device["state"]], _by_numbers(device["name"]))),
     }
 
 
@@ -67,6 +68,11 @@ def fleet_page(folder: Path, token: str) -> str:
         style=Markup(style(served=True)),
         scripts=[Markup(script) for script in scripts],
     )
+
+
+def _by_numbers(name: str) -> list[tuple[int, str]]:
+    """So that press 9 comes before press 10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name, flags=re.ASCII)]
 
 
 def _device(name: str, place: Path, raised: list[dict[str, Any]], token: str) -> dict[str, Any]:

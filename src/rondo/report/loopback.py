@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import io
+import os
 import secrets
 import socket
 import sys
@@ -88,6 +89,7 @@ class LoopbackServer(ThreadingHTTPServer):
 
     daemon_threads = True
     request_queue_size = 128
+    allow_reuse_address = os.name == "posix"  # elsewhere it would let another program take the port over
 
     def __init__(self, port: int = 0) -> None:
         """Listen on a port of loopback, a free one if it is 0."""

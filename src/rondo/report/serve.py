@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from html import escape, unescape
@@ -29,6 +30,7 @@ _WATCHED = (
     "labels.csv", "events.jsonl", "summary.json", "segments.parquet", "truth.parquet", "checkpoint/edits.json",
     "overview",  # the folder: it changes when a file in it is replaced
 )  # fmt: skip
+_TIMES_AS_LONG = 4.0  # as drawing a page takes, until the next is drawn
 _MOST_PAGES = 8  # of devices, in memory
 _POLICY = re.compile('<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 
@@ -60,7 +62,7 @@ class RunPage:
         """A folder that is no run is refused at once, and so is a film for a recording that is not there."""
         self._run_dir, self._token, self._wish, self._lock = run_dir, token, wish, Lock()
         self._is_one_of_many = is_one_of_many
-        self._state, self._page = "", ""
+        self._state, self._page, self._not_before = "", "", 0.0
         self._media = None if beside is None else MediaFile(beside.path)
         self._about_media = None if beside is None else self._checked(beside)
         self.page()
@@ -68,10 +70,17 @@ class RunPage:
     def state(self) -> str:
         return state_of(self._run_dir)
 
+    def news(self) -> str:
+        """The state that a page should ask for: the last one that was drawn, until it is time for another.
+
+        A long stream changes every second and takes longer to draw: most of the machine is left to the stream itself.
+        """
+        return self._state if time.monotonic() < self._not_before else self.state()
+
     def page(self) -> str:
         """The page as the folder is now."""
         with self._lock:
-            now = self.state()
+            now, began = self.state(), time.monotonic()
             if now != self._state:
                 result = Result.load(self._run_dir)
                 stream = result.summary.stream
@@ -83,7 +92,8 @@ class RunPage:
                     "fleet": self._is_one_of_many,
                 }
                 self._page = render(summarize(result, self._wish), live=now, server=server)
-                self._state = now
+                self._state, done = now, time.monotonic()
+                self._not_before = done + _TIMES_AS_LONG * (done - began)
             return self._page
 
     def answer(self, method: str, path: str, question: Question) -> Answer:
@@ -104,7 +114,7 @@ class RunPage:
         return answered(200, "text/html", page, Content_Security_Policy=_header_policy(page))
 
     def _news(self) -> Answer:
-        about = {"state": self.state(), **alarms_of(self._run_dir)}
+        about = {"state": self.news(), **alarms_of(self._run_dir)}
         if self._media is not None:
             about["media"] = self._media.tag
         return _json(200, about)
@@ -119,6 +129,8 @@ class RunPage:
 
         try:
             made = editing.edits_in(self._run_dir) if body is None else editing.apply_edits(self._run_dir, _list(body))
+            if body is not None:
+                self._not_before = 0.0  # whoever has changed something sees it at once
             return _json(200, {"edits": made, "state": self.state()})
         except RondoError as error:
             return _json(400, {"error": " ".join(str(error).split())})

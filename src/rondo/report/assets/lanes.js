@@ -4,6 +4,7 @@
 const BLOCK = 24, TRUTH = 18, LANE_GAP = 5, MOST_ROWS = 16
 const LEAST_INSIDE = 6, LEAST_EDGED = 16 // pixels of a motif block: fewer, and its tint or its edges would be stripes
 const PALE = 0.16
+const TITLE = 15 // pixels above a lane, where its name cannot stand beside it
 const isOther = (lane, entry) => lane.entries[entry].name === "OTHER" && lane.kind !== "annotation" // there it is a class
 
 // Everything between signal and scores from top to bottom: bands of {lane, y, height, kind, entry, name}. `kind` is "block" (a
@@ -12,13 +13,15 @@ function bandsOf(timeline) {
   const bands = [], ofKind = (kind) => timeline.lanes.filter((lane) => lane.kind === kind)
   const units = ofKind("unit")
   for (const lane of units) {
-    const motifs = ofKind("motif").find((it) => it.run === lane.run), gap = bands.length ? 2 * LANE_GAP : 0
-    if (motifs) bands.push({kind: "block", lane: motifs, height: BLOCK, name: motifs.title, gap})
+    const motifs = ofKind("motif").find((it) => it.run === lane.run), isTitled = timeline.isNarrow && units.length > 1
+    const gap = (bands.length ? 2 * LANE_GAP : 0) + (isTitled && motifs ? TITLE : 0)
+    if (motifs) bands.push({kind: "block", lane: motifs, height: BLOCK, name: motifs.title, gap, isTitled})
     else if (units.length > 1) bands.push({kind: "title", lane, height: TRUTH, name: lane.title, gap}) // whose rows these are
     bands.push(...rowsOf(timeline, lane))
   }
   for (const kind of ["true motif", "true unit", "annotation"]) {
-    for (const lane of ofKind(kind)) bands.push({kind: "block", lane, height: TRUTH, name: lane.title, gap: LANE_GAP})
+    for (const lane of ofKind(kind)) bands.push({kind: "block", lane, height: TRUTH, name: lane.title,
+      gap: timeline.isNarrow ? TITLE : LANE_GAP, isTitled: timeline.isNarrow})
   }
   let y = timeline.lanesTop
   for (const band of bands) {
@@ -236,6 +239,7 @@ function drawLaneNames(timeline, pen) {
     const isChosen = kind === "row" && timeline.page.chosenIn(timeline, lane) === band.entry
     if (timeline.isNarrow) {
       if (kind !== "block") inside(timeline, pen, name, timeline.left + 3, y + height / 2 - 5, "left")
+      else if (band.isTitled) inside(timeline, pen, name, timeline.left + 3, y - 12, "left")
       continue
     }
     Object.assign(pen, {fillStyle: kind === "more" || kind === "fewer" ? theme.quiet : theme.ink, textAlign: "right",

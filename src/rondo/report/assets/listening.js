@@ -100,7 +100,8 @@ function unfold(timeline) {
 function point(timeline, event) {
   const {offsetX: x, offsetY: y} = event, found = timeline.segmentAt(x, y), told = timeline.eventAt(x, y)
   const band = timeline.bandAt(y), isName = band && band.kind !== "block" && x < timeline.left
-  timeline.canvas.style.cursor = found || isName || band?.kind === "more" ? "pointer" : "grab"
+  timeline.canvas.style.cursor = found || isName || band?.kind === "more" ? "pointer"
+    : timeline.isWhole ? "default" : "grab"
   timeline.showHair(x)
   const words = found ? segmentWords(timeline, found) : told ? told.words : isName ? [band.name]
     : scoreWords(timeline, x, y) ?? signalWords(timeline, x, y)

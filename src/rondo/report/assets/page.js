@@ -41,8 +41,11 @@ class Page {
   // The buttons in a part of the page, which may be new.
   listenTo(part) {
     for (const button of part.querySelectorAll("button.exemplar")) {
-      button.addEventListener("click", () => this.goTo(Number(button.dataset.timeline), Number(button.dataset.from),
-        Number(button.dataset.to)))
+      button.addEventListener("click", () => {
+        const {timeline, from, to} = button.dataset, key = button.closest("tr")?.querySelector("button.entry")?.dataset.key
+        if (key && key !== this.chosen) this.choose(key) // whose exemplar it is: the mark shows which of them all
+        this.goTo(Number(timeline), Number(from), Number(to))
+      })
     }
     for (const button of part.querySelectorAll("main button.entry")) {
       button.addEventListener("click", (event) => {
@@ -137,11 +140,11 @@ class Page {
     addButton(bar, "all", "show all of it", () => timeline.show(0, timeline.nFrames))
   }
 
-  // Show frames of a recording; `mark` {start, end} is what was looked for in them, else the chosen entry's occurrence.
+  // Show frames of a recording; `mark` {start, end} is what was looked for in them, else the chosen entry in the middle.
   goTo(place, from, to, mark = null) {
-    const timeline = this.timelineAt(place)
+    const timeline = this.timelineAt(place), third = (to - from) / 3
     timeline.show(from, to)
-    timeline.marked = markOf(timeline, mark ?? {start: from, end: to}, mark !== null)
+    timeline.marked = markOf(timeline, mark ?? {start: from + third, end: to - third}, mark !== null)
     timeline.place.parentNode.scrollIntoView({block: "nearest"})
   }
 
@@ -211,16 +214,17 @@ function addButton(bar, words, title, action) {
   return button
 }
 
-// The segment that shares most with some frames: of the chosen entry, or else of any if these frames are all it is about.
+// The segment that is most like some frames: of the chosen entry, or of any where none is chosen and the frames are exact.
 function markOf(timeline, {start, end}, isExact) {
   let best = null, most = 0
   for (const lane of timeline.lanes) {
     const chosen = timeline.page.chosenIn(timeline, lane)
     if (chosen === null ? !isExact || timeline.page.chosen !== null : chosen < 0) continue
     for (let i = firstEndingAfter(lane, start); i < lane.starts.length && lane.starts[i] < end; i++) {
-      const from = Math.max(start, lane.starts[i]), shared = (Math.min(end, lane.ends[i]) - from) / (lane.ends[i] - lane.starts[i])
-      if ((chosen === null || lane.entry[i] === chosen) && shared > most) {
-        [best, most] = [{start: lane.starts[i], end: lane.ends[i], lane, place: i}, shared]
+      const shared = Math.min(end, lane.ends[i]) - Math.max(start, lane.starts[i])
+      const share = shared / (end - start + lane.ends[i] - lane.starts[i] - shared) // of what either covers
+      if ((chosen === null || lane.entry[i] === chosen) && share > most) {
+        [best, most] = [{start: lane.starts[i], end: lane.ends[i], lane, place: i}, share]
       }
     }
   }
