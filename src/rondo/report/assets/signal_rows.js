@@ -181,5 +181,6 @@ function signalWords(timeline, x, y) {
 // A value with as many decimals as the range of its channel needs, as its ends at the right have.
 function valueWords(value, range) {
   const decimals = range > 0 ? Math.max(0, 2 - Math.floor(Math.log10(range))) : 2
-  return decimals > 6 || Math.abs(value) >= 1e7 ? value.toPrecision(4) : value.toFixed(decimals)
+  const written = decimals > 6 || Math.abs(value) >= 1e7 ? value.toPrecision(4) : value.toFixed(decimals)
+  return Number(written) === 0 ? written.replace("-", "") : written // no -0.00
 }
