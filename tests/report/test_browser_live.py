@@ -15,8 +15,8 @@ import pytest
 
 from rondo import Recording, Rondo
 from rondo.report.contents import TruthFile, Wish
-from rondo.report.loopback import LoopbackServer
-from rondo.report.serve import PageServer, RunPage
+from rondo.viewing.loopback import LoopbackServer
+from rondo.viewing.serve import PageServer, RunPage
 from tests.cli.running import waves
 from tests.report.asking import PATIENCE_S, serving
 from tests.report.stream_folders import add_decisions, write_stream_folder

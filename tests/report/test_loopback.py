@@ -12,7 +12,7 @@ import pytest
 
 from rondo.errors import OutputError
 from rondo.report import loopback
-from rondo.report.loopback import LOOPBACK, TOKEN_HEADER, Answer, LoopbackServer, Question, answered
+from rondo.viewing.loopback import LOOPBACK, TOKEN_HEADER, Answer, LoopbackServer, Question, answered
 from tests.report.asking import PATIENCE_S, ask, send, serving
 
 

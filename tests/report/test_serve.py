@@ -12,9 +12,9 @@ import pytest
 from rondo import editing
 from rondo.errors import InputError, OutputError, SettingError
 from rondo.report import serve
-from rondo.report.loopback import LOOPBACK
-from rondo.report.media_file import Beside
-from rondo.report.serve import PageServer
+from rondo.viewing.loopback import LOOPBACK
+from rondo.viewing.media_file import Beside
+from rondo.viewing.serve import PageServer
 from tests.report.asking import ask, serving
 from tests.report.run_folders import write_run_folder
 from tests.report.stream_folders import add_decisions, write_stream_folder

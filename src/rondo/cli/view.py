@@ -11,7 +11,7 @@ from rondo.cli import options
 from rondo.cli.stream import asked_to_stop
 
 if TYPE_CHECKING:
-    from rondo.report.media_file import Beside
+    from rondo.viewing.media_file import Beside
 
 
 def view(
@@ -47,8 +47,8 @@ def view(
     Open the address that is printed: the token in it is new each time. Ctrl-C ends it.
     """
     from rondo.report.contents import Wish
-    from rondo.report.serve import PageServer
     from rondo.store.cloud_folder import run_here
+    from rondo.viewing.serve import PageServer
 
     wish = Wish(truth=options.truth_file(truth, key, rate))
     beside = _beside(media, offset, recording)
@@ -61,7 +61,7 @@ def view(
 
 def _beside(media: Path | None, offset: str | None, recording: str | None) -> Beside | None:
     from rondo.errors import SettingError
-    from rondo.report.media_file import Beside, parse_offset
+    from rondo.viewing.media_file import Beside, parse_offset
 
     if media is not None:
         return Beside(media, 0.0 if offset is None else parse_offset(offset), recording)

@@ -13,15 +13,15 @@ from threading import Lock
 from typing import Any
 
 from rondo.errors import RondoError, SettingError
-from rondo.report.alarms import alarms_of
 from rondo.report.contents import EVERYTHING, Wish
-from rondo.report.fleet_page import device_folders, devices_of, fleet_page, is_fleet
-from rondo.report.loopback import Answer, LoopbackServer, Question, answered
-from rondo.report.media_file import Beside, MediaFile
 from rondo.report.policy import NOT_FRAMED, NOTHING
 from rondo.report.render import render
 from rondo.report.summarize import summarize
 from rondo.result import Result
+from rondo.viewing.alarms import alarms_of
+from rondo.viewing.fleet_page import device_folders, devices_of, fleet_page, is_fleet
+from rondo.viewing.loopback import Answer, LoopbackServer, Question, answered
+from rondo.viewing.media_file import Beside, MediaFile
 from rondo.wording import did_you_mean
 
 _LATER = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="refresh" content="2">

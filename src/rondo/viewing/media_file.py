@@ -12,7 +12,7 @@ from threading import Lock
 from typing import NamedTuple
 
 from rondo.errors import InputError, SettingError
-from rondo.report.loopback import Answer, answered
+from rondo.viewing.loopback import Answer, answered
 
 KINDS = {
     "mp4": "video/mp4", "m4v": "video/mp4", "mov": "video/quicktime", "webm": "video/webm", "ogv": "video/ogg",
