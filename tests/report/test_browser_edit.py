@@ -277,15 +277,15 @@ def test_the_page_follows_an_edit_and_says_what_the_server_refuses(opened: Any, 
         in_edit_mode(page)
         shown = Shown.of(run)
         rename(page, shown)
-        page.wait("document.querySelector('#panel h2').textContent === 'u0 reach <b>'")  # text, never markup
+        page.wait("document.querySelector('#panel h2')?.textContent === 'u0 reach <b>'")  # text, never markup
         assert page.evaluate("rondoPage.timelines[0].lanes[0].entries.map((it) => it.name)")[0] == "u0 reach <b>"
         page.page.get_by_label("name of u0").fill("u7")
         page.page.get_by_role("button", name="rename", exact=True).click()
-        page.wait("document.querySelector('#edit .failed').textContent.includes('would be taken for an id')")
+        page.wait("document.querySelector('#edit .failed')?.textContent.includes('would be taken for an id')")
         page.page.locator(".edit-list button", has_text="undo").click()
-        page.wait("document.querySelector('#panel h2').textContent === 'u0'")
+        page.wait("document.querySelector('#panel h2')?.textContent === 'u0'")
         page.page.locator(".edit-list button", has_text="redo").click()
-        page.wait("document.querySelector('#panel h2').textContent === 'u0 reach <b>'")
+        page.wait("document.querySelector('#panel h2')?.textContent === 'u0 reach <b>'")
         assert [edit["undone"] for edit in edits_in(run)] == [False, True, False]
     page.trouble[:] = unexpected(page)
 

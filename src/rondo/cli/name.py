@@ -124,5 +124,5 @@ def _journal(path: Path) -> list[dict[str, Any]]:
 def _history_line(row: dict[str, Any]) -> str:
     number = f"{row['number']:>4}" if "number" in row else "    "
     undone = " (undone)" if row.get("undone") else ""
-    at = re.sub(r"\.\d+", "", row["at"]) or "some time"  # people do not count in milliseconds
+    at = re.sub(r"\.\d+(?=[+-])", "", row["at"]) or "some time"  # edits of one second differ by milliseconds
     return f"{number}  {at:<25}  {row['what']}{undone}"
