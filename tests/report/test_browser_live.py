@@ -38,6 +38,7 @@ def watch(opened: Any) -> Iterator[Watch]:
 
         def show(server: LoopbackServer) -> Any:
             page = opened(stack.enter_context(serving(server)).address)
+            stack.callback(page.page.close)  # before its server: else it would find that gone
             page.evaluate("window.isSame = true")
             return page
 

@@ -42,6 +42,7 @@ def beside(opened: Any, tmp_path: Path) -> Iterator[Show]:
         def show(path: Path, offset_s: float = 0.0) -> Any:
             server = stack.enter_context(serving(PageServer(run, beside=Beside(path, offset_s))))
             page = opened(server.address)
+            stack.callback(page.page.close)  # before its server: else it would find that gone
             assert all(url.startswith(f"http://127.0.0.1:{server.server_port}/") for url in page.requests)
             return page
 
@@ -186,3 +187,4 @@ def test_other_pages_have_no_player(opened: Any, tmp_path: Path) -> None:
         page = opened(server.address)
         assert page.evaluate("window.rondoMedia ?? null") is None
         assert "media-src" not in page.evaluate("document.querySelector('meta[http-equiv]').content")
+        page.page.close()
