@@ -405,9 +405,9 @@ class Result:
         [20.0, 60.0]
         """
         from rondo.report.figure import MOST_FIGURES, figure_of
-        from rondo.report.scene import View
+        from rondo.report.scene import Cutout
 
-        view = View(start, end, channels, level, None if truth is None else TruthFile(Path(truth)))
+        view = Cutout(start, end, channels, level, None if truth is None else TruthFile(Path(truth)))
         if recording is not None or len(self) == 1:
             return figure_of(self, self[0 if recording is None else recording].recording_id, view, figsize, dark)
         if len(self) > MOST_FIGURES:

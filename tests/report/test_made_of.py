@@ -9,15 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.motifs.phrases import composition
-from rondo.report.made_of import Part, Run, laid_along, mix_shares, part_shares, parts_of
+from rondo.report.made_of import Piece, Run, laid_along, mix_shares, part_shares, parts_of
 
 PARTS = st.lists(
-    st.builds(Part, st.lists(st.integers(0, 2), min_size=1, max_size=2, unique=True).map(tuple)), min_size=1, max_size=3
+    st.builds(Piece, st.lists(st.integers(0, 2), min_size=1, max_size=2, unique=True).map(tuple)),
+    min_size=1,
+    max_size=3,
 )
 RUNS = st.lists(st.tuples(st.integers(-1, 2), st.integers(1, 9).map(float)), max_size=5)
 
 
-def best_of_all_ways(runs: list[Run], parts: list[Part]) -> float:
+def best_of_all_ways(runs: list[Run], parts: list[Piece]) -> float:
     """Every run on some part or on none, never going back, on a part of one unit once."""
     best = 0.0
     for way in product([None, *range(len(parts))], repeat=len(runs)):
@@ -31,7 +33,7 @@ def best_of_all_ways(runs: list[Run], parts: list[Part]) -> float:
 
 @settings(max_examples=150, deadline=None)
 @given(RUNS, PARTS)
-def test_as_much_time_as_possible_falls_on_parts(runs: list[Run], parts: list[Part]) -> None:
+def test_as_much_time_as_possible_falls_on_parts(runs: list[Run], parts: list[Piece]) -> None:
     amounts = laid_along(runs, parts)
     assert sum(sum(it.values()) for it in amounts) == best_of_all_ways(runs, parts)
     assert all(unit in part.units for part, it in zip(parts, amounts, strict=True) for unit in it)

@@ -13,16 +13,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Floats
 from rondo.report.overview import Overview
 
 MAX_COLUMNS = 64
 LEAST_SHARE = 0.25
 """Of the occurrences, that last long enough to be in a column from the start; with fewer it shows only the longest."""
 
-Figures = NDArray[np.float64]
 
-
-def means_between(values: NDArray[np.floating], edges: Figures) -> Figures:
+def means_between(values: NDArray[np.floating], edges: Floats) -> Floats:
     """Mean of frames (n_frames, n_channels) between neighbouring edges, which are frames or parts of them.
 
     NaN frames are left out; where nothing is left the mean is NaN: (n_edges - 1, n_channels).
@@ -36,7 +35,7 @@ def means_between(values: NDArray[np.floating], edges: Figures) -> Figures:
         return np.where(weight > 1e-9, total / weight, np.nan)
 
 
-def _integral(frames: NDArray[np.floating] | NDArray[np.bool_], edges: Figures) -> Figures:
+def _integral(frames: NDArray[np.floating] | NDArray[np.bool_], edges: Floats) -> Floats:
     """Of a signal that is constant within each frame, from 0 to each edge."""
     sums = np.zeros((len(frames) + 1, frames.shape[1]))
     np.cumsum(frames, axis=0, dtype=np.float64, out=sums[1:])
@@ -47,7 +46,7 @@ def _integral(frames: NDArray[np.floating] | NDArray[np.bool_], edges: Figures) 
 
 def occurrence_columns(
     overview: Overview, start: int, end: int, width: int | None, n_columns: int, rows: NDArray[np.int64]
-) -> Figures:
+) -> Floats:
     """One occurrence in some channels (n_rows, n_columns): `width` frames from its start, None for stretched.
 
     From the start, columns whose middle lies behind its end are NaN.
@@ -63,7 +62,7 @@ def occurrence_columns(
     return found.T
 
 
-def mean_and_band(stack: Figures) -> Figures:
+def mean_and_band(stack: Floats) -> Floats:
     """10 % quantile, mean and 90 % quantile over occurrences (n, n_rows, n_columns): (n_rows, 3, n_columns).
 
     A column that fewer than `LEAST_SHARE` of the occurrences reach is NaN.
@@ -77,7 +76,7 @@ def mean_and_band(stack: Figures) -> Figures:
     return np.where(enough[:, None], bands, np.nan)
 
 
-def _quantile(ordered: Figures, n: NDArray[np.int64], share: float) -> Figures:
+def _quantile(ordered: Floats, n: NDArray[np.int64], share: float) -> Floats:
     """Of the first n along axis 0, with straight lines between neighbours."""
     at = share * np.maximum(n - 1, 0)
     low = np.floor(at).astype(np.int64)

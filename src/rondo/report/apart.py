@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Floats
 from rondo.data.labels import OTHER
 from rondo.report.overview import Overview
 
@@ -26,7 +27,6 @@ FRAMES_COMPARED = 200_000
 _WORTH_NAMING = 0.2  # d below which nothing is seen
 _LARGEST = 99.9  # d of two constants that differ is infinite
 _DIRECTIONS = (("lower", "higher"), ("moves less", "moves more"))
-Figures = NDArray[np.float64]
 
 
 def standardised(overview: Overview, most: int = FRAMES_COMPARED) -> Overview:
@@ -47,9 +47,9 @@ def _every(overview: Overview, most: int) -> int:
 class Sums:
     """Count, sum and sum of squares of level and movement: (n_ids + 1, 2, n_channels), the last id being OTHER."""
 
-    n: Figures
-    total: Figures
-    squares: Figures
+    n: Floats
+    total: Floats
+    squares: Floats
 
     @classmethod
     def empty(cls, n_ids: int, n_channels: int) -> Sums:
@@ -73,28 +73,28 @@ class Sums:
                 for sums, weights in ((self.n, None), (self.total, x), (self.squares, x * x)):
                     sums[:, kind, channel] += np.bincount(own, weights, minlength=sums.shape[0])
 
-    def differences(self) -> Figures:
+    def differences(self) -> Floats:
         """d of every id, for level and movement, in every channel; 0 where there is nothing to compare."""
         inside = (self.n, self.total, self.squares)
         rest = tuple(part.sum(axis=0) - part for part in inside)
         with np.errstate(invalid="ignore", divide="ignore"):
             means, variances = zip(*(_moments(*parts) for parts in (inside, rest)), strict=True)
             d = (means[0] - means[1]) / np.sqrt((variances[0] + variances[1]) / 2)
-        shown: Figures = np.clip(np.nan_to_num(d, nan=0.0), -_LARGEST, _LARGEST)
+        shown: Floats = np.clip(np.nan_to_num(d, nan=0.0), -_LARGEST, _LARGEST)
         return shown[:-1]
 
 
-def _moments(n: Figures, total: Figures, squares: Figures) -> tuple[Figures, Figures]:
+def _moments(n: Floats, total: Floats, squares: Floats) -> tuple[Floats, Floats]:
     mean = total / n
     return mean, np.maximum(squares / n - mean**2, 0)
 
 
-def most_apart(d: Figures, most: int) -> NDArray[np.int64]:
+def most_apart(d: Floats, most: int) -> NDArray[np.int64]:
     """The channels in which an entry differs most, by its d (2, n_channels); equal ones in their order."""
     return np.argsort(-np.abs(d).max(axis=0), kind="stable")[:most]
 
 
-def in_words(channel: str, d: Figures) -> dict[str, Any] | None:
+def in_words(channel: str, d: Floats) -> dict[str, Any] | None:
     """How a channel (d of level and movement) sets an entry apart; None where it does not.
 
     >>> in_words("x", np.array([-1.25, 0.4]))

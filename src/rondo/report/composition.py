@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rondo.report.colours import look_of
-from rondo.report.cycles import LARGEST_VARIATION, LEAST_INTERVALS, N_ORDERS, Cycle, cycles_in
-from rondo.report.made_of import MOST_OCCURRENCES, Part, Run, mix_shares, part_shares, parts_of
+from rondo.report.cycles import LARGEST_VARIATION, LEAST_INTERVALS, N_ORDERS, RegularReturns, cycles_in
+from rondo.report.made_of import MOST_OCCURRENCES, Piece, Run, mix_shares, part_shares, parts_of
 from rondo.report.tables import entries_shown, entry_key, entry_name, is_unproven, percent
 from rondo.report.transitions import GroupTransition, group_transitions, transitions_in
 from rondo.times import spread_in_words
@@ -29,7 +29,7 @@ MOST_MOTIFS = 24
 _FROM_EACH, _FROM_EACH_OF_MANY, _MANY = 3, 2, 8  # arrows that leave a node; of more nodes, fewer
 _LEAST_PROBABILITY = 0.1
 _UNITS_OF_MIX, _LEAST_OF_MIX = 6, 0.01  # units of a context that are drawn one by one, and their least share
-Entries = Mapping[tuple[str, str, int], "EntrySummary"]
+EntryByKey = Mapping[tuple[str, str, int], "EntrySummary"]
 """Every entry that labels show, by level, vocabulary ("" where all recordings share one) and id."""
 
 
@@ -59,14 +59,14 @@ def composition(
 # ---------------------------------------------------------------- what motifs are made of
 
 
-def made_of(motif: EntrySummary, entries: Entries, occurrences: Sequence[Sequence[Run]]) -> dict[str, Any]:
+def made_of(motif: EntrySummary, entries: EntryByKey, occurrences: Sequence[Sequence[Run]]) -> dict[str, Any]:
     """The parts of a motif in order, or its mix; `rest` is the share of its time that falls on none of them."""
     parts = parts_of(motif.composition)
     if parts:
         shares = part_shares(occurrences, parts)
     else:
         mix = [it for it in mix_shares(occurrences).items() if it[1] >= _LEAST_OF_MIX][:_UNITS_OF_MIX]
-        parts, shares = [Part((unit,)) for unit, _ in mix], [[share] for _, share in mix]
+        parts, shares = [Piece((unit,)) for unit, _ in mix], [[share] for _, share in mix]
     is_ordered = bool(parts_of(motif.composition))
     return {
         "name": entry_name("motif", motif.id, motif.name),
@@ -94,12 +94,12 @@ def made_of(motif: EntrySummary, entries: Entries, occurrences: Sequence[Sequenc
     }
 
 
-def _times(part: Part) -> str:
+def _times(part: Piece) -> str:
     fewest, most = part.times
     return "" if most == 1 else f"×{most}" if fewest == most else f"×{fewest}–{most}"
 
 
-def _unit(id: int, vocabulary: str, entries: Entries) -> dict[str, Any]:
+def _unit(id: int, vocabulary: str, entries: EntryByKey) -> dict[str, Any]:
     known = entries.get(("unit", vocabulary, id))
     name = entry_name("unit", id, "" if known is None else known.name)
     return {"key": None if known is None else entry_key("unit", known), "name": name, **look_of("unit", id)._asdict()}
@@ -236,7 +236,7 @@ def _on_ring(place: int, n: int) -> tuple[float, float]:
 # ---------------------------------------------------------------- what comes back
 
 
-def _cycle(one: Cycle, entries: Entries) -> dict[str, Any] | None:
+def _cycle(one: RegularReturns, entries: EntryByKey) -> dict[str, Any] | None:
     """None for a motif that is one unit, which is listed already."""
     known = entries.get((one.level, one.vocabulary, one.id))
     if known is None or known.kind == "unit":

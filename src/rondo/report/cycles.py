@@ -1,4 +1,4 @@
-"""Cycle times: which entries come back at regular intervals, and how long those are.
+"""RegularReturns times: which entries come back at regular intervals, and how long those are.
 
 An interval lies between the starts of two occurrences that follow each other in one recording, with no break between.
 An entry is *periodic* where
@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Floats
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -31,10 +33,9 @@ LEAST_INTERVALS = 8
 LARGEST_VARIATION = 0.25
 N_ORDERS = 99
 _NEARLY_ALL = 0.8
-Figures = NDArray[np.float64]
 
 
-class Cycle(NamedTuple):
+class RegularReturns(NamedTuple):
     """An entry that is periodic; durations in seconds where every recording has a rate, else in frames."""
 
     level: str
@@ -47,16 +48,16 @@ class Cycle(NamedTuple):
     in_seconds: bool
 
 
-class Stretch(NamedTuple):
+class Unbroken(NamedTuple):
     """Segments of one level without a break, in order: which entry, and how long."""
 
     ids: NDArray[np.int64]
-    lengths: Figures
+    lengths: Floats
 
 
 def cycles_in(
     table: pl.DataFrame, recordings: Sequence[RecordingSummary], *, own_vocabularies: bool = False
-) -> list[Cycle]:
+) -> list[RegularReturns]:
     """Every periodic entry of a table of segments, by level and id."""
     in_seconds = all(one.rate is not None for one in recordings)
     found, parts = [], table.sort("start_frame").partition_by("recording", "level", as_dict=True)
@@ -70,20 +71,20 @@ def cycles_in(
                 intervals = periodic(own, id)
                 if intervals is not None:
                     low, median, high = np.quantile(intervals, [0.1, 0.5, 0.9]).tolist()
-                    found.append(Cycle(level, id, vocabulary, intervals.size, median, low, high, in_seconds))
+                    found.append(RegularReturns(level, id, vocabulary, intervals.size, median, low, high, in_seconds))
     return found
 
 
-def _stretches(own: pl.DataFrame, recording: RecordingSummary, *, in_seconds: bool) -> list[Stretch]:
+def _stretches(own: pl.DataFrame, recording: RecordingSummary, *, in_seconds: bool) -> list[Unbroken]:
     """The segments of one level of a recording, in order, cut at its breaks."""
     starts = own["start_frame"].to_numpy()
     lengths = (own["end_frame"].to_numpy() - starts) / ((recording.rate or 1.0) if in_seconds else 1.0)
     cuts = np.searchsorted(starts, recording.breaks)
     ids = own["id"].to_numpy().astype(np.int64)
-    return [Stretch(*parts) for parts in zip(np.split(ids, cuts), np.split(lengths, cuts), strict=True)]
+    return [Unbroken(*parts) for parts in zip(np.split(ids, cuts), np.split(lengths, cuts), strict=True)]
 
 
-def periodic(stretches: Sequence[Stretch], id: int) -> Figures | None:
+def periodic(stretches: Sequence[Unbroken], id: int) -> Floats | None:
     """The intervals of an entry, if it is periodic."""
     own = [it for it in stretches if np.count_nonzero(it.ids == id) > 1]
     found = _intervals(own, id)
@@ -101,26 +102,26 @@ def periodic(stretches: Sequence[Stretch], id: int) -> Figures | None:
     return found
 
 
-def _any_order(stretch: Stretch, id: int, rng: np.random.Generator) -> Stretch:
+def _any_order(stretch: Unbroken, id: int, rng: np.random.Generator) -> Unbroken:
     order = rng.permutation(stretch.ids.size)
-    return Stretch(stretch.ids[order], stretch.lengths[order])
+    return Unbroken(stretch.ids[order], stretch.lengths[order])
 
 
-def _apart(stretch: Stretch, id: int, rng: np.random.Generator) -> Stretch:
+def _apart(stretch: Unbroken, id: int, rng: np.random.Generator) -> Unbroken:
     """A random order in which occurrences of the entry do not touch, every such order with the same probability."""
     own, others = (rng.permutation(np.flatnonzero(which)) for which in (stretch.ids == id, stretch.ids != id))
     places = rng.choice(others.size + 1, own.size, replace=False)  # before the first of the others, …, after the last
     order = np.insert(others, np.sort(places), own)
-    return Stretch(stretch.ids[order], stretch.lengths[order])
+    return Unbroken(stretch.ids[order], stretch.lengths[order])
 
 
-def _intervals(stretches: Sequence[Stretch], id: int) -> Figures:
+def _intervals(stretches: Sequence[Unbroken], id: int) -> Floats:
     """Between the starts of occurrences that follow each other in a stretch."""
     starts = [(np.cumsum(it.lengths) - it.lengths)[it.ids == id] for it in stretches]
     return np.concatenate([np.zeros(0), *(np.diff(it) for it in starts)])
 
 
-def variation(intervals: Figures) -> float:
+def variation(intervals: Floats) -> float:
     """The coefficient of variation without the longest tenth; infinite where there is none.
 
     >>> variation(np.array([4.0, 4, 4, 4, 4, 4, 4, 4, 4, 8])), variation(np.zeros(0))

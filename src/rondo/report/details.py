@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Floats
 from rondo.data.labels import from_runs
 from rondo.report.alignment import LEAST_SHARE, MAX_COLUMNS, mean_and_band, occurrence_columns
-from rondo.report.apart import FRAMES_COMPARED, Figures, Sums, in_words, most_apart, standardised
+from rondo.report.apart import FRAMES_COMPARED, Sums, in_words, most_apart, standardised
 from rondo.report.overview import MISSING, Overview
 
 if TYPE_CHECKING:
@@ -60,8 +61,8 @@ class Material:
     reach: int  # frames from the start that mean and band show
     median: int
     cells: list[dict[str, Any]] = field(default_factory=list)
-    from_start: list[Figures] = field(default_factory=list)
-    stretched: list[Figures] = field(default_factory=list)
+    from_start: list[Floats] = field(default_factory=list)
+    stretched: list[Floats] = field(default_factory=list)
 
     def add_aligned(self, overview: Overview, start: int, end: int) -> None:
         n_columns = min(MAX_COLUMNS, self.reach), min(MAX_COLUMNS, self.median)
@@ -131,7 +132,7 @@ def _read(
     overviews: Mapping[str, Overview],
     recordings: Sequence[str],
     most_frames: int,
-    d: Figures,
+    d: Floats,
     room: Room,
     exemplars: Collection[tuple[str, int]],
 ) -> dict[int, Material]:
@@ -187,7 +188,7 @@ def _cell_values(overview: Overview, rows: NDArray[np.int64], one: Mapping[str, 
     return {"values": span._replace(codes=codes).values().transpose(1, 2, 0), "extent": (span.low, span.high)}
 
 
-def _detail(channels: Sequence[str], d: Figures, material: Material) -> dict[str, Any]:
+def _detail(channels: Sequence[str], d: Floats, material: Material) -> dict[str, Any]:
     rows, cells = material.rows, material.cells
     low, span = _scale(cells, rows.size)
     offset, parts, occurrences = 0, [], []
@@ -215,7 +216,7 @@ def _detail(channels: Sequence[str], d: Figures, material: Material) -> dict[str
     }
 
 
-def _scale(cells: Sequence[dict[str, Any]], n_rows: int) -> tuple[Figures, Figures]:
+def _scale(cells: Sequence[dict[str, Any]], n_rows: int) -> tuple[Floats, Floats]:
     """Lowest value and span of each row, the same for all cells, whatever recording they are from."""
     if not cells:
         return np.zeros(n_rows), np.ones(n_rows)
@@ -230,7 +231,7 @@ def _scale(cells: Sequence[dict[str, Any]], n_rows: int) -> tuple[Figures, Figur
     return middle - span / 2, np.where(span > 0, span, 1.0)
 
 
-def _curve_scale(curves: Sequence[Figures]) -> tuple[Figures, Figures]:
+def _curve_scale(curves: Sequence[Floats]) -> tuple[Floats, Floats]:
     """Lowest value and span of each row over both ways to align."""
     rows = np.concatenate(curves, axis=2).reshape(len(curves[0]), -1)
     known = np.isfinite(rows)
@@ -241,7 +242,7 @@ def _curve_scale(curves: Sequence[Figures]) -> tuple[Figures, Figures]:
     return (low + high) / 2 - span / 2, span
 
 
-def _coded(values: NDArray[np.floating], low: Figures, span: Figures) -> NDArray[np.uint8]:
+def _coded(values: NDArray[np.floating], low: Floats, span: Floats) -> NDArray[np.uint8]:
     """Codes from 0 to 254 over the span of each row (n_rows, any, n_columns); 255 is missing."""
     share = (values - low[:, None, None]) / span[:, None, None]
     return np.where(np.isnan(share), 255, np.rint(254 * np.nan_to_num(share).clip(0, 1))).astype(np.uint8)

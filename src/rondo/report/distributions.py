@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from rondo.arrays import Floats
 from rondo.times import duration_in_words, is_date
 
 if TYPE_CHECKING:
@@ -24,12 +24,11 @@ FEWEST_DRAWN = 4
 
 LEAST_HOURS = 6
 _LOGARITHMIC_FROM = 12  # longest over shortest from which bins grow by a factor
-Figures = NDArray[np.float64]
-Spans = Mapping[str, tuple[Figures, Figures]]
+Spans = Mapping[str, tuple[Floats, Floats]]
 """Starts and ends of the occurrences of an entry, in frames, in order, by recording."""
 
 
-def duration_bins(lengths: Sequence[float] | Figures, *, in_seconds: bool) -> dict[str, Any]:
+def duration_bins(lengths: Sequence[float] | Floats, *, in_seconds: bool) -> dict[str, Any]:
     """Counts of durations in bins, words for both ends, and the place of the median between them (0 to 1).
 
     >>> found = duration_bins([2.0, 2.0, 3.0, 4.0], in_seconds=True)
@@ -55,7 +54,7 @@ def duration_bins(lengths: Sequence[float] | Figures, *, in_seconds: bool) -> di
     }
 
 
-def frames_before(starts: Figures, ends: Figures, at: Figures) -> Figures:
+def frames_before(starts: Floats, ends: Floats, at: Floats) -> Floats:
     """How many frames before each place lie inside the spans, which are in order and apart.
 
     >>> frames_before(np.array([2.0, 6.0]), np.array([4.0, 7.0]), np.array([0.0, 3.0, 5.0, 9.0])).tolist()
@@ -104,5 +103,5 @@ def _by_hour(spans: Spans, recordings: Sequence[RecordingSummary]) -> dict[str, 
     return {"by": "hour", "shares": _shares(taken, there), "ends": ["0 h", "24 h"], "n_recordings": len(recordings)}
 
 
-def _shares(taken: Figures, there: Figures) -> list[float | None]:
+def _shares(taken: Floats, there: Floats) -> list[float | None]:
     return [round(float(a / b), 4) if b > 0 else None for a, b in zip(taken, there, strict=True)]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rondo.run.edit_lists import EditLists, read_lists
-
 if TYPE_CHECKING:
     from rondo.result import Result
 
@@ -14,8 +12,14 @@ def edit_data(result: Result) -> dict[str, Any]:
     """`run` is the identity that a file of edits names; `edits` the history without its times: a page that is drawn
     again is the same. `frames` is False where only names and merges can be changed: a stream goes on.
     """
+    from rondo.run.edit_lists import EditLists, read_lists  # brings pydantic, which importing the report does without
+
     run, stream = result.summary, result.summary.stream
-    lists = EditLists() if result.folder is None else read_lists(result.folder, run)
+    if result.folder is None:  # not written yet: what its models bring, which their folders will hold
+        own = {key: model.edits_ for key, model in result.models.items() if hasattr(model, "edits_")}
+        lists = EditLists(own={key: edits for key, edits in own.items() if edits.history})
+    else:
+        lists = read_lists(result.folder, run)
     rows = [row.as_json() for row in lists.history()]
     return {
         "run": run.identity,

@@ -28,7 +28,7 @@ from rondo.report.figure_style import (
     title_size,
     write,
 )
-from rondo.report.scene import MOST_CHANNELS, Blocks, Scene, View, scene_of, seen_signal
+from rondo.report.scene import MOST_CHANNELS, Cutout, DrawnBlocks, Scene, scene_of, seen_signal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,9 @@ _NARROWEST = 0.009
 _INCHES_PER_TICK = 1.0
 
 
-def figure_of(result: Result, recording_id: str, view: View, figsize: tuple[float, float] | None, dark: bool) -> Figure:
+def figure_of(
+    result: Result, recording_id: str, view: Cutout, figsize: tuple[float, float] | None, dark: bool
+) -> Figure:
     """The figure of one recording; of many channels the first are drawn."""
     scene = scene_of(result, recording_id, view, _MOST_ROWS, MOST_CHANNELS)
     return draw_scene(scene, figsize, DARK if dark else LIGHT)
@@ -89,13 +91,13 @@ class _Canvas:
         first, last = self.at(np.array([self.scene.start, self.scene.end])).tolist()
         return first, max(last, first + 1e-9)
 
-    def spans(self, blocks: Blocks) -> list[tuple[float, float]]:
+    def spans(self, blocks: DrawnBlocks) -> list[tuple[float, float]]:
         """Left edge and width of each block; none is too narrow to be seen."""
         first, last = self.ends
         starts, least = self.at(blocks.starts), _NARROWEST * (last - first) / self.width
         return [*zip(starts.tolist(), np.maximum(self.at(blocks.ends) - starts, least).tolist(), strict=True)]
 
-    def inches(self, blocks: Blocks) -> NDArray[np.float64]:
+    def inches(self, blocks: DrawnBlocks) -> NDArray[np.float64]:
         """How wide each block is."""
         first, last = self.ends
         return np.asarray(self.width * (self.at(blocks.ends) - self.at(blocks.starts)) / (last - first))
@@ -184,7 +186,7 @@ def _written(bottom: float, top: float) -> tuple[str, str]:
     return f"{bottom:{form}}", f"{top:{form}}"
 
 
-def _draw_blocks(canvas: _Canvas, title: str, blocks: Blocks, axis: Axes) -> None:
+def _draw_blocks(canvas: _Canvas, title: str, blocks: DrawnBlocks, axis: Axes) -> None:
     """Blocks side by side with their names inside, where there is room."""
     starts, ends = canvas.at(blocks.starts), canvas.at(blocks.ends)
     edge = 0.6 if len(blocks.names) < 200 else 0.0  # more would hide narrow blocks
@@ -204,7 +206,7 @@ def _draw_blocks(canvas: _Canvas, title: str, blocks: Blocks, axis: Axes) -> Non
     write(axis, (-0.06, height / 2), title, ha="right", va="center", color=canvas.paper.ink)
 
 
-def _has_room(canvas: _Canvas, blocks: Blocks) -> NDArray[np.bool_]:
+def _has_room(canvas: _Canvas, blocks: DrawnBlocks) -> NDArray[np.bool_]:
     needed = {name: text_inches(name, SMALL) + 0.06 for name in set(blocks.names)}
     return canvas.inches(blocks) > np.array([needed[name] for name in blocks.names])
 

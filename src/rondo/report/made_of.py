@@ -23,7 +23,7 @@ Run = tuple[int, float]
 """A unit and how long it goes on; OTHER is one too."""
 
 
-class Part(NamedTuple):
+class Piece(NamedTuple):
     """A place in a phrase: one unit, or several that come round; `times` is fewest and most."""
 
     units: tuple[int, ...]
@@ -35,10 +35,10 @@ class Part(NamedTuple):
         return len(self.units) > 1 or self.times[1] > 1
 
 
-def parts_of(composition: str) -> list[Part]:
+def parts_of(composition: str) -> list[Piece]:
     """The parts of a phrase; none where the line describes no phrase.
 
-    >>> parts_of("u6 (u5 u4)×2-4 [u3]") == [Part((6,)), Part((5, 4), (2, 4)), Part((3,), optional=True)]
+    >>> parts_of("u6 (u5 u4)×2-4 [u3]") == [Piece((6,)), Piece((5, 4), (2, 4)), Piece((3,), optional=True)]
     True
     >>> parts_of("u3 45%, u1 30%; no fixed order, u3 6 times per occurrence")
     []
@@ -49,11 +49,11 @@ def parts_of(composition: str) -> list[Part]:
     for match in _PART.finditer(composition):
         units = tuple(int(word[1:]) for word in (match[2] or match[3]).split())
         fewest = int(match[4] or 1)
-        found.append(Part(units, (fewest, int(match[5] or fewest)), match[1] is not None))
+        found.append(Piece(units, (fewest, int(match[5] or fewest)), match[1] is not None))
     return found
 
 
-def laid_along(runs: Sequence[Run], parts: Sequence[Part]) -> list[dict[int, float]]:
+def laid_along(runs: Sequence[Run], parts: Sequence[Piece]) -> list[dict[int, float]]:
     """How much of each unit of an occurrence falls on each part, such that most of its time does."""
     nothing: list[dict[int, float]] = [{} for _ in parts]
     best: list[tuple[float, list[dict[int, float]]] | None] = [None] * len(parts)  # by the last part that is used
@@ -72,7 +72,7 @@ def laid_along(runs: Sequence[Run], parts: Sequence[Part]) -> list[dict[int, flo
     return max((it for it in best if it is not None), key=lambda it: it[0], default=(0.0, nothing))[1]
 
 
-def part_shares(occurrences: Sequence[Sequence[Run]], parts: Sequence[Part]) -> list[list[float]]:
+def part_shares(occurrences: Sequence[Sequence[Run]], parts: Sequence[Piece]) -> list[list[float]]:
     """The mean share of an occurrence's time, for every unit of every part."""
     shares = [[0.0] * len(part.units) for part in parts]
     for runs in occurrences:

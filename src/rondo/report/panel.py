@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rondo.arrays import Floats
 from rondo.report.colours import look_of
 from rondo.report.details import entry_details
-from rondo.report.distributions import Figures, Spans, duration_bins, when
+from rondo.report.distributions import Spans, duration_bins, when
 from rondo.report.overview import Overview
 from rondo.report.tables import (
     entries_shown,
@@ -115,7 +116,7 @@ def _spans(level: str, segments: pl.DataFrame) -> dict[int, Spans]:
     ids, recordings = own["id"].to_list(), own["recording"].to_list()
     starts, ends = (own[name].to_numpy().astype(np.float64) for name in ("start_frame", "end_frame"))
     first = [i for i in range(len(ids)) if i == 0 or (ids[i], recordings[i]) != (ids[i - 1], recordings[i - 1])]
-    found: dict[int, dict[str, tuple[Figures, Figures]]] = {}
+    found: dict[int, dict[str, tuple[Floats, Floats]]] = {}
     for at, past in pairwise([*first, len(ids)]):
         found.setdefault(ids[at], {})[recordings[at]] = (starts[at:past], ends[at:past])
     return {id: MappingProxyType(by_recording) for id, by_recording in found.items()}

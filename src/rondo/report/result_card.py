@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rondo.html_card import MOST_ROWS
 from rondo.report.colours import colour_of
 from rondo.report.panel import about_entry
-from rondo.report.scene import View, scene_of
+from rondo.report.scene import Cutout, scene_of
 from rondo.report.strip import MOST_CHANNELS, scene_svg, sheet_svg, swatch
 from rondo.report.strip import MOST_ROWS as MOST_UNIT_ROWS
 from rondo.wording import noun
@@ -45,14 +45,14 @@ def _pictures(result: Result, finding: str) -> str:
     if len(result) <= _DRAWN_WHOLE:
         return "".join(_whole(result, one.id) for one in result.recordings)
     drawn = result.recordings[:_MOST_LANES]
-    scenes = [scene_of(result, one.id, View(), MOST_UNIT_ROWS, 0) for one in drawn]
+    scenes = [scene_of(result, one.id, Cutout(), MOST_UNIT_ROWS, 0) for one in drawn]
     left = len(result) - len(drawn)
     more = f"<div{_PALE}>and {left:,} more {noun(left, 'recording')}</div>" if left else ""
     return f"<div>{sheet_svg(scenes, finding)}</div>{more}"
 
 
 def _whole(result: Result, recording_id: str) -> str:
-    scene = scene_of(result, recording_id, View(), MOST_UNIT_ROWS, MOST_CHANNELS)
+    scene = scene_of(result, recording_id, Cutout(), MOST_UNIT_ROWS, MOST_CHANNELS)
     left = f" <span{_PALE}>({escape(scene.left_out)})</span>" if scene.left_out else ""
     title = escape(recording_id) if len(result) == 1 else f"{escape(recording_id)}: {escape(scene.finding)}"
     return f'<div style="margin-top:.6em">{title}{left}</div><div>{scene_svg(scene)}</div>'

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Ints
 from rondo.data.labels import OTHER
 from rondo.errors import SettingError
 from rondo.report.colours import colour_of
@@ -36,31 +37,30 @@ if TYPE_CHECKING:
 
 MOST_CHANNELS = 12
 _MOST_MATCHED = 20  # recordings over which true classes get their colours: more would change none
-Frames = NDArray[np.int64]
 _MOMENT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(ms|s|min|h|d)\s*", re.ASCII)
 _UNIT_S = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
 
 
-class Blocks(NamedTuple):
+class DrawnBlocks(NamedTuple):
     """Segments [starts[i], ends[i]) with what each is called and its colour."""
 
-    starts: Frames
-    ends: Frames
+    starts: Ints
+    ends: Ints
     names: list[str]
     colours: list[str]
 
-    def within(self, start: int, end: int) -> Blocks:
+    def within(self, start: int, end: int) -> DrawnBlocks:
         """What of them lies in [start, end)."""
         seen = np.flatnonzero((self.ends > start) & (self.starts < end)).tolist()
         names, colours = [self.names[i] for i in seen], [self.colours[i] for i in seen]
-        return Blocks(np.maximum(self.starts[seen], start), np.minimum(self.ends[seen], end), names, colours)
+        return DrawnBlocks(np.maximum(self.starts[seen], start), np.minimum(self.ends[seen], end), names, colours)
 
 
 class Row(NamedTuple):
     """A lane with its name at the left."""
 
     name: str
-    blocks: Blocks
+    blocks: DrawnBlocks
 
 
 @dataclass(frozen=True)
@@ -78,12 +78,12 @@ class Scene:
     time: TimeAxis
     signal: Overview
     left_out: str  # channels that are not drawn, in words
-    motifs: Blocks | None
+    motifs: DrawnBlocks | None
     units: tuple[Row, ...]
     truths: tuple[Row, ...]
 
 
-class View(NamedTuple):
+class Cutout(NamedTuple):
     """What of a recording to show."""
 
     start: int | str | None = None
@@ -93,7 +93,7 @@ class View(NamedTuple):
     truth: TruthFile | None = None
 
 
-def scene_of(result: Result, recording_id: str, view: View, most_rows: int, most_channels: int) -> Scene:
+def scene_of(result: Result, recording_id: str, view: Cutout, most_rows: int, most_channels: int) -> Scene:
     """The picture of one recording of a result."""
     about = result.summary.recording(recording_id)
     if about is None:
@@ -121,7 +121,7 @@ def scene_of(result: Result, recording_id: str, view: View, most_rows: int, most
     )
 
 
-def finding_in(result: Result, recording_id: str, found: Mapping[Level, Blocks]) -> str:
+def finding_in(result: Result, recording_id: str, found: Mapping[Level, DrawnBlocks]) -> str:
     """What a result found in one recording, in a sentence: '8 units and 6 motifs in 20 min of 6 channels; 2 % OTHER'.
 
     Whether it recurs was tested in all fitted recordings together, so it is only said where there is one.
@@ -150,7 +150,7 @@ def _frame_at(moment: int | str, time: TimeAxis, setting: str) -> int:
     return time.frame_after(float(told[1]) * _UNIT_S[told[2]])
 
 
-def _span(view: View, n_frames: int, time: TimeAxis) -> tuple[int, int]:
+def _span(view: Cutout, n_frames: int, time: TimeAxis) -> tuple[int, int]:
     start = 0 if view.start is None else _frame_at(view.start, time, "start")
     end = n_frames if view.end is None else _frame_at(view.end, time, "end")
     if (view.start, view.end) == (None, None):
@@ -177,15 +177,15 @@ def _channel(known: Sequence[str], wanted: int | str) -> int:
     raise SettingError(f"the recording has no channel '{wanted}'; {hint}")
 
 
-def _blocks(table: pl.DataFrame, level: Level) -> Blocks:
+def _blocks(table: pl.DataFrame, level: Level) -> DrawnBlocks:
     own = table.filter((table["level"] == level) & (table["id"] != OTHER)).sort("start_frame")
     ids = own["id"].to_list()
     starts, ends = (own[name].to_numpy().astype(np.int64) for name in ("start_frame", "end_frame"))
     names = [entry_name(level, id, name) for id, name in zip(ids, own["name"].to_list(), strict=True)]
-    return Blocks(starts, ends, names, [colour_of(level, id) for id in ids])
+    return DrawnBlocks(starts, ends, names, [colour_of(level, id) for id in ids])
 
 
-def _unit_rows(found: Blocks, start: int, end: int, most: int) -> tuple[Row, ...]:
+def _unit_rows(found: DrawnBlocks, start: int, end: int, most: int) -> tuple[Row, ...]:
     """The first rows belong to the units with most time; all of them in the order of first occurrence."""
     seen = found.within(start, end)
     lasting: dict[str, int] = {}
@@ -199,16 +199,16 @@ def _unit_rows(found: Blocks, start: int, end: int, most: int) -> tuple[Row, ...
     return (*rows, Row(f"{len(rest)} more", _called(seen, rest))) if rest else tuple(rows)
 
 
-def _called(blocks: Blocks, names: set[str]) -> Blocks:
+def _called(blocks: DrawnBlocks, names: set[str]) -> DrawnBlocks:
     own = [place for place, name in enumerate(blocks.names) if name in names]
     colours = [blocks.colours[place] for place in own]
-    return Blocks(blocks.starts[own], blocks.ends[own], [blocks.names[place] for place in own], colours)
+    return DrawnBlocks(blocks.starts[own], blocks.ends[own], [blocks.names[place] for place in own], colours)
 
 
 # ---------------------------------------------------------------- truth
 
 
-def _truths(result: Result, recording_id: str, view: View) -> list[Row]:
+def _truths(result: Result, recording_id: str, view: Cutout) -> list[Row]:
     """Lanes of what is known to be true, in the colours that the page gives them."""
     flat = result.summary.motifs_are_units
     wanted = [level for level in reversed(LEVELS) if view.level in (level, "both") and not (flat and level == "motif")]
@@ -242,9 +242,9 @@ def _annotated(result: Result, file: TruthFile) -> dict[str, Any]:
     return annotation_lanes(result, file)
 
 
-def _lane_blocks(lane: Mapping[str, Any]) -> Blocks:
+def _lane_blocks(lane: Mapping[str, Any]) -> DrawnBlocks:
     starts, ends = (np.array(lane[name], np.int64) for name in ("start_frames", "end_frames"))
-    return Blocks(starts, ends, lane["names"], lane["colours"])
+    return DrawnBlocks(starts, ends, lane["names"], lane["colours"])
 
 
 # ---------------------------------------------------------------- signals

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.report.colours import ink_on
-from rondo.report.scene import Blocks, Row, Scene, seen_signal
+from rondo.report.scene import DrawnBlocks, Row, Scene, seen_signal
 from rondo.report.ticks import Ticks, ticks
 from rondo.report.time_axis import FRAMES
 
@@ -30,7 +30,7 @@ _COLUMN = 2  # pixels
 _LONGEST_UNIT = 14  # letters that fit at the left of an axis; days stand below it
 
 
-class Axis(NamedTuple):
+class PixelAxis(NamedTuple):
     """From what the axis counts to pixels."""
 
     first: float
@@ -43,7 +43,7 @@ class Axis(NamedTuple):
 
 def scene_svg(scene: Scene) -> str:
     """One recording: signals, motif blocks, a row for each unit, truth, time."""
-    axis = Axis(*scene.time.at(np.array([scene.start, scene.end])).tolist())
+    axis = PixelAxis(*scene.time.at(np.array([scene.start, scene.end])).tolist())
     parts, y = list[str](), 4
     for place, name in enumerate(scene.signal.channels if scene.signal.codes.size else ()):
         parts += [_label(name, y + 18, 12), _signal(scene, axis, place, y, 28)]
@@ -72,12 +72,12 @@ def sheet_svg(scenes: Sequence[Scene], title: str) -> str:
     longest = max(last - first for first, last in ends)
     parts = []
     for place, (scene, (first, _)) in enumerate(zip(scenes, ends, strict=True)):
-        y, axis = 4 + 14 * place, Axis(first, first + longest)
+        y, axis = 4 + 14 * place, PixelAxis(first, first + longest)
         parts.append(_label(scene.recording_id, y + 10))
         for row in scene.units if scene.motifs is None else [Row("", scene.motifs)]:
             parts.append(_blocks(scene, axis, row.blocks, y, 11, named=False))
     y = 4 + 14 * len(scenes)
-    parts.append(_time(ticks(0, longest, "frames" if in_frames else "seconds", 8), Axis(0, longest), y + 2))
+    parts.append(_time(ticks(0, longest, "frames" if in_frames else "seconds", 8), PixelAxis(0, longest), y + 2))
     return _svg(title, y + 34, parts)
 
 
@@ -99,7 +99,7 @@ def _label(name: str, y: int, most: int = 17) -> str:
     return f'<text x="{LEFT - 6}" y="{y}" text-anchor="end">{escape(shown)}</text>'
 
 
-def _signal(scene: Scene, axis: Axis, place: int, y: int, high: int) -> str:
+def _signal(scene: Scene, axis: PixelAxis, place: int, y: int, high: int) -> str:
     """The band from the lowest to the highest value, one point a pixel; broken where nothing is known."""
     frames, low, high_values = seen_signal(scene, place, PLOT)
     known = np.isfinite(low)
@@ -121,7 +121,7 @@ def _line(x: NDArray[np.floating], y: NDArray[np.floating]) -> str:
     return " ".join(f"{a:.0f},{b:.1f}" for a, b in zip(x.tolist(), y.tolist(), strict=True))
 
 
-def _blocks(scene: Scene, axis: Axis, blocks: Blocks, y: int, high: int, *, named: bool) -> str:
+def _blocks(scene: Scene, axis: PixelAxis, blocks: DrawnBlocks, y: int, high: int, *, named: bool) -> str:
     """One path for each entry, and names inside where there is room."""
     starts, ends = (axis.x(scene.time.at(frames)) for frames in (blocks.starts, blocks.ends))
     names, colours = blocks.names, dict(zip(blocks.names, blocks.colours, strict=True))
@@ -162,7 +162,7 @@ def _apart(starts: NDArray[np.float64], ends: NDArray[np.float64]) -> list[tuple
     return [(a, max(b - a, _NARROWEST)) for a, b in found]
 
 
-def _names(blocks: Blocks, starts: NDArray[np.float64], ends: NDArray[np.float64], y: int) -> str:
+def _names(blocks: DrawnBlocks, starts: NDArray[np.float64], ends: NDArray[np.float64], y: int) -> str:
     room = np.array([_LETTER * len(name) + 4 for name in blocks.names])
     wide = np.flatnonzero(ends - starts > room)[:_MOST_NAMES].tolist()
     return "".join(
@@ -172,7 +172,7 @@ def _names(blocks: Blocks, starts: NDArray[np.float64], ends: NDArray[np.float64
     )
 
 
-def _edges(scene: Scene, axis: Axis, y: int, high: int) -> str:
+def _edges(scene: Scene, axis: PixelAxis, y: int, high: int) -> str:
     """Where blocks begin and end, through the rows of units below them."""
     if scene.motifs is None:
         return ""
@@ -183,7 +183,7 @@ def _edges(scene: Scene, axis: Axis, y: int, high: int) -> str:
     return f'<path d="{path}" stroke="currentColor" stroke-width=".6" opacity=".35"/>'
 
 
-def _time(marks: Ticks, axis: Axis, y: int) -> str:
+def _time(marks: Ticks, axis: PixelAxis, y: int) -> str:
     x = axis.x(np.array(marks.at)).tolist()
     lines = "".join(f"M{place:.1f} {y}v4" for place in x)
     words = "".join(f'<text x="{place:.0f}" y="{y + 15}" text-anchor="middle">{word}</text>'

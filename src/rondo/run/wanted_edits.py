@@ -29,6 +29,7 @@ from rondo.store.reading import read_regular
 from rondo.vocabulary.edit import FrameSpan, spans_from_json
 from rondo.vocabulary.edits import FORMAT, SCHEMA
 from rondo.vocabulary.vocabulary import Level
+from rondo.wording import counted
 
 WantedKind = Literal["name", "merge", "split", "relabel", "boundary", "cut", "divide", "undo"]
 _N_IDS: dict[WantedKind, tuple[int, int]] = {
@@ -79,7 +80,7 @@ class WantedEdit:
             raise SettingError(f"{self.kind}: expected {few}, got {list(self.ids)}")
         expected = 1 if self.kind in _ONE_SPAN else max(1, len(self.spans)) if self.kind in _SPANS else 0
         if len(self.spans) != expected:
-            raise SettingError(f"{self.kind}: expected {expected} span(s), got {len(self.spans)}")
+            raise SettingError(f"{self.kind}: expected {counted(expected, 'span')}, got {len(self.spans)}")
         if self.kind == "undo" and self.number is not None and type(self.number) is not int:
             raise SettingError(f"undo: expected the number of an edit, got {self.number!r}")
 
