@@ -34,7 +34,8 @@ def shot(browser: Any, page: Path, size: tuple[int, int], theme: str, action: st
     """What a screen of that size shows first, or after an action."""
     tab = browser.new_page(viewport={"width": size[0], "height": size[1]}, color_scheme=theme)
     tab.goto(page.as_uri())
-    tab.wait_for_function("window.rondoUnpacked")
+    while not tab.evaluate("() => Boolean(window.rondoUnpacked)"):  # waiting inside the page would need eval
+        tab.wait_for_timeout(50)
     if action:
         tab.evaluate(action)
     tab.evaluate("() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
@@ -57,8 +58,8 @@ def beside(pictures: list[Image.Image], height: int) -> Image.Image:
 
 
 def save(picture: Image.Image, path: Path) -> None:
-    """As few colours as a page has: a third of the bytes."""
-    picture.quantize(96, dither=Image.Dither.NONE).save(path, optimize=True)
+    """With 256 colours, also those of few pixels: a third of the bytes."""
+    picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
     print(path, f"{path.stat().st_size / 1000:.0f} kB")
 
 
@@ -72,7 +73,7 @@ def main(data: Path, out: Path) -> None:
             for theme in ("light", "dark"):
                 shots = [shot(browser, page, size, theme) for size in SCREENS]
                 save(beside(shots, SCREENS[0][1]), out / f"{name}_{theme}.png")
-        demo = rondo.discover(plant(n_frames=60_000, seed=0).recording).report(Path(scratch) / "demo.html")
+        demo = rondo.discover(plant(n_frames=15_000, seed=0).recording).report(Path(scratch) / "demo.html")
         save(shot(browser, demo, SCREENS[0], "light"), out / "first_screen.png")
         save(shot(browser, demo, SCREENS[0], "light", FIRST_MOTIF), out / "entry.png")
         browser.close()
