@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rondo.errors import OutputError
-from rondo.report import loopback
+from rondo.viewing import loopback
 from rondo.viewing.loopback import LOOPBACK, TOKEN_HEADER, Answer, LoopbackServer, Question, answered
 from tests.report.asking import PATIENCE_S, ask, send, serving
 

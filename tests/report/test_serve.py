@@ -11,7 +11,7 @@ import pytest
 
 from rondo import editing
 from rondo.errors import InputError, OutputError, SettingError
-from rondo.report import serve
+from rondo.viewing import serve
 from rondo.viewing.loopback import LOOPBACK
 from rondo.viewing.media_file import Beside
 from rondo.viewing.serve import PageServer

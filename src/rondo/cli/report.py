@@ -21,7 +21,7 @@ def report(
     ] = None,
     recordings: Annotated[
         str | None,
-        typer.Option("--recordings", metavar="A,B", help="Draw these alone; without, as many as fit into 15 MB."),
+        typer.Option("--recordings", metavar="A,B", help="Draw these alone; without, as many as fit into 12 MB."),
     ] = None,
     channels: Annotated[
         str | None, typer.Option("--channels", metavar="X,Y", help="Draw these alone; without, the first 64.")

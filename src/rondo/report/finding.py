@@ -14,17 +14,23 @@ if TYPE_CHECKING:
 
 
 def finding(run: RunSummary) -> str:
-    """How much recurs, in how much data: '5 units and 3 motifs recur in 2 min of 6 channels; 12 % OTHER'."""
+    """How much recurs, in how much data: '5 units and 3 motifs recur in 2 min of 6 channels; 12 % OTHER'.
+
+    Of recordings that a model was applied to, how much occurs: recurrence was tested where it was fitted.
+    """
     levels = {"unit": run.units} if run.motifs_are_units else {"unit": run.units, "motif": run.shown_motifs}
     entries = [entry for own in levels.values() for entry in own]
     n_frames = sum(recording.n_frames for recording in run.recordings)
     share = sum(recording.share_other * recording.n_frames for recording in run.recordings) / max(1, n_frames)
     where = f"{_extent_of(run.recordings)}; {percent(share)} OTHER"
-    if entries and all(_is_tested(entry) for entry in entries) and any(_recurs(entry) for entry in entries):
+    is_tested = run.kind == "discover" and bool(entries) and all(_is_tested(entry) for entry in entries)
+    if is_tested and any(_recurs(entry) for entry in entries):
         found = " and ".join(_recurring(own, name) for name, own in levels.items() if own)
         return f"{found} {'recurs' if len(entries) == 1 else 'recur'} in {where}"
     found = " and ".join(counted(len(own), name) for name, own in levels.items())
-    unshown = ", not shown to recur," if entries and all(_is_tested(entry) for entry in entries) else ""
+    if run.kind != "discover":
+        return f"{found} {'occurs' if len(entries) == 1 else 'occur'} in {where}"
+    unshown = ", not shown to recur," if is_tested else ""
     return f"{found} found{unshown} in {where}"
 
 

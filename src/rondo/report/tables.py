@@ -142,9 +142,11 @@ def fit_rows(run: RunSummary) -> list[dict[str, Any]]:
 def percent(share: float) -> str:
     """A share in percent, with a decimal where it is small.
 
-    >>> percent(0.5), percent(0.012), percent(0.0)
-    ('50 %', '1.2 %', '0 %')
+    >>> percent(0.5), percent(0.012), percent(0.0002), percent(0.0)
+    ('50 %', '1.2 %', '<0.1 %', '0 %')
     """
+    if 0 < share < 0.0005:
+        return "<0.1 %"
     return f"{100 * share:.0f} %" if share >= 0.0995 or share == 0 else f"{100 * share:.1f} %"
 
 
