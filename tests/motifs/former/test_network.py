@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rondo.config.schema import MixtureConfig, MotifFormerConfig
 from rondo.errors import SettingError
-from rondo.motifs.former.network import Cutout, MotifFormerNet, corrupted
+from rondo.motifs.former.network import MotifFormerNet, View, corrupted
 from rondo.training.networks import settled
 from tests import naive_motif_former as naive
 
@@ -83,7 +83,7 @@ def test_outputs_by_the_definition(layers: int, length: int, seed: int) -> None:
 def test_hidden_units_leave_no_trace() -> None:
     net = network()
     masked, dropped = torch.tensor([[False, True, False]]), torch.tensor([[False, False, True]])
-    for view in (Cutout(masked, dropped), Cutout(dropped, masked)):
+    for view in (View(masked, dropped), View(dropped, masked)):
         seen = [net(torch.tensor([[0, b, c]]), view) for b in range(3) for c in range(3)]
         for h, features in seen[1:]:
             npt.assert_allclose(h, seen[0][0], atol=1e-12)
@@ -92,7 +92,7 @@ def test_hidden_units_leave_no_trace() -> None:
 
 def test_untouched_view_is_the_item_itself() -> None:
     net, codes, nothing = network(), torch.tensor([[0, 1, 2], [3, 3, 3]]), torch.zeros(2, 3, dtype=torch.bool)
-    npt.assert_allclose(net(codes, Cutout(nothing, nothing))[0], net(codes)[0], atol=1e-12)
+    npt.assert_allclose(net(codes, View(nothing, nothing))[0], net(codes)[0], atol=1e-12)
     assert net(codes)[1].shape == (0, 8)
 
 

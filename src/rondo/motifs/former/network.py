@@ -27,7 +27,7 @@ _WIDENING = 4  # Vaswani et al.; it costs little here, since only [CLS] and mask
 _EMBEDDING_SPREAD = 0.02  # BERT's
 
 
-class Cutout(NamedTuple):
+class View(NamedTuple):
     """What is done to each token of a batch of equal lengths; no token is both masked and dropped."""
 
     masked: torch.Tensor  # (B, length), bool
@@ -36,7 +36,7 @@ class Cutout(NamedTuple):
 
 def corrupted(
     n_items: int, length: int, mask_probability: float, drop_probability: float, generator: torch.Generator
-) -> Cutout:
+) -> View:
     """An independent view of each item; at least one of its tokens stays as it is.
 
     One number u in [0, 1) decides per token: dropped below `drop_probability`, masked in the next `mask_probability`.
@@ -46,7 +46,7 @@ def corrupted(
     u = torch.rand(n_items, length, generator=generator)
     u.scatter_(1, u.argmax(1, keepdim=True), math.inf)
     dropped = u < drop_probability
-    return Cutout((u < drop_probability + mask_probability) & ~dropped, dropped)
+    return View((u < drop_probability + mask_probability) & ~dropped, dropped)
 
 
 class Layer(nn.Module):
@@ -106,10 +106,10 @@ class MotifFormerNet(nn.Module):
         self.reconstruct = seeded_linear(dim, n_dims, generator)
         self.classify = seeded_linear(dim, config.mixture.component_cap, generator)
 
-    def forward(self, codes: torch.Tensor, view: Cutout | None = None) -> tuple[torch.Tensor, torch.Tensor]:
+    def forward(self, codes: torch.Tensor, view: View | None = None) -> tuple[torch.Tensor, torch.Tensor]:
         """Descriptors (B, model_dim), and the features of the masked tokens (n_masked, model_dim) in row order."""
         n_items, length = codes.shape
-        masked, dropped = view or Cutout(*torch.zeros(2, n_items, length, dtype=torch.bool, device=codes.device))
+        masked, dropped = view or View(*torch.zeros(2, n_items, length, dtype=torch.bool, device=codes.device))
         units = torch.cat([self.project(self.centroids), self.mask])  # (n_units + 1, dim); the last is [MASK]
         tokens = F.embedding(codes.masked_fill(masked, len(units) - 1), units) + self.position[:length]
         x = torch.cat([self.cls.expand(n_items, 1, -1), tokens], dim=1) + self.length[length]  # (B, 1 + length, dim)

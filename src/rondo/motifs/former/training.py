@@ -37,7 +37,7 @@ from rondo.errors import ModelError, RecordingError, RondoWarning, SettingError
 from rondo.mixture.autoencoder import fit_autoencoder
 from rondo.mixture.dp_gaussian import fit_mixture
 from rondo.motifs.former.candidate_pool import Batch, Pool, weighted_sample
-from rondo.motifs.former.network import Cutout, MotifFormerNet, corrupted
+from rondo.motifs.former.network import MotifFormerNet, View, corrupted
 from rondo.seeding import generators
 from rondo.training.loop import minimise
 from rondo.training.networks import load_weights, settled, weights_of
@@ -260,7 +260,7 @@ def _terms(
     device = network.cls.device
     n_items, length = batch.codes.shape
     view = corrupted(2 * n_items, length, config.mask_probability, config.drop_probability, views)
-    view = Cutout(*(part.to(device) for part in view))
+    view = View(*(part.to(device) for part in view))
     codes = torch.from_numpy(batch.codes).to(device).repeat(2, 1)  # (2B, length)
     weights = torch.as_tensor(batch.weights / batch.weights.mean(), dtype=torch.float32, device=device)
     both_weights = weights.repeat(2)
