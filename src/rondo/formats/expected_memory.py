@@ -30,6 +30,11 @@ def needed(size: ExpectedSize) -> int:
     return VALUE_FACTOR * size.n_bytes + FRAME_BYTES * n_frames
 
 
+def most_text_bytes(most_bytes: int | None) -> int | None:
+    """How long a text may be so that its recording takes no more; None where nobody knows what is free."""
+    return None if most_bytes is None else most_bytes * 1000 // needed(ExpectedSize(None, None, 1000))
+
+
 def refuse_too_large(file: RecordingFile, most_bytes: int | None) -> None:
     """Refuse a file that alone does not fit."""
     if most_bytes is None:

@@ -22,8 +22,8 @@ def read(
 
     Parameters
     ----------
-    path : a file (csv, tsv, txt, parquet, npz, npy, h5, edf, c3d, xdf), a folder of files, a pattern ("days/*.csv"), a
-        URL of these ("s3://bucket/days/*.csv"; extra `cloud`), or a list of them.
+    path : a file of any format that Rondo reads (the table is in docs/export.md), a folder of files, a pattern
+        ("days/*.csv"), a URL of these ("s3://bucket/days/*.csv"; extra `cloud`), or a list of them.
     rate : frames per second, for files without a clock.
     key : the array in .npz and .h5 files, or the stream in .xdf files.
     label_columns : columns that are not channels.
@@ -47,6 +47,7 @@ def read_files(
 ) -> list[Recording]:
     """The recordings of these files, and of the files directly in these folders or matching these patterns."""
     from rondo.formats.expected_memory import refuse_all_at_once
+    from rondo.formats.file_names import id_of
     from rondo.formats.files import find_recordings, label_files_in, read_recording
     from rondo.formats.recording_file import RecordingFile
 
@@ -54,7 +55,7 @@ def read_files(
     files = find_recordings(places)
     for labels in (file for place in places if place not in files for file in label_files_in(place)):
         warnings.warn(f"{labels}: labels of the recording beside it; not read", RondoWarning, stacklevel=3)
-    refuse_all_at_once([RecordingFile(str(file), Path(file).stem, rate, key).expected() for file in files])
+    refuse_all_at_once([RecordingFile(str(file), id_of(file), rate, key).expected() for file in files])
     found = []
     for file in files:
         try:

@@ -7,6 +7,7 @@ One pass counts the lines, the array is allocated, and a second pass parses bloc
 from __future__ import annotations
 
 import codecs
+import io
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,13 +21,13 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.formats.clock_column import Times, in_seconds, over_midnight, spread
 from rondo.formats.columns import Columns, Kind, choose_columns, listed, without_empty
+from rondo.formats.file_names import id_of
 from rondo.formats.lines import HEAD_LINES, HeadLine, Lines, count
+from rondo.formats.packed_text import opened_text
 from rondo.formats.row_parser import parser_of
 from rondo.formats.text_layout import Layout
 from rondo.wording import counted
 
-TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
-"""Of the files that are read line by line, and may still grow."""
 BLOCK_BYTES = 2 << 20
 
 LayoutFinder = Callable[[Sequence[HeadLine]], Layout]
@@ -60,7 +61,7 @@ def read_text_file(
     if rate is None and times is None and layout.rate is not None:
         rate, times, said = _from_opening(layout, layout.rate, len(values))
         notes += said
-    return Recording(values, rate, channels, path.stem, times, notes + empty)
+    return Recording(values, rate, channels, id_of(path), times, notes + empty)
 
 
 def read_cells(path: Path, layout_of: LayoutFinder) -> tuple[Layout, bytes]:
@@ -73,18 +74,19 @@ def read_cells(path: Path, layout_of: LayoutFinder) -> tuple[Layout, bytes]:
 
 @contextmanager
 def _in_utf8(path: Path) -> Iterator[BinaryIO]:
-    """The file; one in UTF-16, as spreadsheets write "Unicode text", is rewritten in UTF-8 beside."""
-    with path.open("rb") as file:
+    """What is in the file; text in UTF-16, as spreadsheets write "Unicode text", is rewritten in UTF-8 beside."""
+    with opened_text(path) as file:
         if file.read(2) not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             yield file
             return
-    with path.open(encoding="utf-16", newline="") as text, tempfile.TemporaryFile() as rewritten:
-        try:
-            while part := text.read(1 << 20):
-                rewritten.write(part.encode("utf-8", "replace"))
-        except UnicodeError as error:
-            raise RecordingError("it begins as UTF-16 text and goes on otherwise; save it as UTF-8") from error
-        yield rewritten
+        file.seek(0)
+        with io.TextIOWrapper(file, encoding="utf-16", newline="") as text, tempfile.TemporaryFile() as rewritten:
+            try:
+                while part := text.read(1 << 20):
+                    rewritten.write(part.encode("utf-8", "replace"))
+            except UnicodeError as error:
+                raise RecordingError("it begins as UTF-16 text and goes on otherwise; save it as UTF-8") from error
+            yield rewritten
 
 
 def _layout(file: BinaryIO, layout_of: LayoutFinder, block_bytes: int) -> Layout:
