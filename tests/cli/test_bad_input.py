@@ -77,7 +77,7 @@ FILES: dict[str, tuple[str, Maker | None, str]] = {
     "unsorted clock": ("x.csv", timed([0, 2, 1, 3]), "sort"),
     "repeated clock": ("x.csv", timed([1, 1, 1, 1]), "duplicates"),
     "clock with a hole": ("x.csv", text("time,a\n1,1\n,2\n3,3\n"), "timestamp"),
-    "unknown suffix": ("x.xlsx", raw(NOISE), "save it as .csv"),
+    "unknown suffix": ("x.xls", raw(NOISE), "save it as .csv"),
     "frames in columns": ("x.npy", lambda path: np.save(path, waves().T[:, :400]), "2 frames x 400 channels"),
     "no suffix": ("x", raw(NOISE), "suffix"),
     "empty folder": ("x", Path.mkdir, "no recordings"),

@@ -146,9 +146,7 @@ Rate = Annotated[
 ]
 Key = Annotated[
     str | None,
-    typer.Option(
-        "--key", metavar="NAME", help="Array or stream in {suffixes_with_keys} files; an array X if not given."
-    ),
+    typer.Option("--key", metavar="NAME", help="Array, stream or sheet in {suffixes_with_keys} files."),
 ]
 TruthLane = Annotated[
     Path | None,

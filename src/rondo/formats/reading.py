@@ -25,7 +25,7 @@ def read(
     path : a file of any format that Rondo reads (the table is in docs/export.md), a folder of files, a pattern
         ("days/*.csv"), a URL of these ("s3://bucket/days/*.csv"; extra `cloud`), or a list of them.
     rate : frames per second, for files without a clock.
-    key : the array in .npz and .h5 files, or the stream in .xdf files.
+    key : the array, stream or sheet, in files that hold several.
     label_columns : columns that are not channels.
 
     Raises

@@ -43,15 +43,30 @@ def read_text_file(
 ) -> Recording:
     """The recording in a file of lines; `block_bytes` bounds the memory used beside the result."""
     with _in_utf8(path) as file:
-        layout = _layout(file, layout_of, block_bytes)
-        kinds = layout.kinds()
-        columns = choose_columns(layout.names, rate=rate, label_columns=label_columns, kinds=kinds)
+        return read_open_text(
+            file, layout_of, id=id_of(path), rate=rate, label_columns=label_columns, block_bytes=block_bytes
+        )
+
+
+def read_open_text(
+    file: BinaryIO,
+    layout_of: LayoutFinder,
+    *,
+    id: str,
+    rate: float | None,
+    label_columns: Sequence[str] = (),
+    block_bytes: int = BLOCK_BYTES,
+) -> Recording:
+    """`read_text_file`, for lines in UTF-8 that are open already."""
+    layout = _layout(file, layout_of, block_bytes)
+    kinds = layout.kinds()
+    columns = choose_columns(layout.names, rate=rate, label_columns=label_columns, kinds=kinds)
+    values, times, notes = _read(file, layout, columns, block_bytes)
+    if times is not None and kinds.get(columns.clock or 0) == "rising" and not (np.diff(times) > 0).all():
+        rest = {position: kind for position, kind in kinds.items() if position != columns.clock}
+        columns = choose_columns(layout.names, rate=rate, label_columns=label_columns, kinds=rest)
         values, times, notes = _read(file, layout, columns, block_bytes)
-        if times is not None and kinds.get(columns.clock or 0) == "rising" and not (np.diff(times) > 0).all():
-            rest = {position: kind for position, kind in kinds.items() if position != columns.clock}
-            columns = choose_columns(layout.names, rate=rate, label_columns=label_columns, kinds=rest)
-            values, times, notes = _read(file, layout, columns, block_bytes)
-            kinds = rest
+        kinds = rest
     notes = layout.notes + columns.notes + notes
     if columns.clock is not None and times is not None:
         values, times, cut = _without_blank_end(values, times)
@@ -61,7 +76,7 @@ def read_text_file(
     if rate is None and times is None and layout.rate is not None:
         rate, times, said = _from_opening(layout, layout.rate, len(values))
         notes += said
-    return Recording(values, rate, channels, id_of(path), times, notes + empty)
+    return Recording(values, rate, channels, id, times, notes + empty)
 
 
 def read_cells(path: Path, layout_of: LayoutFinder) -> tuple[Layout, bytes]:
