@@ -58,7 +58,7 @@ FILES: dict[str, tuple[str, Maker | None, str]] = {
     "binary parquet": ("x.parquet", raw(b"PAR1" + NOISE + b"PAR1"), "x.parquet"),
     "binary hdf5": ("x.h5", raw(NOISE), "x.h5"),
     "truncated npz": ("x.npz", lambda p: (np.savez(p, X=waves()), p.write_bytes(p.read_bytes()[:600])), "x.npz"),
-    "wrong key": ("x.npz", archive(Z=waves()), "only: Z"),
+    "wrong key": ("x.npz", archive(Z=waves(), W=waves()), "2 arrays: Z"),
     "object array": ("x.npz", archive(X=np.array([{}, []], dtype=object)), "object"),
     "array of text": ("x.npz", archive(X=np.array([["a", "b"]])), "numbers"),
     "three dimensions": ("x.npz", archive(X=np.zeros((5, 5, 5))), "dimension"),

@@ -47,6 +47,17 @@ def refuse_too_large(file: RecordingFile, most_bytes: int | None) -> None:
         )
 
 
+def refuse_large_array(n_frames: int, n_channels: int) -> None:
+    """For files whose size does not tell what is in them: called when their header is known, before they are read."""
+    most = most_for_a_file()
+    needs = needed(ExpectedSize(n_frames, n_channels, 4 * n_frames * n_channels))
+    if most is not None and needs > most:
+        raise RecordingError(
+            f"its {n_frames} frames of {n_channels} channels need about {in_gigabytes(needs)} of memory, "
+            f"{in_gigabytes(most)} are free; cut it into shorter recordings, or choose fewer channels"
+        )
+
+
 def most_for_a_file() -> int | None:
     """What one file may take where nothing else is read beside it; None where nobody knows what is free."""
     free = free_bytes()

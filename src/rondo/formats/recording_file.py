@@ -72,7 +72,9 @@ class RecordingFile:
         return self.expected().n_bytes
 
     def _of_archive(self) -> ExpectedSize:
-        with zipfile.ZipFile(self.url) as archive, archive.open(f"{self.key or 'X'}.npy") as member:
+        from rondo.formats.numpy_files import chosen_array
+
+        with zipfile.ZipFile(self.url) as archive, archive.open(f"{chosen_array(archive, self.key)}.npy") as member:
             return _of_array(member)
 
 
