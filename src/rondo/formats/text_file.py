@@ -7,10 +7,12 @@ One pass counts the lines, the array is allocated, and a second pass parses bloc
 from __future__ import annotations
 
 import codecs
+import csv
 import io
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -25,10 +27,13 @@ from rondo.formats.file_names import id_of
 from rondo.formats.lines import HEAD_LINES, HeadLine, Lines, count
 from rondo.formats.packed_text import opened_text
 from rondo.formats.row_parser import parser_of
-from rondo.formats.text_layout import Layout
+from rondo.formats.text_layout import Layout, cells_of, is_number
 from rondo.wording import counted
 
 BLOCK_BYTES = 2 << 20
+MOST_LINES_ABOVE = 2000
+"""Among which the beginning of a table is looked for in a stored file, where the first 64 do not hold it."""
+_ROWS_TO_TELL = 40  # what is left of the first 64 lines tells columns that count rows; fewer may not
 
 LayoutFinder = Callable[[Sequence[HeadLine]], Layout]
 
@@ -109,10 +114,38 @@ def _layout(file: BinaryIO, layout_of: LayoutFinder, block_bytes: int) -> Layout
     head = Lines(file.read, block_bytes=block_bytes).head(at_end=True)
     if not head:
         raise RecordingError("it has no rows; expected a header line and one row per frame")
-    layout = layout_of(head)
+    if len(head) == HEAD_LINES and (below := _below_a_heading(file, block_bytes)):
+        layout = layout_of(below)
+        said = f"lines 1 to {below[0].number - 1} skipped: the table begins below them, under a heading"
+        layout = replace(layout, notes=(said, *layout.notes))
+    else:
+        layout = layout_of(head)
     if not layout.rows:
         raise RecordingError(f"it has a header ({len(layout.names)} columns) but no rows; expected one row per frame")
     return layout
+
+
+def _below_a_heading(file: BinaryIO, block_bytes: int) -> list[HeadLine]:
+    """The first lines of a table that begins further down: below pages of statistics, as actigraphs write them.
+
+    It has a heading, a line of one cell, right above a header of several; from there on all lines are alike.
+    """
+    file.seek(0)
+    lines = Lines(file.read, block_bytes=block_bytes).head(MOST_LINES_ABOVE, at_end=True) or []
+    for separator in ("\t", ";", ","):
+        try:
+            widths = [len(cells_of(line.text, separator)) for line in lines]
+        except csv.Error:
+            continue
+        start = len(widths) - 1
+        while start and widths[start - 1] == widths[-1]:
+            start -= 1
+        is_table = widths[-1] > 1 and len(widths) - start > 2 and start > HEAD_LINES - _ROWS_TO_TELL
+        if is_table and widths[start - 1] == 1:
+            header = cells_of(lines[start].text, separator)
+            if not any(map(is_number, header)) and lines[start - 1].text.strip():
+                return lines[start : start + HEAD_LINES]
+    return []
 
 
 def _read(
