@@ -160,6 +160,15 @@ LabelColumns = Annotated[
     list[str] | None,
     typer.Option("--label-column", metavar="NAME", help="A column that is no channel, as labels; may be repeated."),
 ]
+SplitBy = Annotated[
+    str | None,
+    typer.Option(
+        "--split-by",
+        metavar="COLUMN",
+        help="A column that tells the recordings in one text table apart, as a subject; "
+        "the clock's column cuts where it goes back.",
+    ),
+]
 Preset = Annotated[
     str,
     typer.Option(

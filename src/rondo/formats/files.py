@@ -66,6 +66,28 @@ def read_with_codes(
             return found.read(file, rate=rate, label_columns=label_columns, **chosen)
 
 
+def read_parts(
+    path: str | Path,
+    split_by: str,
+    *,
+    rate: float | None = None,
+    key: str | None = None,
+    label_columns: Sequence[str] = (),
+) -> list[Recording]:
+    """The recordings in one text table that a column tells apart."""
+    from rondo.formats.split_table import read_split
+
+    place = as_location(path)
+    with _named(str(place), id_of(place)):
+        _refuse_unreadable(place)
+        checked_rate(rate)
+        if key is not None:
+            raise RecordingError(f"a key ('{key}') names an array, and no text table has one; leave it away here")
+        with local_file(place) as file:
+            _refuse_empty(file)
+            return read_split(file, split_by, rate=rate, label_columns=label_columns)
+
+
 def from_frame(
     frame: Any, *, rate: float | None = None, id: str = "recording", label_columns: Sequence[str] = ()
 ) -> Recording:

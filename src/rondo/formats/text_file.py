@@ -47,7 +47,7 @@ def read_text_file(
     block_bytes: int = BLOCK_BYTES,
 ) -> Recording:
     """The recording in a file of lines; `block_bytes` bounds the memory used beside the result."""
-    with _in_utf8(path) as file:
+    with opened_utf8(path) as file:
         return read_open_text(
             file, layout_of, id=id_of(path), rate=rate, label_columns=label_columns, block_bytes=block_bytes
         )
@@ -63,7 +63,7 @@ def read_open_text(
     block_bytes: int = BLOCK_BYTES,
 ) -> Recording:
     """`read_text_file`, for lines in UTF-8 that are open already."""
-    layout = _layout(file, layout_of, block_bytes)
+    layout = read_layout(file, layout_of, block_bytes)
     kinds = layout.kinds()
     columns = choose_columns(layout.names, rate=rate, label_columns=label_columns, kinds=kinds)
     values, times, notes = _read(file, layout, columns, block_bytes)
@@ -86,14 +86,14 @@ def read_open_text(
 
 def read_cells(path: Path, layout_of: LayoutFinder) -> tuple[Layout, bytes]:
     """How a file of lines is written, and its rows as cells between the delimiter: what a recording is read from."""
-    with _in_utf8(path) as file:
-        layout = _layout(file, layout_of, BLOCK_BYTES)
+    with opened_utf8(path) as file:
+        layout = read_layout(file, layout_of, BLOCK_BYTES)
         file.seek(layout.start)
         return layout, layout.delimited(file.read()).text
 
 
 @contextmanager
-def _in_utf8(path: Path) -> Iterator[BinaryIO]:
+def opened_utf8(path: Path) -> Iterator[BinaryIO]:
     """What is in the file; text in UTF-16, as spreadsheets write "Unicode text", is rewritten in UTF-8 beside."""
     with opened_text(path) as file:
         if file.read(2) not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
@@ -109,7 +109,8 @@ def _in_utf8(path: Path) -> Iterator[BinaryIO]:
             yield rewritten
 
 
-def _layout(file: BinaryIO, layout_of: LayoutFinder, block_bytes: int) -> Layout:
+def read_layout(file: BinaryIO, layout_of: LayoutFinder, block_bytes: int) -> Layout:
+    """How the lines of an open file are written."""
     file.seek(0)
     head = Lines(file.read, block_bytes=block_bytes).head(at_end=True)
     if not head:
