@@ -33,6 +33,7 @@ from rondo.wording import counted
 BLOCK_BYTES = 2 << 20
 MOST_LINES_ABOVE = 2000
 """Among which the beginning of a table is looked for in a stored file, where the first 64 do not hold it."""
+_BYTES_ABOVE = 1 << 20
 _ROWS_TO_TELL = 40  # what is left of the first 64 lines tells columns that count rows; fewer may not
 
 LayoutFinder = Callable[[Sequence[HeadLine]], Layout]
@@ -115,7 +116,7 @@ def read_layout(file: BinaryIO, layout_of: LayoutFinder, block_bytes: int) -> La
     head = Lines(file.read, block_bytes=block_bytes).head(at_end=True)
     if not head:
         raise RecordingError("it has no rows; expected a header line and one row per frame")
-    if len(head) == HEAD_LINES and (below := _below_a_heading(file, block_bytes)):
+    if len(head) == HEAD_LINES and (below := _below_a_heading(file)):
         layout = layout_of(below)
         said = f"lines 1 to {below[0].number - 1} skipped: the table begins below them, under a heading"
         layout = replace(layout, notes=(said, *layout.notes))
@@ -126,13 +127,17 @@ def read_layout(file: BinaryIO, layout_of: LayoutFinder, block_bytes: int) -> La
     return layout
 
 
-def _below_a_heading(file: BinaryIO, block_bytes: int) -> list[HeadLine]:
+def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
     """The first lines of a table that begins further down: below pages of statistics, as actigraphs write them.
 
     It has a heading, a line of one cell, right above a header of several; from there on all lines are alike.
     """
     file.seek(0)
-    lines = Lines(file.read, block_bytes=block_bytes).head(MOST_LINES_ABOVE, at_end=True) or []
+    beginning = file.read(_BYTES_ABOVE)
+    whole = beginning[: beginning.rfind(b"\n") + 1]  # at once: with small blocks, each would look at all lines again
+    lines = Lines(io.BytesIO(whole).read, block_bytes=_BYTES_ABOVE).head(MOST_LINES_ABOVE, at_end=True) or []
+    if len(lines) <= HEAD_LINES:
+        return []
     for separator in ("\t", ";", ","):
         try:
             widths = [len(cells_of(line.text, separator)) for line in lines]
