@@ -37,7 +37,7 @@ def read_fit(path: Path, *, rate: float | None, label_columns: Sequence[str] = (
 
 
 def _points(path: Path, library: Any) -> Iterator[TrackPoint]:
-    with library.FitReader(str(path)) as reader:
+    with library.FitReader(str(path), check_crc=library.CrcCheck.RAISE) as reader:
         for frame in reader:
             if isinstance(frame, library.FitDataMessage) and frame.name == "record":
                 moment, values = None, {}

@@ -55,20 +55,26 @@ def read_mat(path: Path, *, rate: float | None, key: str | None, label_columns: 
     with path.open("rb") as file:
         head = file.read(128)
     refuse_another_format(head, head.startswith(b"MATLAB "), "MATLAB file (version 5 or later)")
-    if head.startswith(b"MATLAB 7.3"):
+    is_hdf5 = head.startswith(b"MATLAB 7.3")
+    if is_hdf5:
         optional_library("h5py", "Reading .mat of version 7.3")
-        refuse_fatal(path, "h5py", f"import pathlib, {__name__} as own; own.untried_hdf5(pathlib.Path(path), {key!r})")
-        opened: AbstractContextManager[_Contents] = _in_hdf5(path)
-    else:
-        opened = _in_version_5(path)
+    trial = f"import pathlib, {__name__} as own; own.untried(pathlib.Path(path), {is_hdf5}, key={key!r})"
+    refuse_fatal(path, "h5py" if is_hdf5 else "scipy.io", trial)  # a few wrong bits end scipy's reader too
+    return untried(path, is_hdf5, rate=rate, key=key, label_columns=label_columns)
+
+
+def untried(
+    path: Path,
+    is_hdf5: bool,
+    *,
+    rate: float | None = None,
+    key: str | None = None,
+    label_columns: Sequence[str] = (),
+) -> Recording:
+    """`read_mat`, for a file that ends no process."""
+    opened: AbstractContextManager[_Contents] = _in_hdf5(path) if is_hdf5 else _in_version_5(path)
     with opened as contents:
         return _recording(contents, path.stem, rate, key, label_columns)
-
-
-def untried_hdf5(path: Path, key: str | None) -> None:
-    """For the trial in a process of its own."""
-    with _in_hdf5(path) as contents:
-        _recording(contents, path.stem, None, key, ())
 
 
 def _recording(
