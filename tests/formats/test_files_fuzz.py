@@ -73,7 +73,18 @@ def valid(suffix: str) -> bytes:
     return buffer.getvalue()
 
 
-_ELSEWHERE = (".edf", ".bdf", ".c3d", ".xdf", ".xlsx", ".xlsm", ".mat", ".fit", ".gpx")  # have tests of their own
+_ELSEWHERE = (
+    ".edf",
+    ".bdf",
+    ".c3d",
+    ".xdf",
+    ".xlsx",
+    ".xlsm",
+    ".mat",
+    ".fit",
+    ".gpx",
+    ".agd",
+)  # have tests of their own
 OWN_SUFFIXES = [suffix for suffix in suffixes() if suffix not in _ELSEWHERE]
 
 
