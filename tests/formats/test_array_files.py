@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ import pytest
 
 from rondo.data.recording import Recording
 from rondo.errors import MissingExtraError
+from rondo.formats import expected_memory
+from rondo.formats.recording_file import RecordingFile
 from tests.formats.reading import VALUES, refusal, save_array, save_h5
 
 
@@ -85,7 +88,61 @@ def test_hdf5_groups_and_attributes(tmp_path: Path) -> None:
     assert (left.channels, left.rate) == (("x", "y"), 16.0)
     assert Recording.from_file(tmp_path / "a.h5", key="flat").values.shape == (5, 1)
     said = refusal(lambda: Recording.from_file(tmp_path / "a.h5"), naming=tmp_path / "a.h5")
-    assert "there is no array 'X' in it, only: flat, session/left" in said
+    assert "it holds 2 arrays: flat (5,), session/left (3, 2); name one of them with key (--key flat)" in said
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".h5"])
+def test_the_only_array_is_read_under_any_name(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    save: dict[str, Callable[..., None]] = {".npz": np.savez, ".h5": save_h5}
+    save[suffix](path, imu=VALUES, fs=np.array(20.0), labels=np.arange(3), names=np.array([b"a"]))
+    found = Recording.from_file(path)
+    npt.assert_array_equal(found.values, VALUES)
+    assert found.rate == 20.0
+    save[suffix](path, imu=VALUES, more=VALUES, rate=5)
+    said = refusal(lambda: Recording.from_file(path), naming=path)
+    assert "it holds 2 arrays: imu (3, 2), more (3, 2); name one of them with key (--key imu)" in said
+    save[suffix](path, cube=np.zeros((2, 2, 2)), rate=5)
+    said = refusal(lambda: Recording.from_file(path), naming=path)
+    assert "it holds no array of numbers (n_frames, n_channels), only: cube, rate" in said
+
+
+def test_a_packed_array_is_known_by_its_header_whatever_its_name(tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "a.npz", zeros=np.zeros((100_000, 10)))
+    assert RecordingFile(str(tmp_path / "a.npz"), "a").expected().n_bytes == 4_000_000
+
+
+def test_an_hdf5_file_that_holds_more_than_fits_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file.create_dataset("X", (1_000_000_000, 4), dtype="f8", chunks=(1000, 4), compression="gzip")
+    monkeypatch.setattr(expected_memory, "free_bytes", lambda: 8_000_000_000)
+    said = refusal(lambda: Recording.from_file(tmp_path / "a.h5"), naming=tmp_path / "a.h5")
+    assert "its 1000000000 frames of 4 channels need about 196 GB of memory, 7.8 GB are free" in said
+
+
+def test_what_an_hdf5_file_names_elsewhere_is_not_read(tmp_path: Path) -> None:
+    secret = tmp_path / "secret.bin"
+    np.arange(6.0).tofile(secret)
+    save_h5(tmp_path / "other.h5", X=VALUES)
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w") as file:
+        file["link"] = h5py.ExternalLink("other.h5", "/")
+        file["soft"] = h5py.SoftLink("/nowhere")
+        file.create_dataset("X", (3, 2), dtype="f8", external=[(str(secret), 0, h5py.h5f.UNLIMITED)])
+        layout = h5py.VirtualLayout((3, 2), dtype="f4")
+        layout[:] = h5py.VirtualSource("other.h5", "X", (3, 2))
+        file.create_virtual_dataset("virtual", layout)
+        file["inside"] = VALUES
+        file.create_dataset("time", (3,), dtype="f8", external=[(str(secret), 0, h5py.h5f.UNLIMITED)])
+    for key in (None, "X", "virtual"):
+        said = refusal(lambda key=key: Recording.from_file(path, key=key), naming=path)  # type: ignore[misc]
+        assert f"the numbers of dataset '{key or 'X'}' lie in other files" in said
+    assert "'link' leads to another file" in refusal(lambda: Recording.from_file(path, key="link/X"), naming=path)
+    assert "no array 'soft'" in refusal(lambda: Recording.from_file(path, key="soft"), naming=path)
+    said = refusal(lambda: Recording.from_file(path, key="inside"), naming=path)
+    assert "the numbers of dataset 'time' lie in other files" in said
 
 
 def test_hdf5_without_h5py_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,5 +232,5 @@ def test_a_flipped_bit_in_an_archive_is_found_by_its_checksum(tmp_path: Path, dt
 
 
 def test_names_inside_a_file_do_not_break_the_line(tmp_path: Path) -> None:
-    np.savez(tmp_path / "a.npz", **{"two\nlines": VALUES})
-    assert "only: two lines" in refusal(lambda: Recording.from_file(tmp_path / "a.npz"), naming=tmp_path)
+    np.savez(tmp_path / "a.npz", **{"two\nlines": VALUES, "b": VALUES})
+    assert "two lines (3, 2), b (3, 2)" in refusal(lambda: Recording.from_file(tmp_path / "a.npz"), naming=tmp_path)

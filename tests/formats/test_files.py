@@ -133,7 +133,7 @@ def test_find_recordings(tmp_path: Path) -> None:
 
 
 def test_what_is_packed_is_to_be_unpacked(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.csv.gz", b"\x1f\x8b")
+    path = write(tmp_path, "a.npy.gz", b"\x1f\x8b")
     assert "it is packed (.gz); unpack it first" in refusal(lambda: Recording.from_file(path), naming=path)
 
 

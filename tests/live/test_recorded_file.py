@@ -99,9 +99,9 @@ def test_what_cannot_be_replayed_is_one_line(tmp_path: Path) -> None:
         RecordingError, match=r"wlk\.npz: there is no such file or folder; did you mean '.*walk\.npz'\?"
     ):
         open_source(str(tmp_path / "wlk.npz"), Request(CHANNELS))
-    (tmp_path / "walk.csv.gz").write_bytes(b"\x1f\x8b\x08\x00" + bytes(99))
-    with pytest.raises(RecordingError, match=r"walk\.csv\.gz: it is packed \(\.gz\); unpack it first"):
-        open_source(str(tmp_path / "walk.csv.gz"), Request(CHANNELS))
+    (tmp_path / "walk.npy.gz").write_bytes(b"\x1f\x8b\x08\x00" + bytes(99))
+    with pytest.raises(RecordingError, match=r"walk\.npy\.gz: it is packed \(\.gz\); unpack it first"):
+        open_source(str(tmp_path / "walk.npy.gz"), Request(CHANNELS))
     (tmp_path / "walk.bin").write_bytes(bytes(range(256)))
     with pytest.raises(RecordingError, match=r"walk\.bin: unknown suffix '\.bin'; expected one of"):
         open_source(str(tmp_path / "walk.bin"), Request(CHANNELS))

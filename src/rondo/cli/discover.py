@@ -48,6 +48,7 @@ def discover(
     rate: options.Rate = None,
     key: options.Key = None,
     label_column: options.LabelColumns = None,
+    split_by: options.SplitBy = None,
     preset: options.Preset = "default",
     config: options.ConfigFile = None,
     set_: options.Settings = None,
@@ -82,7 +83,10 @@ def discover(
     check_place(out)
     asked = Asked(engine, workers, ray_address, group_by)
     many = many_files(paths, asked, rate=rate, key=key, label_columns=label_column or ())
-    file_by_file = goes_file_by_file(many, asked, why_in_memory(method, per_recording))
+    why_not = why_in_memory(method, per_recording)
+    if split_by is not None:
+        why_not = why_not or "--split-by cuts files that are held in memory"
+    file_by_file = goes_file_by_file(many, asked, why_not)
     if dry_run:
         print("\n".join(expected_in_words(many, file_by_file, learns=True)))
         return
@@ -94,7 +98,7 @@ def discover(
         announce(out, summary, json)
         raise typer.Exit(2 if summary.failed else 0)
     check_free(out)
-    recordings = read_all(paths, rate, key, label_column)
+    recordings = read_all(paths, rate, key, label_column, split_by)
     notes = chosen.notes(recordings, settings)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
@@ -110,12 +114,16 @@ def discover(
 
 
 def read_all(
-    paths: list[Path], rate: float | None, key: str | None, label_columns: list[str] | None
+    paths: list[Path],
+    rate: float | None,
+    key: str | None,
+    label_columns: list[str] | None,
+    split_by: str | None = None,
 ) -> list[Recording]:
     """The recordings of files and folders."""
     from rondo.formats.reading import read_files
 
-    recordings = read_files(paths, rate=rate, key=key, label_columns=label_columns or ())
+    recordings = read_files(paths, rate=rate, key=key, label_columns=label_columns or (), split_by=split_by)
     for recording in recordings:
         detail(f"{recording.source}: {recording!r}, channels {', '.join(recording.channels)}")
     return recordings

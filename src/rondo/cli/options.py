@@ -146,9 +146,7 @@ Rate = Annotated[
 ]
 Key = Annotated[
     str | None,
-    typer.Option(
-        "--key", metavar="NAME", help="Array or stream in {suffixes_with_keys} files; an array X if not given."
-    ),
+    typer.Option("--key", metavar="NAME", help="Array, stream or sheet in {suffixes_with_keys} files."),
 ]
 TruthLane = Annotated[
     Path | None,
@@ -161,6 +159,15 @@ TruthRate = Annotated[
 LabelColumns = Annotated[
     list[str] | None,
     typer.Option("--label-column", metavar="NAME", help="A column that is no channel, as labels; may be repeated."),
+]
+SplitBy = Annotated[
+    str | None,
+    typer.Option(
+        "--split-by",
+        metavar="COLUMN",
+        help="A column that tells the recordings in one text table apart, as a subject; "
+        "the clock's column cuts where it goes back.",
+    ),
 ]
 Preset = Annotated[
     str,

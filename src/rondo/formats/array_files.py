@@ -1,12 +1,13 @@
 """Stored arrays, read piece by piece into float32, whatever number type they are stored in.
 
-What the formats of arrays share (`numpy_files`, `hdf5`): in archives only `X` (or the array that `key` names) and its
-`rate`, `channels` and `time` are opened, and an array of Python objects is refused before it is read.
+What the formats of arrays share (`numpy_files`, `hdf5`, `mat`): in archives one array is read, `X`, or the one that
+`key` names, or the only one that can be a recording, with its `rate`, `channels` and `time`. An array of Python
+objects is refused before it is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,10 +16,14 @@ from numpy.typing import NDArray
 from rondo.data.recording import Recording, Values
 from rondo.errors import RecordingError
 from rondo.formats.clock_column import in_seconds, spread
-from rondo.formats.columns import Columns, choose_columns, listed
+from rondo.formats.columns import Columns, choose_columns, is_label_name, listed
 
 BLOCK_BYTES = 1 << 20
 TIME_KEYS = ("time", "timestamps")
+_RATE_NAMES = frozenset({
+    "rate", "fs", "sr", "srate", "sfreq", "samplerate", "samplingrate", "samplefreq", "samplefrequency", "samplingfreq",
+    "samplingfrequency", "framerate",
+})  # fmt: skip
 
 Tile = tuple[slice, slice, NDArray[Any]]
 """A piece of an array (n_frames, n_columns): its rows, its columns, its numbers."""
@@ -33,12 +38,43 @@ class Description(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+def is_rate_name(name: str) -> bool:
+    """Whether a number of this name is usually a rate.
+
+    >>> [is_rate_name(name) for name in ("rate", "Fs", "sampling_rate", "heart_rate")]
+    [True, True, True, False]
+    """
+    return name.casefold().replace("_", "").replace(" ", "") in _RATE_NAMES
+
+
 def found_key(key: str | None, keys: Sequence[str]) -> str:
     """The name of the array to read: the one asked for, or `X`."""
     wanted = "X" if key is None else key
     if wanted in keys:
         return wanted
     raise RecordingError(f"there is no array '{wanted}' in it, only: {listed(keys)}; name one of them with key (--key)")
+
+
+def only_array(arrays: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]) -> str:
+    """The name of the only array that can be a recording, by shapes and types: no clock, no description, no labels.
+
+    >>> number = np.dtype(float)
+    >>> only_array({"acc": ((100, 3), number), "fs": ((), number), "labels": ((100,), number)})
+    'acc'
+    """
+    able = [name for name, (shape, dtype) in arrays.items() if _can_be_recording(name, shape, dtype)]
+    if len(able) == 1:
+        return able[0]
+    if not able:
+        raise RecordingError(f"it holds no array of numbers (n_frames, n_channels), only: {listed(list(arrays))}")
+    said = [f"{name} {arrays[name][0]}" for name in able]
+    raise RecordingError(f"it holds {len(able)} arrays: {listed(said)}; name one of them with key (--key {able[0]})")
+
+
+def _can_be_recording(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
+    own = name.rpartition("/")[2]
+    is_about = own in (*TIME_KEYS, "channels") or is_rate_name(own) or is_label_name(own)
+    return dtype.kind in "fiub" and len(shape) in (1, 2) and min(shape) > 0 and max(shape) > 1 and not is_about
 
 
 def table_shape(shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> tuple[int, int]:

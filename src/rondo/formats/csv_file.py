@@ -29,6 +29,6 @@ FORMAT = RecordingFormat(
     name="csv",
     suffixes=(".csv", ".tsv", ".txt"),
     read=read_csv,
-    help="one row per frame, perhaps below a header; a `time` column is the clock",
+    help="one row per frame, perhaps below a header; a `time` column is the clock; also packed, as `.csv.gz`",
     order=0,
 )

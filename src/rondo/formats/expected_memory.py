@@ -30,6 +30,11 @@ def needed(size: ExpectedSize) -> int:
     return VALUE_FACTOR * size.n_bytes + FRAME_BYTES * n_frames
 
 
+def most_text_bytes(most_bytes: int | None) -> int | None:
+    """How long a text may be so that its recording takes no more; None where nobody knows what is free."""
+    return None if most_bytes is None else most_bytes * 1000 // needed(ExpectedSize(None, None, 1000))
+
+
 def refuse_too_large(file: RecordingFile, most_bytes: int | None) -> None:
     """Refuse a file that alone does not fit."""
     if most_bytes is None:
@@ -39,6 +44,17 @@ def refuse_too_large(file: RecordingFile, most_bytes: int | None) -> None:
         raise RecordingError(
             f"{file.url}: it needs about {in_gigabytes(needs)} of memory, {in_gigabytes(most_bytes)} are free; cut it "
             "into shorter recordings, or choose fewer channels"
+        )
+
+
+def refuse_large_array(n_frames: int, n_channels: int) -> None:
+    """For files whose size does not tell what is in them: called when their header is known, before they are read."""
+    most = most_for_a_file()
+    needs = needed(ExpectedSize(n_frames, n_channels, 4 * n_frames * n_channels))
+    if most is not None and needs > most:
+        raise RecordingError(
+            f"its {n_frames} frames of {n_channels} channels need about {in_gigabytes(needs)} of memory, "
+            f"{in_gigabytes(most)} are free; cut it into shorter recordings, or choose fewer channels"
         )
 
 

@@ -1,7 +1,8 @@
 """Recordings in files: which reader a suffix gets, which files a folder holds, one line for all that fails.
 
 Formats are found, one file each (`rondo.formats.recording_format`). The id of a recording is its file name without the
-suffix. A file may be an object in a bucket (`rondo.formats.locations`): it is read from a copy that does not stay.
+suffix (`rondo.formats.file_names`). A file may be an object in a bucket (`rondo.formats.locations`): it is read from a
+copy that does not stay.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from polars.exceptions import PanicException
 from rondo.data.recording import Recording, checked_rate
 from rondo.errors import InputError, RecordingError
 from rondo.formats.class_codes import without_codes
+from rondo.formats.file_names import PACKINGS, TEXT_SUFFIXES, id_of, suffix_of
 from rondo.formats.locations import Listing, listing, local_file
 from rondo.formats.recording_format import RECORDING_FORMATS
 from rondo.formats.tables import table_recording
@@ -50,8 +52,8 @@ def read_with_codes(
 ) -> Recording:
     """`read_recording`, for columns whose names are known elsewhere: what looks like labels is not left out yet."""
     place = as_location(path)
-    suffix = Path(place).suffix.lower()
-    with _named(str(place), Path(place).stem):
+    suffix = suffix_of(place)
+    with _named(str(place), id_of(place)):
         _refuse_unreadable(place)
         checked_rate(rate)  # before a long read, not after it
         found = next(each for each in RECORDING_FORMATS.values() if suffix in each.suffixes)
@@ -62,6 +64,28 @@ def read_with_codes(
         with local_file(place) as file:
             _refuse_empty(file)
             return found.read(file, rate=rate, label_columns=label_columns, **chosen)
+
+
+def read_parts(
+    path: str | Path,
+    split_by: str,
+    *,
+    rate: float | None = None,
+    key: str | None = None,
+    label_columns: Sequence[str] = (),
+) -> list[Recording]:
+    """The recordings in one text table that a column tells apart."""
+    from rondo.formats.split_table import read_split
+
+    place = as_location(path)
+    with _named(str(place), id_of(place)):
+        _refuse_unreadable(place)
+        checked_rate(rate)
+        if key is not None:
+            raise RecordingError(f"a key ('{key}') names an array, and no text table has one; leave it away here")
+        with local_file(place) as file:
+            _refuse_empty(file)
+            return read_split(file, split_by, rate=rate, label_columns=label_columns)
 
 
 def from_frame(
@@ -80,7 +104,7 @@ def find_recordings(paths: Sequence[str | Path]) -> list[Location]:
     """
     found: list[Location] = []
     for place in map(as_location, paths):
-        with _named(str(place), Path(place).stem):
+        with _named(str(place), id_of(place)):
             there = listing(place)
             if there.kind == "nothing":
                 raise RecordingError(f"there is no such file or folder; {_near(place)}")
@@ -92,7 +116,7 @@ def find_recordings(paths: Sequence[str | Path]) -> list[Location]:
         raise RecordingError("no recordings were named; give at least one file or folder")
     first_of: dict[str, Location] = {}
     for file in found:
-        id = Path(file).stem
+        id = id_of(file)
         if id in first_of:
             raise RecordingError(f"{first_of[id]} and {file} would both be recording '{id}'; rename one")
         first_of[id] = file
@@ -105,7 +129,7 @@ def _recordings_among(there: Listing) -> list[Location]:
 
 def without_label_files(paths: Sequence[_AnyFile]) -> list[_AnyFile]:
     """All but the files of classes that lie beside the recordings they are of, as `day1_labels.csv` does."""
-    stems = {path: Path(path).stem for path in paths}
+    stems = {path: id_of(path) for path in paths}
     known = set(stems.values())
     return [path for path, stem in stems.items() if not (stem.endswith(LABELS) and stem.removesuffix(LABELS) in known)]
 
@@ -151,8 +175,8 @@ def _instead(folder: Location) -> str:
 def _is_recording(file: Location) -> bool:
     """Whether a file of a folder is to be read: not one that is hidden, open in a spreadsheet, or about the others."""
     path = Path(file)
-    is_about = path.suffix.lower() == ".txt" and path.stem.lower().startswith(_ABOUT_THE_FOLDER)
-    return path.suffix.lower() in suffixes() and not is_about and not path.name.startswith((".", "~$"))
+    is_about = suffix_of(path) == ".txt" and path.name.lower().startswith(_ABOUT_THE_FOLDER)
+    return suffix_of(path) in suffixes() and not is_about and not path.name.startswith((".", "~$"))
 
 
 def _refuse_unreadable(place: Location) -> None:
@@ -162,9 +186,12 @@ def _refuse_unreadable(place: Location) -> None:
         raise RecordingError("it is a folder; expected a file, or read each file in it")
     if isinstance(place, Path) and not path.exists():
         raise RecordingError("there is no such file; check the path")
-    if path.suffix.lower() in _PACKED:
-        raise RecordingError(f"it is packed ({path.suffix}); unpack it first")
-    if path.suffix.lower() not in suffixes():
+    if suffix_of(path) in _PACKED:
+        raise RecordingError(
+            f"it is packed ({path.suffix}); unpack it first (only {' '.join(TEXT_SUFFIXES)} are read packed, as "
+            f".csv{PACKINGS[0]})"
+        )
+    if suffix_of(path) not in suffixes():
         raise RecordingError(
             f"unknown suffix '{path.suffix}'; expected one of {' '.join(suffixes())}; save it as .csv, "
             "or, if it is a table in text, rename it to .txt"

@@ -1,4 +1,8 @@
-"""HDF5 (.h5), read with h5py (extra `io`)."""
+"""HDF5 (.h5), read with h5py (extra `io`).
+
+A file of HDF5 can name others: links to them, numbers that lie in them, datasets put together from theirs. None of
+these is read: who sends a file must not choose what else is read on this machine.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,28 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
-from rondo.errors import MissingExtraError
+from rondo.errors import MissingExtraError, RecordingError
 from rondo.formats import array_files
-from rondo.formats.array_files import TIME_KEYS, Tile, description_of, found_key, recording_of, table_shape
+from rondo.formats.array_files import (
+    TIME_KEYS,
+    Tile,
+    description_of,
+    found_key,
+    is_rate_name,
+    only_array,
+    recording_of,
+    table_shape,
+)
 from rondo.formats.crash_guard import refuse_fatal
+from rondo.formats.expected_memory import refuse_large_array
 from rondo.formats.recording_format import RecordingFormat
 
 
 def read_hdf5(path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()) -> Recording:
-    """The recording in an HDF5 file: the dataset `X`, or the one that `key` names (`group/name`).
+    """The recording in an HDF5 file: the dataset `X`, the one that `key` names (`group/name`), or the only one.
 
     A damaged chunk or heap can crash the HDF5 library: so the file is tried in a child first.
     """
@@ -38,14 +53,69 @@ def untried_hdf5(
     with h5py.File(path, "r") as file:
         names: list[str] = []
         file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
-        name = found_key(key if key is None else key.strip("/"), names)
+        name = _chosen(file, names, None if key is None else key.strip("/"))
         dataset = file[name]
+        refuse_elsewhere(dataset, name)
         shape = table_shape(tuple(dataset.shape or ()), dataset.dtype, f"dataset '{name}'")
-        beside = {said: np.asarray(file[said][()]) for said in ("rate", "channels", *TIME_KEYS) if said in names}
-        for attributes in (file.attrs, dataset.attrs):
-            beside |= {said: np.asarray(attributes[said]) for said in ("rate", "channels") if said in attributes}
-        about = description_of(beside, rate)
+        refuse_large_array(*shape)
+        about = description_of(_beside(file, name, names), rate)
         return recording_of(shape, _hdf5_tiles(dataset, *shape), about, path.stem, rate, label_columns)
+
+
+def _chosen(file: Any, names: Sequence[str], key: str | None) -> str:
+    if key is not None and key not in names:
+        _refuse_external_link(file, key)
+    if key is not None or "X" in names:
+        return found_key(key, names)
+    inside = [name for name in names if not _lies_elsewhere(file[name])] or names[:1]
+    for name in inside:
+        refuse_elsewhere(file[name], name)
+    return only_array({name: (tuple(file[name].shape or ()), file[name].dtype) for name in inside})
+
+
+def _refuse_external_link(file: Any, key: str) -> None:
+    import h5py
+
+    parts = key.split("/")
+    for end in range(1, len(parts) + 1):
+        path = "/".join(parts[:end])
+        link = file.get(path, getlink=True) if path in file.get("/".join(parts[: end - 1]) or "/", ()) else None
+        if isinstance(link, h5py.ExternalLink):
+            raise RecordingError(f"'{path}' leads to another file, and only this one is read; name that file instead")
+        if not isinstance(link, h5py.HardLink):
+            return
+
+
+def _lies_elsewhere(dataset: Any) -> bool:
+    return bool(dataset.is_virtual or dataset.id.get_create_plist().get_external_count())
+
+
+def refuse_elsewhere(dataset: Any, name: str) -> None:
+    """Refuse a dataset whose numbers are in other files."""
+    if _lies_elsewhere(dataset):
+        raise RecordingError(
+            f"the numbers of dataset '{name}' lie in other files (external or virtual storage), and only this one is "
+            "read; copy them into it"
+        )
+
+
+def _beside(file: Any, name: str, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """What the datasets and attributes around an array say about it, the nearest last."""
+    group = name.rpartition("/")[0]
+    found: dict[str, NDArray[Any]] = {}
+    for place in dict.fromkeys(("", group)):
+        own = [path for path in names if path.rpartition("/")[0] == place and path != name]
+        for path in own:
+            said = path.rpartition("/")[2]
+            said = "rate" if is_rate_name(said) else said
+            if said in ("rate", "channels", *TIME_KEYS):
+                refuse_elsewhere(file[path], path)
+                found[said] = np.asarray(file[path][()])
+    for attributes in (file.attrs, file[group].attrs if group else {}, file[name].attrs):
+        found |= {"channels": np.asarray(attributes["channels"])} if "channels" in attributes else {}
+        rates = [said for said in attributes if is_rate_name(said)]
+        found |= {"rate": np.asarray(attributes[rates[0]])} if rates else {}
+    return found
 
 
 def _hdf5_tiles(dataset: Any, n_frames: int, n_columns: int) -> Iterator[Tile]:
@@ -70,6 +140,6 @@ FORMAT = RecordingFormat(
     read=read_hdf5,
     takes_key=True,
     extra="io",
-    help="the dataset `X` or the one named by `--key`, with `rate`, `channels`, `time` if any",
+    help="the dataset `X`, the one named by `--key` or the only one, with `rate`, `channels`, `time` if any",
     order=4,
 )

@@ -94,6 +94,6 @@ FORMAT = RecordingFormat(
     name="json lines",
     suffixes=(".jsonl", ".ndjson"),
     read=read_json_lines,
-    help="one object per line, one key per channel; a key `time` is the clock",
+    help="one object per line, one key per channel; a key `time` is the clock; also packed",
     order=0,
 )

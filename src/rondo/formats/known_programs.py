@@ -9,6 +9,7 @@ from typing import NamedTuple
 from rondo.formats.clock_column import size_of_epoch
 
 _RATE = re.compile(r"(?:\bat|rate|sampl\w*(?:\s+freq\w*)?)\s*[:=(]?\s*(\d+(?:[.,]\d+)?)\s*hz\b", re.IGNORECASE)
+_EPOCH = re.compile(r"epoch period \(hh:mm:ss\)\s*(\d+):(\d+):(\d+)", re.IGNORECASE)
 _HIGHEST_E4_RATE = 256.0  # 64 in the E4
 _POSE_ROWS = ("scorer", "individuals", "bodyparts", "coords")
 
@@ -29,13 +30,18 @@ def opening_of(table: Sequence[Sequence[str]]) -> Opening | None:
 
 
 def rate_in_words(lines: Sequence[str]) -> float | None:
-    """The rate that lines above a table speak of, if it is one.
+    """The rate that lines above a table speak of, if it is one; ActiGraph's counts come once per epoch.
 
     >>> rate_in_words(["-- Data File Created By ActiGraph GT3X+ date format M/d/yyyy at 30 Hz  Filter Normal --"])
     30.0
     >>> rate_in_words(["// Update Rate: 100.0Hz", "// Filter: 46.1 Hz"]), rate_in_words(["Filter: 5 Hz"])
     (100.0, None)
+    >>> rate_in_words(["… date format M/d/yyyy at 30 Hz  Filter Normal --", "Epoch Period (hh:mm:ss) 00:00:10"])
+    0.1
     """
+    epochs = {60 * (60 * int(h) + int(m)) + int(s) for line in lines for h, m, s in _EPOCH.findall(line)} - {0}
+    if len(epochs) == 1:
+        return 1 / epochs.pop()
     rates = {float(found.replace(",", ".")) for line in lines for found in _RATE.findall(line)}
     rate = rates.pop() if len(rates) == 1 else None
     return rate or None  # 0 Hz says nothing

@@ -16,7 +16,17 @@ from numpy.typing import NDArray
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.formats import array_files
-from rondo.formats.array_files import TIME_KEYS, Description, Tile, description_of, found_key, recording_of, table_shape
+from rondo.formats.array_files import (
+    TIME_KEYS,
+    Description,
+    Tile,
+    description_of,
+    found_key,
+    is_rate_name,
+    only_array,
+    recording_of,
+    table_shape,
+)
 from rondo.formats.recording_format import RecordingFormat
 
 
@@ -38,7 +48,7 @@ def read_npy(path: Path, *, rate: float | None, label_columns: Sequence[str] = (
 
 
 def read_npz(path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()) -> Recording:
-    """The recording in a numpy archive: the array `X`, or the one that `key` names."""
+    """The recording in a numpy archive: the array `X`, or the one that `key` names, or the only one."""
     with zipfile.ZipFile(path) as archive, ExitStack() as opened:
         members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
 
@@ -46,12 +56,31 @@ def read_npz(path: Path, *, rate: float | None, key: str | None, label_columns: 
             stream = opened.enter_context(archive.open(members[name]))
             return _npy_array(stream, members[name].file_size, f"array '{name}'")
 
-        name = found_key(key, list(members))
+        name = chosen_array(archive, key)
         array = member(name)
         shape = table_shape(array.shape, array.dtype, f"array '{name}'")
-        beside = {said: _npy_whole(member(said)) for said in ("rate", "channels", *TIME_KEYS) if said in members}
+        beside = {said: _npy_whole(member(said)) for said in ("channels", *TIME_KEYS) if said in members}
+        rates = sorted((said for said in members if is_rate_name(said)), key=lambda said: (said != "rate", said))
+        beside |= {"rate": _npy_whole(member(rates[0]))} if rates else {}
         about = description_of(beside, rate)
         return recording_of(shape, _npy_tiles(array, *shape), about, path.stem, rate, label_columns)
+
+
+def chosen_array(archive: zipfile.ZipFile, key: str | None) -> str:
+    """The name of the array in an archive that is read, from the headers alone."""
+    members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+    if key is not None or "X" in members:
+        return found_key(key, list(members))
+    found: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {}
+    for name, info in members.items():
+        try:
+            with archive.open(info) as stream:
+                array = _npy_array(stream, info.file_size, f"array '{name}'")
+        except RecordingError:  # whoever asks for it by name hears why
+            found[name] = (), np.dtype("O")
+        else:
+            found[name] = array.shape, array.dtype
+    return only_array(found)
 
 
 def _npy_array(stream: IO[bytes], n_bytes: int, what: str) -> NpyArray:
@@ -109,6 +138,6 @@ NPZ = RecordingFormat(
     suffixes=(".npz",),
     read=read_npz,
     takes_key=True,
-    help="the array `X` or the one named by `--key`, with `rate`, `channels`, `time` if any",
+    help="the array `X`, the one named by `--key` or the only one, with `rate`, `channels`, `time` if any",
     order=3,
 )

@@ -14,6 +14,7 @@ import numpy as np
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
+from rondo.formats.file_names import TEXT_SUFFIXES, id_of, packing_of, suffix_of
 from rondo.formats.locations import size_of
 from rondo.store.urls import is_url
 
@@ -49,7 +50,7 @@ class RecordingFile:
 
     def expected(self) -> ExpectedSize:
         """From the header of arrays and Parquet files, else from the size of the file."""
-        suffix = Path(self.url).suffix.lower()
+        suffix = suffix_of(self.url)
         with suppress(OSError, ValueError, KeyError, RecordingError, zipfile.BadZipFile):  # reading it will say why
             if not is_url(self.url):
                 if suffix == ".npy":
@@ -59,7 +60,9 @@ class RecordingFile:
                     return self._of_archive()
                 if suffix == ".parquet":
                     return _of_parquet(Path(self.url))
-        factor = 1.0 if suffix in (".csv", ".tsv", ".txt", ".jsonl") else _UNPACKED
+                if packing_of(self.url):
+                    return _of_packed(Path(self.url))
+        factor = 1.0 if suffix in TEXT_SUFFIXES else _UNPACKED
         with suppress(RecordingError):
             return ExpectedSize(None, None, int(factor * size_of(self.url)))
         return ExpectedSize(None, None, 0)
@@ -69,7 +72,9 @@ class RecordingFile:
         return self.expected().n_bytes
 
     def _of_archive(self) -> ExpectedSize:
-        with zipfile.ZipFile(self.url) as archive, archive.open(f"{self.key or 'X'}.npy") as member:
+        from rondo.formats.numpy_files import chosen_array
+
+        with zipfile.ZipFile(self.url) as archive, archive.open(f"{chosen_array(archive, self.key)}.npy") as member:
             return _of_array(member)
 
 
@@ -84,7 +89,13 @@ def recording_files(
     from rondo.formats.files import find_recordings
 
     found = map(str, find_recordings(paths))
-    return [RecordingFile(url, Path(url).stem, rate, key, tuple(label_columns)) for url in found]
+    return [RecordingFile(url, id_of(url), rate, key, tuple(label_columns)) for url in found]
+
+
+def _of_packed(path: Path) -> ExpectedSize:
+    from rondo.formats.packed_text import expected_text_bytes
+
+    return ExpectedSize(None, None, expected_text_bytes(path))
 
 
 def _of_array(stream: IO[bytes]) -> ExpectedSize:

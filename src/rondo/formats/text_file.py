@@ -7,9 +7,12 @@ One pass counts the lines, the array is allocated, and a second pass parses bloc
 from __future__ import annotations
 
 import codecs
+import csv
+import io
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,14 +23,18 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.formats.clock_column import Times, in_seconds, over_midnight, spread
 from rondo.formats.columns import Columns, Kind, choose_columns, listed, without_empty
+from rondo.formats.file_names import id_of
 from rondo.formats.lines import HEAD_LINES, HeadLine, Lines, count
+from rondo.formats.packed_text import opened_text
 from rondo.formats.row_parser import parser_of
-from rondo.formats.text_layout import Layout
+from rondo.formats.text_layout import Layout, cells_of, is_number
 from rondo.wording import counted
 
-TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
-"""Of the files that are read line by line, and may still grow."""
 BLOCK_BYTES = 2 << 20
+MOST_LINES_ABOVE = 2000
+"""Among which the beginning of a table is looked for in a stored file, where the first 64 do not hold it."""
+_BYTES_ABOVE = 1 << 20
+_ROWS_TO_TELL = 40  # what is left of the first 64 lines tells columns that count rows; fewer may not
 
 LayoutFinder = Callable[[Sequence[HeadLine]], Layout]
 
@@ -41,16 +48,31 @@ def read_text_file(
     block_bytes: int = BLOCK_BYTES,
 ) -> Recording:
     """The recording in a file of lines; `block_bytes` bounds the memory used beside the result."""
-    with _in_utf8(path) as file:
-        layout = _layout(file, layout_of, block_bytes)
-        kinds = layout.kinds()
-        columns = choose_columns(layout.names, rate=rate, label_columns=label_columns, kinds=kinds)
+    with opened_utf8(path) as file:
+        return read_open_text(
+            file, layout_of, id=id_of(path), rate=rate, label_columns=label_columns, block_bytes=block_bytes
+        )
+
+
+def read_open_text(
+    file: BinaryIO,
+    layout_of: LayoutFinder,
+    *,
+    id: str,
+    rate: float | None,
+    label_columns: Sequence[str] = (),
+    block_bytes: int = BLOCK_BYTES,
+) -> Recording:
+    """`read_text_file`, for lines in UTF-8 that are open already."""
+    layout = read_layout(file, layout_of, block_bytes)
+    kinds = layout.kinds()
+    columns = choose_columns(layout.names, rate=rate, label_columns=label_columns, kinds=kinds)
+    values, times, notes = _read(file, layout, columns, block_bytes)
+    if times is not None and kinds.get(columns.clock or 0) == "rising" and not (np.diff(times) > 0).all():
+        rest = {position: kind for position, kind in kinds.items() if position != columns.clock}
+        columns = choose_columns(layout.names, rate=rate, label_columns=label_columns, kinds=rest)
         values, times, notes = _read(file, layout, columns, block_bytes)
-        if times is not None and kinds.get(columns.clock or 0) == "rising" and not (np.diff(times) > 0).all():
-            rest = {position: kind for position, kind in kinds.items() if position != columns.clock}
-            columns = choose_columns(layout.names, rate=rate, label_columns=label_columns, kinds=rest)
-            values, times, notes = _read(file, layout, columns, block_bytes)
-            kinds = rest
+        kinds = rest
     notes = layout.notes + columns.notes + notes
     if columns.clock is not None and times is not None:
         values, times, cut = _without_blank_end(values, times)
@@ -60,42 +82,76 @@ def read_text_file(
     if rate is None and times is None and layout.rate is not None:
         rate, times, said = _from_opening(layout, layout.rate, len(values))
         notes += said
-    return Recording(values, rate, channels, path.stem, times, notes + empty)
+    return Recording(values, rate, channels, id, times, notes + empty)
 
 
 def read_cells(path: Path, layout_of: LayoutFinder) -> tuple[Layout, bytes]:
     """How a file of lines is written, and its rows as cells between the delimiter: what a recording is read from."""
-    with _in_utf8(path) as file:
-        layout = _layout(file, layout_of, BLOCK_BYTES)
+    with opened_utf8(path) as file:
+        layout = read_layout(file, layout_of, BLOCK_BYTES)
         file.seek(layout.start)
         return layout, layout.delimited(file.read()).text
 
 
 @contextmanager
-def _in_utf8(path: Path) -> Iterator[BinaryIO]:
-    """The file; one in UTF-16, as spreadsheets write "Unicode text", is rewritten in UTF-8 beside."""
-    with path.open("rb") as file:
+def opened_utf8(path: Path) -> Iterator[BinaryIO]:
+    """What is in the file; text in UTF-16, as spreadsheets write "Unicode text", is rewritten in UTF-8 beside."""
+    with opened_text(path) as file:
         if file.read(2) not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             yield file
             return
-    with path.open(encoding="utf-16", newline="") as text, tempfile.TemporaryFile() as rewritten:
-        try:
-            while part := text.read(1 << 20):
-                rewritten.write(part.encode("utf-8", "replace"))
-        except UnicodeError as error:
-            raise RecordingError("it begins as UTF-16 text and goes on otherwise; save it as UTF-8") from error
-        yield rewritten
+        file.seek(0)
+        with io.TextIOWrapper(file, encoding="utf-16", newline="") as text, tempfile.TemporaryFile() as rewritten:
+            try:
+                while part := text.read(1 << 20):
+                    rewritten.write(part.encode("utf-8", "replace"))
+            except UnicodeError as error:
+                raise RecordingError("it begins as UTF-16 text and goes on otherwise; save it as UTF-8") from error
+            yield rewritten
 
 
-def _layout(file: BinaryIO, layout_of: LayoutFinder, block_bytes: int) -> Layout:
+def read_layout(file: BinaryIO, layout_of: LayoutFinder, block_bytes: int) -> Layout:
+    """How the lines of an open file are written."""
     file.seek(0)
     head = Lines(file.read, block_bytes=block_bytes).head(at_end=True)
     if not head:
         raise RecordingError("it has no rows; expected a header line and one row per frame")
-    layout = layout_of(head)
+    if len(head) == HEAD_LINES and (below := _below_a_heading(file)):
+        layout = layout_of(below)
+        said = f"lines 1 to {below[0].number - 1} skipped: the table begins below them, under a heading"
+        layout = replace(layout, notes=(said, *layout.notes))
+    else:
+        layout = layout_of(head)
     if not layout.rows:
         raise RecordingError(f"it has a header ({len(layout.names)} columns) but no rows; expected one row per frame")
     return layout
+
+
+def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
+    """The first lines of a table that begins further down: below pages of statistics, as actigraphs write them.
+
+    It has a heading, a line of one cell, right above a header of several; from there on all lines are alike.
+    """
+    file.seek(0)
+    beginning = file.read(_BYTES_ABOVE)
+    whole = beginning[: beginning.rfind(b"\n") + 1]  # at once: with small blocks, each would look at all lines again
+    lines = Lines(io.BytesIO(whole).read, block_bytes=_BYTES_ABOVE).head(MOST_LINES_ABOVE, at_end=True) or []
+    if len(lines) <= HEAD_LINES:
+        return []
+    for separator in ("\t", ";", ","):
+        try:
+            widths = [len(cells_of(line.text, separator)) for line in lines]
+        except csv.Error:
+            continue
+        start = len(widths) - 1
+        while start and widths[start - 1] == widths[-1]:
+            start -= 1
+        is_table = widths[-1] > 1 and len(widths) - start > 2 and start > HEAD_LINES - _ROWS_TO_TELL
+        if is_table and widths[start - 1] == 1:
+            header = cells_of(lines[start].text, separator)
+            if not any(map(is_number, header)) and lines[start - 1].text.strip():
+                return lines[start : start + HEAD_LINES]
+    return []
 
 
 def _read(

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.errors import RecordingError, SettingError
+from rondo.formats.file_names import id_of
 from rondo.live import sources
 from rondo.live.devices.messages import FeedKind, feed_kinds
 from rondo.registry import Registry
@@ -143,7 +144,7 @@ def source_kind(where: str) -> tuple[str, str]:
     """Kind and id of the source that `--source` names, before it is opened."""
     kind = _kind_of(where)
     if kind is None:  # of a stream that is finished, the file may be gone
-        return "file", Path(where).stem
+        return "file", id_of(where)
     id = kind.id_of(where)
     if not id or Path(id).name != id:
         raise SettingError(f"{where}: the source '{kind.name}' gives it the id '{id}', which cannot name a file")

@@ -27,6 +27,7 @@ from rondo.errors import AnnotationError, RecordingError
 from rondo.formats import annotations as annotation_files
 from rondo.formats.annotations.tracks import choose_track, on_frames
 from rondo.formats.columns import is_label_name
+from rondo.formats.file_names import id_of, packing_of, suffix_of
 from rondo.wording import quoted
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def read_annotation(path: str | Path, key: str | None = None) -> Annotation:
     path = Path(path)
     if not path.is_file():
         raise AnnotationError(f"'{path}': no such file; expected a track of labels in {quoted(SUFFIXES)}")
-    match path.suffix.lower():
+    match suffix_of(path):
         case ".npy":
             track = _read_npy(path, key)
         case ".npz":
@@ -98,7 +99,7 @@ def read_annotation(path: str | Path, key: str | None = None) -> Annotation:
         case suffix:
             raise AnnotationError(f"'{path}': cannot read '{suffix}'; give {quoted(SUFFIXES)}")
     numbers, names = _numbered(track, f"'{path}'")
-    return Annotation(numbers, names, id=path.stem)
+    return Annotation(numbers, names, id=id_of(path))
 
 
 def read_labels(path: str | Path, key: str | None = None) -> Classes:
@@ -144,7 +145,7 @@ def read_annotated(
         _refuse_unmatched(truth_files, label_files, truth_path, labels_path)
         matched = {stem: (file, label_files[stem]) for stem, file in truth_files.items()}
     else:
-        matched = {truth_path.stem: (truth_path, labels_path)}
+        matched = {id_of(truth_path): (truth_path, labels_path)}
     is_only = len(matched) == 1 or truth_path.is_dir()
     return {name: _read_pair(*files, key, clock_of, is_only) for name, files in matched.items()}
 
@@ -173,17 +174,18 @@ def track_files(path: Path, stems: Collection[str] = ()) -> dict[str, Path]:
     Files of spans count only under one of the `stems` that has no track: a folder may hold other .txt and .json files.
     """
     if not path.is_dir():
-        return {path.stem: path}
+        return {id_of(path): path}
     files: dict[str, Path] = {}
     inside = [file for file in sorted(path.iterdir()) if not file.name.startswith(".")]
-    tracks = [file for file in inside if file.suffix.lower() in SUFFIXES]
-    wanted = set(stems) - {file.stem for file in tracks}
+    tracks = [file for file in inside if suffix_of(file) in SUFFIXES]
+    wanted = set(stems) - {id_of(file) for file in tracks}
     of_spans = set(annotation_files.suffixes_of_spans()) - set(SUFFIXES)
     spans = [file for file in inside if file.suffix.lower() in of_spans and file.stem in wanted]
     for file in tracks + spans:
-        if file.stem in files:
-            raise AnnotationError(f"'{files[file.stem]}' and '{file}' are both '{file.stem}'; keep one of them")
-        files[file.stem] = file
+        stem = id_of(file)
+        if stem in files:
+            raise AnnotationError(f"'{files[stem]}' and '{file}' are both '{stem}'; keep one of them")
+        files[stem] = file
     if not files:
         raise AnnotationError(f"'{path}': no label tracks in this folder; expected files in {quoted(SUFFIXES)}")
     return files
@@ -239,9 +241,9 @@ def _read_csv(path: Path, key: str | None) -> NDArray[np.generic]:
     import polars as pl
 
     try:
-        table = pl.read_csv(path, infer_schema=False, glob=False)
+        table = pl.read_csv(_unpacked(path) if packing_of(path) else path, infer_schema=False, glob=False)
         column = table[_column_of(table.columns, key, path)].str.strip_chars()
-    except (AnnotationError, pl.exceptions.PolarsError, OSError, UnicodeError) as error:
+    except (AnnotationError, RecordingError, pl.exceptions.PolarsError, OSError, UnicodeError) as error:
         column = _column_as_recordings_have_it(path, key, error)
     missing = column.is_null() | (column == "")
     if missing.any():
@@ -252,6 +254,14 @@ def _read_csv(path: Path, key: str | None) -> NDArray[np.generic]:
         if not numbers.has_nulls():
             return numbers.to_numpy()
     return column.to_numpy().astype(np.str_)
+
+
+def _unpacked(path: Path) -> bytes:
+    """Bounded by the memory that is free; polars would unpack whatever there is."""
+    from rondo.formats.packed_text import opened_text
+
+    with opened_text(path) as file:
+        return file.read()
 
 
 def _column_as_recordings_have_it(path: Path, key: str | None, first: Exception) -> pl.Series:

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rondo.errors import ModelError
+from rondo.formats.file_names import id_of
 from rondo.formats.lines import HEAD_LINES
 from rondo.formats.row_clock import ClockState
 from rondo.live.base import Bookmark, Request, Rows, SourceKind
@@ -108,7 +109,7 @@ SOURCE = SourceKind(
     help="a table in text (csv, tsv, txt) or JSON lines, which may grow (--follow)",
     can_follow=True,
     matches=_matches,
-    id_of=lambda where: Path(where).stem,
+    id_of=id_of,
     open=lambda where, request: FileTail(Path(where), request),
     order=10,
 )

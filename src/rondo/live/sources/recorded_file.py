@@ -15,9 +15,9 @@ from rondo.data.signal import select
 from rondo.errors import ModelError, RondoWarning
 from rondo.formats.class_codes import without_codes
 from rondo.formats.columns import unknown_to_model
+from rondo.formats.file_names import TEXT_SUFFIXES, id_of, packing_of
 from rondo.formats.files import find_recordings, read_with_codes, suffixes
 from rondo.formats.lines import is_binary
-from rondo.formats.text_file import TEXT_SUFFIXES
 from rondo.live.base import Bookmark, Request, Rows, SourceKind, named
 from rondo.live.row_reader import fit_by_position, refuse_another_rate
 
@@ -83,7 +83,7 @@ def is_recorded(path: Path) -> bool:
     """Whether a file is one of those that are read whole: by its suffix, or because its first line is no text."""
     if path.exists() and not path.is_file():
         return False
-    if path.suffix.lower() in recorded_suffixes():
+    if path.suffix.lower() in recorded_suffixes() or packing_of(path):
         return True
     if not path.exists():
         return False
@@ -92,7 +92,7 @@ def is_recorded(path: Path) -> bool:
 
 
 def recorded_suffixes() -> tuple[str, ...]:
-    """Of files that are read whole: all that Rondo knows but text, which may grow."""
+    """Of files that are read whole: all that Rondo knows but text, which may grow; text that is packed does not."""
     return tuple(suffix for suffix in suffixes() if suffix not in TEXT_SUFFIXES)
 
 
@@ -106,7 +106,7 @@ SOURCE = SourceKind(
     help="a stored recording in any other format that Rondo reads, replayed row by row",
     can_follow=False,
     matches=_matches,
-    id_of=lambda where: Path(where).stem,
+    id_of=id_of,
     open=lambda where, request: RecordedFile(Path(where), request),
     order=12,
 )

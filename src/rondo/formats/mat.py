@@ -1,0 +1,227 @@
+"""MATLAB files (.mat): version 5 to 7 with scipy, version 7.3, which is HDF5, with h5py (extra `io`).
+
+One array of numbers is read, whatever its name: variables of other classes (structs, cells, functions, objects, tables)
+are not loaded, but for `channels`, a cell of names. MATLAB keeps signals in rows as often as in columns, so the longer
+side of an array is that of the frames. A number called `fs`, `srate`, `sampling_rate` … is the rate, a vector called
+`t` or `time` with one number for each frame is the clock.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.data.recording import Recording
+from rondo.errors import RecordingError
+from rondo.formats.array_files import TIME_KEYS, description_of, is_rate_name, only_array, recording_of, table_shape
+from rondo.formats.columns import listed
+from rondo.formats.crash_guard import refuse_fatal
+from rondo.formats.expected_memory import refuse_large_array
+from rondo.formats.hdf5 import refuse_elsewhere
+from rondo.formats.io_extra import optional_library, refuse_another_format
+from rondo.formats.recording_format import RecordingFormat
+
+_NUMBERS = frozenset({
+    "double", "single", "logical", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+})  # fmt: skip
+_CLOCKS = (*TIME_KEYS, "t")
+_CHANNELS = ("channels", "channel_names", "channelNames")
+_LONGEST_NAME = 200
+
+
+class Variable(NamedTuple):
+    """What a file says of a variable before it is loaded."""
+
+    shape: tuple[int, ...]
+    kind: str  # MATLAB's class
+
+
+class _Contents(Protocol):
+    variables: Mapping[str, Variable]
+
+    def numbers(self, name: str) -> NDArray[Any]: ...
+
+    def texts(self, name: str) -> list[str]: ...
+
+
+def read_mat(path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()) -> Recording:
+    """The array called `key`, or the only one."""
+    with path.open("rb") as file:
+        head = file.read(128)
+    refuse_another_format(head, head.startswith(b"MATLAB "), "MATLAB file (version 5 or later)")
+    is_hdf5 = head.startswith(b"MATLAB 7.3")
+    if is_hdf5:
+        optional_library("h5py", "Reading .mat of version 7.3")
+    trial = f"import pathlib, {__name__} as own; own.untried(pathlib.Path(path), {is_hdf5}, key={key!r})"
+    refuse_fatal(path, "h5py" if is_hdf5 else "scipy.io", trial)  # a few wrong bits end scipy's reader too
+    return untried(path, is_hdf5, rate=rate, key=key, label_columns=label_columns)
+
+
+def untried(
+    path: Path,
+    is_hdf5: bool,
+    *,
+    rate: float | None = None,
+    key: str | None = None,
+    label_columns: Sequence[str] = (),
+) -> Recording:
+    """`read_mat`, for a file that ends no process."""
+    opened: AbstractContextManager[_Contents] = _in_hdf5(path) if is_hdf5 else _in_version_5(path)
+    with opened as contents:
+        return _recording(contents, path.stem, rate, key, label_columns)
+
+
+def _recording(
+    contents: _Contents, id: str, rate: float | None, key: str | None, label_columns: Sequence[str]
+) -> Recording:
+    variables = contents.variables
+    name = _chosen(variables, key)
+    n_rows, n_columns = table_shape(variables[name].shape, np.dtype(float), f"array '{name}'")
+    is_lying = n_columns > n_rows
+    shape = (n_columns, n_rows) if is_lying else (n_rows, n_columns)
+    refuse_large_array(*shape)
+    stored = contents.numbers(name)
+    values = stored.reshape(n_rows, n_columns).T if is_lying else stored.reshape(n_rows, n_columns)
+    about = description_of(_beside(contents, name, shape), rate)
+    if is_lying and n_rows > 1:
+        said = f"array '{name}' is {n_rows} x {n_columns}: its longer side is taken for frames"
+        about = about._replace(notes=(said, *about.notes))
+    tiles = iter([(slice(0, shape[0]), slice(0, shape[1]), values)])
+    return recording_of(shape, tiles, about, id, rate, label_columns)
+
+
+def _chosen(variables: Mapping[str, Variable], key: str | None) -> str:
+    numbers = {name: found for name, found in variables.items() if found.kind in _NUMBERS}
+    if key is not None and key not in numbers:
+        kind = f", which is a {variables[key].kind}" if key in variables else ""
+        raise RecordingError(
+            f"there is no array '{key}' of numbers in it{kind}; it has: {_described(variables)}; name one with key "
+            "(--key)"
+        )
+    if key is not None or "X" in numbers:
+        return key or "X"
+    if not numbers:
+        raise RecordingError(
+            f"it holds no array of numbers, only: {_described(variables)}; save the array itself, or a table with "
+            "writetable as .csv"
+        )
+    able = {name: found for name, found in numbers.items() if not (name == "t" and len(numbers) > 1)}
+    return only_array({name: (found.shape, np.dtype(float)) for name, found in able.items()})
+
+
+def _described(variables: Mapping[str, Variable]) -> str:
+    return listed([f"{name} ({found.kind})" for name, found in variables.items()])
+
+
+def _beside(contents: _Contents, name: str, shape: tuple[int, int]) -> dict[str, NDArray[Any]]:
+    found: dict[str, NDArray[Any]] = {}
+    for other, (own_shape, kind) in contents.variables.items():
+        size = int(np.prod(own_shape))
+        if other == name:
+            continue
+        if kind in _NUMBERS and size == 1 and is_rate_name(other):
+            found["rate"] = contents.numbers(other).ravel()
+        elif kind in _NUMBERS and other.casefold() in _CLOCKS and size == shape[0]:
+            found["time"] = contents.numbers(other).ravel()
+        elif kind in ("cell", "char") and other in _CHANNELS and (kind == "char" or size == shape[1]):
+            found["channels"] = np.array(contents.texts(other))
+    return found
+
+
+# ---------------------------------------------------------------- version 5
+
+
+class _Version5:
+    def __init__(self, path: Path) -> None:
+        from scipy.io import whosmat
+
+        self._path = path
+        self.variables = {name: Variable(tuple(shape), kind) for name, shape, kind in whosmat(str(path))}
+
+    def numbers(self, name: str) -> NDArray[Any]:
+        return np.asarray(self._loaded(name))
+
+    def texts(self, name: str) -> list[str]:
+        return ["".join(np.asarray(cell).ravel().tolist()).strip() for cell in self._loaded(name).ravel()]
+
+    def _loaded(self, name: str) -> Any:
+        """One variable, and no other."""
+        from scipy.io import loadmat
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of variables that are there twice
+            return loadmat(str(self._path), variable_names=[name])[name]
+
+
+@contextmanager
+def _in_version_5(path: Path) -> Any:
+    yield _Version5(path)
+
+
+# ---------------------------------------------------------------- version 7.3
+
+
+class _Version73:
+    """Datasets of HDF5 with the name of MATLAB's class in an attribute, and their axes in the other order."""
+
+    def __init__(self, file: Any) -> None:
+        import h5py
+
+        self._file = file
+        inside = {name: file[name] for name in file if isinstance(file.get(name, getlink=True), h5py.HardLink)}
+        self.variables = {
+            name: Variable(tuple(getattr(item, "shape", ()) or ())[::-1], _class_of(item))
+            for name, item in inside.items()
+            if not name.startswith("#")
+        }
+
+    def numbers(self, name: str) -> NDArray[Any]:
+        dataset = self._file[name]
+        refuse_elsewhere(dataset, name)
+        return np.asarray(dataset[()]).T
+
+    def texts(self, name: str) -> list[str]:
+        dataset = self._file[name]
+        refuse_elsewhere(dataset, name)
+        if self.variables[name].kind == "char":
+            return [_text(row) for row in np.asarray(dataset[()]).T]
+        cells = [self._file[reference] for reference in np.asarray(dataset[()]).ravel()]
+        for cell in cells:
+            refuse_elsewhere(cell, name)
+        return [_text(cell[()]) if cell.size <= _LONGEST_NAME else "" for cell in cells]
+
+
+def _class_of(item: Any) -> str:
+    if not hasattr(item, "dtype"):
+        return "struct"
+    said = item.attrs.get("MATLAB_class", b"")
+    return said.decode("ascii", "replace") if isinstance(said, bytes) else str(said)
+
+
+def _text(codes: Any) -> str:
+    return "".join(map(chr, np.asarray(codes).ravel().tolist())).strip()
+
+
+@contextmanager
+def _in_hdf5(path: Path) -> Any:
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        yield _Version73(file)
+
+
+FORMAT = RecordingFormat(
+    name="mat",
+    suffixes=(".mat",),
+    read=read_mat,
+    takes_key=True,
+    extra="io",
+    help="MATLAB: the array `X`, the one named by `--key` or the only one, with `fs`, `t`, `channels` if any",
+    order=4,
+)

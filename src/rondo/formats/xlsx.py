@@ -1,0 +1,209 @@
+"""Excel workbooks (.xlsx), read with python-calamine (extra `io`): a sheet becomes lines of text, read as text is.
+
+So remarks above the table, units beneath the header, text columns and clocks are what they are in a csv
+(`text_layout`). Cells hold values: a formula the one it had when the file was saved, a date an ISO date, a time of day
+one, a duration seconds, an error nothing. Line numbers in messages are rows of the sheet.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from itertools import dropwhile
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from rondo.data.recording import Recording
+from rondo.errors import RecordingError
+from rondo.formats.columns import listed
+from rondo.formats.crash_guard import refuse_fatal
+from rondo.formats.expected_memory import most_for_a_file, most_text_bytes
+from rondo.formats.io_extra import optional_library, refuse_another_format
+from rondo.formats.recording_format import RecordingFormat
+from rondo.formats.text_file import read_open_text
+from rondo.formats.text_layout import layout_of
+from rondo.free_memory import in_gigabytes
+
+_ROWS_LOOKED_AT = 200  # in which a table begins, if there is one
+_MOST_HEADER_ROWS = 3
+_CELL_BYTES = 32  # calamine holds every cell between the first and the last, filled or not
+_CELL_NAME = re.compile(rb"""\sr=["']([A-Z]{1,3})([0-9]{1,7})["']""")
+_NO_CELL = re.compile(r'[\s"\x00-\x1f]+')  # would end a cell or a line
+
+Cells = Sequence[Any]
+
+
+def read_xlsx(path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()) -> Recording:
+    """The table in the sheet called `key`, or in the largest one that holds numbers."""
+    with path.open("rb") as file:
+        head = file.read(8)
+    if head.startswith(b"\xd0\xcf\x11\xe0"):
+        raise RecordingError("it has a password, or is an old .xls; save it as .xlsx without a password")
+    refuse_another_format(head, head.startswith(b"PK"), "Excel workbook (.xlsx)")
+    calamine = optional_library("python_calamine", "Reading .xlsx")
+    _refuse_bomb(path)
+    refuse_fatal(
+        path, "python_calamine", "book = python_calamine.load_workbook(path)\nbook.sheet_names\n" + _EVERY_SHEET
+    )
+    with calamine.load_workbook(str(path)) as book:
+        sheet, notes = _chosen(book, key)
+        with tempfile.TemporaryFile() as text:
+            _write_lines(sheet, text)
+            found = read_open_text(text, layout_of, id=path.stem, rate=rate, label_columns=label_columns)
+    return found.noted(*notes)
+
+
+_EVERY_SHEET = """\
+for name in book.sheet_names:
+    try:
+        book.get_sheet_by_name(name).to_python(nrows=1)
+    except Exception:  # charts
+        pass
+"""
+
+
+def _refuse_bomb(path: Path) -> None:
+    """What it holds unpacked, and how far its cells lie apart, must fit into the memory that is free."""
+    most = most_for_a_file()
+    most_text = most_text_bytes(most)
+    with zipfile.ZipFile(path) as archive:
+        n_bytes = sum(member.file_size for member in archive.infolist())
+        if most is not None and most_text is not None:
+            if n_bytes > most_text:
+                raise _too_large(n_bytes, most_text)
+            for member in archive.infolist():
+                if member.filename.startswith("xl/worksheets/") and member.filename.endswith(".xml"):
+                    n_cells = _extent(archive, member)
+                    if n_cells * _CELL_BYTES > most:
+                        raise _too_large(n_cells * _CELL_BYTES, most)
+
+
+def _too_large(n_bytes: int, most: int) -> RecordingError:
+    return RecordingError(
+        f"its cells take {in_gigabytes(n_bytes)}, {in_gigabytes(most)} have room; delete what lies far from the table, "
+        "or cut it into shorter recordings"
+    )
+
+
+def _extent(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
+    """Cells of the rectangle that reaches to the last ones; zipfile ends where a member is longer than it says."""
+    last_row = last_column = 0
+    with archive.open(member) as sheet:
+        rest = b""
+        while piece := sheet.read(1 << 20):
+            for column, row in _CELL_NAME.findall(rest + piece):
+                last_row = max(last_row, int(row))
+                last_column = max(last_column, _column_number(column))
+            rest = piece[-16:]
+    return last_row * last_column
+
+
+def _column_number(letters: bytes) -> int:
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - ord("A") + 1
+    return number
+
+
+def _chosen(book: Any, key: str | None) -> tuple[Any, tuple[str, ...]]:
+    """The sheet that is read, and a note where others hold numbers too."""
+    sheets = [one.name for one in book.sheets_metadata if str(one.typ).endswith("WorkSheet")]
+    if key is not None:
+        if key not in sheets:
+            raise RecordingError(f"there is no sheet '{key}' in it, only: {listed(sheets)}; name one with key (--key)")
+        return book.get_sheet_by_name(key), ()
+    shown = [one.name for one in book.sheets_metadata if str(one.visible).endswith("Visible") and one.name in sheets]
+    tables = [sheet for sheet in map(book.get_sheet_by_name, shown) if _table_start(_first_rows(sheet)) is not None]
+    if not tables:
+        raise RecordingError(f"no sheet holds a table of numbers: {listed(sheets)}")
+    largest = max(tables, key=lambda sheet: sheet.height * sheet.width)
+    others = [f"'{sheet.name}'" for sheet in tables if sheet is not largest]
+    if not others:
+        return largest, ()
+    return largest, (f"sheet '{largest.name}' read, others left out: {listed(others)}; name one with key (--key)",)
+
+
+def _first_rows(sheet: Any) -> list[list[Any]]:
+    rows: list[list[Any]] = sheet.to_python(nrows=_ROWS_LOOKED_AT)
+    return rows
+
+
+def _table_start(rows: Sequence[Cells]) -> int | None:
+    """The row of the header, or the first one of numbers; None where there is no table.
+
+    Numbers may stand in remarks too: a row of the table has at least half as many as rows usually have.
+    """
+    n_numbers = [sum(map(_is_value, row)) for row in rows]
+    some = sorted(filter(None, n_numbers))
+    if not some:
+        return None
+    usual = some[len(some) // 2]
+    first = next(place for place, found in enumerate(n_numbers) if 2 * found >= usual)
+    n_filled = sum(cell != "" for cell in rows[first])
+    start = first
+    while start and first - start < _MOST_HEADER_ROWS:
+        above = rows[start - 1]
+        if any(map(_is_value, above)) or 2 * sum(cell != "" for cell in above) < n_filled:
+            break
+        start -= 1
+    return start
+
+
+def _is_value(cell: object) -> bool:
+    return cell != "" and not isinstance(cell, str)
+
+
+def _write_lines(sheet: Any, text: BinaryIO) -> None:
+    """Cells between tabs. Rows above the table end with their last cell, so that they are seen to be no part of it."""
+    first_row = (sheet.start or (0, 0))[0]
+    text.write(b"\n" * first_row)
+    start = _table_start(_first_rows(sheet)) or 0
+    blank: list[bytes] = []
+    rows = dropwhile(lambda row: not any(cell != "" for cell in row), sheet.iter_rows())  # calamine gives some of them
+    for place, row in enumerate(rows):
+        cells = [_cell(cell) for cell in row]
+        line = "\t".join(cells)
+        line = (line.rstrip("\t") if place < start else line) + "\n"
+        if any(cells):
+            text.writelines(blank)
+            text.write(line.encode("utf-8", "replace"))
+            blank = []
+        else:
+            blank.append(line.encode())
+    text.seek(0)
+
+
+def _cell(value: object) -> str:
+    """A cell as text, as a csv would have it.
+
+    >>> [_cell(value) for value in (1.0, 0.1, True, "a\\tb", datetime.datetime(2026, 11, 1, 8), datetime.time(8, 5))]
+    ['1', '0.1', '1', 'a b', '2026-11-01 08:00:00', '08:05:00']
+    """
+    match value:
+        case bool():
+            return str(int(value))
+        case float() if value.is_integer() and abs(value) < 1e15:
+            return str(int(value))
+        case datetime.datetime():
+            return value.isoformat(" ")
+        case datetime.timedelta():
+            return repr(value.total_seconds())
+        case datetime.date() | datetime.time():
+            return value.isoformat()
+        case str():
+            return _NO_CELL.sub(" ", value).strip()
+    return repr(value)
+
+
+FORMAT = RecordingFormat(
+    name="xlsx",
+    suffixes=(".xlsx", ".xlsm"),
+    read=read_xlsx,
+    takes_key=True,
+    extra="io",
+    help="the sheet with the table, or the one named by `--key`, read as a text table is",
+    order=4,
+)

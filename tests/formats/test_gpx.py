@@ -1,0 +1,54 @@
+"""GPX, written as its schema has it: track points with time, height and extensions; bombs refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy.testing as npt
+import pytest
+
+from rondo.data.recording import Recording
+from tests.formats.reading import refusal, write
+
+HEAD = (
+    '<?xml version="1.0"?>\n<gpx version="1.1" creator="t" xmlns="http://www.topografix.com/GPX/1/1" '
+    'xmlns:x="http://www.garmin.com/xmlschemas/TrackPointExtension/v1"><metadata><time>2020-01-01T00:00:00Z</time>'
+    '</metadata><wpt lat="1" lon="2"/><trk><name>run</name><trkseg>'
+)
+TAIL = "</trkseg></trk></gpx>"
+
+
+def point(second: int, ele: str, heart: int, time: bool = True) -> str:
+    clock = f"<time>2026-11-14T08:00:{second:02d}Z</time>" if time else ""
+    beats = f"<extensions><x:TrackPointExtension><x:hr>{heart}</x:hr></x:TrackPointExtension></extensions>"
+    return f'<trkpt lat="47.5" lon="{8 + second / 1000}">{ele}{clock}{beats}</trkpt>'
+
+
+def test_points_are_frames(tmp_path: Path) -> None:
+    points = [
+        point(0, "<ele>400</ele>", 60),
+        point(1, "", 61),
+        point(2, "<ele>402.5</ele>", 62),
+        point(3, "", 9, False),
+    ]
+    recording = Recording.from_file(write(tmp_path, "run.gpx", HEAD + "".join(points) + TAIL))
+    assert (recording.id, recording.channels, recording.rate) == ("run", ("lat", "lon", "ele", "hr"), 1.0)
+    npt.assert_allclose(recording.values[:, 2], [400, float("nan"), 402.5])
+    npt.assert_allclose(recording.values[:, 3], [60, 61, 62])
+    assert recording.notes == ("1 point without a time left out",)
+    assert recording.times_s is not None and recording.times_s[0] == 1794643200.0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('<!DOCTYPE gpx [<!ENTITY a "aaaa">]><gpx><trk/></gpx>', "it has a DOCTYPE"),
+        ("<kml/>", "its root is <kml>"),
+        (HEAD + TAIL, "it holds no track points"),
+        (HEAD, "it is damaged, or no GPX file"),
+        (HEAD + '<trkpt lat="x" lon="1"/>' + TAIL, "damaged"),
+    ],
+)
+def test_what_is_no_track_is_refused(tmp_path: Path, text: str, expected: str) -> None:
+    path = write(tmp_path, "a.gpx", text)
+    assert expected in refusal(lambda: Recording.from_file(path), naming=path)

@@ -1,0 +1,125 @@
+"""Text in .gz, .bz2 and .zst: the same recording as unpacked, its id without both suffixes, and bombs refused."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy.testing as npt
+import pytest
+from typer.testing import CliRunner
+
+import rondo
+from rondo.data.recording import Recording
+from rondo.formats import packed_text
+from rondo.formats.csv_file import read_csv
+from rondo.formats.files import find_recordings
+from rondo.formats.recording_file import RecordingFile
+from rondo.live.sources.recorded_file import is_recorded
+from tests.formats.reading import VALUES, refusal, write
+
+Pack = Callable[[bytes], bytes]
+TABLE = b"x,y\n1.5,-2\n,0.25\n3,1e6\n"
+
+
+def zst(content: bytes) -> bytes:
+    library = pytest.importorskip("zstandard", reason="needs zstandard: pip install 'rondo-ts[io]'")
+    packed: bytes = library.ZstdCompressor().compress(content)
+    return packed
+
+
+PACKINGS: dict[str, Pack] = {".gz": gzip.compress, ".bz2": bz2.compress, ".zst": zst}
+EVERY = pytest.mark.parametrize(("packing", "pack"), PACKINGS.items(), ids=PACKINGS)
+
+
+@EVERY
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        (".csv", TABLE),
+        (".tsv", TABLE.replace(b",", b"\t")),
+        (".TXT", "\ufeffx;y\r\n1,5;-2\r\n;0,25\r\n3;1e6\r\n".encode("utf-16-le")),
+        (".jsonl", b'{"x": 1.5, "y": -2}\n{"y": 0.25}\n{"x": 3, "y": 1e6}\n'),
+    ],
+)
+def test_packed_text_is_read_as_if_it_were_not(
+    tmp_path: Path, packing: str, pack: Pack, suffix: str, text: bytes
+) -> None:
+    recording = Recording.from_file(write(tmp_path, f"day.1{suffix}{packing}", pack(text)))
+    npt.assert_array_equal(recording.values, VALUES)
+    assert (recording.id, recording.channels) == ("day.1", ("x", "y"))
+
+
+@EVERY
+def test_in_pieces_and_in_several_parts_it_is_the_same(tmp_path: Path, packing: str, pack: Pack) -> None:
+    rows = b"".join(b"%d,%d\n" % (row, row * row) for row in range(3000))
+    whole = read_csv(write(tmp_path, "a.csv", b"x,y\n" + rows), rate=50)
+    parts = pack(b"x,y\n" + rows[:1001]) + pack(rows[1001:])  # as `cat a.gz b.gz` and a log that goes on make them
+    packed = read_csv(write(tmp_path, f"b.csv{packing}", parts), rate=50, block_bytes=777)
+    npt.assert_array_equal(packed.values, whole.values)
+
+
+@EVERY
+def test_what_is_cut_off_or_damaged_is_refused(tmp_path: Path, packing: str, pack: Pack) -> None:
+    packed = pack(b"x,y\n" + b"".join(b"%d,%d\n" % (row, row * row % 7919) for row in range(5000)))
+    for content, expected in (
+        (packed[: len(packed) // 2], "cut off"),
+        (TABLE, "not packed as its name says"),
+        (pack(b""), "it has no rows"),
+        (b"", "the file is empty"),
+    ):
+        path = write(tmp_path, f"a.csv{packing}", content)
+        assert expected in refusal(lambda path=path: Recording.from_file(path), naming=path)  # type: ignore[misc]
+
+
+@EVERY
+def test_a_bomb_is_refused_before_it_takes_the_memory(
+    tmp_path: Path, packing: str, pack: Pack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(packed_text, "most_for_a_file", lambda: 10_000_000)
+    bomb = write(tmp_path, f"a.csv{packing}", pack(b"x\n" + b"1\n" * 4_000_000))
+    assert bomb.stat().st_size < 20_000
+    message = refusal(lambda: Recording.from_file(bomb), naming=bomb)
+    assert "it unpacks to more than 1 MB" in message and "cut it into shorter recordings" in message
+
+
+def test_what_gzip_says_of_its_size_counts_before_it_is_read(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.csv.gz", gzip.compress(b"1\n" * 500_000))
+    file = RecordingFile(str(path), "a")
+    assert file.expected_bytes() == 1_000_000
+    path.write_bytes(path.read_bytes()[:-4] + b"\0\0\0\0")  # a lie: then about what it may hold
+    assert file.expected_bytes() == 4 * path.stat().st_size
+
+
+def test_other_formats_are_not_read_packed(tmp_path: Path) -> None:
+    path = write(tmp_path, "a.npy.gz", gzip.compress(b"x"))
+    assert "unpack it first" in refusal(lambda: Recording.from_file(path), naming=path)
+
+
+def test_a_folder_finds_them_and_two_of_one_id_are_refused(tmp_path: Path) -> None:
+    for name in ("a.csv.gz", "b.csv", "a_labels.csv.gz", "notes.npy.gz", ".hidden.csv.gz", "README.txt.gz"):
+        write(tmp_path, name, gzip.compress(TABLE) if name.endswith("gz") else TABLE)
+    assert [Path(file).name for file in find_recordings([tmp_path])] == ["a.csv.gz", "b.csv"]
+    assert [one.id for one in rondo.read([tmp_path / "a.csv.gz", tmp_path / "b.csv"])] == ["a", "b"]
+    write(tmp_path, "b.csv.gz", gzip.compress(TABLE))
+    assert "would both be recording 'b'" in refusal(lambda: find_recordings([tmp_path]), naming=tmp_path.parent.anchor)
+
+
+def test_a_stream_replays_them_and_cannot_follow_them(tmp_path: Path) -> None:
+    assert is_recorded(write(tmp_path, "a.csv.gz", gzip.compress(TABLE)))
+
+
+def test_a_column_of_labels_is_the_truth(tmp_path: Path) -> None:
+    from rondo.cli.main import app
+
+    table = "x,activity\n" + "".join(f"{row % 7},{'walk' if row < 30 else 'run'}\n" for row in range(60))
+    path = write(tmp_path, "a.csv.gz", gzip.compress(table.encode()))
+    write(tmp_path, "a.csv", table)
+    asked = [
+        CliRunner().invoke(app, ["evaluate", str(truth), str(tmp_path / "a.csv"), "--json"])
+        for truth in (path, tmp_path / "a.csv")
+    ]
+    assert asked[0].exit_code == 0, asked[0].output
+    assert asked[0].output == asked[1].output

@@ -1,0 +1,95 @@
+"""One text table with several recordings, told apart by a column: from Python and from the command line."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+from typer.testing import CliRunner
+
+import rondo
+from rondo.cli.main import app
+from rondo.result import Result
+from tests.formats.reading import refusal, write
+
+HEAD = "# made by hand\nsubject;time;x;y\n;s;g;g\n"
+
+
+def rows(n: int, subjects: tuple[str, ...] = ("anna", "b/2")) -> str:
+    """Rows of all subjects taking turns, each with a clock of its own."""
+    return "".join(
+        f"{subject};{i / 10};{place * 100 + i * i};{i % 7}\n"
+        for i in range(n)
+        for place, subject in enumerate(subjects)
+    )
+
+
+def test_rows_of_one_value_are_one_recording(tmp_path: Path) -> None:
+    text = HEAD + rows(40)
+    for path in (write(tmp_path, "day.csv", text), write(tmp_path, "day.csv.gz", gzip.compress(text[:-1].encode()))):
+        found = rondo.read(path, split_by="subject")
+        assert isinstance(found, list)
+        assert [one.id for one in found] == ["day_anna", "day_b_2"]
+        for place, one in enumerate(found):
+            assert (one.channels, one.rate) == (("x", "y"), 10.0)
+            npt.assert_array_equal(one.values[:, 0], place * 100 + np.arange(40) ** 2)
+            assert one.notes[-1] == "one of 2 recordings in the file, told apart by column 'subject'"
+
+
+def test_json_lines_are_split_too(tmp_path: Path) -> None:
+    lines = "".join(f'{{"unit": {1 + i % 3}, "t": {i // 3}, "x": {i * i}}}\n' for i in range(60))
+    found = rondo.read(write(tmp_path, "fleet.jsonl", lines), split_by="unit")
+    assert isinstance(found, list)
+    assert [(one.id, one.n_frames) for one in found] == [("fleet_1", 20), ("fleet_2", 20), ("fleet_3", 20)]
+
+
+@pytest.mark.parametrize("clock", ["{:.1f}", "2026-11-14 08:00:{:04.1f}", "14.11.2026 08:00:{:04.1f}"])
+def test_the_clock_cuts_where_it_goes_back(tmp_path: Path, clock: str) -> None:
+    times = [*np.arange(0, 30) / 10, *np.arange(0, 50) / 10, *np.arange(0.5, 2, 0.1)]
+    text = "time,x\n" + "".join(f"{clock.format(time)},{i % 7}.5\n" for i, time in enumerate(times))
+    found = rondo.read(write(tmp_path, "day.csv", text), split_by="time")
+    assert isinstance(found, list)
+    assert [(one.id, one.n_frames, one.channels) for one in found] == [
+        ("day_1", 30, ("x",)),
+        ("day_2", 50, ("x",)),
+        ("day_3", 15, ("x",)),
+    ]
+    assert [round(one.rate or 0, 3) for one in found] == [10, 10, 10]  # seconds since 1970 have 7 decimals
+    assert found[0].notes[-1] == "one of 3 recordings in the file, cut where the clock 'time' goes back"
+
+
+def test_what_cannot_be_split_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, "day.csv", HEAD + rows(4))
+    said = refusal(lambda: rondo.read(path, split_by="person"), naming=path)
+    assert "there is no column 'person' to split by; the columns are: subject, time, x, y" in said
+    clash = write(tmp_path, "clash.csv", HEAD + rows(4, ("a b", "a_b")))
+    assert "give the same id 'clash_a_b'" in refusal(lambda: rondo.read(clash, split_by="subject"), naming=clash)
+    wrong = write(tmp_path, "wrong.csv", HEAD + rows(4) + "anna;oops;1;2\n")
+    assert "(in recording 'wrong_anna')" in refusal(lambda: rondo.read(wrong, split_by="subject"), naming=wrong)
+    np.save(tmp_path / "a.npy", np.zeros((4, 2)))
+    said = refusal(lambda: rondo.read(tmp_path / "a.npy", split_by="x"), naming=tmp_path / "a.npy")
+    assert "only tables in text (.csv" in said
+
+
+def test_from_the_command_line(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    lines = "".join(
+        f"{s},{i},{rng.normal() + 5 * (i // 50 % 2):.3f},{rng.normal():.3f}\n" for s in "ab" for i in range(400)
+    )
+    path = write(tmp_path, "day.csv", "id,time,x,y\n" + lines)
+    asked = [
+        "discover",
+        str(path),
+        "--split-by",
+        "id",
+        "--out",
+        str(tmp_path / "run"),
+        "--set",
+        "evidence.surrogates=0",
+    ]
+    outcome = CliRunner().invoke(app, asked)
+    assert outcome.exit_code == 0, outcome.output
+    assert [one.id for one in Result.load(tmp_path / "run").recordings] == ["day_a", "day_b"]
