@@ -24,6 +24,7 @@ from rondo.times import duration_in_words
 from rondo.wording import counted
 
 Values = NDArray[np.float32]
+_LEAST_RATE, _HIGHEST_RATE = 1e-12, 1e12  # a row in 30,000 years, a row per picosecond: beyond is a mistake
 _MOST_SHORT_STEPS = 0.01  # of all steps, before the clock is said to jitter
 
 
@@ -67,10 +68,10 @@ class Recording:
             _refuse_values_nobody_can_use(checked, names)
             times = None if timestamps_s is None else _checked_times(timestamps_s, checked.shape[0])
             hertz = checked_rate(rate)
+            if hertz is None and times is not None and times.size > 1:
+                hertz = checked_rate(_rate_of(times))
         except RecordingError as error:
             raise RecordingError(f"recording '{id}': {error}") from error
-        if hertz is None and times is not None and times.size > 1:
-            hertz = _rate_of(times)
         store = object.__setattr__
         store(self, "values", checked)
         store(self, "rate", hertz)
@@ -189,6 +190,9 @@ def checked_rate(rate: float | None) -> float | None:
         hertz = float("nan")
     if hertz is not None and not (np.isfinite(hertz) and hertz > 0):
         raise RecordingError(f"the rate must be a positive number of Hz, got {rate!r}; give the frames per second")
+    if hertz is not None and not _LEAST_RATE <= hertz <= _HIGHEST_RATE:
+        bounds = f"between {_LEAST_RATE:g} and {_HIGHEST_RATE:g} Hz"
+        raise RecordingError(f"the rate must lie {bounds}, got {hertz:g}; check the rate, or the unit of the clock")
     return hertz
 
 

@@ -52,7 +52,8 @@ _ROWS_OF_A_COUNTER = 32  # before a column with a name of its own is taken for o
 class Columns:
     """The columns to read: `positions` of the `channels` in the table, the position of the `clock`, notes.
 
-    `day`: the position of a column that holds the dates to which the clock has the times of day.
+    `day`: the position of a column that holds the dates to which the clock has the times of day. `is_finer`: whether
+    the clock was taken because another one, which comes before it, repeats its readings.
     """
 
     channels: tuple[str, ...]
@@ -60,6 +61,7 @@ class Columns:
     clock: int | None = None
     notes: tuple[str, ...] = ()
     day: int | None = None
+    is_finer: bool = False
 
 
 def is_label_name(name: str) -> bool:
@@ -101,6 +103,18 @@ def kind_of_numbers(numbers: NDArray[np.float64], *, is_unnamed: bool) -> Kind |
     return "rising" if is_unnamed and is_even and len(numbers) >= _ROWS_OF_A_COUNTER else None
 
 
+def rises_or_repeats(readings: NDArray[np.float64]) -> bool | None:
+    """Whether the first readings of a clock rise in each row (True) or some repeat (False); None where they do neither.
+
+    >>> [rises_or_repeats(np.array(readings)) for readings in ([1.0, 2, 3], [1.0, 1, 2], [2.0, 1, 3], [1.0, 1, 1])]
+    [True, False, None, False]
+    """
+    steps = np.diff(readings)
+    if not steps.size or not np.isfinite(readings).all() or (steps < 0).any():
+        return None
+    return not (steps == 0).any()
+
+
 def choose_columns(
     names: Sequence[str],
     *,
@@ -108,16 +122,18 @@ def choose_columns(
     label_columns: Sequence[str] = (),
     kinds: Mapping[int, Kind] | None = None,
     wanted: Sequence[str] = (),
+    rises: Mapping[int, bool] | None = None,
 ) -> Columns:
     """Split the columns of a table into channels, clock, and those left out.
 
     `kinds` says what is known of the cells of a column: text and row counters are left out, and where no column has a
     clock's name, one that holds dates or counts from 1970 is the clock. A given rate wins over any clock. `wanted` are
     the channels that a model knows: where the table has them all, they and no others are channels, whatever they look
-    like.
+    like. `rises` says of columns that tell the time whether the first readings rise from row to row (True) or some
+    repeat (False): of two clocks the finer one is taken.
 
     >>> choose_columns(["time", "x", "y", "activity"], rate=None, label_columns=["activity"])
-    Columns(channels=('x', 'y'), positions=(1, 2), clock=0, notes=(), day=None)
+    Columns(channels=('x', 'y'), positions=(1, 2), clock=0, notes=(), day=None, is_finer=False)
     """
     kinds = kinds or {}
     known = _known(names, wanted, kinds)
@@ -140,6 +156,8 @@ def choose_columns(
     kept = [position for position in kept if position not in truths and position not in ids]
     may_be_clocks = [position for position in kept if position not in known and kinds.get(position) != "text"]
     clocks, day, said = _clocks(may_be_clocks, names, kinds)
+    finer = _finer(clocks, day, names, kinds, rises or {})
+    clocks, day, said = (clocks, day, said) if finer is None else finer
     kept = [position for position in kept if position not in clocks and position != day]
     if rate is not None:
         said = [f"column '{names[clock]}' left out: the given rate of {rate:g} Hz is the clock" for clock in clocks]
@@ -150,7 +168,8 @@ def choose_columns(
         raise RecordingError(f"{why} among the columns {listed(names)}; expected at least one column of numbers")
     clock = clocks[0] if clocks and rate is None else None
     channels = tuple(names[position] for position in kept)
-    return Columns(channels, tuple(kept), clock, (*notes, *said, *others), day if clock is not None else None)
+    said_all = (*notes, *said, *others)
+    return Columns(channels, tuple(kept), clock, said_all, None if clock is None else day, finer is not None)
 
 
 def _clocks(
@@ -180,6 +199,21 @@ def _clocks(
             others = [*found[1:], *(position for position in also if position not in found)]
             return [found[0], *others], None, said + _left_out(others, found[0], names)
     return [], None, []
+
+
+def _finer(
+    clocks: Sequence[int], day: int | None, names: Sequence[str], kinds: Mapping[int, Kind], rises: Mapping[int, bool]
+) -> tuple[list[int], None, list[str]] | None:
+    """The clocks with one first that rises in each row, where the one that was first repeats its readings."""
+    if not clocks or rises.get(clocks[0]) is not False:
+        return None
+    better = next((clock for clock in clocks[1:] if rises.get(clock)), None)
+    if better is None:
+        return None
+    others = [clock for clock in (day, *clocks) if clock is not None and clock != better]
+    coarse = " and ".join(f"'{names[other]}'" for other in (day, clocks[0]) if other is not None)
+    said = [f"'{names[better]}' is the clock: it rises in each row, and {coarse} repeats times"]
+    return [better, *others], None, said + _left_out(others, better, names)
 
 
 def _tells_time(position: int, names: Sequence[str], kinds: Mapping[int, Kind]) -> bool:
