@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -48,6 +49,7 @@ def discover(
     rate: options.Rate = None,
     key: options.Key = None,
     label_column: options.LabelColumns = None,
+    keep_column: options.KeepColumns = None,
     preset: options.Preset = "default",
     config: options.ConfigFile = None,
     set_: options.Settings = None,
@@ -74,6 +76,7 @@ def discover(
     given = Options(window, step, states, encoder, preset, device, per_recording, own, config, motif_window, group_by)
     settings = chosen.configure(given)
     from rondo.discovery import checked_seed, why_in_memory
+    from rondo.formats.kept_columns import with_kept
     from rondo.many.unfinished import check_place
     from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files
     from rondo.store.writing import check_free
@@ -81,7 +84,7 @@ def discover(
     chosen_seed = checked_seed(seed)
     check_place(out)
     asked = Asked(engine, workers, ray_address, group_by)
-    many = many_files(paths, asked, rate=rate, key=key, label_columns=label_column or ())
+    many = many_files(paths, asked, rate=rate, key=key, label_columns=with_kept(label_column, keep_column))
     file_by_file = goes_file_by_file(many, asked, why_in_memory(method, per_recording))
     if dry_run:
         print("\n".join(expected_in_words(many, file_by_file, learns=True)))
@@ -94,7 +97,7 @@ def discover(
         announce(out, summary, json)
         raise typer.Exit(2 if summary.failed else 0)
     check_free(out)
-    recordings = read_all(paths, rate, key, label_column)
+    recordings = read_all(paths, rate, key, with_kept(label_column, keep_column))
     notes = chosen.notes(recordings, settings)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
@@ -109,13 +112,11 @@ def discover(
     announce(out, result.summary, json)
 
 
-def read_all(
-    paths: list[Path], rate: float | None, key: str | None, label_columns: list[str] | None
-) -> list[Recording]:
+def read_all(paths: list[Path], rate: float | None, key: str | None, label_columns: Sequence[str]) -> list[Recording]:
     """The recordings of files and folders."""
     from rondo.formats.reading import read_files
 
-    recordings = read_files(paths, rate=rate, key=key, label_columns=label_columns or ())
+    recordings = read_files(paths, rate=rate, key=key, label_columns=label_columns)
     for recording in recordings:
         detail(f"{recording.source}: {recording!r}, channels {', '.join(recording.channels)}")
     return recordings

@@ -162,6 +162,14 @@ LabelColumns = Annotated[
     list[str] | None,
     typer.Option("--label-column", metavar="NAME", help="A column that is no channel, as labels; may be repeated."),
 ]
+KeepColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep-column",
+        metavar="NAME",
+        help="A column that is a channel, though it looks like labels, ids or a counter.",
+    ),
+]
 Preset = Annotated[
     str,
     typer.Option(

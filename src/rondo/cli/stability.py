@@ -36,6 +36,7 @@ def stability(
     rate: options.Rate = None,
     key: options.Key = None,
     label_column: options.LabelColumns = None,
+    keep_column: options.KeepColumns = None,
     preset: options.Preset = "default",
     config: options.ConfigFile = None,
     set_: options.Settings = None,
@@ -48,12 +49,13 @@ def stability(
     Example: rondo stability walk.csv --rate 100 --seeds 5 --halves
     """
     from rondo.errors import SettingError
+    from rondo.formats.kept_columns import with_kept
     from rondo.metrics.stability import as_json
 
     settings = options.resolve_settings(preset, config, set_, window=window, step=step, seed=seed, device=device)
     if seeds < 2:
         raise SettingError(f"--seeds must be 2 or more, got {seeds}: one fit has nothing to be compared with")
-    recordings = read_all(paths, rate, key, label_column)
+    recordings = read_all(paths, rate, key, with_kept(label_column, keep_column))
     from rondo.model_result import short_window_note
     from rondo.refits import over_halves, over_seeds
 

@@ -105,6 +105,13 @@ class Recording:
         """The same recording under another id; values are shared, not copied."""
         return Recording(self.values, self.rate, self.channels, id, self.timestamps_s, self.notes, self.source)
 
+    def without(self, places: Sequence[int]) -> Recording:
+        """The same recording without the channels at these places."""
+        kept = [place for place in range(self.n_channels) if place not in places]
+        values = np.ascontiguousarray(self.values[:, kept])
+        channels = [self.channels[place] for place in kept]
+        return Recording(values, self.rate, channels, self.id, self.timestamps_s, self.notes, self.source)
+
     def noted(self, *notes: str) -> Recording:
         """The same recording with more notes; values are shared, not copied."""
         every = (*self.notes, *notes)
@@ -160,11 +167,13 @@ class Recording:
         rate: float | None = None,
         key: str | None = None,
         label_columns: Sequence[str] = (),
+        keep_columns: Sequence[str] = (),
     ) -> Recording:
         """Read a file of any known format: `rondo.formats.files.suffixes()` lists their suffixes."""
         from rondo.formats.files import read_recording
+        from rondo.formats.kept_columns import with_kept
 
-        found = read_recording(path, rate=rate, key=key, label_columns=label_columns)
+        found = read_recording(path, rate=rate, key=key, label_columns=with_kept(label_columns, keep_columns))
         return found.read_from(as_location(path))
 
     @classmethod
@@ -175,11 +184,13 @@ class Recording:
         rate: float | None = None,
         id: str = "recording",
         label_columns: Sequence[str] = (),
+        keep_columns: Sequence[str] = (),
     ) -> Recording:
         """Take a pandas, polars or pyarrow table; see `rondo.formats.files.from_frame`."""
         from rondo.formats.files import from_frame
+        from rondo.formats.kept_columns import with_kept
 
-        return from_frame(frame, rate=rate, id=id, label_columns=label_columns)
+        return from_frame(frame, rate=rate, id=id, label_columns=with_kept(label_columns, keep_columns))
 
 
 def checked_rate(rate: float | None) -> float | None:

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from rondo.data.signal import shortened
 from rondo.errors import RecordingError
 from rondo.formats.clock_column import is_clock_name, mentions_time_stamps, plain_name, size_of_epoch
+from rondo.formats.kept_columns import left_out_and_kept
+from rondo.formats.kept_columns import listed as listed
 from rondo.wording import counted
 
 LABEL_NAMES = frozenset({
@@ -24,7 +26,7 @@ LABEL_NAMES = frozenset({
     "behaviour", "class", "classid", "classlabel", "groundtruth", "gt", "label", "labels", "labelid", "labelname",
     "target",
 })  # fmt: skip
-"""Columns that are left out without being asked: ground truth must not reach a learner by accident."""
+"""Columns that are left out unless they move as a signal: ground truth must not reach a learner by accident."""
 
 ID_NAMES = frozenset({
     "id", "uid", "uuid", "subject", "subjectid", "participant", "participantid", "person", "personid", "patientid",
@@ -71,6 +73,37 @@ def is_label_name(name: str) -> bool:
     [True, True, True, False]
     """
     return plain_name(name)[0] in LABEL_NAMES
+
+
+def names_no_signal(name: str) -> bool:
+    """Whether it is the name of labels or ids."""
+    return is_label_name(name) or plain_name(name)[0] in ID_NAMES
+
+
+def _about_suspect(name: str, is_signal: bool) -> str:
+    what = "holds labels" if is_label_name(name) else "says whose a row is"
+    if is_signal:
+        return (
+            f"column '{name}' kept: by its name it {what}, but its values move; --label-column {name!r} leaves it out"
+        )
+    return f"column '{name}' left out: by its name it {what}; --keep-column {name!r} keeps it"
+
+
+def moves_as_a_signal(name: str, numbers: NDArray[np.float64]) -> bool:
+    """Whether a column with the name of labels or ids holds something else: it moves up and down in most rows.
+
+    Ids may be any whole numbers, so those must have fractions too.
+
+    >>> counts = np.array([0, 12, 40, 3, 0, 25, 7, 31, 18, 2, 55, 9, 14, 28, 6, 33] * 2, float)
+    >>> moves_as_a_signal("activity", counts), moves_as_a_signal("id", counts), moves_as_a_signal("id", counts / 7)
+    (True, False, True)
+    """
+    given = numbers[np.isfinite(numbers)]
+    if not names_no_signal(name) or given.size < _ROWS_OF_A_COUNTER:
+        return False
+    steps = np.diff(given)
+    moves = (steps != 0).mean() > 0.5 and (steps > 0).any() and (steps < 0).any() and np.unique(given).size >= 12
+    return bool(moves and (is_label_name(name) or (given != np.rint(given)).any()))
 
 
 def has_no_name(name: str) -> bool:
@@ -123,6 +156,7 @@ def choose_columns(
     kinds: Mapping[int, Kind] | None = None,
     wanted: Sequence[str] = (),
     rises: Mapping[int, bool] | None = None,
+    signals: Set[int] = frozenset(),
 ) -> Columns:
     """Split the columns of a table into channels, clock, and those left out.
 
@@ -130,7 +164,9 @@ def choose_columns(
     clock's name, one that holds dates or counts from 1970 is the clock. A given rate wins over any clock. `wanted` are
     the channels that a model knows: where the table has them all, they and no others are channels, whatever they look
     like. `rises` says of columns that tell the time whether the first readings rise from row to row (True) or some
-    repeat (False): of two clocks the finer one is taken.
+    repeat (False): of two clocks the finer one is taken. `signals` are columns whose values move as a signal does: they
+    are channels even where they have the name of labels. `label_columns` may say which columns to keep
+    (`kept_columns.with_kept`).
 
     >>> choose_columns(["time", "x", "y", "activity"], rate=None, label_columns=["activity"])
     Columns(channels=('x', 'y'), positions=(1, 2), clock=0, notes=(), day=None, is_finer=False)
@@ -138,23 +174,14 @@ def choose_columns(
     kinds = kinds or {}
     known = _known(names, wanted, kinds)
     kinds = {position: kind for position, kind in kinds.items() if position not in known}
-    left_out = {label_columns} if isinstance(label_columns, str) else set(label_columns)
-    unknown = sorted(left_out - set(names))
-    if unknown:
-        raise RecordingError(f"there is no column '{unknown[0]}' to leave out; the columns are: {listed(names)}")
+    left_out, keep = left_out_and_kept(label_columns, names)
+    known_as_such = known | {place for place, name in enumerate(names) if name in keep}
+    kinds = {place: kind for place, kind in kinds.items() if place not in known_as_such or kind == "text"}
     kept = [place for place, name in enumerate(names) if name not in left_out and kinds.get(place) != "empty"]
-    truths = [position for position in kept if position not in known and is_label_name(names[position])]
-    notes = [
-        f"column '{names[position]}' left out: by its name it holds labels; rename it if it is a channel"
-        for position in truths
-    ]
-    ids = [position for position in kept if position not in known and plain_name(names[position])[0] in ID_NAMES]
-    notes += [
-        f"column '{names[position]}' left out: by its name it says whose a row is; rename it if it is a channel"
-        for position in ids
-    ]
-    kept = [position for position in kept if position not in truths and position not in ids]
-    may_be_clocks = [position for position in kept if position not in known and kinds.get(position) != "text"]
+    suspects = [place for place in kept if place not in known_as_such and names_no_signal(names[place])]
+    notes = [_about_suspect(names[place], place in signals) for place in suspects]
+    kept = [place for place in kept if place not in suspects or place in signals]
+    may_be_clocks = [place for place in kept if place not in known_as_such and kinds.get(place) != "text"]
     clocks, day, said = _clocks(may_be_clocks, names, kinds)
     finer = _finer(clocks, day, names, kinds, rises or {})
     clocks, day, said = (clocks, day, said) if finer is None else finer
@@ -165,11 +192,18 @@ def choose_columns(
     _refuse_bad_names([(position, names[position]) for position in kept])
     if not kept:
         why = "no column holds numbers" if "text" in kinds.values() else "no channel is left"
-        raise RecordingError(f"{why} among the columns {listed(names)}; expected at least one column of numbers")
+        raise RecordingError(
+            f"{why} among the columns {listed(names)}; expected at least one column of numbers"
+            + _way_back(suspects, names)
+        )
     clock = clocks[0] if clocks and rate is None else None
     channels = tuple(names[position] for position in kept)
     said_all = (*notes, *said, *others)
     return Columns(channels, tuple(kept), clock, said_all, None if clock is None else day, finer is not None)
+
+
+def _way_back(suspects: Sequence[int], names: Sequence[str]) -> str:
+    return f" (--keep-column {names[suspects[0]]!r} keeps what was left out by its name)" if suspects else ""
 
 
 def _clocks(
@@ -288,12 +322,6 @@ def without_empty(
     kept = [place for place in range(len(channels)) if place not in empty]
     notes = tuple(f"column '{channels[place]}' left out: it has no values" for place in empty)
     return np.ascontiguousarray(values[:, kept]), tuple(channels[place] for place in kept), notes
-
-
-def listed(names: Sequence[str], most: int = 20) -> str:
-    """A list of names that stays on one line however many there are."""
-    more = f", … ({len(names)} in all)" if len(names) > most else ""
-    return ", ".join(str(name) for name in names[:most]) + more if names else "(none)"
 
 
 def not_numeric(column: str, dtype: object) -> RecordingError:

@@ -16,7 +16,9 @@ from polars.exceptions import PanicException
 from rondo.data.recording import Recording, checked_rate
 from rondo.errors import InputError, RecordingError
 from rondo.formats.class_codes import without_codes
+from rondo.formats.kept_columns import KeptColumn, as_names
 from rondo.formats.locations import Listing, listing, local_file
+from rondo.formats.named_labels import without_named
 from rondo.formats.recording_format import RECORDING_FORMATS
 from rondo.formats.tables import table_recording
 from rondo.store.urls import Location, as_location
@@ -42,7 +44,13 @@ def read_recording(
     path: str | Path, *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
 ) -> Recording:
     """Read one file; whatever is wrong with it becomes a RecordingError of one line that names the file."""
-    return without_codes(read_with_codes(path, rate=rate, key=key, label_columns=label_columns))
+    return signals_only(read_with_codes(path, rate=rate, key=key, label_columns=label_columns), label_columns)
+
+
+def signals_only(recording: Recording, label_columns: Sequence[str] = ()) -> Recording:
+    """The recording without columns that are no signal by what they hold, but for those that are to be kept."""
+    keep = {str(name) for name in as_names(label_columns) if isinstance(name, KeptColumn)}
+    return without_codes(without_named(recording, keep), keep)
 
 
 def read_with_codes(
@@ -70,7 +78,7 @@ def from_frame(
     """Take a pandas, polars or pyarrow table: one row per frame, one column per channel, perhaps a clock."""
     with _named(f"recording '{id}'", id):
         checked_rate(rate)
-        return without_codes(table_recording(frame, rate=rate, id=id, label_columns=label_columns))
+        return signals_only(table_recording(frame, rate=rate, id=id, label_columns=label_columns), label_columns)
 
 
 def find_recordings(paths: Sequence[str | Path]) -> list[Location]:

@@ -17,6 +17,7 @@ def read(
     rate: float | None = None,
     key: str | None = None,
     label_columns: Sequence[str] = (),
+    keep_columns: Sequence[str] = (),
 ) -> Recording | list[Recording]:
     """Read a file as one Recording; a folder, a pattern, or a list of files and folders, as a list of them.
 
@@ -27,13 +28,16 @@ def read(
     rate : frames per second, for files without a clock.
     key : the array in .npz and .h5 files, or the stream in .xdf files.
     label_columns : columns that are not channels.
+    keep_columns : columns that are channels, though their names or values look like labels, ids or counters.
 
     Raises
     ------
     RecordingError : in one line, naming the file.
     """
     from rondo.formats.files import find_recordings  # brings the readers of all formats
+    from rondo.formats.kept_columns import with_kept
 
+    label_columns = with_kept(label_columns, keep_columns)
     if isinstance(path, str | Path):
         place = as_location(path)
         if find_recordings([path]) == [place]:  # else says what was probably meant

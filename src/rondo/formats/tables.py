@@ -19,6 +19,8 @@ from rondo.formats.columns import (
     choose_columns,
     has_no_name,
     kind_of_numbers,
+    moves_as_a_signal,
+    names_no_signal,
     not_numeric,
     rises_or_repeats,
     without_empty,
@@ -89,7 +91,8 @@ def _from_columns(
 ) -> Recording:
     names = list(schema)
     rises = _rises(schema, load)
-    columns = choose_columns(names, rate=rate, label_columns=label_columns, kinds=_kinds(schema, load), rises=rises)
+    chosen: dict[str, Any] = {"rate": rate, "label_columns": label_columns, "signals": _signals(schema, load)}
+    columns = choose_columns(names, kinds=_kinds(schema, load), rises=rises, **chosen)
     for name in columns.channels:
         if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
             raise not_numeric(name, schema[name])
@@ -122,6 +125,18 @@ def _kinds(schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column]) ->
             kind = kind_of_numbers(numbers, is_unnamed=has_no_name(name))
             kinds |= {} if kind is None else {position: kind}
     return kinds
+
+
+def _signals(schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column]) -> frozenset[int]:
+    """Columns with the name of labels or ids that move as a signal does."""
+    suspects = [
+        place for place, (name, dtype) in enumerate(schema.items()) if dtype.is_numeric() and names_no_signal(name)
+    ]
+    names = list(schema)
+    moving = (
+        place for place in suspects if moves_as_a_signal(names[place], _numbers(load(names[place])).astype(np.float64))
+    )
+    return frozenset(moving)
 
 
 def _rises(schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column]) -> dict[int, bool]:

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,13 +48,14 @@ def read_text_file(
         layout = _layout(file, layout_of, block_bytes)
         kinds = layout.kinds()
         rises = layout.rises(kinds)
-        columns = choose_columns(layout.names, rate=rate, label_columns=label_columns, kinds=kinds, rises=rises)
+        chosen: dict[str, Any] = {"rate": rate, "label_columns": label_columns, "signals": layout.signals()}
+        columns = choose_columns(layout.names, kinds=kinds, rises=rises, **chosen)
         values, times, notes = _read(file, layout, columns, block_bytes)
         is_guess = columns.is_finer or kinds.get(-1 if columns.clock is None else columns.clock) == "rising"
         if times is not None and is_guess and not (np.diff(times) > 0).all():  # it rose in the first rows alone
             if not columns.is_finer:
                 kinds = {position: kind for position, kind in kinds.items() if position != columns.clock}
-            columns = choose_columns(layout.names, rate=rate, label_columns=label_columns, kinds=kinds)
+            columns = choose_columns(layout.names, kinds=kinds, **chosen)
             values, times, notes = _read(file, layout, columns, block_bytes)
     notes = layout.notes + columns.notes + notes
     if columns.clock is not None and times is not None:

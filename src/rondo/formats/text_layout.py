@@ -31,7 +31,14 @@ from numpy.typing import NDArray
 
 from rondo.errors import RecordingError
 from rondo.formats.clock_column import is_clock_name, mentions_time_stamps
-from rondo.formats.columns import Kind, has_no_name, kind_of_numbers, rises_or_repeats
+from rondo.formats.columns import (
+    Kind,
+    has_no_name,
+    kind_of_numbers,
+    moves_as_a_signal,
+    names_no_signal,
+    rises_or_repeats,
+)
 from rondo.formats.dates import date_seconds, is_date, is_day, is_time_of_day
 from rondo.formats.known_programs import opening_of, rate_in_words
 from rondo.formats.lines import HeadLine
@@ -125,6 +132,16 @@ class Layout:
             if (rises := rises_or_repeats(np.array(readings))) is not None:
                 found[position] = rises
         return found
+
+    def signals(self) -> frozenset[int]:
+        """Columns with the name of labels or ids that move as a signal does."""
+        found = []
+        for position, name in enumerate(self.names):
+            cells = self.column(position) if names_no_signal(name) else []
+            if cells and all(map(self.is_number, cells)):
+                numbers = np.array([float(cell.replace(",", ".")) for cell in cells])
+                found += [position] if moves_as_a_signal(name, numbers) else []
+        return frozenset(found)
 
     def _kind(self, position: int, name: str, *, is_unnamed: bool) -> Kind | None:
         cells = self.column(position)
