@@ -167,7 +167,7 @@ KeepColumns = Annotated[
     typer.Option(
         "--keep-column",
         metavar="NAME",
-        help="A column that is a channel, though it looks like labels, ids or a counter.",
+        help="A column that is a channel as it is, though it looks like labels, a counter or codes.",
     ),
 ]
 Preset = Annotated[

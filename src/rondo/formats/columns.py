@@ -182,6 +182,8 @@ def choose_columns(
     notes = [_about_suspect(names[place], place in signals) for place in suspects]
     kept = [place for place in kept if place not in suspects or place in signals]
     may_be_clocks = [place for place in kept if place not in known_as_such and kinds.get(place) != "text"]
+    if rises is not None:
+        may_be_clocks = _without_temperature(may_be_clocks, names, kinds, rises)
     clocks, day, said = _clocks(may_be_clocks, names, kinds)
     finer = _finer(clocks, day, names, kinds, rises or {})
     clocks, day, said = (clocks, day, said) if finer is None else finer
@@ -233,6 +235,15 @@ def _clocks(
             others = [*found[1:], *(position for position in also if position not in found)]
             return [found[0], *others], None, said + _left_out(others, found[0], names)
     return [], None, []
+
+
+def _without_temperature(
+    kept: Sequence[int], names: Sequence[str], kinds: Mapping[int, Kind], rises: Mapping[int, bool]
+) -> list[int]:
+    """Without a column `T` that goes up and down, where another one tells the time: it is a temperature."""
+    others = [place for place in kept if is_clock_name(names[place]) and plain_name(names[place])[0] != "t"]
+    is_short = {place for place in kept if plain_name(names[place])[0] == "t" and place not in (rises.keys() | kinds)}
+    return [place for place in kept if not others or place not in is_short]
 
 
 def _finer(

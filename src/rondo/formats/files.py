@@ -16,8 +16,9 @@ from polars.exceptions import PanicException
 from rondo.data.recording import Recording, checked_rate
 from rondo.errors import InputError, RecordingError
 from rondo.formats.class_codes import without_codes
-from rondo.formats.kept_columns import KeptColumn, as_names
+from rondo.formats.kept_columns import KeptColumn, KnownColumn, as_names
 from rondo.formats.locations import Listing, listing, local_file
+from rondo.formats.missing_codes import without_missing_codes
 from rondo.formats.named_labels import without_named
 from rondo.formats.recording_format import RECORDING_FORMATS
 from rondo.formats.tables import table_recording
@@ -48,9 +49,16 @@ def read_recording(
 
 
 def signals_only(recording: Recording, label_columns: Sequence[str] = ()) -> Recording:
-    """The recording without columns that are no signal by what they hold, but for those that are to be kept."""
-    keep = {str(name) for name in as_names(label_columns) if isinstance(name, KeptColumn)}
-    return without_codes(without_named(recording, keep), keep)
+    """The recording without columns that are no signal by what they hold, but for those that are to be kept.
+
+    Codes of missing values are made missing, but for columns that the user asked to keep.
+    """
+    named = [name for name in as_names(label_columns) if isinstance(name, KeptColumn)]
+    keep = {str(name) for name in named}
+    as_they_are = {
+        str(name) for name in named if not isinstance(name, KnownColumn)
+    }  # what a model knows may be missing
+    return without_missing_codes(without_codes(without_named(recording, keep), keep), as_they_are)
 
 
 def read_with_codes(
