@@ -14,6 +14,7 @@ from rondo.config.schema import RondoConfig, network_in, resolve
 from rondo.data.as_recordings import as_recordings
 from rondo.data.groups import GroupBy
 from rondo.data.recording import Recording
+from rondo.data.too_short import refuse_too_short
 from rondo.editing import model_folder
 from rondo.errors import RondoWarning
 from rondo.formats.kept_columns import with_kept
@@ -107,6 +108,7 @@ def discover(
     if out is not None:
         check_free(out)
     recordings = as_recordings(data, rate=rate, key=key, label_columns=label_columns)
+    refuse_too_short(recordings)
     for note in chosen.notes(recordings, configured):
         warnings.warn(note, RondoWarning, stacklevel=2)
     result = chosen.discover(recordings, configured, chosen_seed, progress or silent)

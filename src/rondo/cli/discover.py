@@ -75,6 +75,7 @@ def discover(
     own = options.overrides(set_)
     given = Options(window, step, states, encoder, preset, device, per_recording, own, config, motif_window, group_by)
     settings = chosen.configure(given)
+    from rondo.data.too_short import refuse_too_short
     from rondo.discovery import checked_seed, why_in_memory
     from rondo.formats.kept_columns import with_kept
     from rondo.many.unfinished import check_place
@@ -98,6 +99,7 @@ def discover(
         raise typer.Exit(2 if summary.failed else 0)
     check_free(out)
     recordings = read_all(paths, rate, key, with_kept(label_column, keep_column))
+    refuse_too_short(recordings)
     notes = chosen.notes(recordings, settings)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)

@@ -61,7 +61,7 @@ def stability(
 
     with progress() as tell:
         model, by_seed = over_seeds(recordings, settings, seeds, tell)
-        if note := short_window_note(model, max(own.n_frames for own in recordings)):
+        if note := short_window_note(model, [own.n_frames for own in recordings]):
             print(f"note: {recordings[0].id}: {note}", file=sys.stderr)
         by_half = over_halves(recordings, model, tell) if halves else None
     facts: dict[str, Any] = {

@@ -107,7 +107,7 @@ def _summary(
 
 
 def _noted(recordings: Sequence[RecordingSummary], model: Rondo, is_foreign: bool) -> tuple[RecordingSummary, ...]:
-    note = "" if is_foreign else short_window_note(model, max(one.n_frames for one in recordings))
+    note = "" if is_foreign else short_window_note(model, [one.n_frames for one in recordings])
     if not note:
         return tuple(recordings)
     return (recordings[0].model_copy(update={"notes": (*recordings[0].notes, note)}), *recordings[1:])
