@@ -20,6 +20,7 @@ from rondo.formats.kept_columns import KeptColumn, KnownColumn, as_names
 from rondo.formats.locations import Listing, listing, local_file
 from rondo.formats.missing_codes import without_missing_codes
 from rondo.formats.named_labels import without_named
+from rondo.formats.pose_points import without_likelihoods
 from rondo.formats.recording_format import RECORDING_FORMATS
 from rondo.formats.tables import table_recording
 from rondo.store.urls import Location, as_location
@@ -58,7 +59,8 @@ def signals_only(recording: Recording, label_columns: Sequence[str] = ()) -> Rec
     as_they_are = {
         str(name) for name in named if not isinstance(name, KnownColumn)
     }  # what a model knows may be missing
-    return without_missing_codes(without_codes(without_named(recording, keep), keep), as_they_are)
+    signals = without_codes(without_named(without_likelihoods(recording, keep), keep), keep)
+    return without_missing_codes(signals, as_they_are)
 
 
 def read_with_codes(
