@@ -24,7 +24,7 @@ from rondo.formats.pose_points import without_likelihoods
 from rondo.formats.recording_format import RECORDING_FORMATS
 from rondo.formats.tables import table_recording
 from rondo.store.urls import Location, as_location
-from rondo.wording import near_match
+from rondo.wording import in_utf8, is_utf8, near_match
 
 _AnyFile = TypeVar("_AnyFile", bound=Location)
 
@@ -111,6 +111,8 @@ def find_recordings(paths: Sequence[str | Path]) -> list[Location]:
     first_of: dict[str, Location] = {}
     for file in found:
         id = Path(file).stem
+        if not is_utf8(str(file)):
+            raise RecordingError(f"{in_utf8(str(file))}: the name of the file is not UTF-8; rename it")
         if id in first_of:
             raise RecordingError(f"{first_of[id]} and {file} would both be recording '{id}'; rename one")
         first_of[id] = file
