@@ -59,3 +59,29 @@ def test_closed_streams(closed: str) -> None:
     )
     assert done.returncode == 0
     assert "Traceback" not in done.stderr
+
+
+@needs_posix
+@pytest.mark.slow  # a whole run in a process of its own
+def test_a_reader_of_stderr_that_has_gone_costs_no_run(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text(ROWS * 2)
+    reader, writer = os.pipe()
+    os.close(reader)
+    with subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "rondo",
+            "discover",
+            str(tmp_path / "x.csv"),
+            "--rate",
+            "1",
+            "--out",
+            str(tmp_path / "run"),
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=writer,
+    ) as process:
+        os.close(writer)
+    assert process.returncode == 0
+    assert (tmp_path / "run" / "segments.csv").is_file()

@@ -37,7 +37,7 @@ from rondo.cli import (
 )
 from rondo.cli.filled_help import FilledHelp, filled
 from rondo.cli.options import help_without_command
-from rondo.cli.progress import Verbosity, global_first, is_verbose, set_verbosity
+from rondo.cli.progress import Verbosity, global_first, is_verbose, set_verbosity, to_stderr
 from rondo.errors import RondoError, RondoWarning, SettingError
 from rondo.version import __version__
 from rondo.wording import in_utf8, is_utf8
@@ -222,7 +222,7 @@ def _stoppable() -> Iterator[None]:
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     if issubclass(category, RondoWarning):
-        print(f"note: {message}", file=sys.stderr)
+        to_stderr(f"note: {message}")
 
 
 def completion_of_named_shell(given: Sequence[str]) -> bool:
