@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -94,9 +93,9 @@ def test_planted_streams_have_none(seed: int) -> None:
 
 
 @pytest.mark.data
-def test_no_recording_at_hand_has_any() -> None:
-    """2,645 channels of eleven data sets, none with codes."""
-    for path in sorted(Path(os.environ["RONDO_DATA"]).glob("*/*.npz")):
+@pytest.mark.slow
+def test_no_recording_at_hand_has_any(data_dir: Path) -> None:
+    for path in sorted(data_dir.glob("*/*.npz")):
         with np.load(path, allow_pickle=False) as stored:
             values = np.asarray(stored["X"], np.float32) if "X" in stored.files else np.zeros((2, 1), np.float32)
         for column in values.reshape(len(values), -1).T:
