@@ -14,8 +14,10 @@ from rondo.config.schema import RondoConfig, network_in, resolve
 from rondo.data.as_recordings import as_recordings
 from rondo.data.groups import GroupBy
 from rondo.data.recording import Recording
+from rondo.data.too_short import refuse_too_short
 from rondo.editing import model_folder
 from rondo.errors import RondoWarning
+from rondo.formats.kept_columns import with_kept
 from rondo.grown_model import CHECKPOINT, has_checkpoint
 from rondo.labelling import Labelling
 from rondo.many.driver import discover_files, label_many
@@ -48,6 +50,7 @@ def discover(
     rate: float | None = None,
     key: str | None = None,
     label_columns: Sequence[str] = (),
+    keep_columns: Sequence[str] = (),
     config: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
@@ -74,7 +77,7 @@ def discover(
     per_recording : a vocabulary for each recording instead of one for all.
     seed : same input, seed and settings, same output; 0, or the one in `config`, if not given.
     rate : frames per second, for what has no clock.
-    key, label_columns : for files, as in `rondo.read`.
+    key, label_columns, keep_columns : for files, as in `rondo.read`.
     config : a TOML file of settings.
     out : a folder to write the run to. Paths of many recordings, or of more than memory holds, are then read file by
         file; an unfinished run is gone on with.
@@ -97,6 +100,7 @@ def discover(
     chosen_seed = checked_seed(seed)
     where = Asked(engine, workers, ray_address, group_by)
     why_not = why_in_memory(method, per_recording)
+    label_columns = with_kept(label_columns, keep_columns)
     many = files_to_read(data, out, where, why_not, rate=rate, key=key, label_columns=label_columns)
     if many is not None and out is not None:
         warn_of_failed(discover_file_by_file(many, configured, chosen_seed, out, progress or silent))
@@ -104,6 +108,7 @@ def discover(
     if out is not None:
         check_free(out)
     recordings = as_recordings(data, rate=rate, key=key, label_columns=label_columns)
+    refuse_too_short(recordings)
     for note in chosen.notes(recordings, configured):
         warnings.warn(note, RondoWarning, stacklevel=2)
     result = chosen.discover(recordings, configured, chosen_seed, progress or silent)
@@ -140,6 +145,7 @@ def label(
     rate: float | None = None,
     key: str | None = None,
     label_columns: Sequence[str] = (),
+    keep_columns: Sequence[str] = (),
     out: str | Path | None = None,
     group_by: GroupBy = None,
     engine: str | None = None,
@@ -164,7 +170,7 @@ def label(
     refit_motifs : first learn the motifs again from these recordings; the units stay. Also into `result.model`.
     resample : read recordings of another rate at the rate of the model, instead of refusing them.
     rate : frames per second, for what has no clock.
-    key, label_columns : for files, as in `rondo.read`.
+    key, label_columns, keep_columns : for files, as in `rondo.read`.
     out, engine, workers, ray_address : as in `rondo.discover`.
     group_by : whose recordings are. Groups that the model was fitted on have their units where it found them; any other
         recording finds a place of its own.
@@ -178,6 +184,7 @@ def label(
         idle = {"adapt": adapt, "refit_motifs": refit_motifs, "group_by": group_by}
         refuse_idle(idle, type(fitted).__name__)
     where = Asked(engine, workers, ray_address, group_by)
+    label_columns = with_kept(label_columns, keep_columns, channels_of(fitted))
     why_not = why_labelled_at_once(fitted, adapt=adapt, refit_motifs=refit_motifs, with_stream=with_stream)
     many = files_to_read(data, out, where, why_not, rate=rate, key=key, label_columns=label_columns)
     if many is not None and out is not None and isinstance(fitted, Rondo):
@@ -198,6 +205,11 @@ def label(
     if out is not None:
         result.save(out)
     return result
+
+
+def channels_of(model: Model) -> tuple[str, ...]:
+    """The channels that a model knows by name; () where it has none."""
+    return model.preprocessor_.channels if isinstance(model, Rondo) else ()
 
 
 def _model_of(given: Model | str | Path) -> tuple[Model, bool]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from rondo.data.groups import GroupBy, groups_of_recordings
 from rondo.data.recording import Recording
 from rondo.data.suggest import FEWEST_TELLING_FRAMES
+from rondo.data.too_short import too_few_windows
 from rondo.labelling import FitProfile, Labelling
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.model import MotifModel
@@ -53,7 +54,7 @@ def result_of(
     that follow on those of the models.
     """
     first = models[0]
-    if kind == "discover" and (note := short_window_note(first, max(own.n_frames for own in recordings))):
+    if kind == "discover" and (note := short_window_note(first, [own.n_frames for own in recordings])):
         labellings = [replace(labellings[0], notes=(*labellings[0].notes, note)), *labellings[1:]]
     return Result.of(
         "rondo",
@@ -130,8 +131,11 @@ def transferred(
     return result_of([model], given, labellings, kind="label", fitted=fitted, more=more, groups=groups)
 
 
-def short_window_note(model: Rondo, longest: int) -> str:
-    """A window of a few frames, chosen because no longer one fits often enough, sees values and no movement."""
+def short_window_note(model: Rondo, n_frames: Sequence[int]) -> str:
+    """Recordings with too few windows; a window of a few frames, because no longer one fits often enough."""
+    longest = max(n_frames)
+    if note := too_few_windows(n_frames, model.window_length_frames_):
+        return note
     if model.config_.windows.length != "auto" or model.window_length_frames_ >= FEWEST_TELLING_FRAMES:
         return ""
     return (

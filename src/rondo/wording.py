@@ -93,3 +93,21 @@ def found_in_words(n_units: int, n_motifs: int, *, motifs_are_units: bool, where
     if motifs_are_units and n_units:
         return f"{counted(n_units, 'unit')}{where}; {NO_LONGER_MOTIF}"
     return f"{counted(n_units, 'unit')} and {counted(n_motifs, 'motif')}{where}"
+
+
+def is_utf8(name: str) -> bool:
+    r"""Whether a name that came from the system can be written as text.
+
+    >>> is_utf8("gehen.csv"), is_utf8("bad\udcff.csv")
+    (True, False)
+    """
+    return not any("\ud800" <= character <= "\udfff" for character in name)
+
+
+def in_utf8(name: str) -> str:
+    r"""The name with what is no text escaped.
+
+    >>> in_utf8("bad\udcff.csv")
+    'bad\\udcff.csv'
+    """
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -71,7 +71,7 @@ FILES: dict[str, tuple[str, Maker | None, str]] = {
     "infinite": ("x.npz", archive(X=INFINITE), "infinite"),
     "infinite in a csv": ("x.csv", text("a,b\n1,2\ninf,4\n"), "infinite"),
     "beyond float32": ("x.csv", text("a,b\n1,2\n1e300,4\n"), "float32"),
-    "one frame": ("x.csv", text("a,b\n1,2\n"), "has a single frame, in which nothing can recur"),
+    "one frame": ("x.csv", text("a,b\n1,2\n"), "too short: 1 frame in 1 recording"),
     "a page of prose": ("x.txt", text("just some\ntext that\nis none\n"), "no column holds numbers"),
     "bad rate inside": ("x.npz", archive(X=waves(), rate=-5.0), "rate"),
     "unsorted clock": ("x.csv", timed([0, 2, 1, 3]), "sort"),

@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.formats.clock_column import (
-    date_seconds,
-    day_order,
-    in_seconds,
-    is_clock_name,
-    is_date,
-    over_midnight,
-    spread,
-)
+from rondo.formats.clock_column import in_seconds, is_clock_name, over_midnight, spread
+from rondo.formats.dates import date_seconds, day_order, is_date
 
 NOVEMBER = 1794774665.25  # 2026-11-15 20:31:05.25 UTC
 
@@ -42,12 +35,13 @@ def test_a_moment_however_it_is_written(cell: str) -> None:
 
 def test_the_order_of_day_and_month() -> None:
     assert date_seconds("11/15/2026 8:31:05.25 PM") == NOVEMBER
-    assert day_order(["3/4/2026 1:00", "15/4/2026 1:00"]) == (True, ())
-    assert day_order(["3/4/2026 1:00", "3/15/2026 1:00"]) == (False, ())
-    assert day_order(["3.4.2026", "2026-04-03", "12:00:00"]) == (False, ())
-    first, notes = day_order(["3/4/2026"])
-    assert not first
-    assert "'3/4/2026' read as month, day, year" in notes[0]
+    assert day_order(["3/4/2026 1:00", "15/4/2026 1:00"]) == (True, (), False)
+    assert day_order(["3/4/2026 1:00", "3/15/2026 1:00"]) == (False, (), False)
+    assert day_order(["3.4.2026", "2026-04-03", "12:00:00"]) == (False, (), False)
+    order = day_order(["3/4/2026"])
+    assert not order.day_first
+    assert order.is_guess
+    assert "'3/4/2026' read as month, day, year" in order.notes[0]
 
 
 @pytest.mark.parametrize("cell", ["", "noon", "1.5", "12:30", "31.2.2026", "25:00:00", "15.11.2026 noon", "1.2.3"])

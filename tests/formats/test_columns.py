@@ -14,8 +14,8 @@ def test_what_is_no_channel_is_left_out_and_said() -> None:
     found = choose_columns(names, rate=None, kinds={0: "counter", 5: "text"})
     assert (found.channels, found.clock) == (("x",), 1)
     assert [note.split(" left out")[0] for note in found.notes] == [
-        "column 'Activity ID'",
         "column 'subject_id'",
+        "column 'Activity ID'",
         "column 'seconds_elapsed'",
         "column 'note'",
         "column 1, which has no name,",

@@ -25,7 +25,7 @@ def test_keys_are_channels_in_any_order(tmp_path: Path, name: str) -> None:
     npt.assert_array_equal(recording.values, [[1.5, -2, np.nan], [np.nan, 0.25, np.nan], [3, 1e6, 1]])
     npt.assert_allclose(recording.timestamps_s, 1.7e9 + np.arange(3) * 0.02, rtol=1e-15)
     assert recording.notes == (
-        "column 'activity' left out: by its name it holds labels; rename it if it is a channel",
+        "column 'activity' left out: by its name it holds labels; --keep-column 'activity' keeps it",
         "column 'state' left out: it holds text",
         "column 'at' left out: it holds text",
         "clock 'time' read as milliseconds since 1970, from its size",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_module
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -49,6 +50,7 @@ def discover(
     key: options.Key = None,
     label_column: options.LabelColumns = None,
     split_by: options.SplitBy = None,
+    keep_column: options.KeepColumns = None,
     preset: options.Preset = "default",
     config: options.ConfigFile = None,
     set_: options.Settings = None,
@@ -74,7 +76,9 @@ def discover(
     own = options.overrides(set_)
     given = Options(window, step, states, encoder, preset, device, per_recording, own, config, motif_window, group_by)
     settings = chosen.configure(given)
+    from rondo.data.too_short import refuse_too_short
     from rondo.discovery import checked_seed, why_in_memory
+    from rondo.formats.kept_columns import with_kept
     from rondo.many.unfinished import check_place
     from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files
     from rondo.store.writing import check_free
@@ -82,7 +86,7 @@ def discover(
     chosen_seed = checked_seed(seed)
     check_place(out)
     asked = Asked(engine, workers, ray_address, group_by)
-    many = many_files(paths, asked, rate=rate, key=key, label_columns=label_column or ())
+    many = many_files(paths, asked, rate=rate, key=key, label_columns=with_kept(label_column, keep_column))
     why_not = why_in_memory(method, per_recording)
     if split_by is not None:
         why_not = why_not or "--split-by cuts files that are held in memory"
@@ -98,7 +102,8 @@ def discover(
         announce(out, summary, json)
         raise typer.Exit(2 if summary.failed else 0)
     check_free(out)
-    recordings = read_all(paths, rate, key, label_column, split_by)
+    recordings = read_all(paths, rate, key, with_kept(label_column, keep_column), split_by)
+    refuse_too_short(recordings)
     notes = chosen.notes(recordings, settings)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
@@ -117,13 +122,13 @@ def read_all(
     paths: list[Path],
     rate: float | None,
     key: str | None,
-    label_columns: list[str] | None,
+    label_columns: Sequence[str],
     split_by: str | None = None,
 ) -> list[Recording]:
     """The recordings of files and folders."""
     from rondo.formats.reading import read_files
 
-    recordings = read_files(paths, rate=rate, key=key, label_columns=label_columns or (), split_by=split_by)
+    recordings = read_files(paths, rate=rate, key=key, label_columns=label_columns, split_by=split_by)
     for recording in recordings:
         detail(f"{recording.source}: {recording!r}, channels {', '.join(recording.channels)}")
     return recordings

@@ -37,6 +37,7 @@ def label(
     rate: options.Rate = None,
     key: options.Key = None,
     label_column: options.LabelColumns = None,
+    keep_column: options.KeepColumns = None,
     seed: Annotated[
         int | None, typer.Option("--seed", metavar="N", help="For --refit-motifs; the seed of the model if not given.")
     ] = None,
@@ -61,8 +62,9 @@ def label(
 
     Example: rondo label run day2.csv --rate 100 --out run2
     """
-    from rondo.discovery import follows_stream, labelled, why_labelled_at_once
+    from rondo.discovery import channels_of, follows_stream, labelled, why_labelled_at_once
     from rondo.editing import model_folder
+    from rondo.formats.kept_columns import with_kept
     from rondo.many.unfinished import check_place
     from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files
     from rondo.methods import load_model, method_of, refuse_idle
@@ -82,7 +84,8 @@ def label(
         fitted = load_model(folder)
     with_stream = name == "rondo" and (stream is not None or follows_stream(folder))
     asked = Asked(engine, workers, ray_address, group_by)
-    many = many_files(paths, asked, rate=rate, key=key, label_columns=label_column or ())
+    columns = with_kept(label_column, keep_column, channels_of(fitted))
+    many = many_files(paths, asked, rate=rate, key=key, label_columns=columns)
     why = why_labelled_at_once(fitted, adapt=adapt, refit_motifs=refit_motifs, with_stream=with_stream)
     file_by_file = goes_file_by_file(many, asked, why)
     if dry_run:
@@ -96,7 +99,7 @@ def label(
         announce(out, summary, json)
         raise typer.Exit(2 if summary.failed else 0)
     check_free(out)
-    recordings = read_all(paths, rate, key, label_column)
+    recordings = read_all(paths, rate, key, columns)
     with progress() as tell:
         result = labelled(
             fitted,

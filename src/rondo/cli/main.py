@@ -38,9 +38,10 @@ from rondo.cli import (
 )
 from rondo.cli.filled_help import FilledHelp, filled
 from rondo.cli.options import help_without_command
-from rondo.cli.progress import Verbosity, global_first, is_verbose, set_verbosity
+from rondo.cli.progress import Verbosity, global_first, is_verbose, set_verbosity, to_stderr
 from rondo.errors import RondoError, RondoWarning, SettingError
 from rondo.version import __version__
+from rondo.wording import in_utf8, is_utf8
 
 # More BLAS threads than cores, one pool per library, have cost a factor of fifteen; stages are small. No command
 # has loaded numpy yet: each imports what it needs when it runs.
@@ -136,9 +137,11 @@ class _Stopped(BaseException):
 
 def run(arguments: list[str] | None = None) -> NoReturn:
     """Entry point of the `rondo` command."""
+    _open_closed_streams()
     set_verbosity(Verbosity.NORMAL)
     given = global_first(sys.argv[1:] if arguments is None else arguments)
     try:
+        _refuse_undecodable(given)
         with _stoppable(), warnings.catch_warnings():
             warnings.showwarning = _show_warning
             warnings.simplefilter("always", RondoWarning)
@@ -162,6 +165,20 @@ def run(arguments: list[str] | None = None) -> NoReturn:
         _forget_stdout()
         _fail(f"{error.filename or 'stdout'}: {error.strerror or error}; check the disk and its permissions")
     raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _open_closed_streams() -> None:
+    """Where stdin, stdout or stderr was closed (`>&-`), Python has None, and the next file would get its number."""
+    for closed, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, closed) is None:
+            setattr(sys, closed, open(os.devnull, mode))  # noqa: PTH123, SIM115  # a device, open as long as we are
+
+
+def _refuse_undecodable(given: Sequence[str]) -> None:
+    """Names of files that are not UTF-8 cannot be written into summaries and reports: say so before the work."""
+    wrong = next((one for one in given if not is_utf8(one)), None)
+    if wrong is not None:
+        raise SettingError(f"'{in_utf8(wrong)}': the name is not UTF-8; rename the file or folder")
 
 
 def _next_step(error: Any, given: list[str]) -> str:
@@ -208,7 +225,7 @@ def _stoppable() -> Iterator[None]:
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
     if issubclass(category, RondoWarning):
-        print(f"note: {message}", file=sys.stderr)
+        to_stderr(f"note: {message}")
 
 
 def completion_of_named_shell(given: Sequence[str]) -> bool:

@@ -169,6 +169,14 @@ SplitBy = Annotated[
         "the clock's column cuts where it goes back.",
     ),
 ]
+KeepColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep-column",
+        metavar="NAME",
+        help="A column that is a channel as it is, though it looks like labels, a counter or codes.",
+    ),
+]
 Preset = Annotated[
     str,
     typer.Option(

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -44,10 +45,19 @@ def is_verbose() -> bool:
     return _current.get() is Verbosity.VERBOSE
 
 
+def to_stderr(line: str) -> None:
+    """Say it, if anyone listens: a reader of stderr that has gone must not cost the work."""
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except BrokenPipeError:
+        with open(os.devnull, "w") as nowhere:  # noqa: PTH123  # a device, not a path
+            os.dup2(nowhere.fileno(), sys.stderr.fileno())
+
+
 def detail(line: str) -> None:
     """Something that only those want to know who asked for details; on stderr."""
     if is_verbose():
-        print(f"detail: {line}", file=sys.stderr, flush=True)
+        to_stderr(f"detail: {line}")
 
 
 def global_first(arguments: Sequence[str]) -> list[str]:
@@ -129,6 +139,6 @@ def plain_lines(clock: Callable[[], float]) -> Progress:
         elif done > first:
             left = f", about {estimate_in_words((now - began) * (total - done) / (done - first))} left"
         last = now
-        print(f"[{done}/{total}] {what}{left}", file=sys.stderr, flush=True)
+        to_stderr(f"[{done}/{total}] {what}{left}")
 
     return tell

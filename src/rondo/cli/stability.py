@@ -36,6 +36,7 @@ def stability(
     rate: options.Rate = None,
     key: options.Key = None,
     label_column: options.LabelColumns = None,
+    keep_column: options.KeepColumns = None,
     preset: options.Preset = "default",
     config: options.ConfigFile = None,
     set_: options.Settings = None,
@@ -48,18 +49,19 @@ def stability(
     Example: rondo stability walk.csv --rate 100 --seeds 5 --halves
     """
     from rondo.errors import SettingError
+    from rondo.formats.kept_columns import with_kept
     from rondo.metrics.stability import as_json
 
     settings = options.resolve_settings(preset, config, set_, window=window, step=step, seed=seed, device=device)
     if seeds < 2:
         raise SettingError(f"--seeds must be 2 or more, got {seeds}: one fit has nothing to be compared with")
-    recordings = read_all(paths, rate, key, label_column)
+    recordings = read_all(paths, rate, key, with_kept(label_column, keep_column))
     from rondo.model_result import short_window_note
     from rondo.refits import over_halves, over_seeds
 
     with progress() as tell:
         model, by_seed = over_seeds(recordings, settings, seeds, tell)
-        if note := short_window_note(model, max(own.n_frames for own in recordings)):
+        if note := short_window_note(model, [own.n_frames for own in recordings]):
             print(f"note: {recordings[0].id}: {note}", file=sys.stderr)
         by_half = over_halves(recordings, model, tell) if halves else None
     facts: dict[str, Any] = {

@@ -45,7 +45,7 @@ def parse_override(text: str) -> tuple[str, Any]:
         raise SettingError(f"--set expects section.name=value, got {text!r}")
     try:
         parsed = tomllib.loads(f"value = {value}")
-    except tomllib.TOMLDecodeError:
+    except (tomllib.TOMLDecodeError, RecursionError):
         return path, value
     return path, parsed["value"] if len(parsed) == 1 else value
 
@@ -170,6 +170,10 @@ def _read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise SettingError(f"cannot read the configuration ({error.strerror}); check --config") from None
+    except RecursionError:
+        raise SettingError(
+            "not a configuration: its values are nested too deeply; `rondo config init` writes one"
+        ) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingError(f"not a TOML file ({error}); `rondo config init` writes one to start from") from None
 

@@ -10,7 +10,7 @@ from rondo.data.signal import refuse_lacking, shortened
 from rondo.errors import RecordingError, SettingError
 from rondo.wording import counted
 
-_MANY_CHANNELS = 50  # fewer may well exceed the frames of a short example
+MANY_CHANNELS = 50  # fewer may well exceed the frames of a short example
 
 
 def chosen_channels(recording: Recording, config: PreprocessConfig) -> tuple[str, ...]:
@@ -54,7 +54,7 @@ def refuse_shape(longest: Recording, channels: Sequence[str]) -> None:
     """Asked of the longest: one frame holds nothing, and (channels, frames) would be computed on for ever."""
     if longest.n_frames == 1:
         raise RecordingError(f"recording '{longest.id}' has a single frame, in which nothing can recur; record longer")
-    if len(channels) > max(_MANY_CHANNELS, longest.n_frames):
+    if len(channels) > max(MANY_CHANNELS, longest.n_frames):
         raise RecordingError(
             f"recording '{longest.id}' has {longest.n_frames} frames x {len(channels)} channels; rows are frames and "
             "columns are channels: transpose it, or choose channels (preprocess.channels)"

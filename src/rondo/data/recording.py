@@ -24,6 +24,7 @@ from rondo.times import duration_in_words
 from rondo.wording import counted
 
 Values = NDArray[np.float32]
+_LEAST_RATE, _HIGHEST_RATE = 1e-12, 1e12  # a row in 30,000 years, a row per picosecond: beyond is a mistake
 _MOST_SHORT_STEPS = 0.01  # of all steps, before the clock is said to jitter
 
 
@@ -67,10 +68,10 @@ class Recording:
             _refuse_values_nobody_can_use(checked, names)
             times = None if timestamps_s is None else _checked_times(timestamps_s, checked.shape[0])
             hertz = checked_rate(rate)
+            if hertz is None and times is not None and times.size > 1:
+                hertz = checked_rate(_rate_of(times))
         except RecordingError as error:
             raise RecordingError(f"recording '{id}': {error}") from error
-        if hertz is None and times is not None and times.size > 1:
-            hertz = _rate_of(times)
         store = object.__setattr__
         store(self, "values", checked)
         store(self, "rate", hertz)
@@ -103,6 +104,13 @@ class Recording:
     def renamed(self, id: str) -> Recording:
         """The same recording under another id; values are shared, not copied."""
         return Recording(self.values, self.rate, self.channels, id, self.timestamps_s, self.notes, self.source)
+
+    def without(self, places: Sequence[int]) -> Recording:
+        """The same recording without the channels at these places."""
+        kept = [place for place in range(self.n_channels) if place not in places]
+        values = np.ascontiguousarray(self.values[:, kept])
+        channels = [self.channels[place] for place in kept]
+        return Recording(values, self.rate, channels, self.id, self.timestamps_s, self.notes, self.source)
 
     def noted(self, *notes: str) -> Recording:
         """The same recording with more notes; values are shared, not copied."""
@@ -159,11 +167,13 @@ class Recording:
         rate: float | None = None,
         key: str | None = None,
         label_columns: Sequence[str] = (),
+        keep_columns: Sequence[str] = (),
     ) -> Recording:
         """Read a file of any known format: `rondo.formats.files.suffixes()` lists their suffixes."""
         from rondo.formats.files import read_recording
+        from rondo.formats.kept_columns import with_kept
 
-        found = read_recording(path, rate=rate, key=key, label_columns=label_columns)
+        found = read_recording(path, rate=rate, key=key, label_columns=with_kept(label_columns, keep_columns))
         return found.read_from(as_location(path))
 
     @classmethod
@@ -174,11 +184,13 @@ class Recording:
         rate: float | None = None,
         id: str = "recording",
         label_columns: Sequence[str] = (),
+        keep_columns: Sequence[str] = (),
     ) -> Recording:
         """Take a pandas, polars or pyarrow table; see `rondo.formats.files.from_frame`."""
         from rondo.formats.files import from_frame
+        from rondo.formats.kept_columns import with_kept
 
-        return from_frame(frame, rate=rate, id=id, label_columns=label_columns)
+        return from_frame(frame, rate=rate, id=id, label_columns=with_kept(label_columns, keep_columns))
 
 
 def checked_rate(rate: float | None) -> float | None:
@@ -189,6 +201,9 @@ def checked_rate(rate: float | None) -> float | None:
         hertz = float("nan")
     if hertz is not None and not (np.isfinite(hertz) and hertz > 0):
         raise RecordingError(f"the rate must be a positive number of Hz, got {rate!r}; give the frames per second")
+    if hertz is not None and not _LEAST_RATE <= hertz <= _HIGHEST_RATE:
+        bounds = f"between {_LEAST_RATE:g} and {_HIGHEST_RATE:g} Hz"
+        raise RecordingError(f"the rate must lie {bounds}, got {hertz:g}; check the rate, or the unit of the clock")
     return hertz
 
 

@@ -9,6 +9,7 @@ battery looks the same, and may well be wanted. `docs/limits.md` says what this 
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,24 +39,23 @@ class _Runs:
         return bool((self.values == np.rint(self.values)).all())
 
 
-def without_codes(recording: Recording) -> Recording:
+def without_codes(recording: Recording, keep: Set[str] = frozenset()) -> Recording:
     """The recording without columns that have no name and jump as codes do, and with a note on each that is suspect.
 
-    Where nothing else would be left, all are kept.
+    Where nothing else would be left, all are kept; so are those that the user says are channels.
     """
-    found = {place: runs for place, runs in enumerate(map(_runs, recording.values.T)) if runs is not None}
+    found = {
+        place: runs
+        for place, runs in enumerate(map(_runs, recording.values.T))
+        if runs is not None and recording.channels[place] not in keep
+    }
     unnamed = [place for place, runs in found.items() if _jumps(runs) and _is_unnamed(recording.channels[place])]
     left_out = unnamed if len(found) < recording.n_channels else []
     if not found:
         return recording
-    kept = [place for place in range(recording.n_channels) if place not in left_out]
     notes = [_left_out(recording.channels[place], found[place]) for place in left_out]
     notes += [_suspected(recording.channels[place], found[place]) for place in found if place not in left_out]
-    if not left_out:
-        return recording.noted(*notes)
-    values = np.ascontiguousarray(recording.values[:, kept])
-    channels = [recording.channels[place] for place in kept]
-    return Recording(values, recording.rate, channels, recording.id, recording.timestamps_s, (*recording.notes, *notes))
+    return (recording.without(left_out) if left_out else recording).noted(*notes)
 
 
 def _is_unnamed(channel: str) -> bool:

@@ -1,4 +1,4 @@
-"""What a clock column says: which names are clocks, how dates are written, what numbers count, coarse clocks.
+"""What a clock column says: which names are clocks, what numbers count, coarse clocks; how dates are written: `dates`.
 
 People name and write their clocks in many ways. Everything that is guessed here is returned as a note, with what to do
 where the guess is wrong.
@@ -7,8 +7,6 @@ where the guess is wrong.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import numpy as np
@@ -33,17 +31,19 @@ _PER_SECOND = {
     **dict.fromkeys(("us", "µs", "μs", "usec", "micros", "microsecond", "microseconds"), 1e6),
     **dict.fromkeys(("ns", "nsec", "nanos", "nanosecond", "nanoseconds"), 1e9),
 }
+_TICKS_PER_SECOND = 1e7  # of Windows and .NET: 100 ns each
 _UNIT_WORDS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
 
 # Epoch counts are told apart by size: 1e11 s lies in the year 5138, 1e11 ms in 1973, and so on upwards.
 _EPOCH_UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
+# Ticks of 100 ns of the years 2000 to 2100, from 1601 (Windows) and from year 1 (.NET): read as ns, 1974 and 1990.
+_TICK_EPOCHS = (
+    (1.259e17, 1.575e17, 11_644_473_600.0, "ticks of Windows (FILETIME, 100 ns since 1601)"),
+    (6.308e17, 6.624e17, 62_135_596_800.0, "ticks of .NET (100 ns since the year 1)"),
+)
 _EARLIEST_EPOCH_S = 6e8  # 1989: before it nobody stored such counts, so they are finer ones since a device was started
 _DAY_S = 86_400.0
 _ROWS_TO_JUDGE = 32
-
-_DATE = re.compile(r"(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})(?:[ T,_]\s*(.+))?", re.ASCII)
-_ZONE_IN_WORDS = re.compile(r"\s*(utc|gmt)$", re.ASCII | re.IGNORECASE)
-_TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,:](\d{1,9}))?)?\s*([ap]m)?", re.ASCII | re.IGNORECASE)
 
 
 def plain_name(name: str) -> tuple[str, str]:
@@ -81,87 +81,15 @@ def is_clock_name(name: str) -> bool:
     return plain in CLOCK_NAMES and (plain != "t" or unit in ("", *_PER_SECOND))
 
 
-def date_seconds(cell: str, *, day_first: bool = False) -> float:
-    """Seconds since 1970 of a date and time, in UTC where no zone is named; NaN where it is no date.
-
-    ISO, with dots (always day first), with slashes or dashes (as `day_first` says), 24 or 12 hours. A time without a
-    date lies on the first of January 1970.
-
-    >>> date_seconds("1970-01-01 00:01:00.5"), date_seconds("1970-01-01T01:00+01:00"), date_seconds("noon")
-    (60.5, 0.0, nan)
-    >>> date_seconds("2.1.1970 00:00:05,250"), date_seconds("1/2/1970 12:00:05 AM"), date_seconds("0:00:05.5")
-    (86405.25, 86405.0, 5.5)
-    """
-    cell = _ZONE_IN_WORDS.sub("", cell.strip())
-    try:
-        moment = datetime.fromisoformat(cell)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-    except (ValueError, OverflowError):
-        pass
-    if alone := _TIME.fullmatch(cell):
-        return _seconds_of_day(alone) if alone[3] else float("nan")  # 12:30 could be minutes and seconds
-    found = _DATE.fullmatch(cell)
-    time = _TIME.fullmatch(found[5]) if found and found[5] else None
-    if not found or (found[5] and not time):
-        return float("nan")
-    first, middle, last = (int(found[place]) for place in (1, 3, 4))
-    if len(found[1]) == 4:
-        year, month, day = first, middle, last
-    else:
-        year = last if len(found[4]) == 4 else 2000 + last
-        day, month = (first, middle) if day_first or found[2] == "." else (middle, first)
-    try:
-        start = datetime(year, month, day, tzinfo=UTC).timestamp()
-    except (ValueError, OverflowError):
-        return float("nan")
-    return start + (_seconds_of_day(time) if time else 0.0)
-
-
-def _seconds_of_day(found: re.Match[str]) -> float:
-    hours, minutes, seconds = int(found[1]), int(found[2]), int(found[3] or 0)
-    if found[5]:
-        hours = hours % 12 + (12 if found[5].casefold() == "pm" else 0)
-    if hours > 24 or minutes > 59 or seconds > 60:
-        return float("nan")
-    fraction = int(found[4]) / 10 ** len(found[4]) if found[4] else 0.0
-    return timedelta(hours=hours, minutes=minutes, seconds=seconds).total_seconds() + fraction
-
-
-def is_date(cell: str) -> bool:
-    """Whether a cell holds a date or a time of day, in any order of day and month."""
-    return any(seconds == seconds for seconds in (date_seconds(cell), date_seconds(cell, day_first=True)))
-
-
-def is_time_of_day(cell: str) -> bool:
-    return _TIME.fullmatch(cell.strip()) is not None
-
-
-def is_day(cell: str) -> bool:
-    """Whether a cell holds a date without a time."""
-    return is_date(cell) and ":" not in cell and "T" not in cell
-
-
-def day_order(cells: Sequence[str]) -> tuple[bool, tuple[str, ...]]:
-    """Whether dates with slashes or dashes name the day first, from the first that tells; a note where none does.
-
-    >>> day_order(["15/11/2026 20:31"]), day_order(["2026-11-15"]), day_order(["3/4/2026"])[0]
-    ((True, ()), (False, ()), False)
-    """
-    found = [match for cell in cells if (match := _DATE.fullmatch(cell.strip())) and match[2] != "."]
-    found = [match for match in found if len(match[1]) < 3]
-    for match in found:
-        if max(int(match[1]), int(match[3])) > 12:
-            return int(match[1]) > 12, ()
-    if not found:
-        return False, ()
-    return False, (f"dates such as '{found[0][0]}' read as month, day, year; write 2026-11-15 if that is wrong",)
-
-
 class ClockUnit(NamedTuple):
-    """What a clock counts: `per_second` ticks, or days, of which the first of January 1970 is `day_of_1970`."""
+    """What a clock counts: `per_second` ticks, or days, of which the first of January 1970 is `day_of_1970`.
+
+    `zero_s`: how long before 1970 it counts from, where that is known.
+    """
 
     per_second: float = 1.0
     day_of_1970: float | None = None
+    zero_s: float = 0.0
 
     def seconds(self, readings: Times) -> Times:
         """
@@ -170,7 +98,7 @@ class ClockUnit(NamedTuple):
         """
         if self.day_of_1970 is not None:
             return (readings - self.day_of_1970) * _DAY_S
-        return readings / self.per_second
+        return readings / self.per_second - self.zero_s
 
 
 def in_seconds(times: Times, clock: str, unit: str = "") -> tuple[Times, tuple[str, ...]]:
@@ -191,6 +119,9 @@ def unit_of_clock(times: Times, clock: str, unit: str = "") -> tuple[ClockUnit, 
     days, notes = _in_days(finite, clock)
     if days is not None:
         return ClockUnit(day_of_1970=days), notes
+    for least, most, zero_s, what in _TICK_EPOCHS:
+        if finite.size and not unit and least <= finite[0] < most:
+            return ClockUnit(_TICKS_PER_SECOND, zero_s=zero_s), (f"clock '{clock}' read as {what}, from its size",)
     per_second, notes = ticks_per_second(float(finite[0]) if finite.size else 0.0, clock, unit)
     is_told = per_second > 1 or plain_name(clock)[1] in _PER_SECOND or bool(unit)
     if not is_told:
@@ -260,7 +191,9 @@ def _whole_steps(finite: Times, clock: str) -> tuple[float, tuple[str, ...]]:
 
 
 def size_of_epoch(reading: float) -> bool:
-    """Whether a number is as large as counts since 1970 are, in seconds or finer (the years 2001 to 2096)."""
+    """Whether a number is as large as counts since 1970 are, in seconds or finer (the years 2001 to 2096), or ticks."""
+    if any(least <= reading < most for least, most, *_ in _TICK_EPOCHS):
+        return True
     return any(1e9 * per_second <= reading < 4e9 * per_second for per_second in (1.0, 1e3, 1e6, 1e9))
 
 

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from rondo.data.signal import shortened
 from rondo.errors import RecordingError
 from rondo.formats.clock_column import is_clock_name, mentions_time_stamps, plain_name, size_of_epoch
+from rondo.formats.kept_columns import left_out_and_kept
+from rondo.formats.kept_columns import listed as listed
 from rondo.wording import counted
 
 LABEL_NAMES = frozenset({
@@ -24,7 +26,7 @@ LABEL_NAMES = frozenset({
     "behaviour", "class", "classid", "classlabel", "groundtruth", "gt", "label", "labels", "labelid", "labelname",
     "target",
 })  # fmt: skip
-"""Columns that are left out without being asked: ground truth must not reach a learner by accident."""
+"""Columns that are left out unless they move as a signal: ground truth must not reach a learner by accident."""
 
 ID_NAMES = frozenset({
     "id", "uid", "uuid", "subject", "subjectid", "participant", "participantid", "person", "personid", "patientid",
@@ -52,7 +54,8 @@ _ROWS_OF_A_COUNTER = 32  # before a column with a name of its own is taken for o
 class Columns:
     """The columns to read: `positions` of the `channels` in the table, the position of the `clock`, notes.
 
-    `day`: the position of a column that holds the dates to which the clock has the times of day.
+    `day`: the position of a column that holds the dates to which the clock has the times of day. `is_finer`: whether
+    the clock was taken because another one, which comes before it, repeats its readings.
     """
 
     channels: tuple[str, ...]
@@ -60,6 +63,7 @@ class Columns:
     clock: int | None = None
     notes: tuple[str, ...] = ()
     day: int | None = None
+    is_finer: bool = False
 
 
 def is_label_name(name: str) -> bool:
@@ -69,6 +73,37 @@ def is_label_name(name: str) -> bool:
     [True, True, True, False]
     """
     return plain_name(name)[0] in LABEL_NAMES
+
+
+def names_no_signal(name: str) -> bool:
+    """Whether it is the name of labels or ids."""
+    return is_label_name(name) or plain_name(name)[0] in ID_NAMES
+
+
+def _about_suspect(name: str, is_signal: bool) -> str:
+    what = "holds labels" if is_label_name(name) else "says whose a row is"
+    if is_signal:
+        return (
+            f"column '{name}' kept: by its name it {what}, but its values move; --label-column {name!r} leaves it out"
+        )
+    return f"column '{name}' left out: by its name it {what}; --keep-column {name!r} keeps it"
+
+
+def moves_as_a_signal(name: str, numbers: NDArray[np.float64]) -> bool:
+    """Whether a column with the name of labels or ids holds something else: it moves up and down in most rows.
+
+    Ids may be any whole numbers, so those must have fractions too.
+
+    >>> counts = np.array([0, 12, 40, 3, 0, 25, 7, 31, 18, 2, 55, 9, 14, 28, 6, 33] * 2, float)
+    >>> moves_as_a_signal("activity", counts), moves_as_a_signal("id", counts), moves_as_a_signal("id", counts / 7)
+    (True, False, True)
+    """
+    given = numbers[np.isfinite(numbers)]
+    if not names_no_signal(name) or given.size < _ROWS_OF_A_COUNTER:
+        return False
+    steps = np.diff(given)
+    moves = (steps != 0).mean() > 0.5 and (steps > 0).any() and (steps < 0).any() and np.unique(given).size >= 12
+    return bool(moves and (is_label_name(name) or (given != np.rint(given)).any()))
 
 
 def has_no_name(name: str) -> bool:
@@ -101,6 +136,18 @@ def kind_of_numbers(numbers: NDArray[np.float64], *, is_unnamed: bool) -> Kind |
     return "rising" if is_unnamed and is_even and len(numbers) >= _ROWS_OF_A_COUNTER else None
 
 
+def rises_or_repeats(readings: NDArray[np.float64]) -> bool | None:
+    """Whether the first readings of a clock rise in each row (True) or some repeat (False); None where they do neither.
+
+    >>> [rises_or_repeats(np.array(readings)) for readings in ([1.0, 2, 3], [1.0, 1, 2], [2.0, 1, 3], [1.0, 1, 1])]
+    [True, False, None, False]
+    """
+    steps = np.diff(readings)
+    if not steps.size or not np.isfinite(readings).all() or (steps < 0).any():
+        return None
+    return not (steps == 0).any()
+
+
 def choose_columns(
     names: Sequence[str],
     *,
@@ -108,38 +155,38 @@ def choose_columns(
     label_columns: Sequence[str] = (),
     kinds: Mapping[int, Kind] | None = None,
     wanted: Sequence[str] = (),
+    rises: Mapping[int, bool] | None = None,
+    signals: Set[int] = frozenset(),
 ) -> Columns:
     """Split the columns of a table into channels, clock, and those left out.
 
     `kinds` says what is known of the cells of a column: text and row counters are left out, and where no column has a
     clock's name, one that holds dates or counts from 1970 is the clock. A given rate wins over any clock. `wanted` are
     the channels that a model knows: where the table has them all, they and no others are channels, whatever they look
-    like.
+    like. `rises` says of columns that tell the time whether the first readings rise from row to row (True) or some
+    repeat (False): of two clocks the finer one is taken. `signals` are columns whose values move as a signal does: they
+    are channels even where they have the name of labels. `label_columns` may say which columns to keep
+    (`kept_columns.with_kept`).
 
     >>> choose_columns(["time", "x", "y", "activity"], rate=None, label_columns=["activity"])
-    Columns(channels=('x', 'y'), positions=(1, 2), clock=0, notes=(), day=None)
+    Columns(channels=('x', 'y'), positions=(1, 2), clock=0, notes=(), day=None, is_finer=False)
     """
     kinds = kinds or {}
     known = _known(names, wanted, kinds)
     kinds = {position: kind for position, kind in kinds.items() if position not in known}
-    left_out = {label_columns} if isinstance(label_columns, str) else set(label_columns)
-    unknown = sorted(left_out - set(names))
-    if unknown:
-        raise RecordingError(f"there is no column '{unknown[0]}' to leave out; the columns are: {listed(names)}")
+    left_out, keep = left_out_and_kept(label_columns, names)
+    known_as_such = known | {place for place, name in enumerate(names) if name in keep}
+    kinds = {place: kind for place, kind in kinds.items() if place not in known_as_such or kind == "text"}
     kept = [place for place, name in enumerate(names) if name not in left_out and kinds.get(place) != "empty"]
-    truths = [position for position in kept if position not in known and is_label_name(names[position])]
-    notes = [
-        f"column '{names[position]}' left out: by its name it holds labels; rename it if it is a channel"
-        for position in truths
-    ]
-    ids = [position for position in kept if position not in known and plain_name(names[position])[0] in ID_NAMES]
-    notes += [
-        f"column '{names[position]}' left out: by its name it says whose a row is; rename it if it is a channel"
-        for position in ids
-    ]
-    kept = [position for position in kept if position not in truths and position not in ids]
-    may_be_clocks = [position for position in kept if position not in known and kinds.get(position) != "text"]
+    suspects = [place for place in kept if place not in known_as_such and names_no_signal(names[place])]
+    notes = [_about_suspect(names[place], place in signals) for place in suspects]
+    kept = [place for place in kept if place not in suspects or place in signals]
+    may_be_clocks = [place for place in kept if place not in known_as_such and kinds.get(place) != "text"]
+    if rises is not None:
+        may_be_clocks = _without_temperature(may_be_clocks, names, kinds, rises)
     clocks, day, said = _clocks(may_be_clocks, names, kinds)
+    finer = _finer(clocks, day, names, kinds, rises or {})
+    clocks, day, said = (clocks, day, said) if finer is None else finer
     kept = [position for position in kept if position not in clocks and position != day]
     if rate is not None:
         said = [f"column '{names[clock]}' left out: the given rate of {rate:g} Hz is the clock" for clock in clocks]
@@ -147,10 +194,18 @@ def choose_columns(
     _refuse_bad_names([(position, names[position]) for position in kept])
     if not kept:
         why = "no column holds numbers" if "text" in kinds.values() else "no channel is left"
-        raise RecordingError(f"{why} among the columns {listed(names)}; expected at least one column of numbers")
+        raise RecordingError(
+            f"{why} among the columns {listed(names)}; expected at least one column of numbers"
+            + _way_back(suspects, names)
+        )
     clock = clocks[0] if clocks and rate is None else None
     channels = tuple(names[position] for position in kept)
-    return Columns(channels, tuple(kept), clock, (*notes, *said, *others), day if clock is not None else None)
+    said_all = (*notes, *said, *others)
+    return Columns(channels, tuple(kept), clock, said_all, None if clock is None else day, finer is not None)
+
+
+def _way_back(suspects: Sequence[int], names: Sequence[str]) -> str:
+    return f" (--keep-column {names[suspects[0]]!r} keeps what was left out by its name)" if suspects else ""
 
 
 def _clocks(
@@ -180,6 +235,30 @@ def _clocks(
             others = [*found[1:], *(position for position in also if position not in found)]
             return [found[0], *others], None, said + _left_out(others, found[0], names)
     return [], None, []
+
+
+def _without_temperature(
+    kept: Sequence[int], names: Sequence[str], kinds: Mapping[int, Kind], rises: Mapping[int, bool]
+) -> list[int]:
+    """Without a column `T` that goes up and down, where another one tells the time: it is a temperature."""
+    others = [place for place in kept if is_clock_name(names[place]) and plain_name(names[place])[0] != "t"]
+    is_short = {place for place in kept if plain_name(names[place])[0] == "t" and place not in (rises.keys() | kinds)}
+    return [place for place in kept if not others or place not in is_short]
+
+
+def _finer(
+    clocks: Sequence[int], day: int | None, names: Sequence[str], kinds: Mapping[int, Kind], rises: Mapping[int, bool]
+) -> tuple[list[int], None, list[str]] | None:
+    """The clocks with one first that rises in each row, where the one that was first repeats its readings."""
+    if not clocks or rises.get(clocks[0]) is not False:
+        return None
+    better = next((clock for clock in clocks[1:] if rises.get(clock)), None)
+    if better is None:
+        return None
+    others = [clock for clock in (day, *clocks) if clock is not None and clock != better]
+    coarse = " and ".join(f"'{names[other]}'" for other in (day, clocks[0]) if other is not None)
+    said = [f"'{names[better]}' is the clock: it rises in each row, and {coarse} repeats times"]
+    return [better, *others], None, said + _left_out(others, better, names)
 
 
 def _tells_time(position: int, names: Sequence[str], kinds: Mapping[int, Kind]) -> bool:
@@ -254,12 +333,6 @@ def without_empty(
     kept = [place for place in range(len(channels)) if place not in empty]
     notes = tuple(f"column '{channels[place]}' left out: it has no values" for place in empty)
     return np.ascontiguousarray(values[:, kept]), tuple(channels[place] for place in kept), notes
-
-
-def listed(names: Sequence[str], most: int = 20) -> str:
-    """A list of names that stays on one line however many there are."""
-    more = f", … ({len(names)} in all)" if len(names) > most else ""
-    return ", ".join(str(name) for name in names[:most]) + more if names else "(none)"
 
 
 def not_numeric(column: str, dtype: object) -> RecordingError:

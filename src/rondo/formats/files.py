@@ -18,11 +18,15 @@ from rondo.data.recording import Recording, checked_rate
 from rondo.errors import InputError, RecordingError
 from rondo.formats.class_codes import without_codes
 from rondo.formats.file_names import PACKINGS, TEXT_SUFFIXES, id_of, suffix_of
+from rondo.formats.kept_columns import KeptColumn, KnownColumn, as_names
 from rondo.formats.locations import Listing, listing, local_file
+from rondo.formats.missing_codes import without_missing_codes
+from rondo.formats.named_labels import without_named
+from rondo.formats.pose_points import without_likelihoods
 from rondo.formats.recording_format import RECORDING_FORMATS
 from rondo.formats.tables import table_recording
 from rondo.store.urls import Location, as_location
-from rondo.wording import near_match
+from rondo.wording import in_utf8, is_utf8, near_match
 
 _AnyFile = TypeVar("_AnyFile", bound=Location)
 
@@ -44,7 +48,21 @@ def read_recording(
     path: str | Path, *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
 ) -> Recording:
     """Read one file; whatever is wrong with it becomes a RecordingError of one line that names the file."""
-    return without_codes(read_with_codes(path, rate=rate, key=key, label_columns=label_columns))
+    return signals_only(read_with_codes(path, rate=rate, key=key, label_columns=label_columns), label_columns)
+
+
+def signals_only(recording: Recording, label_columns: Sequence[str] = ()) -> Recording:
+    """The recording without columns that are no signal by what they hold, but for those that are to be kept.
+
+    Codes of missing values are made missing, but for columns that the user asked to keep.
+    """
+    named = [name for name in as_names(label_columns) if isinstance(name, KeptColumn)]
+    keep = {str(name) for name in named}
+    as_they_are = {
+        str(name) for name in named if not isinstance(name, KnownColumn)
+    }  # what a model knows may be missing
+    signals = without_codes(without_named(without_likelihoods(recording, keep), keep), keep)
+    return without_missing_codes(signals, as_they_are)
 
 
 def read_with_codes(
@@ -85,7 +103,8 @@ def read_parts(
             raise RecordingError(f"a key ('{key}') names an array, and no text table has one; leave it away here")
         with local_file(place) as file:
             _refuse_empty(file)
-            return read_split(file, split_by, rate=rate, label_columns=label_columns)
+            parts = read_split(file, split_by, rate=rate, label_columns=label_columns)
+            return [signals_only(part, label_columns) for part in parts]
 
 
 def from_frame(
@@ -94,7 +113,7 @@ def from_frame(
     """Take a pandas, polars or pyarrow table: one row per frame, one column per channel, perhaps a clock."""
     with _named(f"recording '{id}'", id):
         checked_rate(rate)
-        return without_codes(table_recording(frame, rate=rate, id=id, label_columns=label_columns))
+        return signals_only(table_recording(frame, rate=rate, id=id, label_columns=label_columns), label_columns)
 
 
 def find_recordings(paths: Sequence[str | Path]) -> list[Location]:
@@ -117,6 +136,8 @@ def find_recordings(paths: Sequence[str | Path]) -> list[Location]:
     first_of: dict[str, Location] = {}
     for file in found:
         id = id_of(file)
+        if not is_utf8(str(file)):
+            raise RecordingError(f"{in_utf8(str(file))}: the name of the file is not UTF-8; rename it")
         if id in first_of:
             raise RecordingError(f"{first_of[id]} and {file} would both be recording '{id}'; rename one")
         first_of[id] = file

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from rondo.errors import MissingExtraError, RecordingError
-from rondo.formats.columns import is_label_name, listed
+from rondo.formats.columns import is_label_name
+from rondo.formats.kept_columns import left_out_and_kept, listed
 
 
 def optional_library(name: str, what: str) -> Any:
@@ -28,18 +29,15 @@ def kept_channels(names: Sequence[str], label_columns: Sequence[str]) -> tuple[l
     """Positions of the channels that are not to be left out, and what is to be said about the others.
 
     >>> kept_channels(["EEG", "label", "T"], ["T"])
-    ([0], ("channel 'label' left out: by its name it holds labels; rename it if it is a channel",))
+    ([0], ("channel 'label' left out: by its name it holds labels; --keep-column 'label' keeps it",))
     """
-    given = {label_columns} if isinstance(label_columns, str) else set(label_columns)
-    unknown = sorted(given - set(names))
-    if unknown:
-        raise RecordingError(f"there is no channel '{unknown[0]}' to leave out; the channels are: {listed(names)}")
-    truths = [name for name in names if is_label_name(name) and name not in given]
+    given, wanted = left_out_and_kept(label_columns, names, "channel")
+    truths = [name for name in names if is_label_name(name) and name not in given and name not in wanted]
     kept = [place for place, name in enumerate(names) if name not in given and name not in truths]
     if not kept:
         raise RecordingError(f"no channel is left among {listed(names)}; expected at least one")
-    said = "left out: by its name it holds labels; rename it if it is a channel"
-    return kept, tuple(f"channel '{name}' {said}" for name in truths)
+    said = "left out: by its name it holds labels"
+    return kept, tuple(f"channel '{name}' {said}; --keep-column {name!r} keeps it" for name in truths)
 
 
 def told_apart(names: Sequence[str]) -> list[str]:

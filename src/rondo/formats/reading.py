@@ -18,6 +18,7 @@ def read(
     key: str | None = None,
     label_columns: Sequence[str] = (),
     split_by: str | None = None,
+    keep_columns: Sequence[str] = (),
 ) -> Recording | list[Recording]:
     """Read a file as one Recording; a folder, a pattern, or a list of files and folders, as a list of them.
 
@@ -30,13 +31,16 @@ def read(
     label_columns : columns that are not channels.
     split_by : a column that tells the recordings in one text table apart, as a subject does: they come as a list.
         The clock's own column cuts where the clock goes back.
+    keep_columns : columns that are channels, though their names or values look like labels, ids or counters.
 
     Raises
     ------
     RecordingError : in one line, naming the file.
     """
     from rondo.formats.files import find_recordings  # brings the readers of all formats
+    from rondo.formats.kept_columns import with_kept
 
+    label_columns = with_kept(label_columns, keep_columns)
     if isinstance(path, str | Path):
         place = as_location(path)
         if find_recordings([path]) == [place] and split_by is None:  # else says what was probably meant

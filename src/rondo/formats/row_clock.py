@@ -39,6 +39,7 @@ class ClockState:
     name: str | None = None  # of the clock's column
     per_second: float = 1.0
     day_of_1970: float | None = None
+    zero_s: float = 0.0
     written: float | None = None  # in the last row
     n_midnights: int = 0
     n_lines: int = 0  # rows, and lines that gave none, where they are counted
@@ -47,6 +48,10 @@ class ClockState:
     first: float | None = None  # the reading of the first row: it may have begun before
     reading: float | None = None  # of the last row, and how many rows have had it
     n_of_reading: int = 0
+
+    @property
+    def unit(self) -> ClockUnit:
+        return ClockUnit(self.per_second, self.day_of_1970, self.zero_s)
 
     def carried(self) -> ClockState:
         """What holds for the file that continues this one: all but the row at which it stopped."""
@@ -89,7 +94,7 @@ class RowClock:
             rows["n_midnights"] = before.n_midnights + midnights(written, before.written)
             rows["reading"] = over_midnight(written, rows["n_midnights"])
         else:
-            rows["reading"] = ClockUnit(before.per_second, before.day_of_1970).seconds(written)
+            rows["reading"] = before.unit.seconds(written)
         last = rows[-1]
         self._pushed = replace(before, written=float(last["written"]), n_midnights=int(last["n_midnights"]))
 
@@ -188,7 +193,7 @@ def clock_of(
     elif not layout.holds_dates(columns.clock):
         unit, notes = unit_of_clock(head, name, layout.unit(columns.clock))
     if known.name == name:
-        unit, notes = ClockUnit(known.per_second, known.day_of_1970), ()
+        unit, notes = known.unit, ()
     steps = np.diff(unit.seconds(readings))
     is_coarse = known.is_coarse or bool((steps == 0).any() and (steps >= 0).all())
     if is_coarse and not known.is_coarse:

@@ -17,8 +17,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rondo.errors import RecordingError
-from rondo.formats.clock_column import Times, date_seconds, day_order
+from rondo.formats.clock_column import Times
 from rondo.formats.columns import Columns
+from rondo.formats.dates import DayOrder, date_seconds, day_order, zone_notes
 from rondo.formats.lines import TextBlock, count, decoded
 from rondo.formats.text_layout import Delimited, Layout, is_missing, is_number, quoted
 
@@ -270,12 +271,25 @@ class RowParser:
         )
 
 
-def parser_of(layout: Layout, columns: Columns, *, is_strict: bool) -> tuple[RowParser, tuple[str, ...]]:
-    """The parser of these columns, and a note where the order of day and month is a guess."""
-    dates = [] if columns.clock is None else layout.column(columns.clock if columns.day is None else columns.day)
-    day_first, notes = day_order(dates)
+def parser_of(
+    layout: Layout, columns: Columns, *, is_strict: bool, order: DayOrder | None = None
+) -> tuple[RowParser, tuple[str, ...]]:
+    """The parser of these columns, and a note where the order of day and month is a guess, or a zone is named."""
+    order = order_in_head(layout, columns) if order is None else order
     has_dates = columns.clock is not None and layout.holds_dates(columns.clock)
-    return RowParser(layout, columns, has_dates, day_first, is_strict), notes
+    zone = (
+        zone_notes(layout.column(columns.clock)[:1], layout.names[columns.clock]) if columns.clock is not None else ()
+    )
+    return RowParser(layout, columns, has_dates, order.day_first, is_strict), order.notes + zone
+
+
+def order_in_head(layout: Layout, columns: Columns) -> DayOrder:
+    """Whether the dates of the clock name the day first, by the first rows."""
+    if columns.clock is None:
+        return DayOrder()
+    position = columns.clock if columns.day is None else columns.day
+    others = [place for place in range(len(layout.names)) if place != position and layout.holds_dates(place)]
+    return day_order(layout.column(position), [layout.column(place) for place in others])
 
 
 def _is_rectangular(text: bytes, layout: Layout) -> bool:

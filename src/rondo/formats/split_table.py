@@ -17,10 +17,9 @@ from pathlib import Path
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.formats.class_codes import without_codes
-from rondo.formats.clock_column import date_seconds, day_order
 from rondo.formats.columns import Columns, choose_columns, listed
 from rondo.formats.csv_file import layout_of_lines
+from rondo.formats.dates import date_seconds, day_order
 from rondo.formats.file_names import TEXT_SUFFIXES, id_of, suffix_of
 from rondo.formats.text_file import BLOCK_BYTES, opened_utf8, read_layout, read_open_text
 from rondo.formats.text_layout import Layout
@@ -63,16 +62,15 @@ def read_split(
 
 def _read(text: bytes, id: str, rate: float | None, label_columns: Sequence[str]) -> Recording:
     try:
-        found = read_open_text(io.BytesIO(text), layout_of_lines, id=id, rate=rate, label_columns=label_columns)
+        return read_open_text(io.BytesIO(text), layout_of_lines, id=id, rate=rate, label_columns=label_columns)
     except RecordingError as error:
         what = str(error).removeprefix(f"recording '{id}': ")
         raise RecordingError(f"{what} (in recording '{id}')") from error
-    return without_codes(found)
 
 
 def _restarts(layout: Layout, columns: Columns) -> Callable[[str], str]:
     """Which recording a reading of the clock belongs to, asked row by row: "1" until it goes back, then "2", …"""
-    day_first, _ = day_order(layout.column(columns.clock or 0))
+    day_first = day_order(layout.column(columns.clock or 0)).day_first
     holds_dates = layout.holds_dates(columns.clock or 0)
     number, before = 1, -math.inf
 

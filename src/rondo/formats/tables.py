@@ -13,9 +13,20 @@ from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.formats.clock_column import date_seconds, day_order, in_seconds, is_clock_name, spread
-from rondo.formats.columns import Kind, choose_columns, has_no_name, kind_of_numbers, not_numeric, without_empty
+from rondo.formats.clock_column import in_seconds, is_clock_name, mentions_time_stamps, spread
+from rondo.formats.columns import (
+    Kind,
+    choose_columns,
+    has_no_name,
+    kind_of_numbers,
+    moves_as_a_signal,
+    names_no_signal,
+    not_numeric,
+    rises_or_repeats,
+    without_empty,
+)
 from rondo.formats.crash_guard import refuse_fatal_parquet
+from rondo.formats.dates import date_seconds, day_order, zone_notes
 from rondo.formats.recording_format import RecordingFormat
 
 Column = nw.Series[Any]
@@ -79,7 +90,9 @@ def _from_columns(
     label_columns: Sequence[str],
 ) -> Recording:
     names = list(schema)
-    columns = choose_columns(names, rate=rate, label_columns=label_columns, kinds=_kinds(schema, load))
+    rises = _rises(schema, load)
+    chosen: dict[str, Any] = {"rate": rate, "label_columns": label_columns, "signals": _signals(schema, load)}
+    columns = choose_columns(names, kinds=_kinds(schema, load), rises=rises, **chosen)
     for name in columns.channels:
         if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
             raise not_numeric(name, schema[name])
@@ -114,6 +127,30 @@ def _kinds(schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column]) ->
     return kinds
 
 
+def _signals(schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column]) -> frozenset[int]:
+    """Columns with the name of labels or ids that move as a signal does."""
+    suspects = [
+        place for place, (name, dtype) in enumerate(schema.items()) if dtype.is_numeric() and names_no_signal(name)
+    ]
+    names = list(schema)
+    moving = (
+        place for place in suspects if moves_as_a_signal(names[place], _numbers(load(names[place])).astype(np.float64))
+    )
+    return frozenset(moving)
+
+
+def _rises(schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column]) -> dict[int, bool]:
+    """Of each column that may be the clock, whether its readings rise in each row, or repeat."""
+    found = {}
+    for position, (name, dtype) in enumerate(schema.items()):
+        if _holds_dates(dtype) or (dtype.is_numeric() and (is_clock_name(name) or mentions_time_stamps(name))):
+            column = load(name)
+            readings = _clock_seconds(column, name)[0] if _holds_dates(dtype) else _numbers(column)
+            if (rises := rises_or_repeats(np.asarray(readings, np.float64))) is not None:
+                found[position] = rises
+    return found
+
+
 def _holds_dates(dtype: nw.dtypes.DType) -> bool:
     return dtype == nw.Datetime or dtype == nw.Date
 
@@ -143,14 +180,15 @@ def _numbers(column: Column) -> NDArray[Any]:
 
 
 def _dates_in_text(cells: list[str | None], name: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    day_first, notes = day_order([cell for cell in cells[:_ROWS_LOOKED_AT] if cell])
-    seconds = np.array([date_seconds(cell or "", day_first=day_first) for cell in cells])
+    given = [cell for cell in cells if cell]
+    order = day_order(given)
+    seconds = np.array([date_seconds(cell or "", day_first=order.day_first) for cell in cells])
     wrong = next((frame for frame in np.flatnonzero(np.isnan(seconds)) if cells[frame]), None)
     if wrong is not None:
         raise RecordingError(
             f"frame {wrong}, clock '{name}': {cells[wrong]!r:.60} is not a date like 2024-05-01 12:00:00.25; correct it"
         )
-    return seconds, notes
+    return seconds, order.notes + zone_notes(given[:1], name)
 
 
 FORMAT = RecordingFormat(

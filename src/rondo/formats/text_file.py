@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,11 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.formats.clock_column import Times, in_seconds, over_midnight, spread
 from rondo.formats.columns import Columns, Kind, choose_columns, listed, without_empty
+from rondo.formats.dates import day_order, is_date
 from rondo.formats.file_names import id_of
-from rondo.formats.lines import HEAD_LINES, HeadLine, Lines, count
+from rondo.formats.lines import HEAD_LINES, HeadLine, Lines, count, decoded
 from rondo.formats.packed_text import opened_text
-from rondo.formats.row_parser import parser_of
+from rondo.formats.row_parser import order_in_head, parser_of
 from rondo.formats.text_layout import Layout, cells_of, is_number
 from rondo.wording import counted
 
@@ -35,6 +36,7 @@ MOST_LINES_ABOVE = 2000
 """Among which the beginning of a table is looked for in a stored file, where the first 64 do not hold it."""
 _BYTES_ABOVE = 1 << 20
 _ROWS_TO_TELL = 40  # what is left of the first 64 lines tells columns that count rows; fewer may not
+_DAY_CHARACTERS = 10  # of a date at most; where it is shorter the hour is compared too, which does no harm
 
 LayoutFinder = Callable[[Sequence[HeadLine]], Layout]
 
@@ -66,13 +68,16 @@ def read_open_text(
     """`read_text_file`, for lines in UTF-8 that are open already."""
     layout = read_layout(file, layout_of, block_bytes)
     kinds = layout.kinds()
-    columns = choose_columns(layout.names, rate=rate, label_columns=label_columns, kinds=kinds)
+    rises = layout.rises(kinds)
+    chosen: dict[str, Any] = {"rate": rate, "label_columns": label_columns, "signals": layout.signals()}
+    columns = choose_columns(layout.names, kinds=kinds, rises=rises, **chosen)
     values, times, notes = _read(file, layout, columns, block_bytes)
-    if times is not None and kinds.get(columns.clock or 0) == "rising" and not (np.diff(times) > 0).all():
-        rest = {position: kind for position, kind in kinds.items() if position != columns.clock}
-        columns = choose_columns(layout.names, rate=rate, label_columns=label_columns, kinds=rest)
+    is_guess = columns.is_finer or kinds.get(-1 if columns.clock is None else columns.clock) == "rising"
+    if times is not None and is_guess and not (np.diff(times) > 0).all():  # it rose in the first rows alone
+        if not columns.is_finer:
+            kinds = {position: kind for position, kind in kinds.items() if position != columns.clock}
+        columns = choose_columns(layout.names, kinds=kinds, **chosen)
         values, times, notes = _read(file, layout, columns, block_bytes)
-        kinds = rest
     notes = layout.notes + columns.notes + notes
     if columns.clock is not None and times is not None:
         values, times, cut = _without_blank_end(values, times)
@@ -158,7 +163,10 @@ def _read(
     file: BinaryIO, layout: Layout, columns: Columns, block_bytes: int
 ) -> tuple[NDArray[np.float32], Times | None, tuple[str, ...]]:
     """Values, clock readings as they are written (dates in seconds), and notes."""
-    parser, notes = parser_of(layout, columns, is_strict=True)
+    order = order_in_head(layout, columns)
+    if order.is_guess and columns.clock is not None:
+        order = day_order(_cells_around_midnight(file, layout, columns, block_bytes))
+    parser, notes = parser_of(layout, columns, is_strict=True, order=order)
     n_bytes, most_rows = _size(file, layout.start, block_bytes)
     values = np.empty((most_rows, len(columns.positions)), dtype=np.float32)
     times = None if columns.clock is None else np.empty(most_rows)
@@ -183,6 +191,23 @@ def _read(
         (f"keys that the first {HEAD_LINES} lines do not have left out: {listed(sorted(unknown))}",) if unknown else ()
     )
     return values[:n_frames], None if times is None else times[:n_frames], notes
+
+
+def _cells_around_midnight(file: BinaryIO, layout: Layout, columns: Columns, block_bytes: int) -> list[str]:
+    """The first dates of the clock, and then the two at each place where the day changes: they tell the order."""
+    position = columns.day if columns.day is not None else columns.clock
+    assert position is not None
+    cells, last = layout.column(position), ""
+    n_bytes, _ = _size(file, layout.start, block_bytes)
+    lines = Lines(_bounded(file, layout.start, n_bytes), layout.start, layout.first_line - 1, block_bytes)
+    for block in lines.blocks():
+        text = decoded(layout.delimited(block.text).text)[0]
+        for row in csv.reader(text.splitlines(), delimiter=layout.delimiter):
+            cell = row[position].strip() if position < len(row) else ""
+            if cell[:_DAY_CHARACTERS] != last[:_DAY_CHARACTERS] and is_date(cell) and is_date(last):
+                cells += [last, cell]
+            last = cell
+    return cells
 
 
 def _size(file: BinaryIO, start: int, block_bytes: int) -> tuple[int, int]:

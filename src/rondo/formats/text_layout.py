@@ -9,11 +9,11 @@ People's files come from loggers, phones and spreadsheets. What is recognised is
 
 Stored files and live sources are read by the same layout. It is found from the head alone (`Lines.head`):
 
-- in both, from the head: encoding, remarks, separator, header, units, decimal sign, openings of known programs, the
-  order of day and month, which columns hold text, count rows or are the clock;
-- stored files, from the whole: the unit of a clock that neither its name nor its size tells, whether an unnamed
-  column that rises is a clock, columns without a value, columns of class codes, how rows share a coarse clock's
-  readings;
+- in both, from the head: encoding, remarks, separator, header, units, decimal sign, openings of known programs, which
+  columns hold text, count rows or are the clock, and the order of day and month where it is plain;
+- stored files, from the whole: the order of day and month where it is not, the unit of a clock that neither its name
+  nor its size tells, whether an unnamed column that rises is a clock, columns without a value, columns of class codes,
+  how rows share a coarse clock's readings;
 - live sources, instead: the channels of the model say which columns are read; unit and coarseness of the clock are
   told from the head (`rondo.formats.row_clock`).
 """
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,8 +30,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.errors import RecordingError
-from rondo.formats.clock_column import is_clock_name, is_date, is_day, is_time_of_day
-from rondo.formats.columns import Kind, has_no_name, kind_of_numbers
+from rondo.formats.clock_column import is_clock_name, mentions_time_stamps
+from rondo.formats.columns import (
+    Kind,
+    has_no_name,
+    kind_of_numbers,
+    moves_as_a_signal,
+    names_no_signal,
+    rises_or_repeats,
+)
+from rondo.formats.dates import date_seconds, is_date, is_day, is_time_of_day
 from rondo.formats.known_programs import opening_of, rate_in_words
 from rondo.formats.lines import HeadLine
 
@@ -107,6 +115,33 @@ class Layout:
             if kind is not None:
                 found[position] = kind
         return found
+
+    def rises(self, kinds: Mapping[int, Kind]) -> dict[int, bool]:
+        """Of each column that may be the clock, whether its first readings rise in each row, or repeat."""
+        found = {}
+        for position, name in enumerate(self.names):
+            tells = kinds.get(position) in ("dates", "time of day") or is_clock_name(name) or mentions_time_stamps(name)
+            cells = self.column(position)
+            if not tells or len(cells) < len(self.rows):
+                continue
+            are_dates = self.holds_dates(position)
+            try:
+                readings = [date_seconds(cell) if are_dates else float(cell.replace(",", ".")) for cell in cells]
+            except ValueError:
+                continue
+            if (rises := rises_or_repeats(np.array(readings))) is not None:
+                found[position] = rises
+        return found
+
+    def signals(self) -> frozenset[int]:
+        """Columns with the name of labels or ids that move as a signal does."""
+        found = []
+        for position, name in enumerate(self.names):
+            cells = self.column(position) if names_no_signal(name) else []
+            if cells and all(map(self.is_number, cells)):
+                numbers = np.array([float(cell.replace(",", ".")) for cell in cells])
+                found += [position] if moves_as_a_signal(name, numbers) else []
+        return frozenset(found)
 
     def _kind(self, position: int, name: str, *, is_unnamed: bool) -> Kind | None:
         cells = self.column(position)

@@ -26,7 +26,6 @@ from rondo.data.as_recordings import in_hertz, same_rate
 from rondo.data.recording import Recording
 from rondo.data.signal import refuse_lacking, shortened
 from rondo.errors import RecordingError, RondoWarning
-from rondo.formats.clock_column import ClockUnit
 from rondo.formats.columns import Columns, choose_columns
 from rondo.formats.csv_file import layout_of_lines
 from rondo.formats.lines import HEAD_LINES, Lines, TextBlock
@@ -117,7 +116,7 @@ class RowReader:
             rows = self._parser.parse(self._lines.between(layout.start, head[-1].stop, layout.first_line))
             state, more = clock_of(layout, columns, rows.times, self._carried)
             if rows.times is not None and self._carried is None and not state.is_coarse:
-                unit = ClockUnit(state.per_second, state.day_of_1970)
+                unit = state.unit
                 refuse_clock_of_another_rate(unit.seconds(rows.times), self._request.rate)
             self._lines.skip_to(layout.start)
         self._clock, self._n_head = RowClock(layout, columns, state), len(head)
@@ -254,7 +253,8 @@ def _columns_for(layout: Layout, request: Request) -> Columns:
     go by position if there are as many as the model has channels.
     """
     channels = request.channels
-    columns = choose_columns(layout.names, rate=None, kinds=layout.kinds(), wanted=channels)
+    kinds = layout.kinds()
+    columns = choose_columns(layout.names, rate=None, kinds=kinds, wanted=channels, rises=layout.rises(kinds))
     place = dict(zip(columns.channels, columns.positions, strict=True))
     if columns.clock is None:
         refuse_another_rate(layout.rate, request.rate)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rondo.data.groups import GroupBy, groups_of
+from rondo.formats.kept_columns import KeptColumn
 from rondo.formats.recording_file import ExpectedSize, RecordingFile
 from rondo.many.unfinished import RunRecord
 
@@ -45,5 +46,10 @@ class ManyFiles:
     def record(self, command: str, settings: Mapping[str, Any]) -> RunRecord:
         """What makes another command the same as this one."""
         first = self.files[0]
-        reading = {"rate": first.rate, "key": first.key, "label_columns": first.label_columns}
+        reading = {"rate": first.rate, "key": first.key, "label_columns": _as_recorded(first.label_columns)}
         return RunRecord.of(command, {**settings, **reading, "group_by": self.group_by}, self.files)
+
+
+def _as_recorded(label_columns: Sequence[str]) -> list[str]:
+    """Columns to leave out, and those to keep, told apart in plain text."""
+    return [f"keep {name}" if isinstance(name, KeptColumn) else name for name in label_columns]

@@ -20,6 +20,7 @@ from rondo.model_result import findings_of, short_window_note
 from rondo.result import curve_table
 from rondo.run.counting import EntryTally, evidence_row, profile_summary
 from rondo.run.folder import MOST_DRAWN, TRAINING, run_of, write_summary
+from rondo.run.plain_cells import plain_cell
 from rondo.run.segments import LEVELS
 from rondo.run.summary import SUMMARY, FailedFile, RecordingSummary, RunKind, RunSummary
 from rondo.store.part_folder import LocalFolder, PartFolder, put_files, seen_here
@@ -67,7 +68,7 @@ def failed_table(failed: Sequence[FailedFile]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(("file", "why"))
-    writer.writerows((one.file, one.why) for one in failed)
+    writer.writerows((plain_cell(one.file), plain_cell(one.why)) for one in failed)
     return buffer.getvalue()
 
 
@@ -107,7 +108,7 @@ def _summary(
 
 
 def _noted(recordings: Sequence[RecordingSummary], model: Rondo, is_foreign: bool) -> tuple[RecordingSummary, ...]:
-    note = "" if is_foreign else short_window_note(model, max(one.n_frames for one in recordings))
+    note = "" if is_foreign else short_window_note(model, [one.n_frames for one in recordings])
     if not note:
         return tuple(recordings)
     return (recordings[0].model_copy(update={"notes": (*recordings[0].notes, note)}), *recordings[1:])

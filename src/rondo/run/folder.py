@@ -40,6 +40,7 @@ from rondo.report.overview import GrowingOverview, Overview, cut_to, overview_pa
 from rondo.report.wall_clock import run_clock
 from rondo.result import Result
 from rondo.run.counting import Words
+from rondo.run.plain_cells import plain_table
 from rondo.run.row_frames import RowFrames
 from rondo.run.segments import LEVELS, labels_in, spans_in, unit_sequences, whole_columns
 from rondo.run.stream_folder import (
@@ -155,7 +156,7 @@ def write_segments(folder: Path, table: pl.DataFrame, name: str = SEGMENTS) -> N
     with whole_file(folder / name) as file:
         table.write_parquet(file)
     with whole_file((folder / name).with_suffix(".csv")) as file:
-        table.write_csv(file)
+        plain_table(table).write_csv(file)
 
 
 def write_summary(folder: Path, summary: RunSummary) -> None:

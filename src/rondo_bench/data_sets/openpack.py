@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError
 from rondo.formats.annotations.annotation import Annotation
-from rondo.formats.clock_column import date_seconds
+from rondo.formats.dates import date_seconds
 from rondo_bench.data_sets.header_table import read_columns, read_rows, whole_number
 from rondo_bench.data_sets.spans import painted
 

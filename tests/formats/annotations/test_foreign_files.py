@@ -303,3 +303,11 @@ def test_a_folder_of_truths_takes_only_what_the_labels_need(tmp_path: Path) -> N
     (tmp_path / "labels" / "day2.npy").unlink()
     np.save(tmp_path / "truth" / "day1.npy", [7, 7, 7, 7])  # one label per frame comes first
     assert read_label_pairs(tmp_path / "truth", tmp_path / "labels")["day1"][0].tolist() == [7] * 4
+
+
+def test_a_time_of_four_hundred_digits(tmp_path: Path) -> None:
+    document = EAF.format(last="ts5")
+    time = document.split('TIME_VALUE="')[1].split('"')[0]
+    path = saved(tmp_path, "a.eaf", document.replace(f'TIME_VALUE="{time}"', f'TIME_VALUE="{"9" * 400}"', 1))
+    with pytest.raises(AnnotationError, match="has too many digits"):
+        read_tracks(path)

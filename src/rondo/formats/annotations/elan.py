@@ -36,6 +36,9 @@ _INSTANCE = "http://www.w3.org/2001/XMLSchema-instance"
 # ---------------------------------------------------------------- reading
 
 
+_MOST_DIGITS = 16  # of milliseconds: 30,000 years
+
+
 def read_eaf(path: Path) -> list[Track]:
     """Every tier; those that only refer to annotations of another are read where they are asked for by name."""
     root = _root(path)
@@ -73,9 +76,13 @@ def _aligned(tier: Element, slots: dict[str, str | None], path: Path) -> Annotat
     used = {slot for pair in ends.values() for slot in pair}
     own = [slot for slot in slots if slot in used]  # in the order of time, as the format has it
     try:
-        known = [(place, int(value)) for place, slot in enumerate(own) if (value := slots[slot]) is not None]
+        known = [(place, int(value[:_MOST_DIGITS])) for place, slot in enumerate(own) if (value := slots[slot])]
     except ValueError as error:
         raise AnnotationError(f"'{path}': a time of tier '{tier.get('TIER_ID')}' is no number ({error})") from error
+    if any(len(slots[slot] or "") >= _MOST_DIGITS for slot in own):
+        raise AnnotationError(
+            f"'{path}': a time of tier '{tier.get('TIER_ID')}' has too many digits; correct it in ELAN"
+        )
     at = dict(zip(own, _between(known, len(own)), strict=True))
     for which, pair in ends.items():
         if not all(np.isfinite(at.get(slot, np.nan)) for slot in pair):

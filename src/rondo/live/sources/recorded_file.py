@@ -13,10 +13,9 @@ from pathlib import Path
 from rondo.data.recording import Recording
 from rondo.data.signal import select
 from rondo.errors import ModelError, RondoWarning
-from rondo.formats.class_codes import without_codes
 from rondo.formats.columns import unknown_to_model
 from rondo.formats.file_names import TEXT_SUFFIXES, id_of, packing_of
-from rondo.formats.files import find_recordings, read_with_codes, suffixes
+from rondo.formats.files import find_recordings, read_with_codes, signals_only, suffixes
 from rondo.formats.lines import is_binary
 from rondo.live.base import Bookmark, Request, Rows, SourceKind, named
 from rondo.live.row_reader import fit_by_position, refuse_another_rate
@@ -72,7 +71,7 @@ def _in_channels(recording: Recording, path: Path, request: Request) -> Recordin
             values, extra = select(recording, channels), [name for name in recording.channels if name not in channels]
             notes = [unknown_to_model(extra)] if extra else []
         else:
-            recording = without_codes(recording)
+            recording = signals_only(recording)
             values, notes = recording.values, [fit_by_position(recording.channels, channels)]
     for note in (*recording.notes, *notes):
         warnings.warn(f"{path}: {note}", RondoWarning, stacklevel=4)

@@ -1,0 +1,56 @@
+"""Files of DeepLabCut and SLEAP: likelihoods mask points, corners that stand still are left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rondo.data.recording import Recording
+from rondo.formats.files import read_recording
+from rondo.formats.pose_points import without_likelihoods
+from tests.formats.reading import write
+
+N = 400
+RNG = np.random.default_rng(0)
+PATH = np.cumsum(RNG.normal(size=(N, 2)), axis=0) * 5 + 300
+
+
+def track(word: str = "likelihood") -> tuple[list[str], np.ndarray]:
+    """Two points of a mouse and a corner of its arena; the nose is doubtful in rows 50 to 60."""
+    sure = np.full(N, 0.99)
+    nose_sure = sure.copy()
+    nose_sure[50:60] = 0.05
+    corner = np.array([20.0, 30.0]) + RNG.normal(size=(N, 2)) * 0.1
+    columns = [*PATH.T, nose_sure, *(PATH + 20).T, sure, *corner.T, sure]
+    names = [f"{point}.{axis}" for point in ("nose", "tail", "corner") for axis in ("x", "y", word)]
+    return names, np.stack(columns, axis=1)
+
+
+@pytest.mark.parametrize("word", ["likelihood", "score"])
+def test_doubtful_points_are_missing_and_corners_left_out(word: str) -> None:
+    names, values = track(word)
+    found = without_likelihoods(Recording(values, rate=30, channels=names))
+    assert found.channels == ("nose.x", "nose.y", "tail.x", "tail.y")
+    silent = np.isnan(found.values)
+    assert silent[50:60, :2].all()
+    assert silent.sum() == 20
+    assert any("point 'corner' left out: it never moves" in note for note in found.notes)
+    assert any("10 points below" in note for note in found.notes)
+
+
+def test_a_file_as_deeplabcut_writes_it(tmp_path: Path) -> None:
+    names, values = track()
+    points, axes = zip(*(name.split(".") for name in names), strict=True)
+    head = ["scorer" + ",net" * 9, "bodyparts," + ",".join(points), "coords," + ",".join(axes)]
+    rows = [f"{i}," + ",".join(f"{value:.4f}" for value in row) for i, row in enumerate(values)]
+    path = write(tmp_path, "mouse.csv", "\n".join([*head, *rows]) + "\n")
+    assert read_recording(path, rate=30).channels == ("nose.x", "nose.y", "tail.x", "tail.y")
+
+
+def test_other_columns_of_that_name_stay() -> None:
+    values = np.stack([PATH[:, 0], PATH[:, 1], PATH[:, 0] * 3], axis=1)
+    assert without_likelihoods(Recording(values, channels=["a.x", "a.y", "a.score"])).n_channels == 3
+    alone = Recording(np.stack([PATH[:, 0], RNG.random(N)], axis=1), channels=["x", "likelihood"])
+    assert without_likelihoods(alone) is alone
