@@ -39,7 +39,7 @@ def test_unknown_label_columns_and_keys_are_refused(tmp_path: Path) -> None:
         )
         assert f"there is no column 'lable' to leave out; the columns are: {known}" in said
     said = refusal(lambda: Recording.from_file(tmp_path / "a.csv", key="X"), naming=tmp_path)
-    assert "a key ('X') names an array in .npz .h5 .hdf5 .xdf files" in said
+    assert "a key ('X') names an array in .npz .h5 .hdf5 .mat" in said
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".npy", ".npz", ".h5"])
@@ -77,9 +77,9 @@ def test_missing_folder_empty_and_unreadable(tmp_path: Path, monkeypatch: pytest
 
 
 def test_odd_paths(tmp_path: Path) -> None:
-    path = write(tmp_path, "a.mat", b"x")
+    path = write(tmp_path, "a.doc", b"x")
     said = refusal(lambda: Recording.from_file(path), naming=path)
-    assert "expected one of .csv .tsv .txt .jsonl .ndjson .parquet .npy .npz .h5 .hdf5 .edf .bdf .c3d .xdf" in said
+    assert "expected one of .csv .tsv .txt .jsonl .ndjson" in said and ".npz" in said and ".xdf" in said
     for name in ("x" * 5000 + ".csv", "nul\0.csv"):
         refusal(lambda name=name: Recording.from_file(tmp_path / name), naming=tmp_path)
 
