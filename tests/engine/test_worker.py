@@ -60,6 +60,21 @@ def test_a_process_that_another_thread_has_reaped_is_not_alive() -> None:
     assert not place.is_alive
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="only /proc tells of a first thread that has ended")
+def test_a_process_whose_first_thread_has_ended_is_not_alive() -> None:
+    """As one that was killed a moment ago: it cannot be reaped before its other threads have ended too."""
+    script = "import ctypes, threading, time\nthreading.Thread(target=time.sleep, args=(600,)).start()\n"
+    child = subprocess.Popen([sys.executable, "-c", script + "ctypes.CDLL(None).pthread_exit(None)"])
+    try:
+        assert are_gone([child.pid]) and child.poll() is None
+        place = Worker("")
+        place._process = SimpleNamespace(pid=child.pid, exitcode=None)  # type: ignore[assignment]
+        assert not place.is_alive
+    finally:
+        child.kill()
+        child.wait()
+
+
 def test_a_worker_that_ends_already_and_is_told_so_says_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     assert [one.failure for one in Local(1).run(works.is_told_to_end_while_it_ends, [0])] == [None]
     assert capfd.readouterr() == ("", "")

@@ -21,6 +21,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from functools import cache
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 
 from joblib.externals.loky import ProcessPoolExecutor
@@ -137,10 +138,16 @@ def _executor(sees_gpu: str) -> Any:
 
 
 def _exists(process: BaseProcess) -> bool:
-    """Whether the system has it: `exitcode` is None, too, while loky's thread has reaped it and not yet said so."""
+    """Whether the system has it and it has not been killed, though its `exitcode` is None.
+
+    That is so while loky's thread has reaped it and not yet said so, and while the first thread of a process that was
+    killed has ended and the others have not.
+    """
     try:
+        if Path("/proc/self").exists():
+            return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
         os.kill(process.pid or 0, 0)
-    except ProcessLookupError:
+    except OSError:  # nobody has that number
         return False
     return True
 
