@@ -32,7 +32,7 @@ def too_few_windows(n_frames: Sequence[int], window_frames: int) -> str:
     """What to say where recordings hold fewer windows that do not overlap than can show recurrence; "" otherwise.
 
     >>> too_few_windows([100, 60], 8), too_few_windows([100], 8)[:57]
-    ('', 'too short: only 12 windows of 8 frames lie side by side in')
+    ('', 'too short: only 12 windows of 8 frames lie side by side i')
     """
     n_windows = sum(n // window_frames for n in n_frames)
     if n_windows >= FEWEST_WINDOWS - 1:  # the window that fits 20 times is rounded
