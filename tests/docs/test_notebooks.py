@@ -72,7 +72,7 @@ def test_it_is_a_notebook_for_colab_and_has_no_traces_of_a_run(name: str) -> Non
     for cell in code:
         assert cell["execution_count"] is None
         assert all(output.get("execution_count") is None for output in cell["outputs"])
-    assert not re.search(r"/home/|/root/|/tmp/|/work/", json.dumps(notebook))
+    assert not re.search(r"/home/|/root/|/tmp/|/Users/", json.dumps(notebook))
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)

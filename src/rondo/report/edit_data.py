@@ -15,8 +15,8 @@ def edit_data(result: Result) -> dict[str, Any]:
     from rondo.run.edit_lists import EditLists, read_lists  # brings pydantic, which importing the report does without
 
     run, stream = result.summary, result.summary.stream
-    if result.folder is None:  # not written yet: what its models bring, which their folders will hold
-        own = {key: model.edits_ for key, model in result.models.items() if hasattr(model, "edits_")}
+    if result.folder is None:  # not written yet: what its labels are shown under, which the folder will hold
+        own = {key: result[key or 0].edits for key in run.vocabularies()}
         lists = EditLists(own={key: edits for key, edits in own.items() if edits.history})
     else:
         lists = read_lists(result.folder, run)
