@@ -43,6 +43,16 @@ class MicroCluster:
     def opened(cls, id: int, window: int, n_windows: int = 1) -> MicroCluster:
         return cls(id, float(n_windows), window, window, 1)
 
+    def evidence(self) -> dict[str, float | int | str]:
+        """What the journal says of it when it is merged or promoted."""
+        return {
+            "micro_cluster": self.id,
+            "support": self.support,
+            "regions": self.regions,
+            "extent_windows": self.extent,
+            "first_window": self.first,
+        }
+
     def support_at(self, window: int, half_life: float) -> float:
         """The support, decayed to that window."""
         return float(self.support * 0.5 ** ((window - self.last) / half_life))

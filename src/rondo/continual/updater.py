@@ -302,14 +302,7 @@ class Updater:
         """Into an entry that is near enough, or as a new one."""
         _, points, seen = self.buffer.take(cluster.id)
         index, distance = compatible_entry(points, self.units, _OWN * self.buffer.scales.radius, self.config)
-        evidence: dict[str, float | int | str] = {
-            "micro_cluster": cluster.id,
-            "support": cluster.support,
-            "regions": cluster.regions,
-            "extent_windows": cluster.extent,
-            "first_window": cluster.first,
-            "distance": distance / max(self.buffer.scales.reach, _TINY),
-        }
+        evidence = cluster.evidence() | {"distance": distance / max(self.buffer.scales.reach, _TINY)}
         if index is not None:
             for point in points:
                 self.units.see(index, point)

@@ -80,17 +80,8 @@ class LengthVocabulary:
         points, seen = self.novel.take(cluster.id)
         judged = self.entries.judge(points.mean(axis=0))
         nearest = judged.nearest
-        evidence = self._about(
-            {
-                "units": composition(Counter({phrase: 1})),
-                "micro_cluster": cluster.id,
-                "support": cluster.support,
-                "regions": cluster.regions,
-                "extent_windows": cluster.extent,
-                "first_window": cluster.first,
-                "distance": float(judged.r[nearest]),
-            }
-        )
+        about = {"units": composition(Counter({phrase: 1}))} | cluster.evidence()
+        evidence = self._about(about | {"distance": float(judged.r[nearest])})
         if judged.r[nearest] <= self.config.merge_radius_factor:
             self.entries.merge(nearest, points)
             return Change("merge", self.entries.ids[nearest], evidence)

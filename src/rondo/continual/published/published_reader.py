@@ -194,14 +194,7 @@ class PublishedReader:
         points, embedding = rows[:, : self.novel.n_dims], rows[:, self.novel.n_dims :].mean(axis=0)
         judged = self.entries.judge(points.mean(axis=0))
         nearest = judged.nearest
-        evidence: dict[str, float | int | str] = {
-            "micro_cluster": cluster.id,
-            "support": cluster.support,
-            "regions": cluster.regions,
-            "extent_windows": cluster.extent,
-            "first_window": cluster.first,
-            "distance": float(judged.r[nearest]),
-        }
+        evidence = cluster.evidence() | {"distance": float(judged.r[nearest])}
         if judged.r[nearest] <= self.config.merge_radius_factor:
             self.entries.merge(nearest, points)
             return Event("merge", "unit", frame, None, (self._shown[self.entries.ids[nearest]],), evidence)
