@@ -63,6 +63,10 @@ class Edits:
 
     history: tuple[Edit, ...] = ()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The list alone: a copy, or a hash, of a model must not depend on what was read of it before."""
+        return {"history": self.history}
+
     # ------------------------------------------------------------ what is in force
 
     @cached_property
