@@ -1,0 +1,23 @@
+"""What other ways of installing say agrees with pyproject.toml."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+RECIPE = (ROOT / "packaging" / "conda" / "meta.yaml").read_text(encoding="utf-8")
+
+
+def test_the_conda_recipe_asks_for_what_pip_asks_for() -> None:
+    listed = re.search(r"^  run:\n((?:    - .*\n)+)", RECIPE, re.MULTILINE)
+    assert listed is not None
+    asked = [line.removeprefix("    - ").replace(" ", "") for line in listed[1].splitlines()]
+    assert asked == [f"python{BUILT['project']['requires-python']}", *BUILT["project"]["dependencies"]]
+
+
+def test_the_conda_recipe_has_the_command() -> None:
+    for name, target in BUILT["project"]["scripts"].items():
+        assert f"    - {name} = {target}\n" in RECIPE
