@@ -64,5 +64,5 @@ def refuse_shape(longest: Recording, channels: Sequence[str]) -> None:
 
 def _noted(recording: Recording, channels: Sequence[str], note: str) -> Recording:
     name_of = dict(zip(recording.channels, channels, strict=True))
-    codes = [(name_of[name], code) for name, code in recording.missing_codes if name in name_of]
+    codes = tuple((name_of[name], code) for name, code in recording.missing_codes if name in name_of)
     return replace(recording.noted(note), channels=tuple(channels), missing_codes=codes)

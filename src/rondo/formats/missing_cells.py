@@ -51,7 +51,7 @@ class MissingCells:
         missing = self._by_number(values)
         for place, point in enumerate(() if beside is None else self.points):
             assert beside is not None
-            missing[np.ix_(is_doubtful(beside[:, place], point.threshold), point.axes)] = True
+            missing[np.ix_(is_doubtful(beside[:, place], point.threshold), np.array(point.axes))] = True
         missing &= ~np.isnan(values)
         if not missing.any():
             return values, np.zeros(len(self.channels), np.int64)

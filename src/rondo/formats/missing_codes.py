@@ -53,8 +53,8 @@ def without_missing_codes(
         is_useless = is_rare and len(found) < recording.n_channels and name not in stay
         dropped += [place] if is_useless else []
         notes += [_note(name, code, recording.n_frames, is_useless) for code in codes]
-    codes = [(recording.channels[place], code.code) for place, own in found.items() for code in own]
-    repaired = recording.with_values(values, codes)
+    every = [(recording.channels[place], code.code) for place, own in found.items() for code in own]
+    repaired = recording.with_values(values, every)
     return (repaired.without(dropped) if dropped else repaired).noted(*notes)
 
 

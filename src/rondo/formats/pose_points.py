@@ -73,7 +73,7 @@ def without_likelihoods(recording: Recording, kept: Set[str] = frozenset()) -> R
         return recording
     values = recording.values.copy()
     for point in points:
-        values[np.ix_(is_doubtful(values[:, point.sure], point.threshold), point.axes)] = np.nan
+        values[np.ix_(is_doubtful(values[:, point.sure], point.threshold), np.array(point.axes))] = np.nan
     open_to_doubt = [point for point in points if not any(recording.channels[axis] in kept for axis in point.axes)]
     rarely = [point for point in open_to_doubt if np.isnan(values[:, point.axes]).mean() > _MOST_MISSING]
     rarely = [] if len(rarely) == len(points) else rarely

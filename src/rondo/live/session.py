@@ -113,7 +113,8 @@ class Counters:
             self.n_events + len(events),
             self.n_skipped_lines + (0 if rows is None else sum(skip.n_lines for skip in rows.skipped)),
             self.n_unreadable_cells + (0 if rows is None else rows.n_unreadable),
-            dict(Counter(self.missing_cells) + Counter({} if rows is None else rows.missing_cells)),
+            # sorted, so that it does not depend on which channel was the first to have some in a chunk
+            dict(sorted((Counter(self.missing_cells) + Counter({} if rows is None else rows.missing_cells)).items())),
         )
 
 
