@@ -17,7 +17,7 @@ from rondo.data.recording import Recording
 from rondo.data.too_short import refuse_too_short
 from rondo.editing import model_folder
 from rondo.errors import RondoWarning
-from rondo.formats.kept_columns import with_kept
+from rondo.formats.kept_columns import KnownColumn, with_kept
 from rondo.grown_model import CHECKPOINT, has_checkpoint
 from rondo.labelling import Labelling
 from rondo.many.driver import discover_files, label_many
@@ -207,9 +207,9 @@ def label(
     return result
 
 
-def channels_of(model: Model) -> tuple[str, ...]:
+def channels_of(model: Model) -> tuple[KnownColumn, ...]:
     """The channels that a model knows by name; () where it has none."""
-    return model.preprocessor_.channels if isinstance(model, Rondo) else ()
+    return model.preprocessor_.known_columns if isinstance(model, Rondo) else ()
 
 
 def _model_of(given: Model | str | Path) -> tuple[Model, bool]:

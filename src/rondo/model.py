@@ -278,7 +278,7 @@ class Rondo:
     ) -> tuple[list[Recording], list[Windows], list[str]]:
         """What is given to learn from, and the windows and groups of those recordings that are long enough for one."""
         self._check_fitted()
-        recordings = as_recordings(recordings)
+        recordings = self._as_read(recordings)
         every = [self._windows_of(recording, resample)[1] for recording in recordings]
         groups = groups_of_recordings(recordings, group_by)
         long = [(w, group) for w, group in zip(every, groups, strict=True) if len(w)]
@@ -354,7 +354,7 @@ class Rondo:
         """Rows in the channels of the model, and their times if they have any."""
         if isinstance(chunk, np.ndarray):  # as it is: a chunk may well be missing throughout
             return chunk, None
-        (recording,) = as_recordings(chunk if are_several(chunk) else [chunk])
+        (recording,) = self._as_read(chunk if are_several(chunk) else [chunk])
         if self.rate_ is not None and recording.rate is not None:
             common_rate([recording], self.rate_, "a stream cannot be resampled; fit a model at its rate")
         channels = self.preprocessor_.channels
@@ -416,6 +416,10 @@ class Rondo:
 
     # ------------------------------------------------------------ reading
 
+    def _as_read(self, recordings: Any, rate: float | None = None) -> list[Recording]:
+        """Recordings and arrays as they are; files and tables as `rondo label` and `rondo stream` read them."""
+        return as_recordings(recordings, rate=rate, label_columns=self.preprocessor_.known_columns)
+
     def predict(
         self,
         recordings: Any,
@@ -432,7 +436,7 @@ class Rondo:
         files one by one, and writes a run folder.
         """
         self._check_fitted()
-        given = as_recordings(recordings, rate=rate)
+        given = self._as_read(recordings, rate)
         groups = None if group_by is None else groups_of_recordings(given, group_by)
         named: Sequence[str | None] = groups if groups is not None else [None] * len(given)
         labellings = [self.label_one(own, resample, group) for own, group in zip(given, named, strict=True)]
@@ -449,7 +453,7 @@ class Rondo:
         self._check_fitted()
         if not hasattr(self, "stream_"):
             raise NotFittedError("this Rondo follows no stream yet; call partial_fit(chunk) first, or use predict")
-        given = as_recordings(recordings, rate=rate)
+        given = self._as_read(recordings, rate)
         labellings = [self._label_anew(recording, resample) for recording in given]
         new = [unit for unit in self.stream_.reader.unit_ids if unit not in self.units_]
         return result_of([self], given, labellings, kind="label", is_foreign=True, more=[grown_sentence(new)])

@@ -27,6 +27,7 @@ from rondo.data.signal import shortened
 from rondo.data.survey import Survey
 from rondo.errors import InputError, MissingExtraError, ModelError
 from rondo.evidence.verdicts import Entries, Evidence
+from rondo.formats.known_values import KnownValues
 from rondo.html_card import card
 from rondo.labelling import FitProfile
 from rondo.motifs.base import Motifs
@@ -59,6 +60,8 @@ def save(model: Rondo, folder: Path) -> None:
         "preprocess.components": preprocessor.components,
         "preprocess.spacing": np.array(preprocessor.spacing, dtype=np.int64),
     }
+    if preprocessor.known is not None:
+        tensors |= _known_values(preprocessor.known)
     tensors |= owned("units", model.unit_model_.tensors()) | owned("motifs", model.motif_model_.tensors())
     tensors |= owned("evidence", model.evidence_.tensors())
     provenance = model.provenance_ | {
@@ -137,7 +140,30 @@ def _preprocessor(tensors: Tensors, channels: tuple[str, ...], config: RondoConf
     spacing = tuple(np.asarray(tensors["spacing"], np.int64).tolist())
     if len(spacing) != len(channels) or min(spacing) < 0:
         raise ValueError("the spacing of slow sensors does not fit the channels")
-    return Preprocessor(config.preprocess, channels, mean, scale, components, spacing)
+    known = _restored_values(tensors, channels)
+    return Preprocessor(config.preprocess, channels, mean, scale, components, spacing, known)
+
+
+def _known_values(known: KnownValues) -> dict[str, NDArray[np.generic]]:
+    """Range and codes of each channel: `codes` has one row for each code, with the place of its channel."""
+    codes = [(place, code) for place, own in enumerate(known.codes) for code in own]
+    return {
+        "preprocess.low": np.array(known.low, np.float64),
+        "preprocess.high": np.array(known.high, np.float64),
+        "preprocess.codes": np.array(codes, np.float64).reshape(-1, 2),
+    }
+
+
+def _restored_values(tensors: Tensors, channels: tuple[str, ...]) -> KnownValues | None:
+    """What `_known_values` gave; None of a model of an earlier version, which has none."""
+    if "codes" not in tensors:
+        return None
+    low, high, codes = (np.asarray(tensors[name], np.float64) for name in ("low", "high", "codes"))
+    places = codes[:, 0].astype(np.int64)
+    if low.shape != (len(channels),) or high.shape != low.shape or not ((places >= 0) & (places < low.size)).all():
+        raise ValueError("the codes of missing values do not fit the channels")
+    own = tuple(tuple(codes[places == place, 1].tolist()) for place in range(low.size))
+    return KnownValues(tuple(low.tolist()), tuple(high.tolist()), own)
 
 
 def _motifs(tensors: dict[str, NDArray[np.generic]], config: MotifsConfig) -> Motifs:

@@ -51,6 +51,14 @@ def stream(
             help="A setting of this stream, e.g. --set continual.rule=published; without, those of the model.",
         ),
     ] = None,
+    keep_column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep-column",
+            metavar="NAME",
+            help="A channel taken as it is: no number in it is read as a code of missing values; may be repeated.",
+        ),
+    ] = None,
     every: Annotated[
         int, typer.Option("--every", metavar="N", min=1, help="Windows between checkpoints; also every 60 s of data.")
     ] = 1000,
@@ -102,7 +110,9 @@ def stream(
         if checkpoint is not None:
             raise SettingError("--checkpoint: every device has its own, OUT/DEVICE/checkpoint; leave the option away")
         with Supervision(out, sinks, limits, ends_it, following=True, say=say) as around:
-            stream_fleet(fitted, folder, source, out, every, frozen=frozen, around=around)
+            stream_fleet(
+                fitted, folder, source, out, every, frozen=frozen, around=around, keep_columns=keep_column or ()
+            )
         if around.failure is not None:
             raise typer.Exit(around.failure)
         return
@@ -110,7 +120,7 @@ def stream(
     with (
         Supervision(out, sinks, limits, ends_it, following=follow, say=say) as around,
         only_writer(out, place.checkpoint),
-        closing(Session(fitted, folder, place, every, frozen=frozen)) as session,
+        closing(Session(fitted, folder, place, every, frozen=frozen, keep_columns=keep_column or ())) as session,
     ):
         if session.finished:
             print(f"{out}: finished already, {counted(session.counters.n_rows, 'row')}; nothing to do", file=sys.stderr)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rondo.cli.progress import is_quiet
-from rondo.cli.stream_notes import BETWEEN_NOTES_S, say_note
+from rondo.cli.stream_notes import BETWEEN_NOTES_S, missing_in_words, say_note
 from rondo.wording import counted
 
 if TYPE_CHECKING:
     from rondo.live.devices.fleet import DeviceStep, Fleet
-    from rondo.live.session import Written
+    from rondo.live.session import Counters, Written
     from rondo.live.supervising.supervision import Supervision
     from rondo.model import Rondo
 
@@ -24,16 +25,25 @@ _BETWEEN_STATUS_S, _BETWEEN_EQUAL_S = 2.0, 60.0  # where something has come, and
 
 
 def stream_fleet(
-    model: Rondo, model_folder: Path, source: str, out: Path, every: int, *, frozen: bool, around: Supervision
+    model: Rondo,
+    model_folder: Path,
+    source: str,
+    out: Path,
+    every: int,
+    *,
+    frozen: bool,
+    around: Supervision,
+    keep_columns: Sequence[str] = (),
 ) -> None:
     """Label the streams of all devices of a feed, until someone asks to stop or an alarm ends it."""
     from rondo.cli.stream import asked_to_stop
     from rondo.live.devices.fleet import Fleet, Told
 
     told = Told(say_note, around.begin, around.refused)
+    chosen: dict[str, Any] = {"frozen": frozen, "told": told, "keep_columns": keep_columns}
     with (
         asked_to_stop() as stop,
-        closing(Fleet(model, model_folder, source, out, every, frozen=frozen, told=told)) as fleet,
+        closing(Fleet(model, model_folder, source, out, every, **chosen)) as fleet,
     ):
         status, notes = _FleetStatus(fleet), _FleetNotes()
         try:
@@ -52,7 +62,7 @@ def _step(fleet: Fleet, around: Supervision, status: _FleetStatus, notes: _Fleet
     steps = fleet.step(_POLL_S)
     for device, written in steps:
         around.after(device.name, device.folder, written, device.session)
-        notes.after(device.name, written)
+        notes.after(device.name, written, device.session.counters)
     if fleet.n_unreadable > n_unreadable:
         around.unreadable("", fleet.n_unreadable - n_unreadable)
     around.tick(backlog=lambda: fleet.feed.backlog)
@@ -68,8 +78,12 @@ class _FleetNotes:
         self._devices: set[str] = set()
         self._last = ""
         self._said_at = -BETWEEN_NOTES_S
+        self._missing: dict[str, Mapping[str, int]] = {}  # cells of each device, channel by channel
+        self._is_missing_said = True
 
-    def after(self, device: str, written: Written) -> None:
+    def after(self, device: str, written: Written, counters: Counters) -> None:
+        if counters.missing_cells != self._missing.get(device, {}):
+            self._missing[device], self._is_missing_said = counters.missing_cells, False
         for event in written.events:
             about = event.evidence
             if event.level != "input" or about.get("rule") in ("bridged", "gridded"):
@@ -80,11 +94,18 @@ class _FleetNotes:
 
     def say(self, *, all_of_it: bool = False) -> None:
         now = time.monotonic()
-        if not self._last or not (all_of_it or now - self._said_at >= BETWEEN_NOTES_S):
+        if (not self._last and self._is_missing_said) or not (all_of_it or now - self._said_at >= BETWEEN_NOTES_S):
+            return
+        self._said_at = now
+        if not self._is_missing_said:
+            every = sum((Counter(cells) for cells in self._missing.values()), Counter[str]())
+            say_note(f"{missing_in_words(every)}, of {counted(len(self._missing), 'device')}")
+            self._is_missing_said = True
+        if not self._last:
             return
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in sorted(self._n_events.items()))
         say_note(f"input of {counted(len(self._devices), 'device')}: {kinds} events so far; the last: {self._last}")
-        self._said_at, self._last = now, ""
+        self._last = ""
 
 
 class _FleetStatus:

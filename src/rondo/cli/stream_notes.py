@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from rondo.times import duration_in_words
@@ -24,6 +24,7 @@ NO_WINDOW = (
     "not one window was whole, so nothing is labelled: there were too few rows, or one channel is missing more often "
     "than when the model was fitted; fit the model without it (--label-column NAME)"
 )
+_MOST_CHANNELS = 6  # that one line names
 _WHY_SKIPPED = "time missing, repeated, earlier than before, or far ahead of the rows after it"
 
 
@@ -53,6 +54,20 @@ def rows_in_words(counts: RowCounts, n_skipped_lines: int) -> str:
     return f"{counted(counts.read, 'row')} read: {parts}, {counts.of_no_unit:,} of no unit{lines}"
 
 
+def missing_in_words(cells: Mapping[str, int]) -> str:
+    """How many cells were read as missing, channel by channel.
+
+    >>> missing_in_words({"CO": 12, "NOx": 1})
+    "13 cells read as missing so far, by what the model was fitted on: 12 in 'CO', 1 in 'NOx'"
+    """
+    most = sorted(cells, key=lambda name: -cells[name])
+    shown = ", ".join(f"{cells[name]:,} in {name!r}" for name in most[:_MOST_CHANNELS])
+    more = f" and {len(most) - _MOST_CHANNELS} more channels" if len(most) > _MOST_CHANNELS else ""
+    return (
+        f"{counted(sum(cells.values()), 'cell')} read as missing so far, by what the model was fitted on: {shown}{more}"
+    )
+
+
 class StreamNotes:
     """What has been said of each kind, and what is still to be said."""
 
@@ -79,6 +94,9 @@ class StreamNotes:
         if counters.n_unreadable_cells > before.n_unreadable_cells:
             cells = counted(counters.n_unreadable_cells, "cell")
             self._tell("cells", f"{cells} unreadable so far: no finite number, taken as missing")
+        if counters.missing_cells != before.missing_cells:
+            back = f"--keep-column {min(counters.missing_cells)!r} takes a column as it is"
+            self._tell("missing", f"{missing_in_words(counters.missing_cells)}; {back}")
         if counters.n_skipped_lines > before.n_skipped_lines:
             self._unsaid["lines"] = f"{counted(counters.n_skipped_lines, 'line')} skipped so far, as they hold no row"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +75,7 @@ def _with_rate(recording: Recording, rate: float | None) -> Recording:
             f"recording '{recording.id}' has {in_hertz(recording.rate)}, but the rate was given as {in_hertz(rate)}; "
             "leave the rate out, or resample the recording (Recording.resampled)"
         )
-    about = (recording.channels, recording.id, recording.timestamps_s, recording.notes, recording.source)
-    return Recording(recording.values, rate, *about)
+    return replace(recording, rate=rate)
 
 
 def common_rate(

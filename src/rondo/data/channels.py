@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rondo.config.schema import PreprocessConfig
 from rondo.data.recording import Recording
@@ -62,5 +63,6 @@ def refuse_shape(longest: Recording, channels: Sequence[str]) -> None:
 
 
 def _noted(recording: Recording, channels: Sequence[str], note: str) -> Recording:
-    notes = (*recording.notes, note)
-    return Recording(recording.values, recording.rate, channels, recording.id, recording.timestamps_s, notes)
+    name_of = dict(zip(recording.channels, channels, strict=True))
+    codes = tuple((name_of[name], code) for name, code in recording.missing_codes if name in name_of)
+    return replace(recording.noted(note), channels=tuple(channels), missing_codes=codes)

@@ -23,6 +23,8 @@ from rondo.data.signal import regularise as regularise
 from rondo.data.signal import shortened
 from rondo.data.survey import Survey, survey_of
 from rondo.errors import RecordingError, SettingError
+from rondo.formats.kept_columns import KnownColumn
+from rondo.formats.known_values import KnownValues
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +37,7 @@ class Preprocessor:
     scale: Vector  # (n_channels,), likewise; 0 marks a constant channel
     components: Matrix  # (n_components, n_channels); empty without PCA
     spacing: tuple[int, ...] = ()  # frames between two values of each slow sensor, 0 for others; for streams only
+    known: KnownValues | None = None  # codes of missing values and range of each channel; None in older models
 
     @classmethod
     def fit(cls, recordings: Sequence[Recording], config: PreprocessConfig) -> Preprocessor:
@@ -46,7 +49,11 @@ class Preprocessor:
         """Learn scaling and PCA from what surveys of all recordings say about these channels."""
         n_channels = len(channels)
         spacing = joint_spacing([survey.spacing for survey in surveys])
-        fitted = cls(config, channels, np.zeros(n_channels), np.ones(n_channels), np.zeros((0, n_channels)), spacing)
+        found = [survey.known for survey in surveys if survey.known is not None]
+        known = KnownValues.joined(found) if len(found) == len(surveys) else None
+        fitted = cls(
+            config, channels, np.zeros(n_channels), np.ones(n_channels), np.zeros((0, n_channels)), spacing, known
+        )
         each = [survey.moments for survey in surveys]
         if config.scaling != "none":
             of = f"recording '{surveys[0].id}'" if len(surveys) == 1 else f"all {len(surveys)} recordings"
@@ -82,6 +89,12 @@ class Preprocessor:
         is_scaled = self.config.scaling != "none"
         scaled = scaled_by(values, self.mean, self._factor) if is_scaled else values.copy()
         return onto_axes(scaled, self.components) if self.components.size else scaled
+
+    @property
+    def known_columns(self) -> tuple[KnownColumn, ...]:
+        """The channels for readers of files, each with the numbers that stand for no value in it."""
+        numbers = [None] * len(self.channels) if self.known is None else self.known.missing_numbers()
+        return tuple(KnownColumn(name, own) for name, own in zip(self.channels, numbers, strict=True))
 
     @cached_property
     def _factor(self) -> Vector:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,7 @@ class Recording:
     datetime64), and the rate is then taken from their usual step. With neither, durations can only be given
     in frames. NaN is a silent sensor; a recording of nothing but NaN is refused. Values that are already
     float32 and C-contiguous are not copied. `source` says where it came from, for people: the path of its file.
+    `missing_codes` are the numbers that stood for no value in its file, and are NaN here, each with its channel.
     """
 
     values: Values
@@ -51,6 +52,7 @@ class Recording:
     timestamps_s: NDArray[np.float64] | None = None
     notes: tuple[str, ...] = ()
     source: str = ""
+    missing_codes: tuple[tuple[str, float], ...] = ()
 
     def __init__(
         self,
@@ -61,6 +63,7 @@ class Recording:
         timestamps_s: ArrayLike | None = None,
         notes: Sequence[str] = (),
         source: str = "",
+        missing_codes: Sequence[tuple[str, float]] = (),
     ) -> None:
         try:
             checked = _checked_values(values)
@@ -80,6 +83,7 @@ class Recording:
         store(self, "timestamps_s", times)
         store(self, "notes", tuple(notes))
         store(self, "source", str(source))
+        store(self, "missing_codes", tuple(missing_codes))
 
     @property
     def n_frames(self) -> int:
@@ -103,24 +107,25 @@ class Recording:
 
     def renamed(self, id: str) -> Recording:
         """The same recording under another id; values are shared, not copied."""
-        return Recording(self.values, self.rate, self.channels, id, self.timestamps_s, self.notes, self.source)
+        return replace(self, id=id)
 
     def without(self, places: Sequence[int]) -> Recording:
         """The same recording without the channels at these places."""
         kept = [place for place in range(self.n_channels) if place not in places]
-        values = np.ascontiguousarray(self.values[:, kept])
-        channels = [self.channels[place] for place in kept]
-        return Recording(values, self.rate, channels, self.id, self.timestamps_s, self.notes, self.source)
+        channels = tuple(self.channels[place] for place in kept)
+        return replace(self, values=np.ascontiguousarray(self.values[:, kept]), channels=channels)
 
     def noted(self, *notes: str) -> Recording:
         """The same recording with more notes; values are shared, not copied."""
-        every = (*self.notes, *notes)
-        return Recording(self.values, self.rate, self.channels, self.id, self.timestamps_s, every, self.source)
+        return replace(self, notes=(*self.notes, *notes))
 
     def read_from(self, source: str | Path) -> Recording:
         """The same recording, which was read from this file; values are shared, not copied."""
-        about = (self.rate, self.channels, self.id, self.timestamps_s, self.notes)
-        return Recording(self.values, *about, source=str(source))
+        return replace(self, source=str(source))
+
+    def with_values(self, values: Values, missing_codes: Sequence[tuple[str, float]] = ()) -> Recording:
+        """The same recording with other values in its frames, because these codes are missing now."""
+        return replace(self, values=values, missing_codes=(*self.missing_codes, *missing_codes))
 
     def resampled(self, rate: float) -> Recording:
         """The same recording at another rate (Hz), filtered against aliasing; see `rondo.data.resample`.

@@ -39,7 +39,7 @@ def resample_recording(recording: Recording, rate: float) -> Recording:
     for start, stop in faster.spans:
         values[start:stop] = faster.values[start:stop]
     times = None if recording.timestamps_s is None else _times(signal, recording.timestamps_s, target)
-    return Recording(values, target, recording.channels, recording.id, times, faster.notes, recording.source)
+    return replace(recording, values=values, rate=target, timestamps_s=times, notes=faster.notes)
 
 
 def resample_signal(signal: Signal, rate: float) -> Signal:

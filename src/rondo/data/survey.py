@@ -14,8 +14,9 @@ from rondo.config.schema import PreprocessConfig
 from rondo.data.channels import fitting
 from rondo.data.moments import ChannelMoments
 from rondo.data.recording import Recording
-from rondo.data.signal import Signal, plan_of, regularise
+from rondo.data.signal import Signal, plan_of, regularise, select
 from rondo.data.windows import Span
+from rondo.formats.known_values import KnownValues
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,7 @@ class Survey:
     spans: tuple[Span, ...]  # that windows may use
     spacing: tuple[int, ...]  # frames between two values of each slow sensor, 0 for others
     moments: ChannelMoments
+    known: KnownValues | None = None  # None in a survey that an earlier version has kept
 
     @property
     def longest_span(self) -> int:
@@ -53,6 +55,7 @@ class Survey:
             "spans": spans,
             "spacing": tuple(stored["spacing"]),
             "moments": ChannelMoments.from_json(stored["moments"]),
+            "known": None if stored.get("known") is None else KnownValues.from_json(stored["known"]),
         }
         return cls(**(stored | more))
 
@@ -73,8 +76,10 @@ def survey_of(recording: Recording, channels: tuple[str, ...], config: Preproces
         moments = ChannelMoments.none(len(channels))
     else:
         moments = ChannelMoments.of(signal, products=bool(config.pca_components))
+    codes = [[code for name, code in own.missing_codes if name == channel] for channel in channels]
+    known = KnownValues.of(select(own, channels), codes)
     size = (recording.n_frames, recording.n_channels, recording.rate)
-    return Surveyed(Survey(recording.id, *size, signal.n_frames, signal.spans, plan.spacing, moments), signal)
+    return Surveyed(Survey(recording.id, *size, signal.n_frames, signal.spans, plan.spacing, moments, known), signal)
 
 
 @dataclass(frozen=True)

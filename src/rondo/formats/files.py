@@ -7,7 +7,7 @@ copy that does not stay.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -20,6 +20,7 @@ from rondo.formats.class_codes import without_codes
 from rondo.formats.file_names import PACKINGS, TEXT_SUFFIXES, id_of, suffix_of
 from rondo.formats.kept_columns import KeptColumn, KnownColumn, as_names
 from rondo.formats.locations import Listing, listing, local_file
+from rondo.formats.missing_cells import without_known_codes, without_known_doubts
 from rondo.formats.missing_codes import without_missing_codes
 from rondo.formats.named_labels import without_named
 from rondo.formats.pose_points import without_likelihoods
@@ -54,15 +55,25 @@ def read_recording(
 def signals_only(recording: Recording, label_columns: Sequence[str] = ()) -> Recording:
     """The recording without columns that are no signal by what they hold, but for those that are to be kept.
 
-    Codes of missing values are made missing, but for columns that the user asked to keep.
+    Codes of missing values are made missing, but for columns that the user asked to keep. In the channels of a model
+    the numbers are missing that the model knows, and no others: so a stream, of which nobody sees the whole, reads them
+    too.
     """
     named = [name for name in as_names(label_columns) if isinstance(name, KeptColumn)]
-    keep = {str(name) for name in named}
-    as_they_are = {
-        str(name) for name in named if not isinstance(name, KnownColumn)
-    }  # what a model knows may be missing
-    signals = without_codes(without_named(without_likelihoods(recording, keep), keep), keep)
-    return without_missing_codes(signals, as_they_are)
+    keep = frozenset(map(str, named))
+    known = [name for name in named if isinstance(name, KnownColumn)]
+    as_they_are = frozenset(str(name) for name in named if not isinstance(name, KnownColumn))
+    sure = without_known_doubts(recording, known, as_they_are)
+    signals = without_known_codes(without_labels(sure, keep), known, as_they_are)
+    settled = {str(name) for name in known if name.missing is not None}
+    if signals.is_unnamed and len(settled) == signals.n_channels:  # they go by position
+        return signals
+    return without_missing_codes(signals, as_they_are | settled, stay=keep)
+
+
+def without_labels(recording: Recording, keep: Set[str] = frozenset()) -> Recording:
+    """The recording without columns that are no signal by what they hold: likelihoods, labels, ids, counters."""
+    return without_codes(without_named(without_likelihoods(recording, keep), keep), keep)
 
 
 def read_with_codes(

@@ -18,9 +18,20 @@ class KeptColumn(str):
 
 
 class KnownColumn(KeptColumn):
-    """The name of a channel of a model: kept where it is there."""
+    """The name of a channel of a model: kept where it is there.
 
-    __slots__ = ()
+    `missing` are the numbers that stand for no value in it (`known_values`); None where the model does not know.
+    """
+
+    missing: tuple[float, ...] | None
+
+    def __new__(cls, name: str, missing: tuple[float, ...] | None = None) -> KnownColumn:
+        known = super().__new__(cls, name)
+        known.missing = missing
+        return known
+
+    def __getnewargs__(self) -> tuple[str, tuple[float, ...] | None]:  # type: ignore[override]
+        return str(self), self.missing  # it is sent to other processes
 
 
 def with_kept(
@@ -35,7 +46,8 @@ def with_kept(
     both = next((name for name in kept if name in left_out and not isinstance(name, KeptColumn)), None)
     if both is not None:
         raise RecordingError(f"column '{both}' is to be left out (--label-column) and kept (--keep-column); give one")
-    return (*left_out, *map(KeptColumn, kept), *map(KnownColumn, known))
+    of_model = (name if isinstance(name, KnownColumn) else KnownColumn(name) for name in known)
+    return (*left_out, *map(KeptColumn, kept), *of_model)
 
 
 def as_names(given: Sequence[str] | None) -> tuple[str, ...]:

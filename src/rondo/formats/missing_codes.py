@@ -14,17 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rondo.data.recording import Recording, Values
+from rondo.formats.known_values import BEYOND_ALL, CODES, FAR
 from rondo.wording import counted
 
-_BELOW = "-99 -99.9 -99.99 -200 -888 -999 -999.9 -999.25 -999.99 -7777 -8888 -9999 -9999.9 -99999 -999999"
-_ABOVE = "999 999.9 999.99 9999 9999.9 9999.99 99999 999999"
-_CODES = np.array([float(code) for code in (*_BELOW.split(), *_ABOVE.split())], dtype=np.float32)
-"""Of air quality stations (-200), weather services (-999, 9999), well logs (-999.25), SPSS and ARFF exports (99s)."""
 _FEWEST = 3  # times that a code stands there
 _FEWEST_OTHERS = 10  # different values beside it: fewer are levels, of which one may be far
-_FAR = 0.1  # of the width of the rest: nothing lies between that and the code
 _NEAR_END = 5.0  # times as wide as the nearest twentieth of the rest: there the rest has ended
-_BEYOND_ALL = 1000.0  # times the width of the rest: no sensor reaches so far, whatever the number is
 _MOST_MISSING = 0.5  # of a channel; with more it would make most rows gaps
 
 
@@ -37,8 +32,13 @@ class MissingCode(NamedTuple):
     high: float
 
 
-def without_missing_codes(recording: Recording, kept: Set[str] = frozenset()) -> Recording:
-    """The recording with codes of missing values made missing, and a note on each channel that has some."""
+def without_missing_codes(
+    recording: Recording, kept: Set[str] = frozenset(), stay: Set[str] = frozenset()
+) -> Recording:
+    """The recording with codes of missing values made missing, and a note on each channel that has some.
+
+    `kept` are taken as they are; `stay` are channels however little is left of them, for a model has them.
+    """
     found = {}
     for place, name in enumerate(recording.channels):
         if name not in kept and (codes := missing_codes(recording.values[:, place])):
@@ -49,11 +49,12 @@ def without_missing_codes(recording: Recording, kept: Set[str] = frozenset()) ->
     for place, codes in found.items():
         column, name = values[:, place], recording.channels[place]
         column[np.isin(column, [code.code for code in codes])] = np.nan
-        is_useless = np.isnan(column).mean() > _MOST_MISSING and len(found) < recording.n_channels
+        is_rare = np.isnan(column).mean() > _MOST_MISSING
+        is_useless = is_rare and len(found) < recording.n_channels and name not in stay
         dropped += [place] if is_useless else []
         notes += [_note(name, code, recording.n_frames, is_useless) for code in codes]
-    about = (recording.rate, recording.channels, recording.id, recording.timestamps_s, recording.notes)
-    repaired = Recording(values, *about, source=recording.source)
+    every = [(recording.channels[place], code.code) for place, own in found.items() for code in own]
+    repaired = recording.with_values(values, every)
     return (repaired.without(dropped) if dropped else repaired).noted(*notes)
 
 
@@ -77,11 +78,11 @@ def missing_codes(column: Values) -> list[MissingCode]:
 
 def _code_at(given: Values, extreme: np.float32) -> MissingCode | None:
     """The extreme value as a code, if it is one."""
-    is_known = bool(np.isclose(_CODES, extreme, rtol=1e-6, atol=0).any())
+    is_known = bool(np.isclose(CODES, extreme, rtol=1e-6, atol=0).any())
     n_rows = int(np.count_nonzero(given == extreme))
     if n_rows < _FEWEST:
         return None
-    rest = np.sort(given[(given != extreme) & ~np.isin(given, _CODES)].astype(np.float64))  # two codes hide each other
+    rest = np.sort(given[(given != extreme) & ~np.isin(given, CODES)].astype(np.float64))  # two codes hide each other
     if rest.size < _FEWEST_OTHERS:
         return None
     rest = rest if extreme < rest[0] else rest[::-1]  # from the code on
@@ -89,8 +90,8 @@ def _code_at(given: Values, extreme: np.float32) -> MissingCode | None:
     if width == 0 or np.unique(rest).size < _FEWEST_OTHERS:
         return None
     end = abs(float(rest[rest.size // 20] - rest[0]))
-    is_apart = gap > _FAR * width and gap > _NEAR_END * end
-    if not (is_known and is_apart) and gap < _BEYOND_ALL * width:
+    is_apart = gap > FAR * width and gap > _NEAR_END * end
+    if not (is_known and is_apart) and gap < BEYOND_ALL * width:
         return None
     return MissingCode(float(extreme), n_rows, float(rest.min()), float(rest.max()))
 

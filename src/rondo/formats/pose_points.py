@@ -7,12 +7,13 @@ as corners of the arena, are left out: jitter of a corner is no behaviour.
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from rondo.data.recording import Recording
+from rondo.data.recording import Recording, Values
 from rondo.formats.kept_columns import listed
 
 _THRESHOLDS = {"likelihood": 0.6, "score": 0.2}
@@ -29,19 +30,55 @@ class _Point(NamedTuple):
     threshold: float
 
 
+class KnownPoint(NamedTuple):
+    """A point whose coordinates are channels of a model, and the column that says how sure a tracker is of it."""
+
+    column: str
+    threshold: float
+    axes: tuple[int, ...]  # their places among the channels
+
+
+def points_of(channels: Sequence[str]) -> tuple[KnownPoint, ...]:
+    """The points of a model by the names of its channels; a column that is a channel itself says nothing of others.
+
+    >>> points_of(["nose.x", "nose.y", "speed"])[0]
+    KnownPoint(column='nose.likelihood', threshold=0.6, axes=(0, 1))
+    """
+    place_of = {name: place for place, name in enumerate(channels)}
+    points = dict.fromkeys(name.rpartition(".")[0] for name in channels)
+    axes_of = {
+        point: tuple(place_of[f"{point}.{axis}"] for axis in _AXES if f"{point}.{axis}" in place_of) for point in points
+    }
+    return tuple(
+        KnownPoint(f"{point}.{word}", threshold, axes)
+        for point, axes in axes_of.items()
+        for word, threshold in _THRESHOLDS.items()
+        if len(axes) > 1 and f"{point}.{word}" not in place_of
+    )
+
+
+def is_doubtful(sure: Values, threshold: float) -> NDArray[np.bool_]:
+    """Where a tracker is not sure enough; what is missing or below 0 says nothing."""
+    with np.errstate(invalid="ignore"):
+        return (sure >= 0) & (sure < threshold)
+
+
 def without_likelihoods(recording: Recording, kept: Set[str] = frozenset()) -> Recording:
-    """The recording with doubtful points missing, without likelihoods and without points that stand still."""
+    """The recording with doubtful points missing, without likelihoods and without points that stand still.
+
+    `kept` are columns that are channels: their points stay, and likelihoods that are kept mask nothing.
+    """
     points = [point for point in _points(recording) if recording.channels[point.sure] not in kept]
     if not points:
         return recording
     values = recording.values.copy()
     for point in points:
-        with np.errstate(invalid="ignore"):
-            doubtful = values[:, point.sure] < point.threshold
-        values[np.ix_(doubtful, np.array(point.axes))] = np.nan
-    rarely = [point for point in points if np.isnan(values[:, point.axes]).mean() > _MOST_MISSING]
+        values[np.ix_(is_doubtful(values[:, point.sure], point.threshold), np.array(point.axes))] = np.nan
+    open_to_doubt = [point for point in points if not any(recording.channels[axis] in kept for axis in point.axes)]
+    rarely = [point for point in open_to_doubt if np.isnan(values[:, point.axes]).mean() > _MOST_MISSING]
     rarely = [] if len(rarely) == len(points) else rarely
     still = _still(values, [point for point in points if point not in rarely])
+    still = [point for point in still if point in open_to_doubt]
     masked = int(sum(np.isnan(values[:, point.axes]).any(axis=1).sum() for point in points if point not in rarely))
     notes = [
         f"{listed([recording.channels[point.sure] for point in points], 3)}: how sure the tracker is, and no channel"
@@ -50,8 +87,7 @@ def without_likelihoods(recording: Recording, kept: Set[str] = frozenset()) -> R
     notes += [f"point '{point.name}' left out: it is seen in less than half of the rows" for point in rarely]
     notes += [f"point '{point.name}' left out: it never moves" for point in still]
     dropped = {point.sure for point in points} | {axis for point in (*rarely, *still) for axis in point.axes}
-    about = (recording.rate, recording.channels, recording.id, recording.timestamps_s, recording.notes)
-    whole = Recording(values, *about, source=recording.source)
+    whole = recording.with_values(values)
     back = f"; --keep-column {recording.channels[points[0].sure]!r} keeps a column as it is"
     return whole.without(sorted(dropped)).noted(notes[0] + back, *notes[1:])
 

@@ -55,6 +55,8 @@ class Rows(NamedTuple):
     position: int  # after these rows, opaque: bytes of the file or of standard input, rows of a recording
     skipped: tuple[Skip, ...] = ()
     n_unreadable: int = 0  # cells that held no finite number, and are NaN
+    beside: NDArray[np.float32] | None = None  # the columns that were asked for beside, NaN where there is none
+    missing_cells: Mapping[str, int] = {}  # of channels that have some: cells that a session has made missing
 
 
 class Source(Protocol):
@@ -87,6 +89,7 @@ class Request(NamedTuple):
     rate: float | None = None  # of the model: rows without times are taken to have it
     follow: bool = False  # wait for more, where the kind can
     bookmark: Bookmark | None = None  # go on after these rows
+    beside: tuple[str, ...] = ()  # columns that say which cells are missing, to be given too where they are there
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,8 @@ MOST_SKIPPED = 1000
 class _Waiting:
     """Rows that were parsed and not given yet, and the lines between them that gave none."""
 
-    def __init__(self, n_channels: int) -> None:
-        self.values = np.empty((0, n_channels), np.float32)
+    def __init__(self, n_columns: int) -> None:
+        self.values = np.empty((0, n_columns), np.float32)
         self.n_unreadable = np.empty(0, np.int64)
         self.stops = np.empty((0, 2), np.int64)  # byte and line after each row
         self.faults: list[tuple[int, int, str]] = []  # the row that follows, the line, and why it is none
@@ -112,6 +112,7 @@ class RowReader:
                 return False
             layout = layout_of_lines(head)
             columns = _columns_for(layout, self._request)
+            self._waiting = _Waiting(len(columns.positions))
             self._parser, notes = parser_of(layout, columns, is_strict=False)
             rows = self._parser.parse(self._lines.between(layout.start, head[-1].stop, layout.first_line))
             state, more = clock_of(layout, columns, rows.times, self._carried)
@@ -209,9 +210,21 @@ class RowReader:
         skipped, self._skipped = tuple(self._skipped), []
         if not n_rows or self._clock is None:
             return Rows(np.empty((0, len(self._request.channels)), np.float32), None, self.position, skipped)
-        values, n_unreadable, (self.position, self.line) = self._waiting.take(n_rows)
+        cells, n_unreadable, (self.position, self.line) = self._waiting.take(n_rows)
         self._clock.pass_lines(sum(skip.n_lines for skip in skipped))
-        return Rows(values, self._clock.take(n_rows), self.position, skipped, n_unreadable)
+        values, beside = self._apart(cells)
+        return Rows(values, self._clock.take(n_rows), self.position, skipped, n_unreadable, beside)
+
+    def _apart(self, cells: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
+        """Channels, and what stands beside them."""
+        assert self._parser is not None
+        names = self._parser.columns.channels[len(self._request.channels) :]
+        if not names:
+            return cells, None
+        beside = np.full((len(cells), len(self._request.beside)), np.nan, np.float32)
+        values, given = np.split(cells, [len(self._request.channels)], axis=1)
+        beside[:, [self._request.beside.index(name) for name in names]] = given
+        return np.ascontiguousarray(values), beside
 
     # ------------------------------------------------------------ the end, and a new beginning
 
@@ -249,17 +262,19 @@ class RowReader:
 def _columns_for(layout: Layout, request: Request) -> Columns:
     """The columns of the model's channels, in its order, and the clock.
 
-    Channels go by name: a text that lacks one is refused, other columns are left out with a note. Columns without names
-    go by position if there are as many as the model has channels.
+    Channels go by name: a text that lacks one is refused, other columns are left out with a note, but for those that
+    are asked for beside the channels, which come last. Columns without names go by position if there are as many as the
+    model has channels.
     """
     channels = request.channels
     kinds = layout.kinds()
-    columns = choose_columns(layout.names, rate=None, kinds=kinds, wanted=channels, rises=layout.rises(kinds))
+    wanted = (*channels, *(name for name in request.beside if name in layout.names))
+    columns = choose_columns(layout.names, rate=None, kinds=kinds, wanted=wanted, rises=layout.rises(kinds))
     place = dict(zip(columns.channels, columns.positions, strict=True))
     if columns.clock is None:
         refuse_another_rate(layout.rate, request.rate)
-    if set(channels) == set(place):
-        return replace(columns, channels=channels, positions=tuple(place[name] for name in channels))
+    if set(wanted) == set(place):
+        return replace(columns, channels=wanted, positions=tuple(place[name] for name in wanted))
     note = fit_by_position(columns.channels, channels)
     return replace(columns, channels=channels, notes=(*columns.notes, note))
 

@@ -10,8 +10,9 @@ brought up to date now and then, all of it when the stream stops or ends.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -23,7 +24,9 @@ from rondo.continual.checkpoint import Checkpoint, fingerprint, load_checkpoint,
 from rondo.continual.journal import Event
 from rondo.data.labels import OTHER
 from rondo.data.preparation import Placed
-from rondo.errors import OutputError, RecordingError
+from rondo.data.signal import shortened
+from rondo.errors import OutputError, RecordingError, SettingError
+from rondo.formats.missing_cells import MissingCells
 from rondo.grown_model import FROZEN, LEARNING, edits_with
 from rondo.live.base import Request, Rows, Skip, Source, open_source, source_kind
 from rondo.live.one_writer import OUT_LOCK
@@ -70,6 +73,18 @@ def stream_of(model: Rondo, found: Checkpoint | None, frozen: bool) -> Stream:
     return begun if found is None else stream.Stream.restore(begun, found.tensors, found.plain["stream"])
 
 
+def missing_cells(model: Rondo, keep_columns: Sequence[str] = ()) -> MissingCells:
+    """Which cells of a stream are missing for a model; columns to keep that it does not look at are refused."""
+    known = model.preprocessor_.known_columns
+    names = (*map(str, known), *MissingCells.of(known).beside)
+    unknown = [name for name in keep_columns if name not in names]
+    if unknown:
+        raise SettingError(
+            f"--keep-column {unknown[0]!r}: the model has no such channel; it has {shortened(tuple(map(str, known)))}"
+        )
+    return MissingCells.of(known, frozenset(keep_columns))
+
+
 @dataclass(frozen=True)
 class Counters:
     """How far a stream is, counted from its very beginning."""
@@ -83,6 +98,7 @@ class Counters:
     n_events: int = 0
     n_skipped_lines: int = 0
     n_unreadable_cells: int = 0
+    missing_cells: Mapping[str, int] = field(default_factory=dict)  # of channels: numbers and points read as missing
 
     def after(
         self, rows: Rows | None, decisions: Sequence[Decision], events: Sequence[Event], stream: Stream
@@ -97,6 +113,8 @@ class Counters:
             self.n_events + len(events),
             self.n_skipped_lines + (0 if rows is None else sum(skip.n_lines for skip in rows.skipped)),
             self.n_unreadable_cells + (0 if rows is None else rows.n_unreadable),
+            # sorted, so that it does not depend on which channel was the first to have some in a chunk
+            dict(sorted((Counter(self.missing_cells) + Counter({} if rows is None else rows.missing_cells)).items())),
         )
 
 
@@ -139,15 +157,18 @@ class Session:
         *,
         frozen: bool = False,
         given: GivenSource | None = None,
+        keep_columns: Sequence[str] = (),
     ) -> None:
         """Begin, or go on from the checkpoint if there is one; everything that does not fit is refused.
 
-        `given` is the source where it is not the one that `place.where` names.
+        `given` is the source where it is not the one that `place.where` names; `keep_columns` are taken as they are.
         """
         self._place, self._rate, self._windows_between = place, model.rate_, windows_between
         self._is_alone = given is None  # else the fleet says when there is time for more than labels
         kind, self.id = source_kind(place.where) if given is None else (given.kind, given.id)
-        settings = settings_hash(model.config_.model_dump(mode="json"))
+        self._missing = missing_cells(model, keep_columns)
+        kept = {"keep_columns": sorted(keep_columns)} if keep_columns else {}
+        settings = settings_hash(model.config_.model_dump(mode="json") | kept)
         self._identity = {
             "model_sha256": fingerprint(model_folder) if given is None else given.model_sha256,
             "settings_sha256": settings,
@@ -173,7 +194,7 @@ class Session:
         channels = model.preprocessor_.channels
         self._source: Source | None = None
         if not self.finished:
-            request = Request(channels, model.rate_, place.follow, plain.get("source"))
+            request = Request(channels, model.rate_, place.follow, plain.get("source"), self._missing.beside)
             self._source = open_source(place.where, request) if given is None else given.open(request)
         try:
             if found is None:  # before there is any file, so that a run killed at once can be begun again
@@ -206,6 +227,7 @@ class Session:
             self._run.show_signal(self.counters.n_rows)
         if rows is None:
             return None
+        rows = self._with_missing(rows)
         decisions: list[Decision] = []
         events: list[Event] = []
         for skip in rows.skipped:
@@ -222,6 +244,12 @@ class Session:
             for report in reports:
                 decisions, events = [*decisions, *report.decisions], [*events, *report.events]
         return self._written(rows, decisions, events)
+
+    def _with_missing(self, rows: Rows) -> Rows:
+        """The rows with codes of missing values and doubtful points missing, each cell by itself."""
+        values, counts = self._missing.read(rows.values, rows.beside)
+        found = {name: n for name, n in zip(self._missing.channels, counts.tolist(), strict=True) if n}
+        return rows._replace(values=values, beside=None, missing_cells=found)
 
     def _written(self, rows: Rows | None, decisions: Sequence[Decision], events: list[Event]) -> Written:
         labels = [label_of(decision, self._rate, self.edits) for decision in decisions]

@@ -189,6 +189,7 @@ class StreamSummary(_Stored):
     n_skipped_lines: Count = 0
     n_unreadable_cells: Count = 0
     n_skipped_rows: Count = 0  # because of their timestamps
+    missing_cells: dict[str, Count] = {}  # of channels: numbers and points that were read as missing
 
 
 class FailedFile(_Stored):

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +34,7 @@ from rondo.live.devices.messages import Feed, FeedKind, FeedRequest, Message, fe
 from rondo.live.devices.payloads import UnreadablePayload, check_kind, split_by
 from rondo.live.outputs import copy_model
 from rondo.live.quantities import seconds_in
-from rondo.live.session import GivenSource, Session, SessionPaths, Written
+from rondo.live.session import GivenSource, Session, SessionPaths, Written, missing_cells
 from rondo.store.writing import make_folder
 
 if TYPE_CHECKING:
@@ -116,12 +116,15 @@ class Fleet:
         frozen: bool = False,
         told: Told | None = None,
         most_open: int = 1000,
+        keep_columns: Sequence[str] = (),
     ) -> None:
         kind = feed_kind(where)
         if kind is None:
             raise SettingError(f"{where}: expected an address such as mqtt://host/topic; check --source")
         self._model, self._where, self.out = model, where, out
         self._windows_between, self._frozen, self._most_open = windows_between, frozen, most_open
+        missing_cells(model, keep_columns)  # refuses names that the model does not have
+        self._keep_columns = tuple(keep_columns)
         self._told = told or Told()
         self._kind, self._rules = kind.name, fleet_address(where).rules
         self.devices: OrderedDict[str, OpenDevice] = OrderedDict()  # those that are open, the longest silent first
@@ -219,7 +222,13 @@ class Fleet:
 
         given = GivenSource(self._kind, folder.name, opened, self._model_sha256)
         session = Session(
-            self._model, self._model_folder, place, self._windows_between, frozen=self._frozen, given=given
+            self._model,
+            self._model_folder,
+            place,
+            self._windows_between,
+            frozen=self._frozen,
+            given=given,
+            keep_columns=self._keep_columns,
         )
         stack.callback(session.close)
         return OpenDevice(name, folder, session, sources[0], stack.pop_all())

@@ -10,12 +10,16 @@ import hashlib
 import warnings
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rondo.data.recording import Recording
 from rondo.data.signal import select
 from rondo.errors import ModelError, RondoWarning
 from rondo.formats.columns import unknown_to_model
 from rondo.formats.file_names import TEXT_SUFFIXES, id_of, packing_of
-from rondo.formats.files import find_recordings, read_with_codes, signals_only, suffixes
+from rondo.formats.files import find_recordings, read_with_codes, suffixes, without_labels
+from rondo.formats.kept_columns import with_kept
 from rondo.formats.lines import is_binary
 from rondo.live.base import Bookmark, Request, Rows, SourceKind, named
 from rondo.live.row_reader import fit_by_position, refuse_another_rate
@@ -34,7 +38,8 @@ class RecordedFile:
                 f"{path}: changed since it was read; put the file back, or begin anew with another --out and "
                 "--checkpoint"
             )
-        self._recording = _in_channels(read_with_codes(path), path, request)
+        known = with_kept((), (), request.channels)
+        self._recording, self._beside = _in_channels(read_with_codes(path, label_columns=known), path, request)
         self._row = 0 if bookmark is None else int(bookmark["row"])
 
     @property
@@ -47,7 +52,8 @@ class RecordedFile:
         rows = slice(self._row, min(self._row + at_most, self._recording.n_frames))
         times = self._recording.timestamps_s
         self._row = rows.stop
-        return Rows(self._recording.values[rows], None if times is None else times[rows], self._row)
+        beside = None if self._beside is None else self._beside[rows]
+        return Rows(self._recording.values[rows], None if times is None else times[rows], self._row, (), 0, beside)
 
     def wait(self, seconds: float) -> None:
         """All rows are there."""
@@ -62,20 +68,34 @@ class RecordedFile:
         """The file was closed when it had been read."""
 
 
-def _in_channels(recording: Recording, path: Path, request: Request) -> Recording:
-    """The recording in the model's channels, by name or else by position; what was noted on reading it is said."""
-    channels = request.channels
+def _in_channels(recording: Recording, path: Path, request: Request) -> tuple[Recording, NDArray[np.float32] | None]:
+    """The recording in the model's channels, by name or else by position, and the columns that are asked for beside.
+
+    What was noted on reading it is said.
+    """
+    channels, beside = request.channels, None
     with named(str(path)):
         refuse_another_rate(recording.rate, request.rate)
         if set(channels) <= set(recording.channels):
             values, extra = select(recording, channels), [name for name in recording.channels if name not in channels]
+            beside = _beside(recording, request)
+            extra = [name for name in extra if name not in request.beside]
             notes = [unknown_to_model(extra)] if extra else []
         else:
-            recording = signals_only(recording)
+            recording = without_labels(recording)
             values, notes = recording.values, [fit_by_position(recording.channels, channels)]
     for note in (*recording.notes, *notes):
         warnings.warn(f"{path}: {note}", RondoWarning, stacklevel=4)
-    return Recording(values, recording.rate, channels, recording.id, recording.timestamps_s)
+    return Recording(values, recording.rate, channels, recording.id, recording.timestamps_s), beside
+
+
+def _beside(recording: Recording, request: Request) -> NDArray[np.float32] | None:
+    found = [name for name in request.beside if name in recording.channels]
+    if not found:
+        return None
+    beside = np.full((recording.n_frames, len(request.beside)), np.nan, np.float32)
+    beside[:, [request.beside.index(name) for name in found]] = select(recording, found)
+    return beside
 
 
 def is_recorded(path: Path) -> bool:

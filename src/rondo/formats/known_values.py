@@ -1,0 +1,85 @@
+"""KnownValues: what the recordings of a model hold, channel by channel, so that later rows can be read one by one.
+
+A stored file is looked at as a whole before a number in it is taken for a code of missing values (`missing_codes`).
+Rows that come one by one cannot be. So a model keeps, of each channel, the codes that were found and the range of all
+other values, and from these follows once and for all which numbers are missing there:
+
+- a code that was found in this channel;
+- a code that was found in another channel, at least a tenth of the fitted range away from that range;
+- any code on the list of programs, farther from the fitted range than the range is wide;
+- a number on the list of fill values, a thousand times as far.
+
+`rondo label` and `rondo stream` read with the same numbers (`missing_cells`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+_BELOW = "-99 -99.9 -99.99 -200 -888 -999 -999.9 -999.25 -999.99 -7777 -8888 -9999 -9999.9 -99999 -999999"
+_ABOVE = "999 999.9 999.99 9999 9999.9 9999.99 99999 999999"
+CODES = np.array([float(code) for code in (*_BELOW.split(), *_ABOVE.split())], dtype=np.float32)
+"""Of air quality stations (-200), weather services (-999, 9999), well logs (-999.25), SPSS and ARFF exports (99s)."""
+_FILLS = "-32768 32767 65535 -2147483648 2147483647 1e20 -1e30 1e30 -1e31 1e31 -1e34 1e35 1e36 9.96921e36"
+FILLS = np.array([*map(float, _FILLS.split()), np.finfo(np.float32).min, np.finfo(np.float32).max], dtype=np.float32)
+"""Ends of whole numbers of 16 and 32 bits, fill values of netCDF, CDF and GRIB files."""
+FAR = 0.1  # of the width of the rest: nothing lies between that and a code
+_FAR_OF_UNSEEN = 1.0  # likewise, of a code that no recording of the model had
+BEYOND_ALL = 1000.0  # times the width of the rest: no sensor reaches so far, whatever the number is
+
+
+class KnownValues(NamedTuple):
+    """Of each channel: the least and the greatest value, and the numbers that stood for no value."""
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    codes: tuple[tuple[float, ...], ...]
+
+    @classmethod
+    def of(cls, values: NDArray[np.float32], codes: Sequence[Sequence[float]]) -> KnownValues:
+        """Of one recording, in which codes are missing already and every channel has some value."""
+        low, high = (np.asarray(end(values, axis=0), np.float64) for end in (np.nanmin, np.nanmax))
+        return cls(tuple(low.tolist()), tuple(high.tolist()), tuple(tuple(own) for own in codes))
+
+    @classmethod
+    def joined(cls, each: Sequence[KnownValues]) -> KnownValues:
+        """Of all recordings of a data set.
+
+        >>> KnownValues.joined([KnownValues((0.0,), (2.0,), ((-200.0,),)), KnownValues((1.0,), (3.0,), ((),))])
+        KnownValues(low=(0.0,), high=(3.0,), codes=((-200.0,),))
+        """
+        low = tuple(min(own) for own in zip(*(known.low for known in each), strict=True))
+        high = tuple(max(own) for own in zip(*(known.high for known in each), strict=True))
+        found = zip(*(known.codes for known in each), strict=True)
+        return cls(low, high, tuple(tuple(sorted({code for codes in own for code in codes})) for own in found))
+
+    @classmethod
+    def from_json(cls, stored: Any) -> KnownValues:
+        """What became lists in a JSON file."""
+        low, high, codes = stored
+        return cls(tuple(low), tuple(high), tuple(tuple(own) for own in codes))
+
+    def missing_numbers(self) -> tuple[tuple[float, ...], ...]:
+        """The numbers that are missing values in each channel.
+
+        >>> known = KnownValues((0.1, 2.0), (12.0, 1500.0), ((-200.0,), ()))
+        >>> [[number in own for number in (-200.0, -999.0, 9999.0)] for own in known.missing_numbers()]
+        [[True, True, True], [True, False, True]]
+        """
+        found = {code for own in self.codes for code in own}
+        each = zip(self.low, self.high, self.codes, strict=True)
+        return tuple(_missing_in(low, high, own, found) for low, high, own in each)
+
+
+def _missing_in(low: float, high: float, own: Sequence[float], found: set[float]) -> tuple[float, ...]:
+    width = high - low
+    if not width > 0:  # of a channel that never moved nobody knows how far it reaches
+        return tuple(own)
+    far_enough = dict.fromkeys(FILLS.tolist(), BEYOND_ALL) | dict.fromkeys(CODES.tolist(), _FAR_OF_UNSEEN)
+    far_enough |= dict.fromkeys(found, FAR)
+    away = {number for number, far in far_enough.items() if max(low - number, number - high) > far * width}
+    return tuple(sorted(away | set(own)))

@@ -1,0 +1,198 @@
+"""Which cells are missing follows from the model alone: cell by cell, the same for a stored file and a stream."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import numpy.testing as npt
+import pytest
+
+from rondo import Rondo
+from rondo.data.recording import Recording
+from rondo.formats.files import signals_only
+from rondo.formats.kept_columns import KnownColumn, with_kept
+from rondo.formats.known_values import CODES, FILLS, KnownValues
+from rondo.formats.missing_cells import MissingCells
+
+RNG = np.random.default_rng(0)
+NOISE = RNG.normal(size=400).astype(np.float32)
+
+
+def missing_numbers(
+    low: float, high: float, own: tuple[float, ...] = (), elsewhere: tuple[float, ...] = ()
+) -> set[float]:
+    return set(KnownValues((low, 0.0), (high, 1.0), (own, elsewhere)).missing_numbers()[0])
+
+
+def test_a_code_that_was_found_is_missing_wherever_it_lies() -> None:
+    assert -200.0 in missing_numbers(-500, 500, own=(-200.0,))
+    assert missing_numbers(-500, 500, own=(-12.5,)) >= {-12.5}
+
+
+def test_a_code_of_another_channel_need_not_be_so_far() -> None:
+    assert -200.0 not in missing_numbers(2, 1500)  # 0.13 of the width away
+    assert -200.0 in missing_numbers(2, 1500, elsewhere=(-200.0,))
+    assert -200.0 not in missing_numbers(-190, 1500, elsewhere=(-200.0,))
+
+
+def test_codes_of_programs_are_missing_beyond_the_width_of_the_fitted_range() -> None:
+    found = missing_numbers(-100, 100)
+    for code in CODES.tolist():
+        assert (code in found) == (abs(code) > 300)
+    assert not {-200.0, -999.0} & missing_numbers(-1000, 0)
+
+
+def test_fill_values_are_missing_a_thousand_widths_away() -> None:
+    assert set(FILLS.tolist()) <= missing_numbers(-1, 1)
+    assert not {-32768.0, 65535.0} & missing_numbers(-2000, 2000)  # the ends of a sensor of 16 bits
+    assert 1e20 in {float(f"{number:.3g}") for number in missing_numbers(-2000, 2000)}
+
+
+def test_a_channel_that_never_moved_has_only_what_was_found() -> None:
+    assert missing_numbers(0, 0, own=(-200.0,), elsewhere=(-999.0,)) == {-200.0}
+
+
+def test_cells_one_by_one_and_all_at_once() -> None:
+    cells = MissingCells.of([KnownColumn("a", (-200.0,)), KnownColumn("nose.x"), KnownColumn("nose.y", (9999.0,))])
+    assert cells.beside == ("nose.likelihood", "nose.score")
+    values = np.stack([NOISE, NOISE, NOISE], axis=1)
+    values[3:9, 0], values[20, 1], values[21, 2], values[30, 0] = -200, -200, 9999, np.nan
+    beside = np.full((len(values), 2), np.nan, np.float32)
+    beside[:, 0] = 0.99
+    beside[40:45, 0], beside[50, 0], beside[51, 0] = 0.2, 70, -3  # what is no likelihood says nothing
+    whole, counts = cells.read(values, beside)
+    expected = values.copy()
+    expected[3:9, 0] = expected[21, 2] = expected[40:45, 1:] = np.nan
+    npt.assert_array_equal(whole, expected)
+    assert counts.tolist() == [6, 5, 6]
+    assert values[20, 1] == -200  # another channel's code; and nothing was written into what was given
+    parts = [cells.read(values[row : row + 1], beside[row : row + 1]) for row in range(len(values))]
+    npt.assert_array_equal(np.concatenate([part for part, _ in parts]), expected)
+    assert sum(n for _, n in parts).tolist() == [6, 5, 6]
+    clean = values[60:90]
+    assert cells.read(clean)[0] is clean
+
+
+def test_columns_to_keep_are_taken_as_they_are() -> None:
+    known = [KnownColumn("a", (-200.0,)), KnownColumn("nose.x"), KnownColumn("nose.y")]
+    kept = MissingCells.of(known, {"a", "nose.likelihood"})
+    assert (kept.numbers, kept.beside) == (((), (), ()), ("nose.score",))
+
+
+def test_a_likelihood_that_is_a_channel_masks_nothing() -> None:
+    channels = [KnownColumn(name) for name in ("nose.x", "nose.y", "nose.likelihood")]
+    assert MissingCells.of(channels).beside == ("nose.score",)
+
+
+def test_what_a_model_knows_travels_to_other_processes() -> None:
+    name = pickle.loads(pickle.dumps(KnownColumn("a", (-200.0,))))
+    assert (name, type(name), name.missing) == ("a", KnownColumn, (-200.0,))
+
+
+# ------------------------------------------------------------ stored recordings
+
+
+def recording(**columns: np.ndarray) -> Recording:
+    return Recording(np.stack(list(columns.values()), axis=1), rate=50, channels=list(columns))
+
+
+def test_a_recording_is_read_by_the_model_and_not_by_what_else_it_holds() -> None:
+    one = NOISE.copy()
+    one[7] = -200  # a single one: in no file would it be found
+    other = np.where(np.arange(400) % 10 == 0, np.float32(-77.5), NOISE)
+    known = with_kept((), (), [KnownColumn("a", (-200.0,)), KnownColumn("b", (-200.0,))])
+    found = signals_only(recording(a=one, b=other), known)
+    assert np.flatnonzero(np.isnan(found.values[:, 0])).tolist() == [7]
+    assert not np.isnan(found.values[:, 1]).any()
+    assert "1 value of -200 in 'a' read as missing, by what the model was fitted on" in found.notes[0]
+    kept = signals_only(
+        recording(a=one, b=other), with_kept((), ["a"], [KnownColumn("a", (-200.0,)), KnownColumn("b", ())])
+    )
+    assert not np.isnan(kept.values).any()
+
+
+def test_a_code_that_the_model_does_not_know_is_said() -> None:
+    column = np.where(np.arange(400) % 10 == 0, np.float32(-99), 5 * NOISE)
+    found = signals_only(recording(a=NOISE, b=column), with_kept((), (), [KnownColumn("a", ()), KnownColumn("b", ())]))
+    assert not np.isnan(found.values).any()
+    assert "40 values of -99 in 'b' may stand for no value" in found.notes[-1]
+
+
+def test_a_channel_of_the_model_stays_however_little_is_left_of_it() -> None:
+    column = np.where(np.arange(400) % 10 > 0, np.float32(-200), NOISE)
+    known = (KnownColumn("a", (-200.0,)), KnownColumn("b", (-200.0,)))
+    assert signals_only(recording(a=NOISE, b=column), with_kept((), (), known)).channels == ("a", "b")
+    older = with_kept((), (), ("a", "b"))  # of a model that knows the names alone
+    assert signals_only(recording(a=NOISE, b=column), older).channels == ("a", "b")
+
+
+def test_channels_without_names_go_by_position() -> None:
+    column = NOISE.copy()
+    column[5] = -200
+    found = signals_only(recording(ch0=NOISE, ch1=column), [KnownColumn("x", ()), KnownColumn("y", (-200.0,))])
+    assert np.argwhere(np.isnan(found.values)).tolist() == [[5, 1]]
+
+
+def test_points_are_masked_cell_by_cell_and_stay() -> None:
+    path = np.cumsum(RNG.normal(size=(400, 2)), axis=0).astype(np.float32)
+    sure = np.where(np.arange(400) < 300, np.float32(0.1), np.float32(0.9))  # seldom seen
+    sure[399] = 55  # and, by this one value, no likelihood as a whole
+    known = with_kept((), (), [KnownColumn(name, ()) for name in ("p.x", "p.y", "q.x", "q.y")])
+    columns = {"p.x": path[:, 0], "p.y": path[:, 1], "p.likelihood": sure, "q.x": path[:, 1], "q.y": path[:, 0]}
+    found = signals_only(recording(**columns), known)
+    assert found.channels == ("p.x", "p.y", "q.x", "q.y")
+    assert np.isnan(found.values[:, :2]).all(axis=1).tolist() == (sure < 0.6).tolist()
+    assert not np.isnan(found.values[:, 2:]).any()
+
+
+# ------------------------------------------------------------ what a model keeps
+
+
+@pytest.fixture(scope="module")
+def fitted() -> Rondo:
+    rng = np.random.default_rng(3)
+    values = np.sin(np.arange(900)[:, None] / [5, 9]) + 0.1 * rng.normal(size=(900, 2))
+    values[::50, 0] = -200
+    table = Recording(values, rate=50, channels=("a", "b"))
+    settings = {"evidence": {"surrogates": 0}}
+    return Rondo(window=40, step=20, settings=settings, device="cpu").fit(signals_only(table))
+
+
+def test_codes_and_ranges_are_kept_with_the_model(fitted: Rondo, tmp_path: object) -> None:
+    known = fitted.preprocessor_.known
+    assert known is not None
+    assert known.codes == ((-200.0,), ())
+    assert -2 < known.low[0] < -0.9
+    fitted.save(f"{tmp_path}/model")
+    again = Rondo.load(f"{tmp_path}/model").preprocessor_
+    assert again.known == known
+    assert [name.missing for name in again.known_columns] == [
+        name.missing for name in fitted.preprocessor_.known_columns
+    ]
+    assert -200.0 in (again.known_columns[1].missing or ())
+
+
+def test_arrays_are_taken_as_they_are_by_predict_and_stream_alike(fitted: Rondo) -> None:
+    rng = np.random.default_rng(4)
+    values = (np.sin(np.arange(600)[:, None] / [5, 9]) + 0.1 * rng.normal(size=(600, 2))).astype(np.float32)
+    values[300, 1] = -999
+    assert "missing" not in " ".join(
+        fitted.predict(Recording(values, rate=50, channels=("a", "b"))).labellings[0].notes
+    )
+    assert np.array_equal(fitted.rows_of(values)[0], values)
+    table = recording(a=values[:, 0], b=values[:, 1])
+    assert np.array_equal(fitted.rows_of(table)[0], values)
+
+
+def test_tables_are_read_by_the_model_in_chunks_of_any_size(fitted: Rondo) -> None:
+    import polars as pl
+
+    values = RNG.normal(size=(60, 2)).astype(np.float32)
+    values[7, 0], values[9, 1] = -200, -999
+    frame = pl.DataFrame({"a": values[:, 0], "b": values[:, 1]})
+    chunks = [fitted.rows_of(frame[start : start + 10])[0] for start in range(0, 60, 10)]
+    found = np.concatenate(chunks)
+    assert np.argwhere(np.isnan(found)).tolist() == [[7, 0], [9, 1]]
+    labelled = fitted.predict(pl.concat([frame] * 10), rate=50).labellings[0]
+    assert "10 values of -200 in 'a' read as missing" in " ".join(labelled.notes)
