@@ -1,8 +1,8 @@
 """Axivity's .cwa (AX3, AX6), read from Open Movement's description (Docs/ax3/ax3-technical.md of its repository).
 
 A header of 1024 bytes ("MD"), then blocks of 512 bytes ("AX"): 30 bytes about the block, 480 of samples, and a checksum
-that makes the sum of all 16-bit words 0. Samples are three numbers of 10 bits with a common exponent in 32 bits, or 3, 6
-or 9 numbers of 16 bits: acceleration, or gyroscope, acceleration and magnetometer. Acceleration is in g, turning in
+that makes the sum of all 16-bit words 0. A sample is three numbers of 10 bits with a common exponent in 32 bits, or 3,
+6 or 9 numbers of 16 bits: acceleration, or gyroscope, acceleration and magnetometer. Acceleration is in g, turning in
 degrees per second, the magnetic field in microtesla. Blocks that fail their checksum are left out.
 
 Each block says at which of its samples the device's clock was read. Between blocks that follow each other samples are
@@ -122,8 +122,8 @@ def _times(blocks: _Blocks) -> NDArray[np.float64]:
 def _starts(blocks: _Blocks, hertz: NDArray[np.float64]) -> NDArray[np.float64]:
     """Seconds since 1970 of the first sample of each block.
 
-    The clock was read at sample `offset`. Where it has fractions of a second, `offset` was moved to the whole second for
-    older readers, and is moved back.
+    The clock was read at sample `offset`. Where it has fractions of a second, `offset` was moved to the whole second
+    for older readers, and is moved back.
     """
     stamp = blocks["stamp"].astype(np.int64)
     months = ((stamp >> 26) * 12 + (stamp >> 22 & 15) - 1).astype("m8[M]") + np.datetime64("2000-01", "M")

@@ -1,14 +1,14 @@
 """ActiGraph's .gt3x: raw acceleration, read from the maker's description (github.com/actigraph/GT3X-File-Format).
 
-A zip archive with `info.txt` (lines "Sample Rate: 30") and `log.bin`, records one after the other: 1E, the type, seconds
-since 1970 (4 bytes), the size of the payload (2 bytes), the payload, and a checksum that makes the exclusive or of all
-bytes FF. Record 0 holds a second of samples of 12 bits in the order y, x, z, the high bits first; record 26 a second of
-16-bit numbers in the order x, y, z; record 21 parameters, among them the scale. Zeros may lie between records.
-Samples are divided by the scale, which gives g, and not rounded to three digits as ActiLife does.
+A zip archive with `info.txt` (lines "Sample Rate: 30") and `log.bin`, records one after the other: 1E, the type,
+seconds since 1970 (4 bytes), the size of the payload (2 bytes), the payload, and a checksum that makes the exclusive or
+of all bytes FF. Record 0 holds a second of samples of 12 bits in the order y, x, z, the high bits first; record 26 a
+second of 16-bit numbers in the order x, y, z; record 21 parameters, among them the scale. Zeros may lie between
+records. Samples are divided by the scale, which gives g, and not rounded to three digits as ActiLife does.
 
-Where idle sleep mode was on, the device stored nothing while it lay still: that is a gap in the clock. The clock is that
-of the place where the device was set up, in seconds since 1970. Light, heart rate and epochs have other rates and are
-not read. Devices of firmware 2.5 and before store `activity.bin` instead, samples of 12 bits from "Start Date" on
+Where idle sleep mode was on, the device stored nothing while it lay still: that is a gap in the clock. The clock is
+that of the place where the device was set up, in seconds since 1970. Light, heart rate and epochs have other rates and
+are not read. Devices of firmware 2.5 and before store `activity.bin` instead, samples of 12 bits from "Start Date" on
 (github.com/actigraph/NHANES-GT3X-File-Format).
 """
 
@@ -84,8 +84,8 @@ def _refuse_uncalibrated(archive: zipfile.ZipFile) -> None:
         about = json.loads(_small(archive, "calibration.json"))
         if isinstance(about, dict) and about.get("isCalibrated") is False:
             raise RecordingError(
-                "its samples are not calibrated (calibration.json); export it with ActiGraph's software, or as csv with "
-                "the package pygt3x"
+                "its samples are not calibrated (calibration.json); export it as csv with ActiGraph's software, or "
+                "with the package pygt3x"
             )
 
 

@@ -126,7 +126,7 @@ def unpacked_12(payloads: _Bytes) -> NDArray[np.int16]:
 
     >>> example = bytes.fromhex("006008EBD007009EBF007008EBF0")  # of the description
     >>> unpacked_12(np.frombuffer(example, np.uint8)[None]).tolist()
-    [[[8, 6, -1328], [9, 7, -1089], [8, 7, -1297]]]
+    [[[8, 6, -323], [9, 7, -321], [8, 7, -321]]]
     """
     n_samples = payloads.shape[1] * 8 // 36
     whole = np.pad(payloads, ((0, 0), (0, -payloads.shape[1] % 3))).astype(np.uint16)

@@ -1,4 +1,4 @@
-"""What the readers of binary formats share: the optional library, which channels are kept, names told apart, one rate."""
+"""What readers of binary formats share: the optional library, which channels are kept, names told apart, one rate."""
 
 from __future__ import annotations
 
@@ -33,12 +33,17 @@ def kept_channels(names: Sequence[str], label_columns: Sequence[str]) -> tuple[l
     ([0], ("channel 'label' left out: by its name it holds labels; --keep-column 'label' keeps it",))
     """
     given, wanted = left_out_and_kept(label_columns, names, "channel")
-    truths = [name for name in names if is_label_name(name) and name not in given and name not in wanted]
+    truths = [name for name in names if _names_labels(name) and name not in given and name not in wanted]
     kept = [place for place, name in enumerate(names) if name not in given and name not in truths]
     if not kept:
         raise RecordingError(f"no channel is left among {listed(names)}; expected at least one")
     said = "left out: by its name it holds labels"
     return kept, tuple(f"channel '{name}' {said}; --keep-column {name!r} keeps it" for name in truths)
+
+
+def _names_labels(name: str) -> bool:
+    """By the whole name, or by the last part of a path as in `object.label`."""
+    return is_label_name(name) or is_label_name(name.rpartition(".")[2])
 
 
 def told_apart(names: Sequence[str]) -> list[str]:

@@ -42,13 +42,22 @@ def read_wfdb(path: Path, *, rate: float | None, label_columns: Sequence[str] = 
     rates = {place: header.rate * header.signals[place].per_frame for place in kept}
     kept, own_rate, more = of_one_rate(kept, rates, names, rate)
     values, wrong = _values(path, header, kept)
-    notes += more + tuple(f"channel '{names[place]}' left out: it {why}" for place, why in absent.items())
+    notes += more + (("its header ends within a line: it may be cut short",) if header.ends_within_a_line else ())
+    notes += tuple(f"channel '{names[place]}' left out: it {why}" for place, why in absent.items())
     notes += tuple(f"channel '{names[place]}': its checksum is another; the file may be damaged" for place in wrong)
     channels = [names[place] for place in kept]
     if header.began_s is None or rate is not None:
         return Recording(values, own_rate, channels, path.stem, notes=notes)
     times = header.began_s + np.arange(len(values)) / own_rate
     return Recording(values, own_rate, channels, path.stem, times, notes)
+
+
+def expected_shape(path: Path) -> tuple[int, int]:
+    """Frames of the fastest signal, and signals, by the header and the sizes of the files that it names."""
+    header = read_header(path)
+    signals = [signal for signal in header.signals if signal.file != _NO_FILE]
+    n_frames = header.n_frames or _frames_there(_data_file(path, signals[:1]), signals)
+    return n_frames * max(signal.per_frame for signal in signals), len(signals)
 
 
 def _values(path: Path, header: RecordHeader, kept: Sequence[int]) -> tuple[NDArray[np.float32], list[int]]:
@@ -128,7 +137,7 @@ def _physical(samples: Samples, signal: SignalLine) -> NDArray[np.float64]:
 
 
 def _agrees(samples: Samples, signal: SignalLine) -> bool:
-    """Whether the sum of the samples is that of the header, of which 16 bits are kept; 0 may say that nobody knows it."""
+    """Whether the sum of the samples is that of the header, of which 16 bits are kept; 0 may mean unknown."""
     return not signal.checksum or (int(samples.sum(dtype=np.int64)) - signal.checksum) % 2**16 == 0
 
 

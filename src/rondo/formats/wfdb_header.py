@@ -57,6 +57,7 @@ class RecordHeader:
     n_frames: int | None
     began_s: float | None  # since 1970, by the clock of the place where it was recorded
     signals: tuple[SignalLine, ...]
+    ends_within_a_line: bool
 
 
 def read_header(path: Path) -> RecordHeader:
@@ -82,7 +83,8 @@ def read_header(path: Path) -> RecordHeader:
         raise RecordingError(f"its record line announces {n_signals} signals, {len(lines) - 1} lines follow")
     n_frames = int(record["frames"] or 0) or None
     rate = float(record["rate"] or _DEFAULT_RATE)
-    return RecordHeader(rate, n_frames, _began(record["time"], record["date"]), tuple(map(_signal, lines[1:])))
+    began_s, signals = _began(record["time"], record["date"]), tuple(map(_signal, lines[1:]))
+    return RecordHeader(rate, n_frames, began_s, signals, not content.endswith(b"\n"))
 
 
 def _signal(line: str) -> SignalLine:

@@ -78,8 +78,8 @@ def _known(format: int) -> _Packing:
     if packing is None:
         what = "compressed by FLAC" if format in (508, 516, 524) else "unknown"
         raise RecordingError(
-            f"its samples are of format {format} ({what}); expected one of {', '.join(map(str, _PACKINGS))}: convert the "
-            "record, as with `xform -i RECORD -n NEW -O 16` of the WFDB software"
+            f"its samples are of format {format} ({what}); expected one of {', '.join(map(str, _PACKINGS))}: convert "
+            "the record, as with `xform -i RECORD -n NEW -O 16` of the WFDB software"
         )
     return packing
 
