@@ -47,11 +47,11 @@ class Log:
     @property
     def n_sleeps(self) -> int:
         """How often the device fell asleep because it lay still."""
-        return sum(self._payload(place) == _FALLS_ASLEEP for place in np.flatnonzero(self.kinds == _EVENT))
+        return sum(self._payload(place) == _FALLS_ASLEEP for place in np.flatnonzero(self.kinds == _EVENT).tolist())
 
     def scale(self) -> float | None:
         """Units per g, where parameters tell it."""
-        for place in np.flatnonzero(self.kinds == _PARAMETERS):
+        for place in np.flatnonzero(self.kinds == _PARAMETERS).tolist():
             payload = self._payload(place)
             for space, identifier, value in struct.iter_unpack("<HHI", payload[: len(payload) // 8 * 8]):
                 if (space, identifier) == _SCALE:
