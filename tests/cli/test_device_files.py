@@ -15,7 +15,8 @@ from tests.cli.running import Command, waves
 from tests.formats import test_cwa, test_gt3x
 from tests.formats.reading import write
 
-N_SECONDS = 60
+N_SECONDS = 30
+QUICK = ("--set", "evidence.surrogates=0")
 
 
 def in_counts(values: NDArray[np.float32]) -> NDArray[np.int16]:
@@ -48,12 +49,12 @@ def mcap(folder: Path, counts: NDArray[np.int16]) -> Path:
     return test_mcap.save(folder / "day.mcap", *messages, chunk_size=1 << 16)
 
 
-@pytest.mark.parametrize("store", [cwa, gt3x, wfdb, mcap])
+@pytest.mark.parametrize("store", [cwa, *(pytest.param(store, marks=pytest.mark.slow) for store in (gt3x, wfdb, mcap))])
 def test_from_the_file_to_the_run(
     rondo: Command, tmp_path: Path, store: Callable[[Path, NDArray[np.int16]], Path]
 ) -> None:
     path = store(tmp_path, in_counts(waves(50 * N_SECONDS, 3)))
-    done = rondo("discover", path, "--out", tmp_path / "run", "--window", "2s")
+    done = rondo("discover", path, "--out", tmp_path / "run", "--window", "2s", *QUICK)
     assert done.code == 0, done.err
     (recording,) = json.loads((tmp_path / "run" / "summary.json").read_text())["recordings"]
     assert recording["id"] == "day"

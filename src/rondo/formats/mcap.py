@@ -185,7 +185,8 @@ class _Table:
         """Names, log times in seconds, values in the order of time, and what was left out."""
         stamps = np.frombuffer(self.log_times_ns, np.uint64)
         order = np.argsort(stamps, kind="stable")
-        names, values, notes = [], [], ()
+        names, values = [], []
+        notes: tuple[str, ...] = ()
         for name, column in self.columns.items():
             column.extend([np.nan] * (len(stamps) - len(column)))
             own = np.frombuffer(column, np.float64)[order]
