@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 import numpy.testing as npt
+import pytest
 
 from rondo.data.recording import Recording
 from tests.formats.reading import refusal, write
@@ -30,6 +31,26 @@ def test_epochs_are_frames(tmp_path: Path) -> None:
     assert recording.rate is not None and round(recording.rate, 6) == 0.1
     npt.assert_array_equal(recording.values[:, 1], [i % 3 for i in range(30)])
     assert recording.times_s is not None and recording.times_s[0] == 1794643200.0
+
+
+def test_epochs_are_put_in_the_order_of_time_and_silence_is_a_gap(tmp_path: Path) -> None:
+    """With the tables of ActiLife 6, of which only `data` is read."""
+    places = [3, 0, 1, 2, 10, 11]
+    rows = [f"INSERT INTO data VALUES ({TICKS + i * 600_000_000}, {i}.0, {60 * (i % 2)})" for i in places]
+    recording = Recording.from_file(
+        save(
+            tmp_path / "p1.agd",
+            "CREATE TABLE settings (settingID INTEGER PRIMARY KEY, settingName TEXT, settingValue TEXT)",
+            "INSERT INTO settings VALUES (1, 'epochlength', '60')",
+            "CREATE TABLE sleep (sleepID INTEGER PRIMARY KEY, inBedTimestamp INTEGER, outBedTimestamp INTEGER)",
+            "CREATE TABLE data (dataTimestamp INTEGER, axis1 REAL, inclineOff REAL)",
+            "CREATE INDEX IX_dataTimestamp ON data (dataTimestamp)",
+            *rows,
+        )
+    )
+    assert recording.channels == ("axis1", "inclineOff") and recording.rate == pytest.approx(1 / 60)
+    npt.assert_array_equal(recording.values[:, 0], sorted(places))
+    assert recording.times_s is not None and recording.times_s[-1] - recording.times_s[0] == 660
 
 
 def test_what_is_no_table_of_epochs_is_refused(tmp_path: Path) -> None:

@@ -84,6 +84,10 @@ _ELSEWHERE = (
     ".fit",
     ".gpx",
     ".agd",
+    ".hea",
+    ".cwa",
+    ".gt3x",
+    ".mcap",
 )  # have tests of their own
 OWN_SUFFIXES = [suffix for suffix in suffixes() if suffix not in _ELSEWHERE]
 

@@ -39,6 +39,33 @@ def test_points_are_frames(tmp_path: Path) -> None:
     assert recording.times_s is not None and recording.times_s[0] == 1794643200.0
 
 
+def test_segments_and_tracks_are_one_recording_in_the_order_of_time(tmp_path: Path) -> None:
+    between = "</trkseg><trkseg>", "</trkseg></trk><trk><name>2</name><trkseg>"
+    late, later, early = (
+        "".join(point(second, "", second) for second in part) for part in ((20, 21), (30, 31), (0, 1))
+    )
+    text = HEAD + late + between[0] + later + between[1] + early + TAIL
+    recording = Recording.from_file(write(tmp_path, "a.gpx", text))
+    npt.assert_array_equal(recording.values[:, 2], [0, 1, 20, 21, 30, 31])
+    assert recording.notes == ("its tracks were put in the order of time",)
+    assert recording.times_s is not None
+    npt.assert_array_equal(recording.times_s - recording.times_s[0], [0, 1, 20, 21, 30, 31])
+
+
+def test_numbers_of_extensions_are_channels_and_words_are_not(tmp_path: Path) -> None:
+    """Garmin's TrackPointExtension v2, a power without a namespace, and a name of digits."""
+    points = "".join(
+        f'<trkpt lat="47.5" lon="8"><ele>400</ele><time>2026-11-14T09:00:0{i}.5+01:00</time><name>00{i}</name>'
+        f"<sat>7</sat><extensions><power>{200 + i}</power><x:TrackPointExtension><x:atemp>21.5</x:atemp>"
+        f"<x:cad>8{i}</x:cad></x:TrackPointExtension></extensions></trkpt>"
+        for i in range(3)
+    )
+    recording = Recording.from_file(write(tmp_path, "a.gpx", HEAD + points + TAIL))
+    assert recording.channels == ("lat", "lon", "ele", "sat", "power", "atemp", "cad")
+    npt.assert_allclose(recording.values[1], [47.5, 8, 400, 7, 201, 21.5, 81])
+    assert recording.times_s is not None and recording.times_s[0] == 1794643200.5
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

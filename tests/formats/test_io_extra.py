@@ -17,6 +17,7 @@ HEADS = {
     "a.bdf": ("pyedflib", b"\xffBIOSEMI"),
     "a.c3d": ("ezc3d", b"\x02\x50"),
     "a.xdf": ("pyxdf", b"XDF:"),
+    "a.mcap": ("mcap.stream_reader", b"\x89MCAP0\r\n"),
 }
 
 
@@ -41,6 +42,6 @@ def test_another_format_is_told_without_the_library(tmp_path: Path, name: str, m
 
 
 def test_no_library_is_loaded_before_a_file_asks_for_it() -> None:
-    code = "import sys, rondo.formats.files; print({'pyedflib', 'ezc3d', 'pyxdf'} & set(sys.modules))"
+    code = "import sys, rondo.formats.files; print({'pyedflib', 'ezc3d', 'pyxdf', 'mcap'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -13,10 +13,18 @@ from rondo.config.schema import RondoConfig
 from rondo.data.recording import Recording
 from rondo.errors import RondoError
 from rondo.formats.files import read_recording
-from tests.fuzz import generators
+from tests.fuzz import generators, recordings
 from tests.fuzz.generators import N_CASES, Random
 
-READ = {".csv": generators.table, ".jsonl": generators.json_lines, ".npz": generators.archive}
+READ = {
+    ".csv": generators.table,
+    ".jsonl": generators.json_lines,
+    ".npz": generators.archive,
+    ".cwa": recordings.cwa,
+    ".gt3x": recordings.gt3x,
+    ".hea": recordings.wfdb,
+    ".mcap": recordings.mcap,
+}
 
 
 def one_line(error: RondoError) -> bool:
@@ -26,6 +34,8 @@ def one_line(error: RondoError) -> bool:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("suffix", READ)
 def test_files(tmp_path: Path, suffix: str) -> None:
+    if suffix == ".mcap":
+        pytest.importorskip("mcap", reason="needs mcap: pip install 'rondo-ts[io]'")
     generate: Callable[[Random], bytes] = READ[suffix]
     n_read = 0
     for seed in range(N_CASES):

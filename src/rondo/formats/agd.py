@@ -1,7 +1,9 @@
 """ActiGraph's .agd: a database of SQLite with one row per epoch, read with Python's own library.
 
-The table `data` has `dataTimestamp`, in ticks of 100 ns since the year 1, a column for each count (`axis1`, `axis2`,
-`axis3`, `steps`, `lux`, …). Nothing but that table is asked, and only if it is a table: a view could compute anything.
+The table `data` has `dataTimestamp`, in ticks of 100 ns since the year 1 by the clock of the place, and a column for
+each count (`axis1`, `axis2`, `axis3`, `steps`, `lux`, `inclineOff`, …), as the ActiLife 6 User's Manual describes it
+and actigraph.sleepr, PhysicalActivity and pyActigraphy read it. `settings` holds `epochlength` in seconds, which the
+time stamps tell too. Nothing but `data` is asked, and only if it is a table: a view could compute anything.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from contextlib import closing
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
@@ -22,6 +25,7 @@ from rondo.formats.recording_format import RecordingFormat
 _TICKS_PER_SECOND = 10_000_000
 _SECONDS_BEFORE_1970 = 62_135_596_800
 _CLOCK = "dataTimestamp"
+_ROWS_AT_ONCE = 1 << 14
 
 
 def read_agd(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
@@ -41,20 +45,28 @@ def read_agd(path: Path, *, rate: float | None, label_columns: Sequence[str] = (
         names = [about[0] for about in asked.description]
         if _CLOCK not in names:
             raise RecordingError(f"its table 'data' has no column '{_CLOCK}'; expected the epochs of an ActiGraph")
-        rows = asked.fetchall()
-    if not rows:
+        table = _numbers(asked)
+    if not len(table):
         raise RecordingError("its table 'data' is empty")
     clock = names.index(_CLOCK)
     counts = [name for name in names if name != _CLOCK]
     kept, notes = kept_channels(counts, label_columns)
     places = [names.index(counts[place]) for place in kept]
-    values = np.array([[row[place] for place in places] for row in rows], dtype=np.float32)
     channels = [names[place] for place in places]
     if rate is not None:
-        return Recording(values, rate, channels, path.stem, notes=notes)
-    seconds = [row[clock] / _TICKS_PER_SECOND - _SECONDS_BEFORE_1970 for row in rows]
-    times, apart = spread(np.array(seconds, dtype=np.float64), _CLOCK)
-    return Recording(values, None, channels, path.stem, times, notes + apart)
+        return Recording(table[:, places], rate, channels, path.stem, notes=notes)
+    table = table[np.argsort(table[:, clock], kind="stable")]
+    seconds = table[:, clock] / _TICKS_PER_SECOND - _SECONDS_BEFORE_1970
+    times, apart = spread(seconds, _CLOCK)
+    return Recording(table[:, places], None, channels, path.stem, times, notes + apart)
+
+
+def _numbers(asked: sqlite3.Cursor) -> NDArray[np.float64]:
+    """All rows, NaN where a cell is empty; part by part, as rows of Python take ten times as much memory."""
+    parts = [np.empty((0, len(asked.description)))]
+    while rows := asked.fetchmany(_ROWS_AT_ONCE):
+        parts.append(np.array(rows, dtype=np.float64))
+    return np.concatenate(parts)
 
 
 FORMAT = RecordingFormat(

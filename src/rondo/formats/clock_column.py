@@ -21,7 +21,7 @@ CLOCK_NAMES = frozenset({
     "localtime", "unixtime", "unixtimestamp", "epoch", "epochtime", "utc", "utctime", "utctimestamp", "gpstime",
     "systemtime", "sampletime", "sampletimefine", "elapsed", "elapsedtime", "timeelapsed", "secondselapsed",
     "relativetime", "seconds", "millis", "milliseconds", "zeit", "zeitstempel", "datum", "datumuhrzeit", "datumzeit",
-    "uhrzeit", "tijd", "tijdstip", "horodatage", "heure", "tiempo", "fecha", "fechahora",
+    "secondes", "sekunden", "uhrzeit", "tijd", "tijdstip", "horodatage", "heure", "tiempo", "fecha", "fechahora",
 })  # fmt: skip
 """As `plain_name` writes them: lower case, letters and digits only, without a unit."""
 

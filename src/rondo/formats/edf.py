@@ -13,11 +13,11 @@ import numpy as np
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.formats.columns import listed
-from rondo.formats.io_extra import kept_channels, optional_library, refuse_another_format, told_apart
+from rondo.formats.io_extra import kept_channels, of_one_rate, optional_library, refuse_another_format, told_apart
 from rondo.formats.recording_format import RecordingFormat
 
-_EVENT_LABELS = ("EDF Annotations", "BDF Annotations")
+EVENT_LABELS = ("EDF Annotations", "BDF Annotations")
+"""Of signals that hold no signal, but annotations."""
 
 
 def read_edf(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
@@ -34,14 +34,14 @@ def read_edf(path: Path, *, rate: float | None, label_columns: Sequence[str] = (
     with reader:
         labels = [label.strip() for label in reader.getSignalLabels()]
         status = {"Status"} if head[:1] == b"\xff" else set()
-        events = [place for place, label in enumerate(labels) if label in _EVENT_LABELS or label in status]
+        events = [place for place, label in enumerate(labels) if label in EVENT_LABELS or label in status]
         signals = [place for place in range(len(labels)) if place not in events]
         if not signals:
             raise RecordingError("it holds no signal, only annotations")
         names = told_apart([labels[place] for place in signals])
         kept, notes = kept_channels(names, label_columns)
         rates = {place: float(reader.getSampleFrequency(signals[place])) for place in kept}
-        kept, own_rate, more = _of_one_rate(kept, rates, names, rate)
+        kept, own_rate, more = of_one_rate(kept, rates, names, rate)
         values = _values(reader, [signals[place] for place in kept])
     notes += tuple(f"channel '{labels[place]}' left out: it holds events" for place in events) + more
     return Recording(values, own_rate, [names[place] for place in kept], path.stem, notes=notes)
@@ -67,28 +67,6 @@ def _refuse_truncated(path: Path) -> None:
     expected, found = n_bytes + n_records * per_record, path.stat().st_size
     if n_records >= 0 and expected != found:  # -1: the recorder was never stopped
         raise RecordingError(f"it is damaged or truncated: its header announces {expected} bytes, {found} are there")
-
-
-def _of_one_rate(
-    kept: list[int], rates: dict[int, float], names: list[str], rate: float | None
-) -> tuple[list[int], float, tuple[str, ...]]:
-    """The channels of the given rate, or all where they share one; a Recording has one frame axis."""
-    by_rate: dict[float, list[int]] = {}
-    for place in kept:
-        by_rate.setdefault(rates[place], []).append(place)
-    if len(by_rate) == 1:
-        own = next(iter(by_rate))
-        if rate in (None, own):
-            return kept, own, ()
-        return kept, float(rate or own), (f"the file's own rate of {own:g} Hz left aside",)
-    if rate not in by_rate or rate is None:
-        groups = "; ".join(f"{hz:g} Hz: {listed([names[p] for p in own], 4)}" for hz, own in by_rate.items())
-        raise RecordingError(
-            f"its channels have {len(by_rate)} rates ({groups}); give the rate (--rate HZ) of those to read, "
-            "or leave the others out with label_columns (--label-column NAME)"
-        )
-    others = [names[place] for place in kept if rates[place] != rate]
-    return by_rate[rate], rate, (f"channels of another rate left out: {listed(others)}",)
 
 
 def _values(reader: Any, signals: list[int]) -> np.ndarray[Any, np.dtype[np.float32]]:

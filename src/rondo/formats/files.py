@@ -223,6 +223,8 @@ def _refuse_unreadable(place: Location) -> None:
             f"it is packed ({path.suffix}); unpack it first (only {' '.join(TEXT_SUFFIXES)} are read packed, as "
             f".csv{PACKINGS[0]})"
         )
+    if suffix_of(path) == ".dat" and isinstance(place, Path) and path.with_suffix(".hea").exists():
+        raise RecordingError(f"it holds the samples of a WFDB record; name its header, {path.with_suffix('.hea').name}")
     if suffix_of(path) not in suffixes():
         raise RecordingError(
             f"unknown suffix '{path.suffix}'; expected one of {' '.join(suffixes())}; save it as .csv, "

@@ -1,12 +1,15 @@
 """GPX 1.0 and 1.1: the points of tracks, with position, height, and what devices add (heart rate, cadence, power).
 
-A point is `<trkpt lat lon>` with `<ele>`, `<time>` and numbers in `<extensions>`, whatever their namespace
-(www.topografix.com/GPX/1/1). Routes and waypoints are no recordings. A document with a DOCTYPE is refused: no GPX has
+A point is `<trkpt lat lon>` with `<ele>`, `<time>` and other numbers of the schema (topografix.com/GPX/1/1), and
+numbers in `<extensions>`, whatever their namespace: `hr`, `cad`, `atemp` … of Garmin's TrackPointExtension, `power`.
+Points of all tracks and segments are one recording; time between them is a gap. Segments that are not stored in the
+order of time are put in it. Routes and waypoints are no recordings. A document with a DOCTYPE is refused: no GPX has
 one, and its entities could grow without end or name other files.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +21,7 @@ from rondo.formats.recording_format import RecordingFormat
 from rondo.formats.track_points import TrackPoint, recording_of_points
 
 _SEPARATOR = " "
+_WORDS = frozenset({"name", "cmt", "desc", "src", "sym", "type", "text", "fix", "dgpsid"})  # no numbers, even if digits
 
 
 def read_gpx(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
@@ -30,9 +34,18 @@ def read_gpx(path: Path, *, rate: float | None, label_columns: Sequence[str] = (
         raise RecordingError(f"it is damaged, or no GPX file ({error})") from error
     if document.root != "gpx":
         raise RecordingError(f"it is no GPX file: its root is <{document.root}>; expected <gpx>")
-    if not document.points:
+    segments = [segment for segment in document.segments if segment]
+    if not segments:
         raise RecordingError("it holds no track points (<trkpt>); routes and waypoints are no recordings")
-    return recording_of_points(document.points, path.stem, rate, label_columns)
+    ordered = sorted(segments, key=_first_time)
+    points = [point for segment in ordered for point in segment]
+    recording = recording_of_points(points, path.stem, rate, label_columns)
+    return recording.noted("its tracks were put in the order of time") if ordered != segments else recording
+
+
+def _first_time(segment: Sequence[TrackPoint]) -> float:
+    """When it begins; one without times stays at the beginning."""
+    return next((point.time_s for point in segment if point.time_s is not None), -math.inf)
 
 
 class _Document:
@@ -40,7 +53,7 @@ class _Document:
 
     def __init__(self) -> None:
         self.root = ""
-        self.points: list[TrackPoint] = []
+        self.segments: list[list[TrackPoint]] = [[]]
         self._values: dict[str, float] | None = None  # of the point that is open
         self._time_s: float | None = None
         self._text = ""
@@ -58,6 +71,8 @@ class _Document:
         own = name.rpartition(_SEPARATOR)[2]
         self.root = self.root or own
         self._text = ""
+        if own == "trkseg":
+            self.segments.append([])
         if own == "trkpt":
             self._values = {said: float(attributes[said]) for said in ("lat", "lon")}
             self._time_s = None
@@ -72,12 +87,12 @@ class _Document:
         if self._values is None:
             return
         if own == "trkpt":
-            self.points.append(TrackPoint(self._time_s, self._values))
+            self.segments[-1].append(TrackPoint(self._time_s, self._values))
             self._values = None
         elif own == "time" and text:
             moment = datetime.fromisoformat(text)
             self._time_s = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-        elif text:
+        elif text and own not in _WORDS:
             try:
                 self._values[own] = float(text)
             except ValueError:  # a name, a remark

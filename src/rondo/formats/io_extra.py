@@ -1,9 +1,10 @@
-"""What the readers of the extra `io` share: the optional library, which channels are kept, and names told apart."""
+"""What readers of binary formats share: the optional library, which channels are kept, names told apart, one rate."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rondo.errors import MissingExtraError, RecordingError
@@ -32,12 +33,17 @@ def kept_channels(names: Sequence[str], label_columns: Sequence[str]) -> tuple[l
     ([0], ("channel 'label' left out: by its name it holds labels; --keep-column 'label' keeps it",))
     """
     given, wanted = left_out_and_kept(label_columns, names, "channel")
-    truths = [name for name in names if is_label_name(name) and name not in given and name not in wanted]
+    truths = [name for name in names if _names_labels(name) and name not in given and name not in wanted]
     kept = [place for place, name in enumerate(names) if name not in given and name not in truths]
     if not kept:
         raise RecordingError(f"no channel is left among {listed(names)}; expected at least one")
     said = "left out: by its name it holds labels"
     return kept, tuple(f"channel '{name}' {said}; --keep-column {name!r} keeps it" for name in truths)
+
+
+def _names_labels(name: str) -> bool:
+    """By the whole name, or by the last part of a path as in `object.label`."""
+    return is_label_name(name) or is_label_name(name.rpartition(".")[2])
 
 
 def told_apart(names: Sequence[str]) -> list[str]:
@@ -47,8 +53,31 @@ def told_apart(names: Sequence[str]) -> list[str]:
     ['x', 'y', 'x (2)', 'ch3']
     """
     apart: list[str] = []
+    seen: Counter[str] = Counter()
     for place, name in enumerate(names):
         plain = name.strip() or f"ch{place}"
-        again = sum(plain == other.strip() for other in names[:place])
-        apart.append(f"{plain} ({again + 1})" if again else plain)
+        seen[plain] += 1
+        apart.append(f"{plain} ({seen[plain]})" if seen[plain] > 1 else plain)
     return apart
+
+
+def of_one_rate(
+    kept: list[int], rates: Mapping[int, float], names: Sequence[str], rate: float | None
+) -> tuple[list[int], float, tuple[str, ...]]:
+    """The channels of the given rate, or all where they share one; a Recording has one frame axis."""
+    by_rate: dict[float, list[int]] = {}
+    for place in kept:
+        by_rate.setdefault(rates[place], []).append(place)
+    if len(by_rate) == 1:
+        own = next(iter(by_rate))
+        if rate in (None, own):
+            return kept, own, ()
+        return kept, float(rate or own), (f"the file's own rate of {own:g} Hz left aside",)
+    if rate not in by_rate or rate is None:
+        groups = "; ".join(f"{hz:g} Hz: {listed([names[p] for p in own], 4)}" for hz, own in by_rate.items())
+        raise RecordingError(
+            f"its channels have {len(by_rate)} rates ({groups}); give the rate (--rate HZ) of those to read, "
+            "or leave the others out with label_columns (--label-column NAME)"
+        )
+    others = [names[place] for place in kept if rates[place] != rate]
+    return by_rate[rate], rate, (f"channels of another rate left out: {listed(others)}",)

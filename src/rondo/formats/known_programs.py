@@ -1,4 +1,11 @@
-"""Openings of text files that say more than a header does: a rate in words, an Empatica E4, DeepLabCut."""
+"""Openings of text files that say more than a header does: a rate in words, an Empatica E4, DeepLabCut, Actiware.
+
+ActiGraph's csv has ten lines above its table, the rate ("at 30 Hz") in the first and "Epoch Period (hh:mm:ss)" in one
+of them: 00:00:00 for raw samples, else counts come once per epoch.
+Actiware's csv has sections: properties, statistics of intervals, a list of markers, and last the epochs, each section
+of a table with a legend of its columns ("Activity:","Activity (counts)") above the header; lines of tables end in a
+separator. The first line names Actiware in each language (as in the examples that pyActigraphy reads).
+"""
 
 from __future__ import annotations
 
@@ -14,6 +21,17 @@ _HIGHEST_E4_RATE = 256.0  # 64 in the E4
 _POSE_ROWS = ("scorer", "individuals", "bodyparts", "coords")
 
 
+ACTIWARE_COUNTS = frozenset({"Activity", "Activité", "Aktivität"})
+"""What the device measured, though one of these names is that of labels elsewhere."""
+
+ACTIWARE_SCORES = frozenset({
+    "Sleep/Wake", "Interval Status", "S/W Status", "Off-Wrist Status", "Mobility", "Marker",
+    "Sommeil/Éveil", "Statut de l’intervalle", "Statut Sommeil/Éveil", "Mobilité", "Marqueur",
+    "Schlaf/Wach", "Intervallstatus", "Status „Nicht am Handgelenk“", "Mobilität", "Markierung",
+})  # fmt: skip
+"""What Actiware, or a person, made of it: sleep and wake, intervals, marks."""
+
+
 class Opening(NamedTuple):
     """The first `n_lines` lines of a table: names of its columns, if they say them; its rate and when it was begun."""
 
@@ -27,6 +45,11 @@ class Opening(NamedTuple):
 def opening_of(table: Sequence[Sequence[str]]) -> Opening | None:
     """What the first rows are, if they are the opening of a program that we know."""
     return _of_an_e4(table) or _of_e4_beats(table) or _of_deeplabcut(table)
+
+
+def is_of_actiware(first_line: str) -> bool:
+    """Whether a file is an export of Actiware, from its first line."""
+    return "actiware" in first_line.casefold()
 
 
 def rate_in_words(lines: Sequence[str]) -> float | None:

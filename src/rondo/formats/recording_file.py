@@ -49,7 +49,7 @@ class RecordingFile:
         return own.read_from(self.url)
 
     def expected(self) -> ExpectedSize:
-        """From the header of arrays and Parquet files, else from the size of the file."""
+        """From the header of arrays, Parquet files and WFDB records, else from the size of the file."""
         suffix = suffix_of(self.url)
         with suppress(OSError, ValueError, KeyError, RecordingError, zipfile.BadZipFile):  # reading it will say why
             if not is_url(self.url):
@@ -60,6 +60,8 @@ class RecordingFile:
                     return self._of_archive()
                 if suffix == ".parquet":
                     return _of_parquet(Path(self.url))
+                if suffix == ".hea":
+                    return _of_wfdb(Path(self.url))
                 if packing_of(self.url):
                     return _of_packed(Path(self.url))
         factor = 1.0 if suffix in TEXT_SUFFIXES else _UNPACKED
@@ -96,6 +98,13 @@ def _of_packed(path: Path) -> ExpectedSize:
     from rondo.formats.packed_text import expected_text_bytes
 
     return ExpectedSize(None, None, expected_text_bytes(path))
+
+
+def _of_wfdb(path: Path) -> ExpectedSize:
+    from rondo.formats.wfdb import expected_shape
+
+    n_frames, n_channels = expected_shape(path)
+    return ExpectedSize(n_frames, n_channels, _NUMBER_BYTES * n_frames * n_channels)
 
 
 def _of_array(stream: IO[bytes]) -> ExpectedSize:

@@ -25,6 +25,8 @@ from rondo.formats.clock_column import Times, in_seconds, over_midnight, spread
 from rondo.formats.columns import Columns, Kind, choose_columns, listed, without_empty
 from rondo.formats.dates import day_order, is_date
 from rondo.formats.file_names import id_of
+from rondo.formats.kept_columns import as_names
+from rondo.formats.known_programs import ACTIWARE_COUNTS, ACTIWARE_SCORES, is_of_actiware
 from rondo.formats.lines import HEAD_LINES, HeadLine, Lines, count, decoded
 from rondo.formats.packed_text import opened_text
 from rondo.formats.row_parser import order_in_head, parser_of
@@ -69,7 +71,9 @@ def read_open_text(
     layout = read_layout(file, layout_of, block_bytes)
     kinds = layout.kinds()
     rises = layout.rises(kinds)
-    chosen: dict[str, Any] = {"rate": rate, "label_columns": label_columns, "signals": layout.signals()}
+    scores = [name for name in layout.names if name in layout.scores and name not in as_names(label_columns)]
+    left_out = (*as_names(label_columns), *scores)
+    chosen: dict[str, Any] = {"rate": rate, "label_columns": left_out, "signals": layout.signals()}
     columns = choose_columns(layout.names, kinds=kinds, rises=rises, **chosen)
     values, times, notes = _read(file, layout, columns, block_bytes)
     is_guess = columns.is_finer or kinds.get(-1 if columns.clock is None else columns.clock) == "rising"
@@ -78,7 +82,8 @@ def read_open_text(
             kinds = {position: kind for position, kind in kinds.items() if position != columns.clock}
         columns = choose_columns(layout.names, kinds=kinds, **chosen)
         values, times, notes = _read(file, layout, columns, block_bytes)
-    notes = layout.notes + columns.notes + notes
+    scored = tuple(f"column '{name}' left out: it was scored; --keep-column {name!r} keeps it" for name in scores)
+    notes = layout.notes + scored + columns.notes + notes
     if columns.clock is not None and times is not None:
         values, times, cut = _without_blank_end(values, times)
         times, more = _told(times, columns, layout, kinds)
@@ -127,6 +132,8 @@ def read_layout(file: BinaryIO, layout_of: LayoutFinder, block_bytes: int) -> La
         layout = replace(layout, notes=(said, *layout.notes))
     else:
         layout = layout_of(head)
+    if is_of_actiware(head[0].text):
+        layout = replace(layout, counts=ACTIWARE_COUNTS, scores=ACTIWARE_SCORES)
     if not layout.rows:
         raise RecordingError(f"it has a header ({len(layout.names)} columns) but no rows; expected one row per frame")
     return layout
@@ -135,7 +142,8 @@ def read_layout(file: BinaryIO, layout_of: LayoutFinder, block_bytes: int) -> La
 def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
     """The first lines of a table that begins further down: below pages of statistics, as actigraphs write them.
 
-    It has a heading, a line of one cell, right above a header of several; from there on all lines are alike.
+    It has a heading or the legend of its columns, lines of fewer cells and no numbers, right above its header; from
+    there on all lines are alike, but for a separator that may end the header alone.
     """
     file.seek(0)
     beginning = file.read(_BYTES_ABOVE)
@@ -152,9 +160,11 @@ def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
         while start and widths[start - 1] == widths[-1]:
             start -= 1
         is_table = widths[-1] > 1 and len(widths) - start > 2 and start > HEAD_LINES - _ROWS_TO_TELL
-        if is_table and widths[start - 1] == 1:
-            header = cells_of(lines[start].text, separator)
-            if not any(map(is_number, header)) and lines[start - 1].text.strip():
+        if is_table and widths[start - 1] == widths[-1] + 1 and lines[start - 1].text.rstrip().endswith(separator):
+            start -= 1
+        if is_table and widths[start - 1] < widths[-1]:
+            above, header = (cells_of(lines[place].text, separator) for place in (start - 1, start))
+            if not any(map(is_number, (*above, *header))):
                 return lines[start : start + HEAD_LINES]
     return []
 

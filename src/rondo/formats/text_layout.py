@@ -46,7 +46,7 @@ from rondo.formats.lines import HeadLine
 WHITESPACE = " "  # a separator that stands for any run of blanks; such runs are turned into one tab before parsing
 _SEPARATORS = ("\t", ";", ",", "|", WHITESPACE)  # ";" before ",": with decimal commas both occur
 _MISSING = frozenset({
-    "", "na", "nan", "null", "n/a", "none", "-", "--",
+    "", "na", "nan", "null", "n/a", "none", "-", "--", "kz",
     "#n/a", "#div/0!", "#value!", "#num!", "#name?", "#null!", "#ref!",
 })  # fmt: skip
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf(inity)?|nan)", re.IGNORECASE | re.ASCII)
@@ -80,6 +80,8 @@ class Layout:
     has_header: bool = True
     rate: float | None = None  # that its opening speaks of
     began_s: float | None = None  # likewise, since 1970
+    counts: frozenset[str] = frozenset()  # names of columns that are signals in files of its program
+    scores: frozenset[str] = frozenset()  # names of columns that its program computed from the others
     into_cells: Callable[[bytes], Delimited] | None = None  # for lines that are not cells between separators
 
     @property
@@ -134,11 +136,13 @@ class Layout:
         return found
 
     def signals(self) -> frozenset[int]:
-        """Columns with the name of labels or ids that move as a signal does."""
+        """Columns with the name of labels or ids that move as a signal does, or are one in files of its program."""
         found = []
         for position, name in enumerate(self.names):
             cells = self.column(position) if names_no_signal(name) else []
-            if cells and all(map(self.is_number, cells)):
+            if name in self.counts:
+                found.append(position)
+            elif cells and all(map(self.is_number, cells)):
                 numbers = np.array([float(cell.replace(",", ".")) for cell in cells])
                 found += [position] if moves_as_a_signal(name, numbers) else []
         return frozenset(found)
