@@ -1,4 +1,4 @@
-"""One text table with several recordings, told apart by a column: from Python and from the command line."""
+"""One table with several recordings, told apart by a column: from Python and from the command line."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_what_cannot_be_split_is_refused(tmp_path: Path) -> None:
     assert "(in recording 'wrong_anna')" in refusal(lambda: rondo.read(wrong, split_by="subject"), naming=wrong)
     np.save(tmp_path / "a.npy", np.zeros((4, 2)))
     said = refusal(lambda: rondo.read(tmp_path / "a.npy", split_by="x"), naming=tmp_path / "a.npy")
-    assert "only tables in text (.csv" in said
+    assert "only tables (.csv" in said
 
 
 def test_from_the_command_line(tmp_path: Path) -> None:
