@@ -44,7 +44,9 @@ def write_phyphox(folder: Path, seconds: int = 20, separator: str = ",", decimal
     (folder / "meta").mkdir(parents=True)
 
     def row(*cells: float) -> str:
-        return separator.join(f"{cell:.9E}".replace("E+0", "E").replace("E-0", "E-").replace(".", decimal) for cell in cells)
+        return separator.join(
+            f"{cell:.9E}".replace("E+0", "E").replace("E-0", "E-").replace(".", decimal) for cell in cells
+        )
 
     def table(name: str, columns: list[str], rate: float, late: float) -> None:
         lines = [separator.join(f'"{column}"' for column in columns)]
@@ -60,7 +62,12 @@ def write_phyphox(folder: Path, seconds: int = 20, separator: str = ",", decimal
     lines = [separator.join(f'"{cell}"' for cell in cells) for cells in device]
     (folder / "meta" / "device.csv").write_text("\n".join(lines) + "\n", newline="")
     half = seconds / 2
-    events = [("START", 0.0, 0.0), ("PAUSE", half, half), ("START", half, half + 100), ("PAUSE", seconds, seconds + 100)]
+    events = [
+        ("START", 0.0, 0.0),
+        ("PAUSE", half, half),
+        ("START", half, half + 100),
+        ("PAUSE", seconds, seconds + 100),
+    ]
     names = ("event", "experiment time", "system time", "system time text")
     lines = [separator.join(f'"{name}"' for name in names)]
     for event, own, after in events:

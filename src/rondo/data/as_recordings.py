@@ -77,9 +77,7 @@ def _as_recording(given: Any, rate: float | None, label_columns: Sequence[str]) 
     return Recording.from_frame(given, rate=rate, label_columns=label_columns)
 
 
-def _parts_of(
-    given: Any, split_by: str, id: str, rate: float | None, label_columns: Sequence[str]
-) -> list[Recording]:
+def _parts_of(given: Any, split_by: str, id: str, rate: float | None, label_columns: Sequence[str]) -> list[Recording]:
     if isinstance(given, Recording | np.ndarray | Sequence):
         raise RecordingError(f"there is no column '{split_by}' in an array or a Recording; give a table or a file")
     from rondo.formats.files import parts_of_frame

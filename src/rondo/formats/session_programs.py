@@ -136,9 +136,7 @@ def _system_time(folder: Path) -> SystemTime | None:
     return seconds
 
 
-PHYPHOX = SessionProgram(
-    name="phyphox", knows=_is_phyphox, is_sensor=_is_phyphox_table, to_system_time=_system_time
-)
+PHYPHOX = SessionProgram(name="phyphox", knows=_is_phyphox, is_sensor=_is_phyphox_table, to_system_time=_system_time)
 
 
 # ---------------------------------------------------------------- Sensor Logger
