@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +64,7 @@ def test_parts_hold_as_many_usable_frames_each() -> None:
     found = part_deviations(Signal("s", values, 50.0, ("x", "y"), ((0, 30), (60, 100)), 100))
     usable = np.concatenate([values[:30], values[60:]]).astype(np.float64)
     edges = (0, 17, 35, 52, 70)
-    expected = [usable[start:stop].std(axis=0) for start, stop in zip(edges[:-1], edges[1:], strict=True)]
+    expected = [usable[start:stop].std(axis=0) for start, stop in pairwise(edges)]
     npt.assert_allclose(found, expected, rtol=1e-9)
     assert part_deviations(Signal("s", values, 50.0, ("x", "y"), ((0, 12),), 100)).shape == (0, 2)
 

@@ -197,8 +197,8 @@ def _refuse_apart(sensors: Sequence[Recording]) -> None:
     first = min(spans, key=lambda table: spans[table][1])
     if spans[last][0] > spans[first][1]:
         raise RecordingError(
-            f"'{first}' ends ({spans[first][1]:.3f} s) before '{last}' begins ({spans[last][0]:.3f} s), so that they are "
-            f"no session of one time; {_WAY_OUT.format(last)}"
+            f"'{first}' ends ({spans[first][1]:.3f} s) before '{last}' begins ({spans[last][0]:.3f} s), so that "
+            f"they are no session of one time; {_WAY_OUT.format(last)}"
         )
 
 

@@ -5,7 +5,7 @@ own would be, with everything that stands above the rows. The column itself is n
 
 Where the column is the clock, the table is cut wherever it goes back: a device was started anew.
 
-Here is what all tables share, and how text is cut (a sheet is text too); typed tables are cut in `rondo.formats.tables`.
+Here is what all tables share, and how text is cut (a sheet is text too); `rondo.formats.tables` cuts typed tables.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ def refuse_too_many(n_parts: int, split_by: str) -> None:
     """A column that differs in nearly each row tells no recordings apart."""
     if n_parts > MOST_RECORDINGS:
         raise RecordingError(
-            f"column '{split_by}' has more than {MOST_RECORDINGS} values; name one that tells recordings apart, not rows"
+            f"column '{split_by}' has more than {MOST_RECORDINGS} values; name one that tells recordings apart, not "
+            "rows"
         )
 
 

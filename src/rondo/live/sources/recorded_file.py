@@ -17,6 +17,7 @@ from rondo.formats.columns import unknown_to_model
 from rondo.formats.file_names import TEXT_SUFFIXES, id_of, packing_of
 from rondo.formats.files import find_recordings, read_with_codes, signals_only, suffixes
 from rondo.formats.lines import is_binary
+from rondo.formats.text_file import begins_below_a_heading
 from rondo.live.base import Bookmark, Request, Rows, SourceKind, named
 from rondo.live.row_reader import fit_by_position, refuse_another_rate
 
@@ -79,7 +80,10 @@ def _in_channels(recording: Recording, path: Path, request: Request) -> Recordin
 
 
 def is_recorded(path: Path) -> bool:
-    """Whether a file is one of those that are read whole: by its suffix, or because its first line is no text."""
+    """Whether a file is one of those that are read whole: by its suffix, or because its first line is no text.
+
+    A text is too where its table begins below statistics, which only a program that exports all of it can know.
+    """
     if path.exists() and not path.is_file():
         return False
     if path.suffix.lower() in recorded_suffixes() or packing_of(path):
@@ -87,7 +91,7 @@ def is_recorded(path: Path) -> bool:
     if not path.exists():
         return False
     with path.open("rb") as file:
-        return is_binary(file.readline(4096))
+        return is_binary(file.readline(4096)) or begins_below_a_heading(path)
 
 
 def recorded_suffixes() -> tuple[str, ...]:
