@@ -18,6 +18,7 @@ from rondo.data.too_short import refuse_too_short
 from rondo.editing import model_folder
 from rondo.errors import RondoWarning
 from rondo.formats.kept_columns import KnownColumn, with_kept
+from rondo.formats.reading import Reading
 from rondo.grown_model import CHECKPOINT, has_checkpoint
 from rondo.labelling import Labelling
 from rondo.many.driver import discover_files, label_many
@@ -51,6 +52,8 @@ def discover(
     key: str | None = None,
     label_columns: Sequence[str] = (),
     keep_columns: Sequence[str] = (),
+    split_by: str | None = None,
+    session: bool = False,
     config: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
@@ -77,7 +80,8 @@ def discover(
     per_recording : a vocabulary for each recording instead of one for all.
     seed : same input, seed and settings, same output; 0, or the one in `config`, if not given.
     rate : frames per second, for what has no clock.
-    key, label_columns, keep_columns : for files, as in `rondo.read`.
+    key, label_columns, keep_columns, session : for files, as in `rondo.read`.
+    split_by : a column of files or tables that tells recordings apart, as in `rondo.read`.
     config : a TOML file of settings.
     out : a folder to write the run to. Paths of many recordings, or of more than memory holds, are then read file by
         file; an unfinished run is gone on with.
@@ -101,13 +105,14 @@ def discover(
     where = Asked(engine, workers, ray_address, group_by)
     why_not = why_in_memory(method, per_recording)
     label_columns = with_kept(label_columns, keep_columns)
-    many = files_to_read(data, out, where, why_not, rate=rate, key=key, label_columns=label_columns)
+    reading = Reading(rate, key, label_columns, split_by, session)._asdict()
+    many = files_to_read(data, out, where, why_not, **reading)
     if many is not None and out is not None:
         warn_of_failed(discover_file_by_file(many, configured, chosen_seed, out, progress or silent))
         return Result.load(out)
     if out is not None:
         check_free(out)
-    recordings = as_recordings(data, rate=rate, key=key, label_columns=label_columns)
+    recordings = as_recordings(data, **reading)
     refuse_too_short(recordings)
     for note in chosen.notes(recordings, configured):
         warnings.warn(note, RondoWarning, stacklevel=2)
@@ -146,6 +151,8 @@ def label(
     key: str | None = None,
     label_columns: Sequence[str] = (),
     keep_columns: Sequence[str] = (),
+    split_by: str | None = None,
+    session: bool = False,
     out: str | Path | None = None,
     group_by: GroupBy = None,
     engine: str | None = None,
@@ -170,7 +177,7 @@ def label(
     refit_motifs : first learn the motifs again from these recordings; the units stay. Also into `result.model`.
     resample : read recordings of another rate at the rate of the model, instead of refusing them.
     rate : frames per second, for what has no clock.
-    key, label_columns, keep_columns : for files, as in `rondo.read`.
+    key, label_columns, keep_columns, split_by, session : as in `rondo.discover`.
     out, engine, workers, ray_address : as in `rondo.discover`.
     group_by : whose recordings are. Groups that the model was fitted on have their units where it found them; any other
         recording finds a place of its own.
@@ -186,7 +193,8 @@ def label(
     where = Asked(engine, workers, ray_address, group_by)
     label_columns = with_kept(label_columns, keep_columns, channels_of(fitted))
     why_not = why_labelled_at_once(fitted, adapt=adapt, refit_motifs=refit_motifs, with_stream=with_stream)
-    many = files_to_read(data, out, where, why_not, rate=rate, key=key, label_columns=label_columns)
+    reading = Reading(rate, key, label_columns, split_by, session)._asdict()
+    many = files_to_read(data, out, where, why_not, **reading)
     if many is not None and out is not None and isinstance(fitted, Rondo):
         warn_of_failed(label_many(many, fitted, out, resample=resample, progress=progress or silent))
         return Result.load(out)
@@ -194,7 +202,7 @@ def label(
         check_free(out)
     result = labelled(
         fitted,
-        as_recordings(data, rate=rate, key=key, label_columns=label_columns),
+        as_recordings(data, **reading),
         adapt=adapt,
         refit_motifs=refit_motifs,
         resample=resample,

@@ -23,6 +23,7 @@ from rondo.data.fair_sample import taken
 from rondo.data.fit_plan import FitPlan, plan_fit
 from rondo.data.groups import GroupBy, groups_of_recordings
 from rondo.data.labels import OTHER
+from rondo.data.levels import note_on_levels
 from rondo.data.preprocess import Preprocessor, Signal, surveys_of
 from rondo.data.recording import Recording
 from rondo.data.signal import select
@@ -223,6 +224,10 @@ class Rondo:
         self.provenance_ = provenance_of(plan.surveys) | {"fit_profile": fit_profile.as_json()}
         if plan.n_learned_from < plan.n_usable:
             self.provenance_ |= {"sample": {"n_frames": plan.n_learned_from, "of": plan.n_usable}}
+        has_own_places = config.units.places and len(set(groups)) == len(groups)
+        deviations = [survey.deviations for survey in plan.surveys]
+        if note := note_on_levels(deviations, config.preprocess, has_own_places=has_own_places):
+            self.provenance_ |= {"note_on_levels": note}
         self.edits_ = Edits()  # the old ones were about other entries
         self._forget_stream()
         known = iter(timelines)

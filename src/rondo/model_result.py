@@ -54,8 +54,8 @@ def result_of(
     that follow on those of the models.
     """
     first = models[0]
-    if kind == "discover" and (note := short_window_note(first, [own.n_frames for own in recordings])):
-        labellings = [replace(labellings[0], notes=(*labellings[0].notes, note)), *labellings[1:]]
+    if kind == "discover" and (notes := fit_notes(first, [own.n_frames for own in recordings])):
+        labellings = [replace(labellings[0], notes=(*labellings[0].notes, *notes)), *labellings[1:]]
     return Result.of(
         "rondo",
         recordings,
@@ -129,6 +129,12 @@ def transferred(
     more = [moved_sentence(model.provenance_)] if adapt else []
     fitted = model.fit_profile()
     return result_of([model], given, labellings, kind="label", fitted=fitted, more=more, groups=groups)
+
+
+def fit_notes(model: Rondo, n_frames: Sequence[int]) -> tuple[str, ...]:
+    """What there is to say about all recordings that a model was learned from; the first one bears it."""
+    notes = (short_window_note(model, n_frames), str(model.provenance_.get("note_on_levels", "")))
+    return tuple(note for note in notes if note)
 
 
 def short_window_note(model: Rondo, n_frames: Sequence[int]) -> str:

@@ -1,17 +1,21 @@
-"""One text table with several recordings, told apart by a column: from Python and from the command line."""
+"""One table with several recordings, told apart by a column: from Python and from the command line."""
 
 from __future__ import annotations
 
 import gzip
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import numpy.testing as npt
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 import rondo
 from rondo.cli.main import app
+from rondo.data.recording import Recording
+from rondo.errors import RecordingError, SettingError
 from rondo.result import Result
 from tests.formats.reading import refusal, write
 
@@ -71,7 +75,89 @@ def test_what_cannot_be_split_is_refused(tmp_path: Path) -> None:
     assert "(in recording 'wrong_anna')" in refusal(lambda: rondo.read(wrong, split_by="subject"), naming=wrong)
     np.save(tmp_path / "a.npy", np.zeros((4, 2)))
     said = refusal(lambda: rondo.read(tmp_path / "a.npy", split_by="x"), naming=tmp_path / "a.npy")
-    assert "only tables in text (.csv" in said
+    assert "only tables (.csv" in said
+
+
+def stored(folder: Path, frame: pl.DataFrame) -> list[Path]:
+    """One table, as three formats store it."""
+    frame.write_csv(folder / "day.csv")
+    frame.write_parquet(folder / "day.parquet")
+    paths = [folder / "day.csv", folder / "day.parquet"]
+    if find_spec("python_calamine") and find_spec("xlsxwriter"):
+        from tests.formats.test_xlsx import book
+
+        paths.append(book(folder / "day.xlsx", {"data": [frame.columns, *map(list, frame.rows())]}))
+    return paths
+
+
+def contents(recordings: Recording | list[Recording]) -> list[tuple[object, ...]]:
+    assert isinstance(recordings, list)
+    told = [next(note for note in one.notes if note.startswith("one of ")) for one in recordings]
+    return [
+        (one.id, one.channels, round(one.rate or 0, 6), one.values.tolist(), note)
+        for one, note in zip(recordings, told, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("who", [["anna", "b/2"], [2, 1], [2.0, 1.0], [True, False], ["anna", None]])
+def test_all_tables_are_split_alike(tmp_path: Path, who: list[object]) -> None:
+    n = 40
+    columns = {"subject": who * n, "time": np.repeat(np.arange(n), 2) / 10, "x": (np.arange(2 * n) ** 2) % 50 + 0.5}
+    frame = pl.DataFrame({**columns, "y": np.arange(2 * n) % 7})
+    if isinstance(who[0], bool):  # text has no truth values of its own
+        frame = frame.with_columns(pl.col("subject").cast(pl.Int64))
+    expected, *others = (contents(rondo.read(path, split_by="subject")) for path in stored(tmp_path, frame))
+    assert len(expected) == 2
+    assert all(found == expected for found in others)
+    for table in (frame, frame.to_pandas() if find_spec("pyarrow") else frame):
+        parts = rondo.discover(table, split_by="subject", window=8, evidence__surrogates=0).recordings
+        assert [f"day_{one.id.removeprefix('recording_')}" for one in parts] == [str(row[0]) for row in expected]
+
+
+def test_clocks_cut_all_tables_alike(tmp_path: Path) -> None:
+    times = np.concatenate([np.arange(0, 30) / 10, np.arange(0, 50) / 10, np.arange(5, 20) / 10])
+    frame = pl.DataFrame({"time": times, "x": np.arange(95) % 7 + 0.5})
+    expected, *others = (contents(rondo.read(path, split_by="time")) for path in stored(tmp_path, frame))
+    assert [(row[0], len(row[3])) for row in expected] == [("day_1", 30), ("day_2", 50), ("day_3", 15)]
+    assert all(found == expected for found in others)
+
+
+def test_tables_that_cannot_be_split_are_refused_alike(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"time": np.arange(20) / 10, "x": np.arange(20) % 7 + 0.5})
+    for path in stored(tmp_path, frame):
+        said = refusal(lambda path=path: rondo.read(path, split_by="who"), naming=path)
+        assert "there is no column 'who' to split by; the columns are: time, x" in said
+    with pytest.raises(RecordingError, match="there is no column 'who' to split by"):
+        rondo.discover(frame, split_by="who")
+    with pytest.raises(RecordingError, match="no column 'who' in an array"):
+        rondo.discover(np.zeros((20, 2)), split_by="who")
+
+
+@pytest.mark.slow
+def test_every_command_splits(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [(who, i / 10, rng.normal() + 5 * (i // 50 % 2), rng.normal()) for who in ("s1", "s2") for i in range(600)]
+    path = tmp_path / "day.parquet"
+    pl.DataFrame(rows, schema=["who", "time", "x", "y"], orient="row").write_parquet(path)
+
+    def run(*asked: object) -> str:
+        outcome = CliRunner().invoke(app, [str(one) for one in (*asked, "--split-by", "who")])
+        assert outcome.exit_code == 0, outcome.output
+        return outcome.output
+
+    quick = ("--set", "evidence.surrogates=0")
+    run("discover", path, "--out", tmp_path / "run", "--group-by", "(s[0-9])", *quick)
+    run("label", tmp_path / "run", path, "--out", tmp_path / "labelled")
+    for folder in ("run", "labelled"):
+        assert [one.id for one in Result.load(tmp_path / folder).recordings] == ["day_s1", "day_s2"]
+    assert '"n_recordings": 2' in run("suggest", path, "--no-levels", "--json")
+    assert "over 2 seeds" in run("stability", path, "--seeds", 2, *quick)
+    labelled = rondo.label(tmp_path / "run", path, split_by="who")
+    assert [one.id for one in labelled.recordings] == ["day_s1", "day_s2"]
+    outcome = CliRunner().invoke(app, ["label", str(tmp_path / "run"), str(path), "--out", str(tmp_path / "no"),
+                                       "--split-by", "who", "--engine", "serial"])  # fmt: skip
+    assert isinstance(outcome.exception, SettingError)
+    assert "--split-by cuts files that are held in memory" in str(outcome.exception)
 
 
 def test_from_the_command_line(tmp_path: Path) -> None:

@@ -105,3 +105,16 @@ def test_what_cannot_be_replayed_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "walk.bin").write_bytes(bytes(range(256)))
     with pytest.raises(RecordingError, match=r"walk\.bin: unknown suffix '\.bin'; expected one of"):
         open_source(str(tmp_path / "walk.bin"), Request(CHANNELS))
+
+
+def test_a_table_below_statistics_is_read_whole(tmp_path: Path) -> None:
+    statistics = "".join(f'"REST","{i}","{i * 1.5}"\n' for i in range(80))
+    rows = pl.DataFrame({"time": TIMES, "a": VALUES[:, 0], "b": VALUES[:, 1]}).write_csv()
+    path = tmp_path / "walk.csv"
+    path.write_text(f'"--- Statistics ---"\n"Type","Number","Mean"\n{statistics}"--- Epochs ---"\n{rows}')
+    assert source_kind(str(path)) == ("recorded file", "walk")
+    with pytest.warns(RondoWarning, match="the table begins below them"):
+        found = read_to_end(open_source(str(path), Request(CHANNELS, rate=50.0)))
+    npt.assert_array_equal(found.values, Recording.from_file(path).values)
+    path.write_text(rows)
+    assert source_kind(str(path))[0] != "recorded file"  # it may grow

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as json_module
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +17,7 @@ from rondo.wording import notes_by_recording
 
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
+    from rondo.formats.reading import Reading
     from rondo.run.summary import RunSummary
 
 
@@ -50,6 +50,7 @@ def discover(
     key: options.Key = None,
     label_column: options.LabelColumns = None,
     split_by: options.SplitBy = None,
+    session: options.Session = False,
     keep_column: options.KeepColumns = None,
     preset: options.Preset = "default",
     config: options.ConfigFile = None,
@@ -79,17 +80,17 @@ def discover(
     from rondo.data.too_short import refuse_too_short
     from rondo.discovery import checked_seed, why_in_memory
     from rondo.formats.kept_columns import with_kept
+    from rondo.formats.reading import Reading
     from rondo.many.unfinished import check_place
-    from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files
+    from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files, why_not_split
     from rondo.store.writing import check_free
 
     chosen_seed = checked_seed(seed)
     check_place(out)
     asked = Asked(engine, workers, ray_address, group_by)
-    many = many_files(paths, asked, rate=rate, key=key, label_columns=with_kept(label_column, keep_column))
-    why_not = why_in_memory(method, per_recording)
-    if split_by is not None:
-        why_not = why_not or "--split-by cuts files that are held in memory"
+    reading = Reading(rate, key, with_kept(label_column, keep_column), split_by, session)
+    many = many_files(paths, asked, **reading._asdict())
+    why_not = why_in_memory(method, per_recording) or why_not_split(split_by)
     file_by_file = goes_file_by_file(many, asked, why_not)
     if dry_run:
         print("\n".join(expected_in_words(many, file_by_file, learns=True)))
@@ -102,7 +103,7 @@ def discover(
         announce(out, summary, json)
         raise typer.Exit(2 if summary.failed else 0)
     check_free(out)
-    recordings = read_all(paths, rate, key, with_kept(label_column, keep_column), split_by)
+    recordings = read_all(paths, reading)
     refuse_too_short(recordings)
     notes = chosen.notes(recordings, settings)
     for note in notes:
@@ -118,17 +119,11 @@ def discover(
     announce(out, result.summary, json)
 
 
-def read_all(
-    paths: list[Path],
-    rate: float | None,
-    key: str | None,
-    label_columns: Sequence[str],
-    split_by: str | None = None,
-) -> list[Recording]:
+def read_all(paths: list[Path], reading: Reading) -> list[Recording]:
     """The recordings of files and folders."""
     from rondo.formats.reading import read_files
 
-    recordings = read_files(paths, rate=rate, key=key, label_columns=label_columns, split_by=split_by)
+    recordings = read_files(paths, **reading._asdict())
     for recording in recordings:
         detail(f"{recording.source}: {recording!r}, channels {', '.join(recording.channels)}")
     return recordings

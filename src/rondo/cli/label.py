@@ -37,6 +37,8 @@ def label(
     rate: options.Rate = None,
     key: options.Key = None,
     label_column: options.LabelColumns = None,
+    split_by: options.SplitBy = None,
+    session: options.Session = False,
     keep_column: options.KeepColumns = None,
     seed: Annotated[
         int | None, typer.Option("--seed", metavar="N", help="For --refit-motifs; the seed of the model if not given.")
@@ -65,8 +67,9 @@ def label(
     from rondo.discovery import channels_of, follows_stream, labelled, why_labelled_at_once
     from rondo.editing import model_folder
     from rondo.formats.kept_columns import with_kept
+    from rondo.formats.reading import Reading
     from rondo.many.unfinished import check_place
-    from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files
+    from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files, why_not_split
     from rondo.methods import load_model, method_of, refuse_idle
     from rondo.store.writing import check_free
 
@@ -85,9 +88,10 @@ def label(
     with_stream = name == "rondo" and (stream is not None or follows_stream(folder))
     asked = Asked(engine, workers, ray_address, group_by)
     columns = with_kept(label_column, keep_column, channels_of(fitted))
-    many = many_files(paths, asked, rate=rate, key=key, label_columns=columns)
+    reading = Reading(rate, key, columns, split_by, session)
+    many = many_files(paths, asked, **reading._asdict())
     why = why_labelled_at_once(fitted, adapt=adapt, refit_motifs=refit_motifs, with_stream=with_stream)
-    file_by_file = goes_file_by_file(many, asked, why)
+    file_by_file = goes_file_by_file(many, asked, why or why_not_split(split_by))
     if dry_run:
         print("\n".join(expected_in_words(many, file_by_file, learns=False)))
         return
@@ -99,7 +103,7 @@ def label(
         announce(out, summary, json)
         raise typer.Exit(2 if summary.failed else 0)
     check_free(out)
-    recordings = read_all(paths, rate, key, columns)
+    recordings = read_all(paths, reading)
     with progress() as tell:
         result = labelled(
             fitted,

@@ -165,8 +165,17 @@ SplitBy = Annotated[
     typer.Option(
         "--split-by",
         metavar="COLUMN",
-        help="A column that tells the recordings in one text table apart, as a subject; "
+        help="A column that tells the recordings in one table apart, as a subject; "
         "the clock's column cuts where it goes back.",
+    ),
+]
+Session = Annotated[
+    bool,
+    typer.Option(
+        "--session",
+        metavar="",
+        help="Each folder is one recording: its tables, merged by their clocks. Empatica E4, phyphox and Sensor Logger "
+        "are known without it.",
     ),
 ]
 KeepColumns = Annotated[

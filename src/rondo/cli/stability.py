@@ -36,6 +36,8 @@ def stability(
     rate: options.Rate = None,
     key: options.Key = None,
     label_column: options.LabelColumns = None,
+    split_by: options.SplitBy = None,
+    session: options.Session = False,
     keep_column: options.KeepColumns = None,
     preset: options.Preset = "default",
     config: options.ConfigFile = None,
@@ -50,12 +52,14 @@ def stability(
     """
     from rondo.errors import SettingError
     from rondo.formats.kept_columns import with_kept
+    from rondo.formats.reading import Reading
     from rondo.metrics.stability import as_json
 
     settings = options.resolve_settings(preset, config, set_, window=window, step=step, seed=seed, device=device)
     if seeds < 2:
         raise SettingError(f"--seeds must be 2 or more, got {seeds}: one fit has nothing to be compared with")
-    recordings = read_all(paths, rate, key, with_kept(label_column, keep_column))
+    columns = with_kept(label_column, keep_column)
+    recordings = read_all(paths, Reading(rate, key, columns, split_by, session))
     from rondo.model_result import short_window_note
     from rondo.refits import over_halves, over_seeds
 

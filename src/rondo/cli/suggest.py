@@ -55,6 +55,8 @@ def suggest(
     rate: options.Rate = None,
     key: options.Key = None,
     label_column: options.LabelColumns = None,
+    split_by: options.SplitBy = None,
+    session: options.Session = False,
     keep_column: options.KeepColumns = None,
     preset: options.Preset = "default",
     config: options.ConfigFile = None,
@@ -71,11 +73,13 @@ def suggest(
     from rondo.data.scales import choose_scales
     from rondo.data.suggest import typical_period, window_curve
     from rondo.formats.kept_columns import with_kept
+    from rondo.formats.reading import Reading
 
     settings = options.resolve_settings(preset, config, set_)
     if picture is not None and picture.suffix.lower() != ".svg":
         raise OutputError(f"{picture}: the curve is drawn as SVG only; give --picture {picture.with_suffix('.svg')}")
-    recordings = read_all(paths, rate, key, with_kept(label_column, keep_column))
+    columns = with_kept(label_column, keep_column)
+    recordings = read_all(paths, Reading(rate, key, columns, split_by, session))
     common_rate(recordings)
     preprocessor = Preprocessor.fit(recordings, settings.preprocess)
     signals = [preprocessor.apply(recording) for recording in recordings]

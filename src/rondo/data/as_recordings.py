@@ -16,21 +16,32 @@ RATE_TOLERANCE = 0.01  # recordings whose rates differ by less share one vocabul
 
 
 def as_recordings(
-    data: Any, *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
+    data: Any,
+    *,
+    rate: float | None = None,
+    key: str | None = None,
+    label_columns: Sequence[str] = (),
+    split_by: str | None = None,
+    session: bool = False,
 ) -> list[Recording]:
     """One or many paths, folders, arrays, tables or Recordings as a list of Recordings with ids that differ.
 
-    `rate` is for what has no clock; `key` and `label_columns` are for files, as in `rondo.read`.
+    `rate` is for what has no clock; `key`, `label_columns` and `session` are for files, as in `rondo.read`, `split_by`
+    for files and tables.
     """
     given = list(data) if are_several(data) else [data]
     if not given:
         raise RecordingError("no recording was given; expected at least one")
     several: list[Recording] = []
-    for item in given:
+    for place, item in enumerate(given):
         if isinstance(item, str | Path):
             from rondo.formats.reading import read_files  # brings the readers of all formats
 
-            several += read_files([item], rate=rate, key=key, label_columns=label_columns)
+            reading: dict[str, Any] = {"key": key, "split_by": split_by, "session": session}
+            several += read_files([item], rate=rate, label_columns=label_columns, **reading)
+        elif split_by is not None:
+            id = "recording" if len(given) == 1 else f"recording{place}"
+            several += _parts_of(item, split_by, id, rate, label_columns)
         else:
             several.append(_as_recording(item, rate, label_columns))
     named = [
@@ -65,6 +76,14 @@ def _as_recording(given: Any, rate: float | None, label_columns: Sequence[str]) 
             "values as an array (n_frames, n_channels)"
         )
     return Recording.from_frame(given, rate=rate, label_columns=label_columns)
+
+
+def _parts_of(given: Any, split_by: str, id: str, rate: float | None, label_columns: Sequence[str]) -> list[Recording]:
+    if isinstance(given, Recording | np.ndarray | Sequence):
+        raise RecordingError(f"there is no column '{split_by}' in an array or a Recording; give a table or a file")
+    from rondo.formats.files import parts_of_frame
+
+    return parts_of_frame(given, split_by, rate=rate, id=id, label_columns=label_columns)
 
 
 def _with_rate(recording: Recording, rate: float | None) -> Recording:

@@ -10,9 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from rondo.config.schema import PreprocessConfig
 from rondo.data.channels import fitting
-from rondo.data.moments import ChannelMoments
+from rondo.data.levels import part_deviations
+from rondo.data.moments import ChannelMoments, Matrix
 from rondo.data.recording import Recording
 from rondo.data.signal import Signal, plan_of, regularise, select
 from rondo.data.windows import Span
@@ -31,6 +34,7 @@ class Survey:
     spans: tuple[Span, ...]  # that windows may use
     spacing: tuple[int, ...]  # frames between two values of each slow sensor, 0 for others
     moments: ChannelMoments
+    deviations: Matrix  # of each channel in the parts of the recording; see `rondo.data.levels`
     known: KnownValues | None = None  # None in a survey that an earlier version has kept
 
     @property
@@ -45,16 +49,18 @@ class Survey:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values that `from_json` reads back to the last digit."""
-        return vars(self) | {"moments": self.moments.as_json()}
+        return vars(self) | {"moments": self.moments.as_json(), "deviations": self.deviations.tolist()}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Survey:
         """What `as_json` gave."""
         spans = tuple((int(start), int(stop)) for start, stop in stored["spans"])
+        moments, deviations = ChannelMoments.from_json(stored["moments"]), stored["deviations"]
         more = {
             "spans": spans,
             "spacing": tuple(stored["spacing"]),
-            "moments": ChannelMoments.from_json(stored["moments"]),
+            "moments": moments,
+            "deviations": np.array(deviations, float).reshape(len(deviations), moments.mean.size),
             "known": None if stored.get("known") is None else KnownValues.from_json(stored["known"]),
         }
         return cls(**(stored | more))
@@ -79,7 +85,8 @@ def survey_of(recording: Recording, channels: tuple[str, ...], config: Preproces
     codes = [[code for name, code in own.missing_codes if name == channel] for channel in channels]
     known = KnownValues.of(select(own, channels), codes)
     size = (recording.n_frames, recording.n_channels, recording.rate)
-    return Surveyed(Survey(recording.id, *size, signal.n_frames, signal.spans, plan.spacing, moments, known), signal)
+    found = (signal.n_frames, signal.spans, plan.spacing, moments, part_deviations(signal), known)
+    return Surveyed(Survey(recording.id, *size, *found), signal)
 
 
 @dataclass(frozen=True)

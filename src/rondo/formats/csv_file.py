@@ -9,6 +9,7 @@ from rondo.data.recording import Recording
 from rondo.formats.json_lines import are_json_lines, json_layout
 from rondo.formats.lines import HeadLine
 from rondo.formats.recording_format import RecordingFormat
+from rondo.formats.split_table import read_text_parts
 from rondo.formats.text_file import BLOCK_BYTES, read_text_file
 from rondo.formats.text_layout import Layout, layout_of
 
@@ -25,10 +26,18 @@ def read_csv(
     return read_text_file(path, layout_of_lines, rate=rate, label_columns=label_columns, block_bytes=block_bytes)
 
 
+def read_csv_parts(
+    path: Path, split_by: str, *, rate: float | None, label_columns: Sequence[str] = ()
+) -> list[Recording]:
+    """The recordings in a text table that a column tells apart."""
+    return read_text_parts(path, split_by, layout_of_lines, rate=rate, label_columns=label_columns)
+
+
 FORMAT = RecordingFormat(
     name="csv",
     suffixes=(".csv", ".tsv", ".txt"),
     read=read_csv,
+    read_parts=read_csv_parts,
     help="one row per frame, perhaps below a header; a `time` column is the clock; also packed, as `.csv.gz`",
     order=0,
 )

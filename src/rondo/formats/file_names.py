@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt", ".jsonl", ".ndjson")
@@ -33,11 +34,18 @@ def suffix_of(place: str | Path) -> str:
     return Path(path.stem if packing_of(path) else path.name).suffix.lower()
 
 
+def is_folder(place: str | Path) -> bool:
+    """Whether it is a folder of this machine; names that no file can have are none."""
+    return os.path.isdir(place)  # noqa: PTH112  # Path.is_dir raises for a name that is too long
+
+
 def id_of(place: str | Path) -> str:
-    """The id of the recording: the name without its suffix, or without both.
+    """The id of the recording: the name without its suffix, or without both; of a folder, which is a session, its name.
 
     >>> id_of("days/day1.csv.zst"), id_of("s3://bucket/day1.parquet"), id_of("day.1.csv")
     ('day1', 'day1', 'day.1')
     """
+    if is_folder(place):
+        return Path(os.path.abspath(place)).name  # noqa: PTH100  # ".." too has a name, and a link keeps its own
     stem = Path(place).stem
     return Path(stem).stem if packing_of(place) else stem

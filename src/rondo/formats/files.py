@@ -17,15 +17,17 @@ from polars.exceptions import PanicException
 from rondo.data.recording import Recording, checked_rate
 from rondo.errors import InputError, RecordingError
 from rondo.formats.class_codes import without_codes
-from rondo.formats.file_names import PACKINGS, TEXT_SUFFIXES, id_of, suffix_of
+from rondo.formats.file_names import PACKINGS, TEXT_SUFFIXES, id_of, is_folder, suffix_of
 from rondo.formats.kept_columns import KeptColumn, KnownColumn, as_names
 from rondo.formats.locations import Listing, listing, local_file
 from rondo.formats.missing_cells import without_known_codes, without_known_doubts
 from rondo.formats.missing_codes import without_missing_codes
 from rondo.formats.named_labels import without_named
 from rondo.formats.pose_points import without_likelihoods
-from rondo.formats.recording_format import RECORDING_FORMATS
-from rondo.formats.tables import table_recording
+from rondo.formats.recording_format import RECORDING_FORMATS, RecordingFormat
+from rondo.formats.session import read_session
+from rondo.formats.session_programs import program_of
+from rondo.formats.tables import table_parts, table_recording
 from rondo.store.urls import Location, as_location
 from rondo.wording import in_utf8, is_utf8, near_match
 
@@ -46,10 +48,35 @@ def suffixes(*, with_key: bool = False) -> tuple[str, ...]:
 
 
 def read_recording(
-    path: str | Path, *, rate: float | None = None, key: str | None = None, label_columns: Sequence[str] = ()
+    path: str | Path,
+    *,
+    rate: float | None = None,
+    key: str | None = None,
+    label_columns: Sequence[str] = (),
+    session: bool = False,
 ) -> Recording:
-    """Read one file; whatever is wrong with it becomes a RecordingError of one line that names the file."""
+    """Read one file; whatever is wrong with it becomes a RecordingError of one line that names the file.
+
+    A folder that is one session is read too (`rondo.formats.session`), any folder where `session` says that it is one.
+    """
+    place = as_location(path)
+    if isinstance(place, Path) and is_folder(place) and (session or is_session(place)):
+        return _read_folder(place, rate, key, label_columns)
     return signals_only(read_with_codes(path, rate=rate, key=key, label_columns=label_columns), label_columns)
+
+
+def _read_folder(folder: Path, rate: float | None, key: str | None, label_columns: Sequence[str]) -> Recording:
+    with _named(str(folder), id_of(folder)):
+        checked_rate(rate)
+        if key is not None:
+            raise RecordingError(f"a key ('{key}') names an array in one file, this is a session; leave it away here")
+        tables = [file for file in _recording_files(listing(folder)) if isinstance(file, Path)]
+        return read_session(folder, tables, read_recording, rate=rate, label_columns=label_columns)
+
+
+def is_session(place: Location) -> bool:
+    """Whether it is a folder that a known program wrote as one session."""
+    return isinstance(place, Path) and program_of(place) is not None
 
 
 def signals_only(recording: Recording, label_columns: Sequence[str] = ()) -> Recording:
@@ -81,15 +108,10 @@ def read_with_codes(
 ) -> Recording:
     """`read_recording`, for columns whose names are known elsewhere: what looks like labels is not left out yet."""
     place = as_location(path)
-    suffix = suffix_of(place)
     with _named(str(place), id_of(place)):
         _refuse_unreadable(place)
         checked_rate(rate)  # before a long read, not after it
-        found = next(each for each in RECORDING_FORMATS.values() if suffix in each.suffixes)
-        if key is not None and not found.takes_key:
-            named = " ".join(suffixes(with_key=True))
-            raise RecordingError(f"a key ('{key}') names an array in {named} files; leave it away here")
-        chosen = {"key": key} if found.takes_key else {}
+        found, chosen = _format_of(place, key)
         with local_file(place) as file:
             _refuse_empty(file)
             return found.read(file, rate=rate, label_columns=label_columns, **chosen)
@@ -103,19 +125,30 @@ def read_parts(
     key: str | None = None,
     label_columns: Sequence[str] = (),
 ) -> list[Recording]:
-    """The recordings in one text table that a column tells apart."""
-    from rondo.formats.split_table import read_split
-
+    """The recordings in one table that a column tells apart."""
     place = as_location(path)
     with _named(str(place), id_of(place)):
+        if is_folder(place):
+            raise RecordingError("it is one session, and --split-by cuts tables; leave it out, or name a table")
         _refuse_unreadable(place)
         checked_rate(rate)
-        if key is not None:
-            raise RecordingError(f"a key ('{key}') names an array, and no text table has one; leave it away here")
+        found, chosen = _format_of(place, key)
+        if found.read_parts is None:
+            tables = (suffix for one in RECORDING_FORMATS.values() if one.read_parts for suffix in one.suffixes)
+            raise RecordingError(f"only tables ({' '.join(tables)}) can be split by a column")
         with local_file(place) as file:
             _refuse_empty(file)
-            parts = read_split(file, split_by, rate=rate, label_columns=label_columns)
+            parts = found.read_parts(file, split_by, rate=rate, label_columns=label_columns, **chosen)
             return [signals_only(part, label_columns) for part in parts]
+
+
+def _format_of(place: Location, key: str | None) -> tuple[RecordingFormat, dict[str, Any]]:
+    """How a file is read, and what its reader takes besides; a key for a file that has none is refused."""
+    found = next(each for each in RECORDING_FORMATS.values() if suffix_of(place) in each.suffixes)
+    if key is not None and not found.takes_key:
+        named = " ".join(suffixes(with_key=True))
+        raise RecordingError(f"a key ('{key}') names an array in {named} files; leave it away here")
+    return found, {"key": key} if found.takes_key else {}
 
 
 def from_frame(
@@ -127,10 +160,21 @@ def from_frame(
         return signals_only(table_recording(frame, rate=rate, id=id, label_columns=label_columns), label_columns)
 
 
-def find_recordings(paths: Sequence[str | Path]) -> list[Location]:
+def parts_of_frame(
+    frame: Any, split_by: str, *, rate: float | None = None, id: str = "recording", label_columns: Sequence[str] = ()
+) -> list[Recording]:
+    """The recordings in a pandas, polars or pyarrow table that a column tells apart."""
+    with _named(f"recording '{id}'", id):
+        checked_rate(rate)
+        parts = table_parts(frame, split_by, rate=rate, id=id, label_columns=label_columns)
+        return [signals_only(part, label_columns) for part in parts]
+
+
+def find_recordings(paths: Sequence[str | Path], *, session: bool = False) -> list[Location]:
     """The files to read: those named, and those of a known suffix directly in the folders or in the patterns named.
 
-    Files of this machine are Paths, objects in a bucket their URLs; those of one folder or pattern are sorted.
+    Files of this machine are Paths, objects in a bucket their URLs; those of one folder or pattern are sorted. A folder
+    that is one session, named or found so, stands for itself; with `session` every folder that holds tables does.
     """
     found: list[Location] = []
     for place in map(as_location, paths):
@@ -138,7 +182,7 @@ def find_recordings(paths: Sequence[str | Path]) -> list[Location]:
             there = listing(place)
             if there.kind == "nothing":
                 raise RecordingError(f"there is no such file or folder; {_near(place)}")
-            inside = there.files if there.kind == "file" else without_label_files(_recordings_among(there))
+            inside = _inside(place, there, session)
             if not inside:
                 raise RecordingError(_none_in(place, there))
             found += inside
@@ -153,6 +197,25 @@ def find_recordings(paths: Sequence[str | Path]) -> list[Location]:
             raise RecordingError(f"{first_of[id]} and {file} would both be recording '{id}'; rename one")
         first_of[id] = file
     return found
+
+
+def _inside(place: Location, there: Listing, session: bool) -> list[Location]:
+    """What is read of a place: the file, the folder where it is one session, or files and sessions in it."""
+    if session and (isinstance(place, str) or there.kind == "file"):
+        what = "a folder of this machine, and it is in a bucket" if isinstance(place, str) else "a folder, it is a file"
+        raise RecordingError(f"--session merges the tables of {what}; leave --session out, or name a folder")
+    if there.kind == "file":
+        return there.files
+    files = _recording_files(there)
+    if there.kind == "folder" and (is_session(place) or (session and files)):
+        return [place]
+    sessions = [one for one in there.folders if is_session(one) or (session and _recording_files(listing(one)))]
+    within = set(sessions)
+    return sorted([file for file in files if Path(file).parent not in within] + list[Location](sessions), key=str)
+
+
+def _recording_files(there: Listing) -> list[Location]:
+    return without_label_files(_recordings_among(there))
 
 
 def _recordings_among(there: Listing) -> list[Location]:

@@ -20,6 +20,7 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.formats.lines import HeadLine, decoded
 from rondo.formats.recording_format import RecordingFormat
+from rondo.formats.split_table import read_text_parts
 from rondo.formats.text_file import read_text_file
 from rondo.formats.text_layout import Delimited, Layout
 
@@ -31,6 +32,13 @@ _AS_WRITTEN = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=st
 def read_json_lines(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
     """The recording in a file of JSON lines."""
     return read_text_file(path, json_layout, rate=rate, label_columns=label_columns)
+
+
+def read_json_parts(
+    path: Path, split_by: str, *, rate: float | None, label_columns: Sequence[str] = ()
+) -> list[Recording]:
+    """The recordings in a file of JSON lines that a key tells apart."""
+    return read_text_parts(path, split_by, json_layout, rate=rate, label_columns=label_columns)
 
 
 def are_json_lines(lines: Sequence[HeadLine]) -> bool:
@@ -94,6 +102,7 @@ FORMAT = RecordingFormat(
     name="json lines",
     suffixes=(".jsonl", ".ndjson"),
     read=read_json_lines,
+    read_parts=read_json_parts,
     help="one object per line, one key per channel; a key `time` is the clock; also packed",
     order=0,
 )

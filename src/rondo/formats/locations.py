@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ class Listing(NamedTuple):
 
     kind: Literal["file", "folder", "pattern", "nothing"]
     files: list[Location]
+    folders: list[Path] = []  # noqa: RUF012  # of this machine, in the folder or matching the pattern; never changed
 
 
 class FileState(NamedTuple):
@@ -35,13 +37,14 @@ def listing(place: Location) -> Listing:
 
 def _on_disk(path: Path) -> Listing:
     if path.is_dir():
-        return Listing("folder", sorted(file for file in path.iterdir() if file.is_file()))
+        inside = sorted(path.iterdir())
+        return Listing("folder", [one for one in inside if one.is_file()], [one for one in inside if one.is_dir()])
     if path.exists():
         return Listing("file", [path])
     if not glob.has_magic(str(path)):
         return Listing("nothing", [])
-    found = map(Path, glob.glob(str(path), recursive=True))  # noqa: PTH207  # absolute patterns too
-    return Listing("pattern", sorted(file for file in found if file.is_file()))
+    found = sorted(map(Path, glob.glob(str(path), recursive=True)))  # noqa: PTH207  # absolute patterns too
+    return Listing("pattern", [one for one in found if one.is_file()], [one for one in found if one.is_dir()])
 
 
 def _in_bucket(url: str) -> Listing:
@@ -130,6 +133,8 @@ def _states_in(folder: str, urls: set[str]) -> dict[str, FileState]:
 
 def _state(place: Location) -> FileState:
     with _named(place):
+        if isinstance(place, Path) and place.is_dir():
+            return _folder_state(place)
         if isinstance(place, Path):
             status = place.stat()
             return FileState(status.st_size, f"{status.st_size}-{status.st_mtime_ns}")
@@ -137,6 +142,14 @@ def _state(place: Location) -> FileState:
         if about is None:
             raise FileNotFoundError
         return _object_state(about)
+
+
+def _folder_state(folder: Path) -> FileState:
+    """Of all files directly in it: a session has changed when one of them has."""
+    states = [(file.name, file.stat()) for file in sorted(folder.iterdir()) if file.is_file()]
+    known = "".join(f"{name}\n{status.st_size}-{status.st_mtime_ns}\n" for name, status in states)
+    version = hashlib.sha256(known.encode("utf-8", "surrogateescape")).hexdigest()
+    return FileState(sum(status.st_size for _, status in states), version)
 
 
 def _object_state(about: Mapping[str, Any]) -> FileState:

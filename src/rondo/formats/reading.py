@@ -5,10 +5,21 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from rondo.data.recording import Recording
-from rondo.errors import RecordingError, RondoWarning
+from rondo.errors import RecordingError, RondoWarning, SettingError
 from rondo.store.urls import as_location
+
+
+class Reading(NamedTuple):
+    """How files become recordings: what every command and call that reads takes, as `read` explains it."""
+
+    rate: float | None = None
+    key: str | None = None
+    label_columns: Sequence[str] = ()
+    split_by: str | None = None
+    session: bool = False
 
 
 def read(
@@ -19,34 +30,39 @@ def read(
     label_columns: Sequence[str] = (),
     split_by: str | None = None,
     keep_columns: Sequence[str] = (),
+    session: bool = False,
 ) -> Recording | list[Recording]:
-    """Read a file as one Recording; a folder, a pattern, or a list of files and folders, as a list of them.
+    """Read a file, or a folder that is one session, as one Recording; other folders, patterns and lists as a list.
 
     Parameters
     ----------
     path : a file of any format that Rondo reads (the table is in docs/export.md), a folder of files, a pattern
         ("days/*.csv"), a URL of these ("s3://bucket/days/*.csv"; extra `cloud`), or a list of them.
-    rate : frames per second, for files without a clock.
+    rate : frames per second, for files without a clock; of a session, the rate that it is to have.
     key : the array, stream or sheet, in files that hold several.
-    label_columns : columns that are not channels.
-    split_by : a column that tells the recordings in one text table apart, as a subject does: they come as a list.
+    label_columns : columns that are not channels; of a session, tables too.
+    split_by : a column that tells the recordings in one table apart, as a subject does: they come as a list.
         The clock's own column cuts where the clock goes back.
-    keep_columns : columns that are channels, though their names or values look like labels, ids or counters.
+    keep_columns : columns that are channels, though their names or values look like labels, ids or counters; of a
+        session, tables that are read though they are slow.
+    session : each folder is one session: its tables, merged by their clocks, are one Recording. Folders of Empatica E4,
+        phyphox and Sensor Logger are known without it.
 
     Raises
     ------
     RecordingError : in one line, naming the file.
     """
-    from rondo.formats.files import find_recordings  # brings the readers of all formats
+    from rondo.formats.files import find_recordings, read_recording  # brings the readers of all formats
     from rondo.formats.kept_columns import with_kept
 
     label_columns = with_kept(label_columns, keep_columns)
     if isinstance(path, str | Path):
         place = as_location(path)
-        if find_recordings([path]) == [place] and split_by is None:  # else says what was probably meant
-            return Recording.from_file(place, rate=rate, key=key, label_columns=label_columns)
+        if find_recordings([path], session=session) == [place] and split_by is None:  # else says what was meant
+            found = read_recording(place, rate=rate, key=key, label_columns=label_columns, session=session)
+            return found.read_from(place)
     paths = [path] if isinstance(path, str | Path) else path
-    return read_files(paths, rate=rate, key=key, label_columns=label_columns, split_by=split_by)
+    return read_files(paths, rate=rate, key=key, label_columns=label_columns, split_by=split_by, session=session)
 
 
 def read_files(
@@ -56,6 +72,7 @@ def read_files(
     key: str | None = None,
     label_columns: Sequence[str] = (),
     split_by: str | None = None,
+    session: bool = False,
 ) -> list[Recording]:
     """The recordings of these files, and of the files directly in these folders or matching these patterns."""
     from rondo.formats.expected_memory import refuse_all_at_once
@@ -63,8 +80,10 @@ def read_files(
     from rondo.formats.files import find_recordings, label_files_in, read_parts, read_recording
     from rondo.formats.recording_file import RecordingFile
 
+    if session and split_by is not None:
+        raise SettingError("--session merges tables into one recording, --split-by cuts them into several; give one")
     places = [as_location(path) for path in paths]
-    files = find_recordings(places)
+    files = find_recordings(places, session=session)
     for labels in (file for place in places if place not in files for file in label_files_in(place)):
         warnings.warn(f"{labels}: labels of the recording beside it; not read", RondoWarning, stacklevel=3)
     refuse_all_at_once([RecordingFile(str(file), id_of(file), rate, key).expected() for file in files])
@@ -72,9 +91,10 @@ def read_files(
     for file in files:
         try:
             if split_by is not None:
-                found += read_parts(file, split_by, rate=rate, key=key, label_columns=label_columns)
-                continue
-            found.append(read_recording(file, rate=rate, key=key, label_columns=label_columns).read_from(file))
+                parts = read_parts(file, split_by, rate=rate, key=key, label_columns=label_columns)
+            else:
+                parts = [read_recording(file, rate=rate, key=key, label_columns=label_columns, session=session)]
+            found += [part.read_from(file) for part in parts]
         except RecordingError as error:
             if file in places:
                 raise

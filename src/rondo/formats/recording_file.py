@@ -14,7 +14,7 @@ import numpy as np
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.formats.file_names import TEXT_SUFFIXES, id_of, packing_of, suffix_of
+from rondo.formats.file_names import TEXT_SUFFIXES, id_of, is_folder, packing_of, suffix_of
 from rondo.formats.locations import size_of
 from rondo.store.urls import is_url
 
@@ -39,20 +39,24 @@ class RecordingFile:
     rate: float | None = None
     key: str | None = None
     label_columns: tuple[str, ...] = ()
+    session: bool = False  # whether a folder is one session, whatever is in it
 
     def read(self) -> Recording:
         """The recording; whatever is wrong with the file is a RecordingError of one line that names it."""
         from rondo.formats.files import read_recording  # brings the readers of all formats
 
-        found = read_recording(self.url, rate=self.rate, key=self.key, label_columns=self.label_columns)
+        reading = {"rate": self.rate, "key": self.key, "session": self.session}
+        found = read_recording(self.url, label_columns=self.label_columns, **reading)
         own = found if found.id == self.id else found.renamed(self.id)
         return own.read_from(self.url)
 
     def expected(self) -> ExpectedSize:
-        """From the header of arrays, Parquet files and WFDB records, else from the size of the file."""
+        """From the header of arrays, Parquet and WFDB, else from the size of the file or of the tables of a session."""
         suffix = suffix_of(self.url)
         with suppress(OSError, ValueError, KeyError, RecordingError, zipfile.BadZipFile):  # reading it will say why
             if not is_url(self.url):
+                if is_folder(self.url):
+                    return _of_session(Path(self.url))
                 if suffix == ".npy":
                     with Path(self.url).open("rb") as file:
                         return _of_array(file)
@@ -86,12 +90,20 @@ def recording_files(
     rate: float | None = None,
     key: str | None = None,
     label_columns: Sequence[str] = (),
+    session: bool = False,
 ) -> list[RecordingFile]:
     """The files named, those directly in the folders named, and those that match a pattern; ids are their names."""
     from rondo.formats.files import find_recordings
 
-    found = map(str, find_recordings(paths))
-    return [RecordingFile(url, id_of(url), rate, key, tuple(label_columns)) for url in found]
+    found = map(str, find_recordings(paths, session=session))
+    return [RecordingFile(url, id_of(url), rate, key, tuple(label_columns), session) for url in found]
+
+
+def _of_session(folder: Path) -> ExpectedSize:
+    """At most: each of its tables gets as many rows as the longest one has."""
+    tables = [RecordingFile(str(file), "") for file in folder.iterdir() if file.is_file()]
+    sizes = [table.expected().n_bytes for table in tables]
+    return ExpectedSize(None, None, len(sizes) * max(sizes, default=0))
 
 
 def _of_packed(path: Path) -> ExpectedSize:

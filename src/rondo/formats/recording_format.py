@@ -22,8 +22,11 @@ class RecordingFormat:
     read
         `read(path, rate=…, label_columns=…)` gives the recording, called by the file name without its suffix. Whatever
         it raises becomes one line that names the file.
+    read_parts
+        `read_parts(path, split_by, rate=…, label_columns=…)` gives the recordings that a column tells apart; None where
+        files are no tables.
     takes_key
-        Whether a file holds several recordings, so that `read` also has a parameter `key`.
+        Whether a file holds several recordings, so that `read` (and `read_parts`) also has a parameter `key`.
     extra
         The extra of Rondo (or the name of another package) without which it cannot be read; imported inside `read`.
     help
@@ -35,6 +38,7 @@ class RecordingFormat:
     name: str
     suffixes: tuple[str, ...]
     read: Callable[..., Recording]
+    read_parts: Callable[..., list[Recording]] | None = None
     takes_key: bool = False
     extra: str = ""
     help: str

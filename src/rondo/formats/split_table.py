@@ -4,6 +4,8 @@ Rows of one value, in their order, are one recording, called by the file and the
 own would be, with everything that stands above the rows. The column itself is no channel.
 
 Where the column is the clock, the table is cut wherever it goes back: a device was started anew.
+
+Here is what all tables share, and how text is cut (a sheet is text too); `rondo.formats.tables` cuts typed tables.
 """
 
 from __future__ import annotations
@@ -12,60 +14,129 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
 from rondo.formats.columns import Columns, choose_columns, listed
-from rondo.formats.csv_file import layout_of_lines
 from rondo.formats.dates import date_seconds, day_order
-from rondo.formats.file_names import TEXT_SUFFIXES, id_of, suffix_of
-from rondo.formats.text_file import BLOCK_BYTES, opened_utf8, read_layout, read_open_text
+from rondo.formats.file_names import id_of
+from rondo.formats.text_file import BLOCK_BYTES, LayoutFinder, opened_utf8, read_layout, read_open_text
 from rondo.formats.text_layout import Layout
 from rondo.wording import counted
 
 MOST_RECORDINGS = 10_000
 """More are a sign that the column tells rows apart, not recordings."""
 _NOT_IN_IDS = re.compile(r"[^\w.+-]+")
+_WHOLE = re.compile(r"(-?\d+)\.0+")
 
 
-def read_split(
-    path: Path, split_by: str, *, rate: float | None = None, label_columns: Sequence[str] = ()
+# ---------------------------------------------------------------- what all tables share
+
+
+def refuse_no_column(split_by: str, names: Sequence[str]) -> None:
+    """There must be the column to split by."""
+    if split_by not in names:
+        raise RecordingError(f"there is no column '{split_by}' to split by; the columns are: {listed(names)}")
+
+
+def plain_value(text: str) -> str:
+    """A value of the column, the same whether a file stores whole numbers as such or not.
+
+    >>> [plain_value(text) for text in ("3.0", "3.10", "03", " anna ")]
+    ['3', '3.10', '03', 'anna']
+    """
+    text = text.strip()
+    whole = _WHOLE.fullmatch(text)
+    return whole[1] if whole else text
+
+
+def part_ids(id: str, values: Iterable[str], split_by: str) -> dict[str, str]:
+    """The id of the recording of each value; values that would share one are refused."""
+    ids: dict[str, str] = {}
+    value_of: dict[str, str] = {}
+    for value in values:
+        own = f"{id}_{_NOT_IN_IDS.sub('_', value).strip('_') or 'blank'}"
+        if own in value_of:
+            raise RecordingError(
+                f"values of column '{split_by}' such as '{value_of[own]}' give the same id '{own}'; rename them"
+            )
+        ids[value], value_of[own] = own, value
+    return ids
+
+
+def refuse_too_many(n_parts: int, split_by: str) -> None:
+    """A column that differs in nearly each row tells no recordings apart."""
+    if n_parts > MOST_RECORDINGS:
+        raise RecordingError(
+            f"column '{split_by}' has more than {MOST_RECORDINGS} values; name one that tells recordings apart, not "
+            "rows"
+        )
+
+
+def part_note(n_parts: int, split_by: str, *, is_clock: bool) -> str:
+    """What is said about each recording."""
+    how = f"cut where the clock '{split_by}' goes back" if is_clock else f"told apart by column '{split_by}'"
+    return f"one of {counted(n_parts, 'recording')} in the file, {how}"
+
+
+def without_column(label_columns: Sequence[str], split_by: str) -> tuple[str, ...]:
+    """The columns that are no channels, and the one that is split by."""
+    return tuple(dict.fromkeys((*label_columns, split_by)))
+
+
+@contextmanager
+def named_part(id: str) -> Iterator[None]:
+    """Say in which of the recordings something is wrong."""
+    try:
+        yield
+    except RecordingError as error:
+        what = str(error).removeprefix(f"recording '{id}': ")
+        raise RecordingError(f"{what} (in recording '{id}')") from error
+
+
+# ---------------------------------------------------------------- text
+
+
+def read_text_parts(
+    path: Path, split_by: str, layout_of: LayoutFinder, *, rate: float | None, label_columns: Sequence[str] = ()
 ) -> list[Recording]:
     """The recordings in a text table, in the order in which their values first come."""
-    if suffix_of(path) not in TEXT_SUFFIXES:
-        raise RecordingError(f"only tables in text ({' '.join(TEXT_SUFFIXES)}) can be split by a column")
     with opened_utf8(path) as file:
-        layout = read_layout(file, layout_of_lines, BLOCK_BYTES)
-        if split_by not in layout.names:
-            raise RecordingError(
-                f"there is no column '{split_by}' to split by; the columns are: {listed(layout.names)}"
-            )
-        file.seek(0)
-        above, rows = file.read(layout.start), file.read()
+        return open_text_parts(file, split_by, layout_of, id=id_of(path), rate=rate, label_columns=label_columns)
+
+
+def open_text_parts(
+    file: BinaryIO,
+    split_by: str,
+    layout_of: LayoutFinder,
+    *,
+    id: str,
+    rate: float | None,
+    label_columns: Sequence[str] = (),
+) -> list[Recording]:
+    """`read_text_parts`, for lines in UTF-8 that are open already."""
+    layout = read_layout(file, layout_of, BLOCK_BYTES)
+    refuse_no_column(split_by, layout.names)
+    file.seek(0)
+    above, rows = file.read(layout.start), file.read()
     position = layout.names.index(split_by)
     columns = choose_columns(layout.names, rate=None, label_columns=label_columns, kinds=layout.kinds())
     restart = _restarts(layout, columns) if columns.clock == position else None
     parts = _parts(rows, layout, position, restart)
-    ids = {value: f"{id_of(path)}_{_NOT_IN_IDS.sub('_', value).strip('_') or 'blank'}" for value in parts}
-    twice = next((value for value, id in ids.items() if list(ids.values()).count(id) > 1), None)
-    if twice is not None:
-        raise RecordingError(
-            f"values of column '{split_by}' such as '{twice}' give the same id '{ids[twice]}'; rename them"
-        )
-    left_out = label_columns if restart else tuple(dict.fromkeys((*label_columns, split_by)))
-    how = f"cut where the clock '{split_by}' goes back" if restart else f"told apart by column '{split_by}'"
-    note = f"one of {counted(len(parts), 'recording')} in the file, {how}"
-    return [_read(above + b"".join(lines), ids[value], rate, left_out).noted(note) for value, lines in parts.items()]
-
-
-def _read(text: bytes, id: str, rate: float | None, label_columns: Sequence[str]) -> Recording:
-    try:
-        return read_open_text(io.BytesIO(text), layout_of_lines, id=id, rate=rate, label_columns=label_columns)
-    except RecordingError as error:
-        what = str(error).removeprefix(f"recording '{id}': ")
-        raise RecordingError(f"{what} (in recording '{id}')") from error
+    ids = part_ids(id, parts, split_by)
+    left_out = label_columns if restart else without_column(label_columns, split_by)
+    note = part_note(len(parts), split_by, is_clock=restart is not None)
+    found = []
+    for value, lines in parts.items():
+        with named_part(ids[value]):
+            text = io.BytesIO(above + b"".join(lines))
+            own = read_open_text(text, layout_of, id=ids[value], rate=rate, label_columns=left_out)
+            found.append(own.noted(note))
+    return found
 
 
 def _restarts(layout: Layout, columns: Columns) -> Callable[[str], str]:
@@ -99,11 +170,7 @@ def _parts(
         value = cells[position].strip() if position < len(cells) else ""
         if not line.strip() or (layout.has_header and value == layout.names[position]):
             continue
-        value = value if part_of is None else part_of(value)
+        value = plain_value(value) if part_of is None else part_of(value)
         parts.setdefault(value, []).append(line if line.endswith(b"\n") else line + b"\n")
-        if len(parts) > MOST_RECORDINGS:
-            raise RecordingError(
-                f"column '{layout.names[position]}' has more than {MOST_RECORDINGS} values; name one that tells "
-                "recordings apart, not rows"
-            )
+        refuse_too_many(len(parts), layout.names[position])
     return parts

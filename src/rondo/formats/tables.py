@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
+from rondo.formats.cell_text import cell_text
 from rondo.formats.clock_column import in_seconds, is_clock_name, mentions_time_stamps, spread
 from rondo.formats.columns import (
     Kind,
@@ -28,6 +29,15 @@ from rondo.formats.columns import (
 from rondo.formats.crash_guard import refuse_fatal_parquet
 from rondo.formats.dates import date_seconds, day_order, zone_notes
 from rondo.formats.recording_format import RecordingFormat
+from rondo.formats.split_table import (
+    named_part,
+    part_ids,
+    part_note,
+    plain_value,
+    refuse_no_column,
+    refuse_too_many,
+    without_column,
+)
 
 Column = nw.Series[Any]
 _ROWS_LOOKED_AT = 64
@@ -35,9 +45,7 @@ _ROWS_LOOKED_AT = 64
 
 def read_parquet(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
     """The recording in a Parquet file, tried in a child first; one column is held beside the result at a time."""
-    refuse_fatal_parquet(path)
-    # an absolute path taken literally: no file name may be read as a pattern, a home folder or an address
-    table = pl.scan_parquet(path.resolve(), glob=False, hive_partitioning=False)
+    table = _scanned(path)
     schema = nw.from_native(pl.DataFrame(schema=table.collect_schema()), eager_only=True).schema
 
     positions = {name: position for position, name in enumerate(schema)}
@@ -49,6 +57,73 @@ def read_parquet(path: Path, *, rate: float | None, label_columns: Sequence[str]
     return _from_columns(dict(schema), load, rate=rate, id=path.stem, label_columns=label_columns)
 
 
+def _scanned(path: Path) -> pl.LazyFrame:
+    refuse_fatal_parquet(path)
+    # an absolute path taken literally: no file name may be read as a pattern, a home folder or an address
+    return pl.scan_parquet(path.resolve(), glob=False, hive_partitioning=False)
+
+
+def read_parquet_parts(
+    path: Path, split_by: str, *, rate: float | None, label_columns: Sequence[str] = ()
+) -> list[Recording]:
+    """The recordings in a Parquet file that a column tells apart; the table is held in memory."""
+    return table_parts(_scanned(path).collect(), split_by, rate=rate, id=path.stem, label_columns=label_columns)
+
+
+def table_parts(
+    frame: Any, split_by: str, *, rate: float | None, id: str, label_columns: Sequence[str] = ()
+) -> list[Recording]:
+    """The recordings in a data frame that a column tells apart, as `rondo.formats.split_table` says.
+
+    >>> import polars
+    >>> frame = polars.DataFrame({"who": ["b", "a", "b"], "x": [1, 2, 3]})
+    >>> [(part.id, part.values.ravel().tolist()) for part in table_parts(frame, "who", rate=1, id="day")]
+    [('day_b', [1.0, 3.0]), ('day_a', [2.0])]
+    """
+    table = _as_table(frame)
+    names = {str(name): name for name in table.columns}
+    refuse_no_column(split_by, list(names))
+    column = table.get_column(names[split_by])
+    columns = _columns_of(table)
+    schema = {name: own.dtype for name, own in columns.items()}
+    chosen = choose_columns(
+        list(schema), rate=None, label_columns=label_columns, kinds=_kinds(schema, columns.__getitem__)
+    )
+    is_clock = chosen.clock is not None and list(schema)[chosen.clock] == split_by
+    values = _restarts(column, split_by) if is_clock else column.to_list()
+    rows: dict[str, list[int]] = {}
+    for row, value in enumerate(_texts(values)):
+        rows.setdefault(value, []).append(row)
+    refuse_too_many(len(rows), split_by)
+    ids = part_ids(id, rows, split_by)
+    left_out = label_columns if is_clock else without_column(label_columns, split_by)
+    note = part_note(len(rows), split_by, is_clock=is_clock)
+    found = []
+    for value, own in rows.items():
+        with named_part(ids[value]):
+            part = table_recording(table[own].to_native(), rate=rate, id=ids[value], label_columns=left_out)
+            found.append(part.noted(note))
+    return found
+
+
+def _texts(cells: Sequence[Any]) -> Iterator[str]:
+    """Cells as text, each value turned into it once."""
+    known: dict[Any, str] = {}
+    for cell in cells:
+        if cell not in known:
+            known[cell] = plain_value(cell_text(None if cell != cell else cell))  # NaN is what pandas has for nothing
+        yield known[cell]
+
+
+def _restarts(clock: Column, name: str) -> list[str]:
+    """Which recording each row belongs to: "1" until the clock goes back, then "2", …"""
+    times, _ = _clock_seconds(clock, name)
+    known = np.flatnonzero(~np.isnan(times))
+    goes_back = np.zeros(len(times), np.int64)
+    goes_back[known[1:]] = np.diff(times[known]) < 0
+    return [str(number) for number in 1 + np.cumsum(goes_back)]
+
+
 def table_recording(frame: Any, *, rate: float | None, id: str, label_columns: Sequence[str] = ()) -> Recording:
     """The recording in a data frame; a pandas index that holds dates, or is named like a clock, is the clock.
 
@@ -56,22 +131,29 @@ def table_recording(frame: Any, *, rate: float | None, id: str, label_columns: S
     >>> table_recording(polars.DataFrame({"time": [0.0, 0.5], "x": [1, 2]}), rate=None, id="demo")
     Recording('demo', 2 frames x 1 channel, 2 Hz)
     """
+    table = _as_table(frame)
+    columns = _columns_of(table)
+    index = nw.maybe_get_index(table)
+    if index is not None and not any(is_clock_name(name) for name in columns if name not in label_columns):
+        columns = _index_clock(index) | columns
+    schema = {name: column.dtype for name, column in columns.items()}
+    return _from_columns(schema, columns.__getitem__, rate=rate, id=id, label_columns=label_columns)
+
+
+def _as_table(frame: Any) -> nw.DataFrame[Any]:
     try:
-        table = nw.from_native(frame, eager_only=True)
+        return nw.from_native(frame, eager_only=True)
     except TypeError as error:
         raise RecordingError(f"expected a pandas, polars or pyarrow table, got {type(frame).__name__}") from error
+
+
+def _columns_of(table: nw.DataFrame[Any]) -> dict[str, Column]:
+    """By their names as text, which must differ."""
     names = [str(name) for name in table.columns]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise RecordingError(f"two columns are named '{twice}'; rename one of them")
-    columns: dict[str, Column] = {
-        name: table.get_column(native) for name, native in zip(names, table.columns, strict=True)
-    }
-    index = nw.maybe_get_index(table)
-    if index is not None and not any(is_clock_name(name) for name in names if name not in label_columns):
-        columns = _index_clock(index) | columns
-    schema = {name: column.dtype for name, column in columns.items()}
-    return _from_columns(schema, columns.__getitem__, rate=rate, id=id, label_columns=label_columns)
+    return {name: table.get_column(native) for name, native in zip(names, table.columns, strict=True)}
 
 
 def _index_clock(index: Any) -> dict[str, Column]:
@@ -195,6 +277,7 @@ FORMAT = RecordingFormat(
     name="parquet",
     suffixes=(".parquet",),
     read=read_parquet,
+    read_parts=read_parquet_parts,
     help="one column per channel; a `time` column is the clock",
     order=1,
 )

@@ -139,6 +139,15 @@ def read_layout(file: BinaryIO, layout_of: LayoutFinder, block_bytes: int) -> La
     return layout
 
 
+def begins_below_a_heading(path: Path) -> bool:
+    """Whether the table of a text begins below pages of statistics: it was exported whole, and does not grow."""
+    try:
+        with opened_utf8(path) as file:
+            return bool(_below_a_heading(file))
+    except (OSError, RecordingError):  # whoever reads it says what is wrong
+        return False
+
+
 def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
     """The first lines of a table that begins further down: below pages of statistics, as actigraphs write them.
 

@@ -7,22 +7,24 @@ one, a duration seconds, an error nothing. Line numbers in messages are rows of 
 
 from __future__ import annotations
 
-import datetime
 import re
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import dropwhile
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
+from rondo.formats.cell_text import cell_text
 from rondo.formats.columns import listed
 from rondo.formats.crash_guard import refuse_fatal
 from rondo.formats.expected_memory import most_for_a_file, most_text_bytes
 from rondo.formats.io_extra import optional_library, refuse_another_format
 from rondo.formats.recording_format import RecordingFormat
+from rondo.formats.split_table import open_text_parts
 from rondo.formats.text_file import read_open_text
 from rondo.formats.text_layout import layout_of
 from rondo.free_memory import in_gigabytes
@@ -31,13 +33,28 @@ _ROWS_LOOKED_AT = 200  # in which a table begins, if there is one
 _MOST_HEADER_ROWS = 3
 _CELL_BYTES = 32  # calamine holds every cell between the first and the last, filled or not
 _CELL_NAME = re.compile(rb"""\sr=["']([A-Z]{1,3})([0-9]{1,7})["']""")
-_NO_CELL = re.compile(r'[\s"\x00-\x1f]+')  # would end a cell or a line
 
 Cells = Sequence[Any]
 
 
 def read_xlsx(path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()) -> Recording:
     """The table in the sheet called `key`, or in the largest one that holds numbers."""
+    with _sheet_as_text(path, key) as (text, notes):
+        return read_open_text(text, layout_of, id=path.stem, rate=rate, label_columns=label_columns).noted(*notes)
+
+
+def read_xlsx_parts(
+    path: Path, split_by: str, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()
+) -> list[Recording]:
+    """The recordings in that table, told apart by a column."""
+    with _sheet_as_text(path, key) as (text, notes):
+        named = {"id": path.stem, "rate": rate, "label_columns": label_columns}
+        return [part.noted(*notes) for part in open_text_parts(text, split_by, layout_of, **named)]
+
+
+@contextmanager
+def _sheet_as_text(path: Path, key: str | None) -> Iterator[tuple[BinaryIO, tuple[str, ...]]]:
+    """The lines of the sheet that is read, and notes on others."""
     with path.open("rb") as file:
         head = file.read(8)
     if head.startswith(b"\xd0\xcf\x11\xe0"):
@@ -52,8 +69,7 @@ def read_xlsx(path: Path, *, rate: float | None, key: str | None, label_columns:
         sheet, notes = _chosen(book, key)
         with tempfile.TemporaryFile() as text:
             _write_lines(sheet, text)
-            found = read_open_text(text, layout_of, id=path.stem, rate=rate, label_columns=label_columns)
-    return found.noted(*notes)
+            yield text, notes
 
 
 _EVERY_SHEET = """\
@@ -164,7 +180,7 @@ def _write_lines(sheet: Any, text: BinaryIO) -> None:
     blank: list[bytes] = []
     rows = dropwhile(lambda row: not any(cell != "" for cell in row), sheet.iter_rows())  # calamine gives some of them
     for place, row in enumerate(rows):
-        cells = [_cell(cell) for cell in row]
+        cells = [cell_text(cell) for cell in row]
         line = "\t".join(cells)
         line = (line.rstrip("\t") if place < start else line) + "\n"
         if any(cells):
@@ -176,32 +192,11 @@ def _write_lines(sheet: Any, text: BinaryIO) -> None:
     text.seek(0)
 
 
-def _cell(value: object) -> str:
-    """A cell as text, as a csv would have it.
-
-    >>> [_cell(value) for value in (1.0, 0.1, True, "a\\tb", datetime.datetime(2026, 11, 1, 8), datetime.time(8, 5))]
-    ['1', '0.1', '1', 'a b', '2026-11-01 08:00:00', '08:05:00']
-    """
-    match value:
-        case bool():
-            return str(int(value))
-        case float() if value.is_integer() and abs(value) < 1e15:
-            return str(int(value))
-        case datetime.datetime():
-            return value.isoformat(" ")
-        case datetime.timedelta():
-            return repr(value.total_seconds())
-        case datetime.date() | datetime.time():
-            return value.isoformat()
-        case str():
-            return _NO_CELL.sub(" ", value).strip()
-    return repr(value)
-
-
 FORMAT = RecordingFormat(
     name="xlsx",
     suffixes=(".xlsx", ".xlsm"),
     read=read_xlsx,
+    read_parts=read_xlsx_parts,
     takes_key=True,
     extra="io",
     help="the sheet with the table, or the one named by `--key`, read as a text table is",

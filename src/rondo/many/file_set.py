@@ -47,6 +47,7 @@ class ManyFiles:
         """What makes another command the same as this one."""
         first = self.files[0]
         reading = {"rate": first.rate, "key": first.key, "label_columns": _as_recorded(first.label_columns)}
+        reading["session"] = first.session
         return RunRecord.of(command, {**settings, **reading, "group_by": self.group_by}, self.files)
 
 

@@ -16,7 +16,7 @@ from rondo.many.batches import FileBatch
 from rondo.many.label_work import LABELS, TABLES, LabelPart
 from rondo.many.unfinished import close_run
 from rondo.model import Rondo
-from rondo.model_result import findings_of, short_window_note
+from rondo.model_result import findings_of, fit_notes
 from rondo.result import curve_table
 from rondo.run.counting import EntryTally, evidence_row, profile_summary
 from rondo.run.folder import MOST_DRAWN, TRAINING, run_of, write_summary
@@ -108,10 +108,10 @@ def _summary(
 
 
 def _noted(recordings: Sequence[RecordingSummary], model: Rondo, is_foreign: bool) -> tuple[RecordingSummary, ...]:
-    note = "" if is_foreign else short_window_note(model, [one.n_frames for one in recordings])
-    if not note:
+    notes = () if is_foreign else fit_notes(model, [one.n_frames for one in recordings])
+    if not notes:
         return tuple(recordings)
-    return (recordings[0].model_copy(update={"notes": (*recordings[0].notes, note)}), *recordings[1:])
+    return (recordings[0].model_copy(update={"notes": (*recordings[0].notes, *notes)}), *recordings[1:])
 
 
 def _part_of(here: Path, table: str, batch: FileBatch) -> pl.DataFrame | None:

@@ -55,11 +55,17 @@ def many_files(
     rate: float | None = None,
     key: str | None = None,
     label_columns: Sequence[str] = (),
+    split_by: str | None = None,
+    session: bool = False,
 ) -> ManyFiles:
-    """The files that are named, with what their headers say."""
+    """The files that are named, with what their headers say.
+
+    Recordings that a column tells apart have no group yet (`split_by`): nobody knows their ids before files are read.
+    """
     asked.refuse_contradictions()
     where = Where(asked.engine or "local", asked.workers, asked.ray_address)
-    return ManyFiles.of(recording_files(paths, rate=rate, key=key, label_columns=label_columns), where, asked.group_by)
+    files = recording_files(paths, rate=rate, key=key, label_columns=label_columns, session=session)
+    return ManyFiles.of(files, where, asked.group_by if split_by is None else None)
 
 
 def files_to_read(
@@ -76,7 +82,13 @@ def files_to_read(
             raise SettingError("engine reads file by file, and writes labels as files are done; give out=")
         return None
     many = many_files(given, asked, **reading)
+    why_not = why_not or why_not_split(reading.get("split_by"))
     return many if goes_file_by_file(many, asked, why_not) else None
+
+
+def why_not_split(split_by: str | None) -> str:
+    """Why files that hold several recordings are not read one after the other; "" where they hold one each."""
+    return "" if split_by is None else "--split-by cuts files that are held in memory"
 
 
 def warn_of_failed(summary: RunSummary) -> None:

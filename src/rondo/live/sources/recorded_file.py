@@ -21,6 +21,7 @@ from rondo.formats.file_names import TEXT_SUFFIXES, id_of, packing_of
 from rondo.formats.files import find_recordings, read_with_codes, suffixes, without_labels
 from rondo.formats.kept_columns import with_kept
 from rondo.formats.lines import is_binary
+from rondo.formats.text_file import begins_below_a_heading
 from rondo.live.base import Bookmark, Request, Rows, SourceKind, named
 from rondo.live.row_reader import fit_by_position, refuse_another_rate
 
@@ -99,7 +100,10 @@ def _beside(recording: Recording, request: Request) -> NDArray[np.float32] | Non
 
 
 def is_recorded(path: Path) -> bool:
-    """Whether a file is one of those that are read whole: by its suffix, or because its first line is no text."""
+    """Whether a file is one of those that are read whole: by its suffix, or because its first line is no text.
+
+    A text is too where its table begins below statistics, which only a program that exports all of it can know.
+    """
     if path.exists() and not path.is_file():
         return False
     if path.suffix.lower() in recorded_suffixes() or packing_of(path):
@@ -107,7 +111,7 @@ def is_recorded(path: Path) -> bool:
     if not path.exists():
         return False
     with path.open("rb") as file:
-        return is_binary(file.readline(4096))
+        return is_binary(file.readline(4096)) or begins_below_a_heading(path)
 
 
 def recorded_suffixes() -> tuple[str, ...]:
