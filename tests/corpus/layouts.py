@@ -88,6 +88,13 @@ def _two_headers_named(path: Path, n: int) -> Table:
     return values
 
 
+def _merged_cells(path: Path, n: int) -> Table:
+    """A spreadsheet with a heading over three columns each, names beneath, then units."""
+    values = signal(n, 4)
+    text(path, ",Left wrist,,Right wrist,", "Time,x,y,x,y", "ms,g,g,g,g", *rows(values, lambda row: f"{row * 20},"))
+    return values
+
+
 def _booleans(path: Path, n: int) -> Table:
     values = signal(n)
     frame = pd.DataFrame(values, columns=list(XYZ))
@@ -198,6 +205,8 @@ CASES = (
          channels=("left.acc", "left.gyr", "right.acc", "right.gyr")),
     Case(file="two_headers_named.csv", program="pandas, two lines of header with names", made="pandas", write=_two_headers_named,
          channels=("left.acc", "left.gyr", "right.acc", "right.gyr"), rate=50.0),
+    Case(file="merged_cells.csv", program="a spreadsheet, headings over columns", made="bytes", write=_merged_cells,
+         channels=("Left wrist.x", "Left wrist.y", "Right wrist.x", "Right wrist.y"), rate=50.0),
     Case(file="booleans.csv", program="True and False", made="pandas", write=_booleans, rate=50.0),
     Case(file="brackets.csv", program="units in brackets, Windows-1252", made="bytes", write=_brackets,
          channels=("Acc X [m/s²]", "Temp. (°C)", "p {hPa}"), rate=50.0),

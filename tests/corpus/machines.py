@@ -47,10 +47,11 @@ def _skab(path: Path, n: int) -> Table:
 
 def _household(path: Path, n: int) -> Table:
     values = np.abs(signal(n)) + 0.1
-    cells = rows(values, lambda row: f"{_minute(row):%-d/%-m/%Y;%H:%M:%S};", ";")
+    when = [datetime(2006, 12, 16, 17, 24) + timedelta(minutes=row) for row in range(n)]
+    cells = rows(values, lambda row: f"{when[row]:%d/%m/%Y;%H:%M:%S};", ";")
     blank = range(100, 104)
     for row in blank:
-        cells[row] = f"{_minute(row):%-d/%-m/%Y;%H:%M:%S};?;?;"
+        cells[row] = f"{when[row]:%d/%m/%Y;%H:%M:%S};?;?;"
     text(path, "Date;Time;Global_active_power;Global_reactive_power;Sub_metering_3", *cells)
     values[blank.start : blank.stop] = np.nan
     return values
@@ -169,7 +170,8 @@ CASES = (
     Case(file="skab.csv", program="SKAB", made="pandas", write=_skab,
          channels=("Accelerometer1RMS", "Current", "Pressure"), rate=1.0, began_s=FROM_S),
     Case(file="household_power.txt", program="UCI household power", made="bytes", write=_household,
-         channels=("Global_active_power", "Global_reactive_power", "Sub_metering_3"), rate=1 / 60, began_s=FROM_S),
+         channels=("Global_active_power", "Global_reactive_power", "Sub_metering_3"), rate=1 / 60,
+         began_s=datetime(2006, 12, 16, 17, 24, tzinfo=UTC).timestamp()),
     Case(file="AirQualityUCI.csv", program="UCI air quality", made="bytes", write=_air_quality,
          channels=("CO(GT)", "PT08.S1(CO)", "NMHC(GT)"), rate=1 / 3600, began_s=FROM_S),
     Case(file="pmu.csv", program="a phasor unit", made="polars", write=_grid, channels=("freq", "V_mag"), rate=50.0,

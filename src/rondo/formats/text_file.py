@@ -26,9 +26,10 @@ from rondo.formats.columns import Columns, Kind, choose_columns, listed, without
 from rondo.formats.dates import day_order, is_date
 from rondo.formats.file_names import id_of
 from rondo.formats.lines import HEAD_LINES, HeadLine, Lines, count, decoded
+from rondo.formats.number_cells import is_number
 from rondo.formats.packed_text import opened_text
 from rondo.formats.row_parser import order_in_head, parser_of
-from rondo.formats.text_layout import Layout, cells_of, is_number
+from rondo.formats.text_layout import Layout, cells_of
 from rondo.wording import counted
 
 BLOCK_BYTES = 2 << 20
@@ -123,7 +124,7 @@ def read_layout(file: BinaryIO, layout_of: LayoutFinder, block_bytes: int) -> La
         raise RecordingError("it has no rows; expected a header line and one row per frame")
     if len(head) == HEAD_LINES and (below := _below_a_heading(file)):
         layout = layout_of(below)
-        said = f"lines 1 to {below[0].number - 1} skipped: the table begins below them, under a heading"
+        said = f"lines 1 to {below[0].number - 1} skipped: the table begins below them"
         layout = replace(layout, notes=(said, *layout.notes))
     else:
         layout = layout_of(head)
@@ -135,7 +136,8 @@ def read_layout(file: BinaryIO, layout_of: LayoutFinder, block_bytes: int) -> La
 def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
     """The first lines of a table that begins further down: below pages of statistics, as actigraphs write them.
 
-    It has a heading, a line of one cell, right above a header of several; from there on all lines are alike.
+    From there on all lines are alike. Either it has a heading, a line of one cell, right above a header of several; or
+    every line above it has fewer cells, as where GENEActiv writes a hundred lines of settings.
     """
     file.seek(0)
     beginning = file.read(_BYTES_ABOVE)
@@ -152,10 +154,11 @@ def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
         while start and widths[start - 1] == widths[-1]:
             start -= 1
         is_table = widths[-1] > 1 and len(widths) - start > 2 and start > HEAD_LINES - _ROWS_TO_TELL
-        if is_table and widths[start - 1] == 1:
-            header = cells_of(lines[start].text, separator)
-            if not any(map(is_number, header)) and lines[start - 1].text.strip():
-                return lines[start : start + HEAD_LINES]
+        if not is_table:
+            continue
+        has_names = not any(map(is_number, cells_of(lines[start].text, separator)))
+        if (widths[start - 1] == 1 and has_names) or widths[-1] > max(widths[:start]):
+            return lines[start : start + HEAD_LINES]
     return []
 
 
