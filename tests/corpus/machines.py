@@ -28,11 +28,15 @@ def _turbofan(path: Path, n: int) -> list[Table]:
     return [values[:first], values[first:]]
 
 
+def _turbofan_whole(path: Path, n: int) -> Table:
+    return np.concatenate(_turbofan(path, n))
+
+
 def _turbofan_in_one(path: Path, n: int) -> Table:
     """One engine, as each of the 100 files that people cut it into."""
     values = np.abs(signal(n, 24, 4)) + 100.0
     text(path, *rows(values, lambda row: f"1 {row + 1} ", " ", "  "))
-    return values
+    return np.column_stack([np.ones(n), values])
 
 
 def _skab(path: Path, n: int) -> Table:
@@ -163,10 +167,11 @@ def _historian(path: Path, n: int) -> list[Table]:
 TURBOFAN = tuple(f"ch{place}" for place in range(2, 26))
 
 CASES = (
-    Case(file="FD001.txt", program="C-MAPSS turbofan, several engines", made="bytes", write=_turbofan,
-         channels=TURBOFAN, options={"split_by": "ch0"}, refused="ch0"),
+    Case(file="FD001.txt", program="C-MAPSS turbofan", made="bytes", write=_turbofan_whole, channels=TURBOFAN),
+    Case(file="FD001_engines.txt", program="C-MAPSS turbofan, by engine", made="bytes", write=_turbofan,
+         channels=TURBOFAN, options={"split_by": "ch0"}),
     Case(file="FD001_engine1.txt", program="C-MAPSS turbofan, one engine", made="bytes", write=_turbofan_in_one,
-         channels=TURBOFAN),
+         channels=("ch0", *TURBOFAN)),
     Case(file="skab.csv", program="SKAB", made="pandas", write=_skab,
          channels=("Accelerometer1RMS", "Current", "Pressure"), rate=1.0, began_s=FROM_S),
     Case(file="household_power.txt", program="UCI household power", made="bytes", write=_household,

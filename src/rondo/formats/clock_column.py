@@ -207,6 +207,17 @@ def size_of_epoch(reading: float) -> bool:
     return any(1e9 * per_second <= reading < 4e9 * per_second for per_second in (1.0, 1e3, 1e6, 1e9))
 
 
+def rounded_to(cell: str) -> str:
+    """What a large reading in powers of ten is rounded to, in words; "" for any other.
+
+    >>> rounded_to("1.79477e+09"), rounded_to("1794774665.25"), rounded_to("2.0e-02")
+    ('rounded to 10,000', '', '')
+    """
+    found = re.fullmatch(r"\d[.,]?(\d*)e\+?(\d+)", cell.strip(), re.IGNORECASE | re.ASCII)
+    lost = int(found[2]) - len(found[1]) if found and len(found[2]) < 3 else -1
+    return f"rounded to {10**lost:,}" if lost >= 0 else ""
+
+
 def midnights(times: Times, last: float | None = None) -> NDArray[np.int64]:
     """How often times of day have passed midnight, at each; `last` is the one before them, if there was one.
 

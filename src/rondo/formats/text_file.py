@@ -11,7 +11,7 @@ import csv
 import io
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,15 +21,22 @@ from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.formats.clock_column import Times, in_seconds, over_midnight, spread
+from rondo.formats.clock_column import Times, in_seconds, over_midnight, rounded_to, spread
 from rondo.formats.columns import Columns, Kind, choose_columns, listed, without_empty
 from rondo.formats.dates import day_order, is_date
 from rondo.formats.file_names import id_of
 from rondo.formats.lines import HEAD_LINES, HeadLine, Lines, count, decoded
 from rondo.formats.number_cells import is_number
 from rondo.formats.packed_text import opened_text
+from rondo.formats.row_order import (
+    after_going_back,
+    left_out_as_number,
+    numbers_parts,
+    oldest_first,
+    refuse_taking_turns,
+)
 from rondo.formats.row_parser import order_in_head, parser_of
-from rondo.formats.text_layout import Layout, cells_of
+from rondo.formats.text_layout import SEPARATORS, Layout, cells_of
 from rondo.wording import counted
 
 BLOCK_BYTES = 2 << 20
@@ -72,6 +79,7 @@ def read_open_text(
     rises = layout.rises(kinds)
     chosen: dict[str, Any] = {"rate": rate, "label_columns": label_columns, "signals": layout.signals()}
     columns = choose_columns(layout.names, kinds=kinds, rises=rises, **chosen)
+    refuse_taking_turns(layout, columns, label_columns)
     values, times, notes = _read(file, layout, columns, block_bytes)
     is_guess = columns.is_finer or kinds.get(-1 if columns.clock is None else columns.clock) == "rising"
     if times is not None and is_guess and not (np.diff(times) > 0).all():  # it rose in the first rows alone
@@ -82,13 +90,23 @@ def read_open_text(
     notes = layout.notes + columns.notes + notes
     if columns.clock is not None and times is not None:
         values, times, cut = _without_blank_end(values, times)
-        times, more = _told(times, columns, layout, kinds)
+        values, times, more = _told(values, times, columns, layout, kinds)
         notes += cut + more
     values, channels, empty = without_empty(values, columns.channels)
+    if not layout.has_header and columns.clock is None and channels[1:] and channels[0] not in label_columns:
+        counters = [place for place, kind in kinds.items() if kind == "counter"]
+        counted_rows = [_read(file, layout, Columns(("",), (place,)), block_bytes)[0][:, 0] for place in counters[:1]]
+        if numbers_parts(values[:, 0], counted_rows):
+            empty += (left_out_as_number(channels[0], layout.names[counters[0]]),)
+            values, channels = np.ascontiguousarray(values[:, 1:]), channels[1:]
     if rate is None and times is None and layout.rate is not None:
         rate, times, said = _from_opening(layout, layout.rate, len(values))
         notes += said
-    return Recording(values, rate, channels, id, times, notes + empty)
+    try:
+        return Recording(values, rate, channels, id, times, notes + empty)
+    except RecordingError as error:
+        advice = "" if times is None else after_going_back(times, layout, columns, label_columns)
+        raise RecordingError(f"{error}{advice}") from error
 
 
 def read_cells(path: Path, layout_of: LayoutFinder) -> tuple[Layout, bytes]:
@@ -145,21 +163,25 @@ def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
     lines = Lines(io.BytesIO(whole).read, block_bytes=_BYTES_ABOVE).head(MOST_LINES_ABOVE, at_end=True) or []
     if len(lines) <= HEAD_LINES:
         return []
-    for separator in ("\t", ";", ","):
-        try:
-            widths = [len(cells_of(line.text, separator)) for line in lines]
-        except csv.Error:
-            continue
-        start = len(widths) - 1
-        while start and widths[start - 1] == widths[-1]:
-            start -= 1
-        is_table = widths[-1] > 1 and len(widths) - start > 2 and start > HEAD_LINES - _ROWS_TO_TELL
-        if not is_table:
+    widths_of: dict[str, list[int]] = {}
+    for separator in SEPARATORS:
+        with suppress(csv.Error):
+            widths_of[separator] = [len(cells_of(line.text, separator)) for line in lines]
+    begins = {separator: _first_alike(widths) for separator, widths in widths_of.items() if widths[-1] > 1}
+    for separator, start in begins.items():
+        widths = widths_of[separator]
+        if len(widths) - start <= 2 or start <= HEAD_LINES - _ROWS_TO_TELL or separator not in ("\t", ";", ","):
             continue
         has_names = not any(map(is_number, cells_of(lines[start].text, separator)))
-        if (widths[start - 1] == 1 and has_names) or widths[-1] > max(widths[:start]):
+        is_wider = widths[-1] > max(widths[:start]) and start == min(begins.values())  # else decimal commas are cells
+        if (widths[start - 1] == 1 and has_names) or is_wider:
             return lines[start : start + HEAD_LINES]
     return []
+
+
+def _first_alike(widths: Sequence[int]) -> int:
+    """From where on all lines have as many cells as the last one."""
+    return next((place for place in range(len(widths), 0, -1) if widths[place - 1] != widths[-1]), 0)
 
 
 def _read(
@@ -257,7 +279,9 @@ def _without_blank_end(values: NDArray[np.float32], times: Times) -> tuple[NDArr
     return values[:stop], times[:stop], note
 
 
-def _told(times: Times, columns: Columns, layout: Layout, kinds: Mapping[int, Kind]) -> tuple[Times, tuple[str, ...]]:
+def _told(
+    values: NDArray[np.float32], times: Times, columns: Columns, layout: Layout, kinds: Mapping[int, Kind]
+) -> tuple[NDArray[np.float32], Times, tuple[str, ...]]:
     """The clock in seconds, rising through midnight and through readings that repeat, and what was done to it."""
     clock = columns.clock or 0
     name = layout.names[clock] or f"column {clock + 1}"
@@ -267,5 +291,13 @@ def _told(times: Times, columns: Columns, layout: Layout, kinds: Mapping[int, Ki
         notes = (f"clock '{name}' holds times of day without a date",)
     elif not layout.holds_dates(clock):
         times, notes = in_seconds(times, name, layout.unit(clock))
-    times, more = spread(times, name)
-    return times, notes + more
+    coarse = rounded_to(layout.column(clock)[0]) if layout.column(clock) else ""
+    if times.size > 1 and (times == times[0]).all():
+        raise RecordingError(
+            f"the clock '{name}' reads {layout.column(clock)[0]!r} in every row{coarse and f', which is {coarse}'}; "
+            "write it with more digits, or give --rate HZ (rows per second) instead"
+        )
+    values, times, turned = oldest_first(values, times, name)
+    times, apart = spread(times, name)
+    rounded = (f"clock '{name}' is {coarse}, so that rows share times; write it with more digits",)
+    return values, times, notes + turned + apart + (rounded if apart and coarse else ())

@@ -53,7 +53,7 @@ from rondo.formats.lines import HeadLine
 from rondo.formats.number_cells import NumberSpelling, is_missing, spelling_of
 
 WHITESPACE = " "  # a separator that stands for any run of blanks; such runs are turned into one tab before parsing
-_SEPARATORS = ("\t", ";", ",", "|", WHITESPACE)  # ";" before ",": with decimal commas both occur
+SEPARATORS = ("\t", ";", ",", "|", WHITESPACE)  # ";" before ",": with decimal commas both occur
 _REMARK = re.compile(r"\s*(#|%|//)[\s#%/]*")
 _FIRST_BY_DEFAULT = ("Var1", "V1")  # what MATLAB and R call a first column without a name
 _COMMAS = NumberSpelling(has_decimal_comma=True)  # or points: the more forgiving one
@@ -226,7 +226,7 @@ def _layout(every_line: Sequence[HeadLine]) -> Layout:
 
 def separator_of(header: str, row: str) -> str:
     """The one that cuts header and row into equally many cells, more than one; else one that cuts the row."""
-    counts = [(s, len(cells_of(header, s)), len(cells_of(row, s))) for s in _SEPARATORS]
+    counts = [(s, len(cells_of(header, s)), len(cells_of(row, s))) for s in SEPARATORS]
     fitting = [s for s, in_header, in_row in counts if in_header == in_row > 1]
     cutting = [s for s, _, in_row in counts if in_row > 1]
     return (fitting + cutting + [","])[0]
@@ -277,10 +277,10 @@ def _without_remarks(lines: Sequence[HeadLine]) -> tuple[HeadLine | None, list[H
 
 def _lines_above_the_table(lines: Sequence[HeadLine]) -> int:
     """How many lines have fewer cells than all that follow, and are no rows of numbers; 0 where that is unclear."""
-    counts_of = {separator: [len(cells_of(line.text, separator)) for line in lines] for separator in _SEPARATORS}
+    counts_of = {separator: [len(cells_of(line.text, separator)) for line in lines] for separator in SEPARATORS}
     if any(counts[0] > 1 and len(set(counts)) == 1 for counts in counts_of.values()):
         return 0
-    for separator in _SEPARATORS[:-1]:  # words of a sentence are no cells
+    for separator in SEPARATORS[:-1]:  # words of a sentence are no cells
         counts = counts_of[separator]
         n_above = next(i for i in range(len(counts)) if len(set(counts[i:])) == 1)
         end_in_separators = all(line.text.rstrip().endswith(separator.strip() or separator) for line in lines[n_above:])
