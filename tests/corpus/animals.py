@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pandas as pd
 
-from tests.corpus.case import BEGAN_S, Case, Table, signal, text
+from tests.corpus.case import Case, Table, signal, text
 
 _POINTS = ("nose", "tail")
 
@@ -46,6 +46,11 @@ def _deeplabcut_h5(path: Path, n: int) -> Table:
     return expected
 
 
+def _as_csv(path: Path) -> Path:
+    pd.read_hdf(path).to_csv(path.with_suffix(".csv"))
+    return path.with_suffix(".csv")
+
+
 def _sleap_csv(path: Path, n: int) -> Table:
     xy, sure = _pose(n)
     frame = pd.DataFrame({"track": "mouse", "frame_idx": np.arange(n), "instance.score": 0.9})
@@ -70,11 +75,19 @@ def _sleap_h5(path: Path, n: int) -> Table:
 
 def _ethovision(path: Path, n: int) -> Table:
     values = np.round(signal(n) * 10, 3)
-    head = ['"Number of header lines:";"10"', '"Experiment";"Open field"', '"Trial name";"Trial     1"', '"Arena";"Arena 1"']
+    head = [
+        '"Number of header lines:";"10"',
+        '"Experiment";"Open field"',
+        '"Trial name";"Trial     1"',
+        '"Arena";"Arena 1"',
+    ]
     head += ['"Subject";"Subject 1"', '"Start time";"15/11/2026 20:31:05.000"', '"Video file";"trial1.mpg"', '""']
     names = ["Trial time", "Recording time", "X center", "Y center", "Area"]
     names_and_units = [";".join(f'"{name}"' for name in each) for each in (names, ["s", "s", "cm", "cm", "cm²"])]
-    cells = [";".join([f"{row / 25:.3f}", f"{row / 25:.3f}", *(f"{cell:g}" for cell in line)]) for row, line in enumerate(values)]
+    cells = [
+        ";".join([f"{row / 25:.3f}", f"{row / 25:.3f}", *(f"{cell:g}" for cell in line)])
+        for row, line in enumerate(values)
+    ]
     cells[60] = ";".join([*cells[60].split(";")[:2], '"-"', '"-"', '"-"'])
     text(path, *head, *names_and_units, *cells, end="\r\n", encoding="utf-16")
     return np.where(np.arange(n)[:, None] == 60, np.nan, values)
@@ -84,12 +97,52 @@ _XY = tuple(f"{point}.{axis}" for point in _POINTS for axis in "xy")
 _SURE = "how sure the tracker is"
 
 CASES = (
-    Case(file="mouseDLC_resnet50.csv", program="DeepLabCut", made="pandas", write=_deeplabcut_csv, channels=_XY,
-         notes=("lines 1 to 3 read as DeepLabCut writes them", "only counts the rows", _SURE)),
-    Case(file="mouseDLC_resnet50.h5", program="DeepLabCut", made="pandas, PyTables", write=_deeplabcut_h5, channels=_XY,
-         notes=(_SURE,), needs=("tables",)),
-    Case(file="sleap.csv", program="SLEAP", made="pandas", write=_sleap_csv, channels=("instance.score", *_XY), notes=(_SURE,)),
-    Case(file="sleap_analysis.h5", program="SLEAP, analysis file", made="h5py", write=_sleap_h5, channels=_XY),
-    Case(file="ethovision.txt", program="EthoVision XT", made="bytes", write=_ethovision,
-         channels=("X center", "Y center", "Area"), rate=25.0),
-)  # fmt: skip
+    Case(
+        file="mouseDLC_resnet50.csv",
+        program="DeepLabCut",
+        made="pandas",
+        write=_deeplabcut_csv,
+        channels=_XY,
+        notes=("lines 1 to 3 read as DeepLabCut writes them", "only counts the rows", _SURE),
+    ),
+    Case(
+        file="mouseDLC_resnet50.h5",
+        program="DeepLabCut",
+        made="pandas, PyTables",
+        write=_deeplabcut_h5,
+        channels=_XY,
+        notes=("lines 1 to 3 read as DeepLabCut writes them", "only counts the rows", _SURE),
+        needs=("tables",),
+        refused="pandas.read_hdf(…).to_csv(…)",
+        mend=_as_csv,
+    ),
+    Case(
+        file="sleap.csv",
+        program="SLEAP",
+        made="pandas",
+        write=_sleap_csv,
+        channels=("instance.score", *_XY),
+        notes=(_SURE, "column 'track' left out: it holds text", "column 'frame_idx' left out: it only counts the rows"),
+    ),
+    Case(
+        file="sleap_analysis.h5",
+        program="SLEAP, analysis file",
+        made="h5py",
+        write=_sleap_h5,
+        channels=_XY,
+        notes=("read as an analysis file of SLEAP: its tracks",),
+    ),
+    Case(
+        file="ethovision.txt",
+        program="EthoVision XT",
+        made="bytes",
+        write=_ethovision,
+        channels=("X center", "Y center", "Area"),
+        rate=25.0,
+        notes=(
+            "lines 1 to 8 skipped: no part of the table, as they have fewer",
+            "line 10 skipped: it holds no numbers, but units: s, s, cm, cm, …",
+            "column 'Recording time' left out: 'Trial time' is the clock,",
+        ),
+    ),
+)

@@ -44,11 +44,11 @@ class Case:
     refused
         A part of the refusal that comes first, where `options` are needed. It must name each of them.
     options
-        Of `rondo.read`, as the refusal advises.
+        Of `rondo.read`, as the refusal advises, if there is one.
     rename
         The suffix that the refusal advises to give the file.
     mend
-        Follows any other advice: changes the file.
+        Follows any other advice: changes the file, or makes another and returns it.
     needs
         A library without which it cannot be made or read.
     """
@@ -64,7 +64,7 @@ class Case:
     refused: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     rename: str = ""
-    mend: Callable[[Path], None] | None = None
+    mend: Callable[[Path], Path | None] | None = None
     needs: tuple[str, ...] = ()
 
     @property
@@ -75,7 +75,7 @@ class Case:
         if self.rate is not None:
             read += f", {self.rate:.4g} Hz"
         told = [f"`--{name.replace('_', '-')} {_spelled(value)}`" for name, value in self.options.items()]
-        told += [f"renamed to `{self.rename}`"] if self.rename else []
+        told += [f"renamed to `{self.rename}`"] if self.rename else ["a change"] if self.mend else []
         return f"{read}; with {', '.join(told)}" if told else read
 
 
@@ -99,6 +99,8 @@ def text(path: Path, *lines: str, end: str = "\n", encoding: str = "utf-8") -> N
     path.write_bytes("".join(line + end for line in lines).encode(encoding))
 
 
-def rows(values: Table, before: Callable[[int], str] = lambda row: "", separator: str = ",", after: str = "") -> list[str]:
+def rows(
+    values: Table, before: Callable[[int], str] = lambda row: "", separator: str = ",", after: str = ""
+) -> list[str]:
     """Each row between separators, after what comes before it."""
     return [before(row) + separator.join(f"{cell:g}" for cell in line) + after for row, line in enumerate(values)]

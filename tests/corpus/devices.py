@@ -14,6 +14,8 @@ from tests.corpus.case import BEGAN_S, Case, Table, rows, signal, text
 
 _BEGAN = datetime.fromtimestamp(BEGAN_S, UTC)
 
+_TO_SUMMER = timedelta(days=120)
+
 
 def at(row: int, rate: float) -> datetime:
     return _BEGAN + timedelta(seconds=row / rate)
@@ -68,7 +70,12 @@ Current Battery Voltage: 4.02     Mode = 12
 
 def _actiware(path: Path, n: int) -> Table:
     values = np.round(np.abs(signal(n, 2)) * 100)
-    head = ['"-------------------- Subject Properties --------------------"', "", '"Identity:","P07",', '"Gender:","F",']
+    head = [
+        '"-------------------- Subject Properties --------------------"',
+        "",
+        '"Identity:","P07",',
+        '"Gender:","F",',
+    ]
     head += ['"-------------------- Statistics --------------------"', ""]
     head += ['"Interval Type","Interval#","Start Date","Start Time","Duration","Total AC","Avg AC/min",']
     head += [f'"ACTIVE","{day}","{day}/11/2026","08:00:00","960.00","210000","218.75",' for day in range(1, 40)]
@@ -99,8 +106,15 @@ def _openbci(path: Path, n: int) -> Table:
 def _openbci_rate_only(path: Path, n: int) -> Table:
     """As the older program wrote it, without a clock."""
     values = signal(n, 4) * 20 - 4000
-    head = ["%OpenBCI Raw EEG Data", "%Number of channels = 4", "%Sample Rate = 250.0 Hz", "%First Column = SampleIndex"]
-    text(path, *head, *(f"{row % 256}, " + ", ".join(f"{cell:.2f}" for cell in line) for row, line in enumerate(values)))
+    head = [
+        "%OpenBCI Raw EEG Data",
+        "%Number of channels = 4",
+        "%Sample Rate = 250.0 Hz",
+        "%First Column = SampleIndex",
+    ]
+    text(
+        path, *head, *(f"{row % 256}, " + ", ".join(f"{cell:.2f}" for cell in line) for row, line in enumerate(values))
+    )
     return np.round(values, 2)
 
 
@@ -148,11 +162,18 @@ def _axivity(path: Path, n: int) -> Table:
 
 def _geneactiv(path: Path, n: int) -> Table:
     values = np.column_stack([signal(n), np.round(np.abs(signal(n, 1)) * 90), 20 + np.abs(signal(n, 1, 1))])
-    head = ["Device Type,GENEActiv", "Device Model,1.1", "Device Unique Serial Code,012967", "Measurement Frequency,50.0 Hz"]
+    head = [
+        "Device Type,GENEActiv",
+        "Device Model,1.1",
+        "Device Unique Serial Code,012967",
+        "Measurement Frequency,50.0 Hz",
+    ]
     head += ["Measurement Period,168 Hours", "Start Time,2026-11-15 20:31:05:000", "Time Zone,GMT +01:00"]
     head += [","] * (99 - len(head))
     cells = [
-        f"{at(row, 50):%Y-%m-%d %H:%M:%S}:{row * 20 % 1000:03d}," + ",".join(f"{cell:g}" for cell in line[:4]) + f",0,{line[4]:g}"
+        f"{at(row, 50):%Y-%m-%d %H:%M:%S}:{row * 20 % 1000:03d},"
+        + ",".join(f"{cell:g}" for cell in line[:4])
+        + f",0,{line[4]:g}"
         for row, line in enumerate(values)
     ]
     text(path, *head, *cells)
@@ -178,7 +199,9 @@ def _polar(path: Path, n: int) -> Table:
     values = np.round(signal(n) * 1000)
     cells = rows(
         values,
-        lambda row: f"{at(row, 50):%Y-%m-%dT%H:%M:%S}.{row * 20 % 1000:03d};{848_090_000_000_000_000 + row * 20_000_000};",
+        lambda row: (
+            f"{at(row, 50):%Y-%m-%dT%H:%M:%S}.{row * 20 % 1000:03d};{848_090_000_000_000_000 + row * 20_000_000};"
+        ),
         ";",
     )
     text(path, "Phone timestamp;sensor timestamp [ns];X [mg];Y [mg];Z [mg]", *cells)
@@ -197,7 +220,10 @@ def _mind_monitor(path: Path, n: int) -> Table:
 def _java_zone(path: Path, n: int) -> Table:
     values = signal(n)
     london = ZoneInfo("Europe/London")
-    cells = rows(values, lambda row: f"{at(row * 60, 1.0).astimezone(london):%Y-%m-%dT%H:%M:%S%z} [Europe/London],")
+    cells = rows(
+        values,
+        lambda row: f"{(at(row * 60, 1.0) - _TO_SUMMER).astimezone(london):%Y-%m-%dT%H:%M:%S%z} [Europe/London],",
+    )
     text(path, "timestamp,x,y,z", *cells)
     return values
 
@@ -216,48 +242,242 @@ UNIX = ("Acc X (G)", "Acc Y (G)", "Acc Z (G)")
 NO_HEADER = "no header line"
 
 CASES = (
-    Case(file="empatica_ACC.csv", program="Empatica E4", made="bytes", write=_empatica, channels=("ch0", "ch1", "ch2"),
-         rate=32.0, began_s=BEGAN_S, notes=(E4,)),
-    Case(file="empatica_EDA.csv", program="Empatica E4, one channel", made="bytes", write=_empatica_eda, channels=("ch0",),
-         rate=4.0, began_s=BEGAN_S, notes=(E4,)),
-    Case(file="actigraph_RAW.csv", program="ActiGraph, raw", made="bytes", write=_actigraph,
-         channels=tuple(f"Accelerometer {axis}" for axis in "XYZ"), rate=30.0,
-         notes=("lines 1 to 10 skipped", "rate of 30 Hz taken from the lines above")),
-    Case(file="actigraph_counts.csv", program="ActiGraph, counts", made="bytes", write=_actigraph_counts,
-         channels=("Axis1", "Axis2", "Axis3"), rate=0.1,
-         notes=("lines 1 to 10 skipped", "rate of 0.1 Hz taken from the lines above")),
-    Case(file="actiware.csv", program="Philips Actiware", made="bytes", write=_actiware,
-         channels=("Activity", "White Light", "Sleep/Wake"), rate=1 / 30, began_s=BEGAN_S),
-    Case(file="openbci.txt", program="OpenBCI GUI", made="bytes", write=_openbci,
-         channels=tuple(f"EXG Channel {i}" for i in range(4)), rate=200.0, began_s=BEGAN_S),
-    Case(file="openbci_old.txt", program="OpenBCI GUI before 2020", made="bytes", write=_openbci_rate_only,
-         channels=("ch1", "ch2", "ch3", "ch4"), rate=250.0),
-    Case(file="sensorlog.csv", program="SensorLog (iOS)", made="pandas", write=_sensorlog,
-         channels=tuple(f"accelerometerAcceleration{axis}(G)" for axis in "XYZ"), rate=50.0, began_s=BEGAN_S),
-    Case(file="phyphox.csv", program="phyphox", made="csv", write=_phyphox,
-         channels=tuple(f"Acceleration {axis} (m/s^2)" for axis in "xyz"), rate=100.0),
-    Case(file="physics_toolbox.csv", program="Physics Toolbox", made="bytes", write=_physics_toolbox,
-         channels=("gFx", "gFy", "gFz"), rate=50.0),
-    Case(file="sensor_logger.csv", program="Sensor Logger, nanoseconds", made="bytes", write=_sensor_logger, channels=("z", "y", "x"),
-         rate=100.0, began_s=BEGAN_S),
-    Case(file="axivity.csv", program="Axivity OmGui", made="bytes", write=_axivity, channels=("ch1", "ch2", "ch3"),
-         rate=100.0, began_s=BEGAN_S, notes=(NO_HEADER, "is the clock")),
-    Case(file="geneactiv.csv", program="GENEActiv", made="bytes", write=_geneactiv,
-         channels=("ch1", "ch2", "ch3", "ch4", "ch5", "ch6"), rate=50.0, began_s=BEGAN_S),
-    Case(file="unix_ms.csv", program="a phone, milliseconds", made="bytes", write=lambda path, n: _unix(path, n, 1000),
-         channels=UNIX, rate=50.0, began_s=BEGAN_S, notes=("milliseconds since 1970",)),
-    Case(file="unix_us.csv", program="a phone, microseconds", made="bytes", write=lambda path, n: _unix(path, n, 10**6),
-         channels=UNIX, rate=50.0, began_s=BEGAN_S, notes=("microseconds since 1970",)),
-    Case(file="unix_ns.csv", program="Android, nanoseconds", made="bytes", write=lambda path, n: _unix(path, n, 10**9),
-         channels=UNIX, rate=50.0, began_s=BEGAN_S, notes=("nanoseconds since 1970",)),
-    Case(file="shimmer.csv", program="Shimmer Consensys", made="bytes", write=_shimmer,
-         channels=tuple(f"Shimmer_5B_Accel_LN_{axis}_CAL" for axis in "XYZ"), rate=50.0, began_s=BEGAN_S),
-    Case(file="polar.txt", program="Polar Sensor Logger", made="bytes", write=_polar,
-         channels=("X [mg]", "Y [mg]", "Z [mg]"), rate=50.0, began_s=BEGAN_S),
-    Case(file="mind_monitor.csv", program="Mind Monitor (Muse)", made="bytes", write=_mind_monitor,
-         channels=("RAW_TP9", "RAW_AF7", "RAW_AF8", "RAW_TP10"), rate=10.0, began_s=BEGAN_S),
-    Case(file="java_zone.csv", program="Java, `+0100 [Europe/London]`", made="bytes", write=_java_zone, rate=1 / 60,
-         began_s=BEGAN_S),
-    Case(file="xsens_dot.csv", program="Xsens DOT", made="bytes", write=_xsens_dot,
-         channels=("FreeAcc_X", "FreeAcc_Y", "FreeAcc_Z"), rate=60.0),
-)  # fmt: skip
+    Case(
+        file="empatica_ACC.csv",
+        program="Empatica E4",
+        made="bytes",
+        write=_empatica,
+        channels=("ch0", "ch1", "ch2"),
+        rate=32.0,
+        began_s=BEGAN_S,
+        notes=(E4,),
+    ),
+    Case(
+        file="empatica_EDA.csv",
+        program="Empatica E4, one channel",
+        made="bytes",
+        write=_empatica_eda,
+        channels=("ch0",),
+        rate=4.0,
+        began_s=BEGAN_S,
+        notes=(E4,),
+    ),
+    Case(
+        file="actigraph_RAW.csv",
+        program="ActiGraph, raw",
+        made="bytes",
+        write=_actigraph,
+        channels=tuple(f"Accelerometer {axis}" for axis in "XYZ"),
+        rate=30.0,
+        notes=("lines 1 to 10 skipped", "rate of 30 Hz taken from the lines above"),
+    ),
+    Case(
+        file="actigraph_counts.csv",
+        program="ActiGraph, counts",
+        made="bytes",
+        write=_actigraph_counts,
+        channels=("Axis1", "Axis2", "Axis3"),
+        rate=0.1,
+        notes=("lines 1 to 10 skipped", "rate of 0.1 Hz taken from the lines above"),
+    ),
+    Case(
+        file="actiware.csv",
+        program="Philips Actiware",
+        made="bytes",
+        write=_actiware,
+        channels=("Activity", "White Light", "Sleep/Wake"),
+        rate=1 / 30,
+        began_s=BEGAN_S,
+        notes=(
+            "lines 1 to 48 skipped: the table begins below them",
+            "column 'Activity' kept: by its name it holds labels, but its",
+            "columns 'Date' and 'Time' together are the clock",
+            "column 'Interval Status' left out: it holds text",
+            "column 'Line' left out: it only counts the rows",
+        ),
+    ),
+    Case(
+        file="openbci.txt",
+        program="OpenBCI GUI",
+        made="bytes",
+        write=_openbci,
+        channels=tuple(f"EXG Channel {i}" for i in range(4)),
+        rate=200.0,
+        began_s=BEGAN_S,
+        notes=(
+            "lines 1 to 4 skipped: remarks",
+            "column 'Timestamp (Formatted)' left out: 'Timestamp' is the",
+            "column 'Sample Index' left out: it only counts the rows",
+        ),
+    ),
+    Case(
+        file="openbci_old.txt",
+        program="OpenBCI GUI before 2020",
+        made="bytes",
+        write=_openbci_rate_only,
+        channels=("ch1", "ch2", "ch3", "ch4"),
+        rate=250.0,
+        notes=(
+            "lines 1 to 4 skipped: remarks",
+            "no header line: the channels are named ch0 to ch4",
+            "column 'ch0' left out: it only counts the rows",
+            "rate of 250 Hz taken from the lines above the table",
+        ),
+    ),
+    Case(
+        file="sensorlog.csv",
+        program="SensorLog (iOS)",
+        made="pandas",
+        write=_sensorlog,
+        channels=tuple(f"accelerometerAcceleration{axis}(G)" for axis in "XYZ"),
+        rate=50.0,
+        began_s=BEGAN_S,
+        notes=(
+            "'Timestamp' is the clock: it rises in each row, and 'Date'",
+            "column 'Date' left out: 'Timestamp' is the clock, and it tells",
+        ),
+    ),
+    Case(
+        file="phyphox.csv",
+        program="phyphox",
+        made="csv",
+        write=_phyphox,
+        channels=tuple(f"Acceleration {axis} (m/s^2)" for axis in "xyz"),
+        rate=100.0,
+    ),
+    Case(
+        file="physics_toolbox.csv",
+        program="Physics Toolbox",
+        made="bytes",
+        write=_physics_toolbox,
+        channels=("gFx", "gFy", "gFz"),
+        rate=50.0,
+    ),
+    Case(
+        file="sensor_logger.csv",
+        program="Sensor Logger, nanoseconds",
+        made="bytes",
+        write=_sensor_logger,
+        channels=("z", "y", "x"),
+        rate=100.0,
+        began_s=BEGAN_S,
+        notes=(
+            "column 'seconds_elapsed' left out: 'time' is the clock, and it",
+            "clock 'time' read as nanoseconds since 1970, from its size",
+        ),
+    ),
+    Case(
+        file="axivity.csv",
+        program="Axivity OmGui",
+        made="bytes",
+        write=_axivity,
+        channels=("ch1", "ch2", "ch3"),
+        rate=100.0,
+        began_s=BEGAN_S,
+        notes=(NO_HEADER, "is the clock"),
+    ),
+    Case(
+        file="geneactiv.csv",
+        program="GENEActiv",
+        made="bytes",
+        write=_geneactiv,
+        channels=("ch1", "ch2", "ch3", "ch4", "ch5", "ch6"),
+        rate=50.0,
+        began_s=BEGAN_S,
+        notes=(
+            "lines 1 to 99 skipped: the table begins below them",
+            "no header line: the channels are named ch0 to ch6",
+            "column 'ch0' is the clock, because it holds dates",
+        ),
+    ),
+    Case(
+        file="unix_ms.csv",
+        program="a phone, milliseconds",
+        made="bytes",
+        write=lambda path, n: _unix(path, n, 1000),
+        channels=UNIX,
+        rate=50.0,
+        began_s=BEGAN_S,
+        notes=("milliseconds since 1970",),
+    ),
+    Case(
+        file="unix_us.csv",
+        program="a phone, microseconds",
+        made="bytes",
+        write=lambda path, n: _unix(path, n, 10**6),
+        channels=UNIX,
+        rate=50.0,
+        began_s=BEGAN_S,
+        notes=("microseconds since 1970",),
+    ),
+    Case(
+        file="unix_ns.csv",
+        program="Android, nanoseconds",
+        made="bytes",
+        write=lambda path, n: _unix(path, n, 10**9),
+        channels=UNIX,
+        rate=50.0,
+        began_s=BEGAN_S,
+        notes=("nanoseconds since 1970",),
+    ),
+    Case(
+        file="shimmer.csv",
+        program="Shimmer Consensys",
+        made="bytes",
+        write=_shimmer,
+        channels=tuple(f"Shimmer_5B_Accel_LN_{axis}_CAL" for axis in "XYZ"),
+        rate=50.0,
+        began_s=BEGAN_S,
+        notes=(
+            "line 1 skipped: no part of the table, as it has fewer cells",
+            "line 3 skipped: it holds no numbers, but units: ms, m/(s^2),",
+            "column 'Shimmer_5B_Timestamp_Unix_CAL' is the clock, because",
+            "clock 'Shimmer_5B_Timestamp_Unix_CAL' read as milliseconds,",
+        ),
+    ),
+    Case(
+        file="polar.txt",
+        program="Polar Sensor Logger",
+        made="bytes",
+        write=_polar,
+        channels=("X [mg]", "Y [mg]", "Z [mg]"),
+        rate=50.0,
+        began_s=BEGAN_S,
+        notes=(
+            "column 'Phone timestamp' is the clock, because it holds dates",
+            "column 'sensor timestamp [ns]' left out: 'Phone timestamp' is",
+        ),
+    ),
+    Case(
+        file="mind_monitor.csv",
+        program="Mind Monitor (Muse)",
+        made="bytes",
+        write=_mind_monitor,
+        channels=("RAW_TP9", "RAW_AF7", "RAW_AF8", "RAW_TP10"),
+        rate=10.0,
+        began_s=BEGAN_S,
+        notes=("column 'Elements' left out: it holds text",),
+    ),
+    Case(
+        file="java_zone.csv",
+        program="Java, `+0100 [Europe/London]`",
+        made="bytes",
+        write=_java_zone,
+        rate=1 / 60,
+        began_s=BEGAN_S - _TO_SUMMER.total_seconds(),
+        notes=("clock 'timestamp' names a zone ('2026-07-18T21:31:05+0100",),
+    ),
+    Case(
+        file="xsens_dot.csv",
+        program="Xsens DOT",
+        made="bytes",
+        write=_xsens_dot,
+        channels=("FreeAcc_X", "FreeAcc_Y", "FreeAcc_Z"),
+        rate=60.0,
+        notes=(
+            "lines 1 to 3 skipped: no part of the table, as they have fewer",
+            "column 'PacketCounter' left out: it only counts the rows",
+            "clock 'SampleTimeFine' read as 1,000,000 ticks of an Xsens",
+        ),
+    ),
+)

@@ -35,7 +35,10 @@ def _thousands(path: Path, n: int) -> Table:
 def _thousands_in_german(path: Path, n: int) -> Table:
     values = np.round(signal(n, digits=2) * 1000 + 5000, 1)
     swap = str.maketrans(",.", ".,")
-    cells = [";".join([f"{row / 50:.2f}", *(f"{cell:,.1f}" for cell in line)]).translate(swap) for row, line in enumerate(values)]
+    cells = [
+        ";".join([f"{row / 50:.2f}", *(f"{cell:,.1f}" for cell in line)]).translate(swap)
+        for row, line in enumerate(values)
+    ]
     text(path, "time;x;y;z", *cells)
     return values
 
@@ -106,7 +109,12 @@ def _booleans(path: Path, n: int) -> Table:
 
 def _brackets(path: Path, n: int) -> Table:
     values = signal(n)
-    text(path, "Timestamp [ms],Acc X [m/s²],Temp. (°C),p {hPa}", *rows(values, lambda row: f"{row * 20},"), encoding="cp1252")
+    text(
+        path,
+        "Timestamp [ms],Acc X [m/s²],Temp. (°C),p {hPa}",
+        *rows(values, lambda row: f"{row * 20},"),
+        encoding="cp1252",
+    )
     return values
 
 
@@ -146,7 +154,11 @@ def _separator_named(path: Path, n: int) -> Table:
 
 def _blanks(path: Path, n: int) -> Table:
     values = signal(n)
-    text(path, "   time        x        y        z", *(" " + " ".join(f"{cell:9.3f}" for cell in (row / 50, *line)) for row, line in enumerate(values)))
+    text(
+        path,
+        "   time        x        y        z",
+        *(" " + " ".join(f"{cell:9.3f}" for cell in (row / 50, *line)) for row, line in enumerate(values)),
+    )
     return values
 
 
@@ -174,6 +186,18 @@ def _same_names(path: Path, n: int) -> Table:
     return values
 
 
+def _numbered(path: Path) -> None:
+    path.write_text(path.read_text().replace("time,x,y,x,y", "time,x,y,x.1,y.1"))
+
+
+def _with_line_feeds(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"\r", b"\n"))
+
+
+def _without_units(path: Path) -> None:
+    path.write_text(path.read_text().replace(" g", ""))
+
+
 def _units_in_cells(path: Path, n: int) -> Table:
     values = signal(n)
     cells = [f"{row / 50:.2f}," + ",".join(f"{cell:g} g" for cell in line) for row, line in enumerate(values)]
@@ -193,33 +217,160 @@ def _without_footer(path: Path) -> None:
 
 
 CASES = (
-    Case(file="decimal_commas.csv", program="German spreadsheet, `;` and decimal commas", made="pandas", write=_decimal_commas, rate=50.0),
-    Case(file="thousands.csv", program="`\"1,234.5\"`, thousands", made="bytes", write=_thousands, rate=50.0),
+    Case(
+        file="decimal_commas.csv",
+        program="German spreadsheet, `;` and decimal commas",
+        made="pandas",
+        write=_decimal_commas,
+        rate=50.0,
+    ),
+    Case(file="thousands.csv", program='`"1,234.5"`, thousands', made="bytes", write=_thousands, rate=50.0),
     Case(file="tausender.csv", program="`1.234,5`, thousands", made="bytes", write=_thousands_in_german, rate=50.0),
     Case(file="bom.csv", program="Excel, UTF-8 with its mark", made="bytes", write=_bom, rate=50.0),
     Case(file="all_quoted.csv", program="quotes around all cells", made="csv", write=_all_quoted, rate=50.0),
     Case(file="trailing.csv", program="a separator at the end of lines", made="bytes", write=_trailing, rate=50.0),
-    Case(file="trailing_in_rows.csv", program="a separator at the end of rows", made="bytes", write=_trailing_in_rows, rate=50.0),
-    Case(file="units.csv", program="units in a second line", made="bytes", write=_units, rate=50.0),
-    Case(file="two_headers.csv", program="pandas, two lines of header", made="pandas", write=_two_headers,
-         channels=("left.acc", "left.gyr", "right.acc", "right.gyr")),
-    Case(file="two_headers_named.csv", program="pandas, two lines of header with names", made="pandas", write=_two_headers_named,
-         channels=("left.acc", "left.gyr", "right.acc", "right.gyr"), rate=50.0),
-    Case(file="merged_cells.csv", program="a spreadsheet, headings over columns", made="bytes", write=_merged_cells,
-         channels=("Left wrist.x", "Left wrist.y", "Right wrist.x", "Right wrist.y"), rate=50.0),
-    Case(file="booleans.csv", program="True and False", made="pandas", write=_booleans, rate=50.0),
-    Case(file="brackets.csv", program="units in brackets, Windows-1252", made="bytes", write=_brackets,
-         channels=("Acc X [m/s²]", "Temp. (°C)", "p {hPa}"), rate=50.0),
-    Case(file="wide.csv", program="2,000 columns", made="pandas", write=_wide, channels=tuple(f"voxel_{place}" for place in range(2000)), rate=2.0),
-    Case(file="tidy.csv", program="one row per reading", made="pandas", write=_tidy, rate=50.0, refused="pivot", mend=_pivoted),
-    Case(file="tidy_in_blocks.csv", program="one row per reading, by sensor", made="pandas", write=_tidy_in_blocks, rate=50.0,
-         refused="pivot", mend=_pivoted),
-    Case(file="separator_named.csv", program="Excel, `sep=;`", made="bytes", write=_separator_named, rate=50.0),
+    Case(
+        file="trailing_in_rows.csv",
+        program="a separator at the end of rows",
+        made="bytes",
+        write=_trailing_in_rows,
+        rate=50.0,
+    ),
+    Case(
+        file="units.csv",
+        program="units in a second line",
+        made="bytes",
+        write=_units,
+        rate=50.0,
+        notes=(
+            "line 2 skipped: it holds no numbers, but units: ms, g, g, g",
+            "clock 'time' read as milliseconds, from its name",
+        ),
+    ),
+    Case(
+        file="two_headers.csv",
+        program="pandas, two lines of header",
+        made="pandas",
+        write=_two_headers,
+        channels=("left.acc", "left.gyr", "right.acc", "right.gyr"),
+        notes=(
+            "lines 1 to 2 read as one header: left.acc, left.gyr, right.acc,",
+            "column 1, which has no name, left out: it only counts the rows",
+        ),
+    ),
+    Case(
+        file="two_headers_named.csv",
+        program="pandas, two lines of header with names",
+        made="pandas",
+        write=_two_headers_named,
+        channels=("left.acc", "left.gyr", "right.acc", "right.gyr"),
+        rate=50.0,
+        notes=("lines 1 to 3 read as one header: time, left.acc, left.gyr,",),
+    ),
+    Case(
+        file="merged_cells.csv",
+        program="a spreadsheet, headings over columns",
+        made="bytes",
+        write=_merged_cells,
+        channels=("Left wrist.x", "Left wrist.y", "Right wrist.x", "Right wrist.y"),
+        rate=50.0,
+        notes=(
+            "lines 1 to 2 read as one header: Time, Left wrist.x, Left",
+            "line 3 skipped: it holds no numbers, but units: ms, g, g, g, …",
+            "clock 'Time' read as milliseconds, from its name",
+        ),
+    ),
+    Case(
+        file="booleans.csv",
+        program="True and False",
+        made="pandas",
+        write=_booleans,
+        rate=50.0,
+        notes=("column 'moving' left out: it holds text",),
+    ),
+    Case(
+        file="brackets.csv",
+        program="units in brackets, Windows-1252",
+        made="bytes",
+        write=_brackets,
+        channels=("Acc X [m/s²]", "Temp. (°C)", "p {hPa}"),
+        rate=50.0,
+        notes=(
+            "its text is not UTF-8: read as Windows-1252",
+            "clock 'Timestamp [ms]' read as milliseconds, from its name",
+        ),
+    ),
+    Case(
+        file="wide.csv",
+        program="2,000 columns",
+        made="pandas",
+        write=_wide,
+        channels=tuple(f"voxel_{place}" for place in range(2000)),
+        rate=2.0,
+    ),
+    Case(
+        file="tidy.csv",
+        program="one row per reading",
+        made="pandas",
+        write=_tidy,
+        rate=50.0,
+        refused="pivot",
+        mend=_pivoted,
+    ),
+    Case(
+        file="tidy_in_blocks.csv",
+        program="one row per reading, by sensor",
+        made="pandas",
+        write=_tidy_in_blocks,
+        rate=50.0,
+        refused="pivot",
+        mend=_pivoted,
+    ),
+    Case(
+        file="separator_named.csv",
+        program="Excel, `sep=;`",
+        made="bytes",
+        write=_separator_named,
+        rate=50.0,
+        notes=("line 1 skipped: no part of the table, as it has fewer cells",),
+    ),
     Case(file="blanks.txt", program="columns of equal width", made="bytes", write=_blanks, rate=50.0),
     Case(file="missing_words.csv", program="words for no value", made="bytes", write=_missing, rate=50.0),
-    Case(file="bare_returns.csv", program="old Macintosh line ends", made="bytes", write=_bare_returns, rate=50.0),
-    Case(file="same_names.csv", program="two columns of one name", made="bytes", write=_same_names, channels=("x", "y", "x.1", "y.1"), rate=50.0),
-    Case(file="units_in_cells.csv", program="units in cells", made="bytes", write=_units_in_cells, rate=50.0),
-    Case(file="footer.csv", program="statistics below the table", made="bytes", write=_footer, rate=50.0,
-         refused="correct the line or delete it", mend=_without_footer),
-)  # fmt: skip
+    Case(
+        file="bare_returns.csv",
+        program="old Macintosh line ends",
+        made="bytes",
+        write=_bare_returns,
+        rate=50.0,
+        refused="save the file with usual line ends",
+        mend=_with_line_feeds,
+    ),
+    Case(
+        file="same_names.csv",
+        program="two columns of one name",
+        made="bytes",
+        write=_same_names,
+        channels=("x", "y", "x.1", "y.1"),
+        rate=50.0,
+        refused="rename one of them",
+        mend=_numbered,
+    ),
+    Case(
+        file="units_in_cells.csv",
+        program="units in cells",
+        made="bytes",
+        write=_units_in_cells,
+        rate=50.0,
+        refused="no units in its cells",
+        mend=_without_units,
+    ),
+    Case(
+        file="footer.csv",
+        program="statistics below the table",
+        made="bytes",
+        write=_footer,
+        rate=50.0,
+        refused="delete the line",
+        mend=_without_footer,
+    ),
+)

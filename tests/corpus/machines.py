@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from tests.corpus.case import BEGAN_S, Case, Table, rows, signal, text
+from tests.corpus.case import Case, Table, rows, signal, text
 
 _FROM = datetime(2026, 2, 3, tzinfo=UTC)  # may be 3 February or 2 March
 FROM_S = _FROM.timestamp()
@@ -84,7 +84,9 @@ def _mill(path: Path, n: int) -> Table:
     values = signal(n)
     frame = pd.DataFrame(values, columns=["X1_ActualPosition", "X1_ActualVelocity", "S1_OutputPower"])
     frame["M1_CURRENT_PROGRAM_NUMBER"] = 1
-    frame["Machining_Process"] = ["Starting", "Prep", "Layer 1 Up"][0] if n < 2 else ["Prep"] * (n // 2) + ["Layer 1 Up"] * (n - n // 2)
+    frame["Machining_Process"] = (
+        ["Starting", "Prep", "Layer 1 Up"][0] if n < 2 else ["Prep"] * (n // 2) + ["Layer 1 Up"] * (n - n // 2)
+    )
     frame.to_csv(path, index=False)
     return np.column_stack([values, np.ones(n)])
 
@@ -111,17 +113,38 @@ def _electricity(path: Path, n: int) -> Table:
 
 def _server(path: Path, n: int) -> Table:
     values = np.abs(signal(n, 1))
-    pd.DataFrame({"timestamp": [f"{_minute(row, 5):%Y-%m-%d %H:%M:%S}" for row in range(n)], "value": values[:, 0]}).to_csv(
-        path, index=False
-    )
+    pd.DataFrame(
+        {"timestamp": [f"{_minute(row, 5):%Y-%m-%d %H:%M:%S}" for row in range(n)], "value": values[:, 0]}
+    ).to_csv(path, index=False)
     return values
 
 
 def _labview(path: Path, n: int) -> Table:
     values = signal(n)
-    head = ["LabVIEW Measurement\t", "Writer_Version\t2", "Reader_Version\t2", "Separator\tTab", "Decimal_Separator\t.", "Multi_Headings\tNo"]
-    head += ["X_Columns\tOne", "Time_Pref\tAbsolute", "Operator\tlab", "Date\t2026/02/03", "Time\t00:00:00", "***End_of_Header***\t", "\t"]
-    head += ["Channels\t3\t\t\t", *(f"{key}\t{value}\t{value}\t{value}" for key, value in (("Samples", n), ("X_Dimension", "Time"), ("Delta_X", 0.02)))]
+    head = [
+        "LabVIEW Measurement\t",
+        "Writer_Version\t2",
+        "Reader_Version\t2",
+        "Separator\tTab",
+        "Decimal_Separator\t.",
+        "Multi_Headings\tNo",
+    ]
+    head += [
+        "X_Columns\tOne",
+        "Time_Pref\tAbsolute",
+        "Operator\tlab",
+        "Date\t2026/02/03",
+        "Time\t00:00:00",
+        "***End_of_Header***\t",
+        "\t",
+    ]
+    head += [
+        "Channels\t3\t\t\t",
+        *(
+            f"{key}\t{value}\t{value}\t{value}"
+            for key, value in (("Samples", n), ("X_Dimension", "Time"), ("Delta_X", 0.02))
+        ),
+    ]
     head += ["***End_of_Header***\t\t\t\t", "X_Value\tForce\tTorque\tSpeed\tComment"]
     text(path, *head, *rows(values, lambda row: f"{row / 50:.6f}\t", "\t"), end="\r\n")
     return values
@@ -152,7 +175,11 @@ def _restarts(path: Path, n: int) -> list[Table]:
     return [values[:half], values[half:]]
 
 
-def _historian(path: Path, n: int) -> list[Table]:
+def _by_tag(path: Path) -> None:
+    pd.read_csv(path).pivot(index="timestamp", columns="tag", values="value").to_csv(path)
+
+
+def _historian(path: Path, n: int) -> Table:
     """One row per reading, as historians and databases export them."""
     values = signal(n)
     cells = [
@@ -161,43 +188,194 @@ def _historian(path: Path, n: int) -> list[Table]:
         for tag, cell in zip(("TI-101", "PI-102", "FI-103"), line, strict=True)
     ]
     text(path, "timestamp,tag,value", *cells)
-    return [values[:, [place]] for place in range(3)]
+    return values[:, [2, 1, 0]]
 
 
 TURBOFAN = tuple(f"ch{place}" for place in range(2, 26))
 
 CASES = (
-    Case(file="FD001.txt", program="C-MAPSS turbofan", made="bytes", write=_turbofan_whole, channels=TURBOFAN),
-    Case(file="FD001_engines.txt", program="C-MAPSS turbofan, by engine", made="bytes", write=_turbofan,
-         channels=TURBOFAN, options={"split_by": "ch0"}),
-    Case(file="FD001_engine1.txt", program="C-MAPSS turbofan, one engine", made="bytes", write=_turbofan_in_one,
-         channels=("ch0", *TURBOFAN)),
-    Case(file="skab.csv", program="SKAB", made="pandas", write=_skab,
-         channels=("Accelerometer1RMS", "Current", "Pressure"), rate=1.0, began_s=FROM_S),
-    Case(file="household_power.txt", program="UCI household power", made="bytes", write=_household,
-         channels=("Global_active_power", "Global_reactive_power", "Sub_metering_3"), rate=1 / 60,
-         began_s=datetime(2006, 12, 16, 17, 24, tzinfo=UTC).timestamp()),
-    Case(file="AirQualityUCI.csv", program="UCI air quality", made="bytes", write=_air_quality,
-         channels=("CO(GT)", "PT08.S1(CO)", "NMHC(GT)"), rate=1 / 3600, began_s=FROM_S),
-    Case(file="pmu.csv", program="a phasor unit", made="polars", write=_grid, channels=("freq", "V_mag"), rate=50.0,
-         began_s=FROM_S),
-    Case(file="cnc_mill.csv", program="CNC mill (Kaggle)", made="pandas", write=_mill,
-         channels=("X1_ActualPosition", "X1_ActualVelocity", "S1_OutputPower", "M1_CURRENT_PROGRAM_NUMBER")),
-    Case(file="2003.10.22.12.06.24", program="NASA bearings", made="bytes", write=_bearing,
-         channels=("ch0", "ch1", "ch2", "ch3"), refused="unknown suffix '.24'", rename=".txt"),
-    Case(file="weather.csv", program="a weather station, `03 02 2026 00:00`", made="bytes", write=_blanks_in_dates, rate=1 / 3600, began_s=FROM_S),
-    Case(file="LD2011_2014.txt", program="UCI electricity", made="bytes", write=_electricity,
-         channels=("MT_001", "MT_002", "MT_003"), rate=1 / 900, began_s=FROM_S),
-    Case(file="nab.csv", program="Numenta NAB", made="pandas", write=_server, channels=("value",), rate=1 / 300, began_s=FROM_S),
-    Case(file="labview.lvm", program="LabVIEW", made="bytes", write=_labview, channels=("Force", "Torque", "Speed"), rate=50.0,
-         refused="unknown suffix '.lvm'", rename=".txt"),
-    Case(file="two_machines.csv", program="a database, several machines", made="bytes", write=_two_machines, rate=1.0,
-         refused="goes back", options={"split_by": "machine"}),
-    Case(file="movebank.csv", program="Movebank, several animals", made="bytes", write=_interleaved,
-         channels=("location-long", "location-lat", "height"), rate=1 / 60,
-         refused="individual-local-identifier", options={"split_by": "individual-local-identifier"}),
-    Case(file="restarts.csv", program="a logger that was restarted", made="bytes", write=_restarts, rate=50.0,
-         refused="goes back", options={"split_by": "time"}),
-    Case(file="historian.csv", program="a historian, one row per reading", made="bytes", write=_historian,
-         channels=("value",), rate=1.0, began_s=FROM_S, refused="one reading per row", options={"split_by": "tag"}),
-)  # fmt: skip
+    Case(
+        file="FD001.txt",
+        program="C-MAPSS turbofan",
+        made="bytes",
+        write=_turbofan_whole,
+        channels=TURBOFAN,
+        notes=(
+            "no header line: the channels are named ch0 to ch25",
+            "column 'ch1' left out: it only counts the rows",
+            "column 'ch0' left out: it changes where the counter 'ch1'",
+        ),
+    ),
+    Case(
+        file="FD001_engines.txt",
+        program="C-MAPSS turbofan, by engine",
+        made="bytes",
+        write=_turbofan,
+        channels=TURBOFAN,
+        options={"split_by": "ch0"},
+        notes=(
+            "no header line: the channels are named ch0 to ch25",
+            "column 'ch1' left out: it only counts the rows",
+            "one of 2 recordings in the file, told apart by column 'ch0'",
+        ),
+    ),
+    Case(
+        file="FD001_engine1.txt",
+        program="C-MAPSS turbofan, one engine",
+        made="bytes",
+        write=_turbofan_in_one,
+        channels=("ch0", *TURBOFAN),
+        notes=("no header line: the channels are named ch0 to ch25", "column 'ch1' left out: it only counts the rows"),
+    ),
+    Case(
+        file="skab.csv",
+        program="SKAB",
+        made="pandas",
+        write=_skab,
+        channels=("Accelerometer1RMS", "Current", "Pressure"),
+        rate=1.0,
+        began_s=FROM_S,
+        notes=(
+            "column 'anomaly' left out: by its name and its values it holds",
+            "column 'changepoint' left out: by its name and its values it",
+        ),
+    ),
+    Case(
+        file="household_power.txt",
+        program="UCI household power",
+        made="bytes",
+        write=_household,
+        channels=("Global_active_power", "Global_reactive_power", "Sub_metering_3"),
+        rate=1 / 60,
+        began_s=datetime(2006, 12, 16, 17, 24, tzinfo=UTC).timestamp(),
+        notes=("columns 'Date' and 'Time' together are the clock",),
+    ),
+    Case(
+        file="AirQualityUCI.csv",
+        program="UCI air quality",
+        made="bytes",
+        write=_air_quality,
+        channels=("CO(GT)", "PT08.S1(CO)", "NMHC(GT)"),
+        rate=1 / 3600,
+        began_s=FROM_S,
+        notes=(
+            "columns 'Date' and 'Time' together are the clock",
+            "dates such as '03/02/2026' read as day, month, year, as the",
+            "5 rows without a value at its end left out",
+            "20 values of -200 in 'CO(GT)' read as missing",
+        ),
+    ),
+    Case(
+        file="pmu.csv",
+        program="a phasor unit",
+        made="polars",
+        write=_grid,
+        channels=("freq", "V_mag"),
+        rate=50.0,
+        began_s=FROM_S,
+        notes=("10 values of -999 in 'freq' read as missing", "10 values of -999 in 'V_mag' read as missing"),
+    ),
+    Case(
+        file="cnc_mill.csv",
+        program="CNC mill (Kaggle)",
+        made="pandas",
+        write=_mill,
+        channels=("X1_ActualPosition", "X1_ActualVelocity", "S1_OutputPower", "M1_CURRENT_PROGRAM_NUMBER"),
+        notes=("column 'Machining_Process' left out: it holds text",),
+    ),
+    Case(
+        file="2003.10.22.12.06.24",
+        program="NASA bearings",
+        made="bytes",
+        write=_bearing,
+        channels=("ch0", "ch1", "ch2", "ch3"),
+        refused="unknown suffix '.24'",
+        rename=".txt",
+        notes=("no header line: the channels are named ch0 to ch3",),
+    ),
+    Case(
+        file="weather.csv",
+        program="a weather station, `03 02 2026 00:00`",
+        made="bytes",
+        write=_blanks_in_dates,
+        rate=1 / 3600,
+        began_s=FROM_S,
+        notes=("dates such as '03 02 2026 00:00' read as day, month, year, as",),
+    ),
+    Case(
+        file="LD2011_2014.txt",
+        program="UCI electricity",
+        made="bytes",
+        write=_electricity,
+        channels=("MT_001", "MT_002", "MT_003"),
+        rate=1 / 900,
+        began_s=FROM_S,
+        notes=("column 1 is the clock, because it holds dates",),
+    ),
+    Case(
+        file="nab.csv",
+        program="Numenta NAB",
+        made="pandas",
+        write=_server,
+        channels=("value",),
+        rate=1 / 300,
+        began_s=FROM_S,
+    ),
+    Case(
+        file="labview.lvm",
+        program="LabVIEW",
+        made="bytes",
+        write=_labview,
+        channels=("Force", "Torque", "Speed"),
+        rate=50.0,
+        refused="unknown suffix '.lvm'",
+        rename=".txt",
+        notes=("lines 1 to 18 skipped: the header of LabVIEW",),
+    ),
+    Case(
+        file="two_machines.csv",
+        program="a database, several machines",
+        made="bytes",
+        write=_two_machines,
+        rate=1.0,
+        refused="--split-by 'machine' takes",
+        options={"split_by": "machine"},
+        notes=("one of 2 recordings in the file, told apart by column 'machine'",),
+    ),
+    Case(
+        file="movebank.csv",
+        program="Movebank, several animals",
+        made="bytes",
+        write=_interleaved,
+        channels=("location-long", "location-lat", "height"),
+        rate=1 / 60,
+        refused="individual-local-identifier",
+        options={"split_by": "individual-local-identifier"},
+        notes=(
+            "column 'visible' left out: it holds text",
+            "one of 2 recordings in the file, told apart by column",
+            "column 'event-id' left out: by its name and its values it",
+        ),
+    ),
+    Case(
+        file="restarts.csv",
+        program="a logger that was restarted",
+        made="bytes",
+        write=_restarts,
+        rate=50.0,
+        refused="--split-by 'time' cuts",
+        options={"split_by": "time"},
+        notes=("one of 2 recordings in the file, cut where the clock 'time'",),
+    ),
+    Case(
+        file="historian.csv",
+        program="a historian, one row per reading",
+        made="bytes",
+        write=_historian,
+        channels=("FI-103", "PI-102", "TI-101"),
+        rate=1.0,
+        began_s=FROM_S,
+        refused="table.pivot(index='timestamp', columns='tag', values='value')",
+        mend=_by_tag,
+    ),
+)

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import scipy.io
 
-from tests.corpus.case import BEGAN_S, XYZ, Case, Table, rows, signal, text
+from tests.corpus.case import BEGAN_S, XYZ, Case, Table, signal, text
 
 _BEGAN = datetime.fromtimestamp(BEGAN_S, UTC)
 
@@ -133,7 +133,13 @@ def _npy(path: Path, n: int) -> Table:
 
 def _jsonl(path: Path, n: int) -> Table:
     values = signal(n)
-    text(path, *(json.dumps({"ts": BEGAN_S + row / 50} | dict(zip(XYZ, line.tolist(), strict=True))) for row, line in enumerate(values)))
+    text(
+        path,
+        *(
+            json.dumps({"ts": BEGAN_S + row / 50} | dict(zip(XYZ, line.tolist(), strict=True)))
+            for row, line in enumerate(values)
+        ),
+    )
     return values
 
 
@@ -142,7 +148,10 @@ def _gpx(path: Path, n: int) -> Table:
 
     values = np.column_stack([47 + 0.001 * signal(n, 1), 8 + 0.001 * signal(n, 1), 400 + signal(n, 1)])
     segment = gpxpy.gpx.GPXTrackSegment(
-        [gpxpy.gpx.GPXTrackPoint(*line, time=_BEGAN + timedelta(seconds=row)) for row, line in enumerate(values.tolist())]
+        [
+            gpxpy.gpx.GPXTrackPoint(*line, time=_BEGAN + timedelta(seconds=row))
+            for row, line in enumerate(values.tolist())
+        ]
     )
     track = gpxpy.gpx.GPXTrack()
     track.segments.append(segment)
@@ -161,7 +170,11 @@ def _fit(path: Path, n: int) -> Table:
     values = np.column_stack([np.round(120 + 10 * signal(n, 1)), np.round(200 + 30 * signal(n, 1))])
     builder = FitFileBuilder(auto_define=True)
     about = FileIdMessage()
-    about.type, about.manufacturer, about.time_created = FileType.ACTIVITY, Manufacturer.DEVELOPMENT.value, BEGAN_S * 1000
+    about.type, about.manufacturer, about.time_created = (
+        FileType.ACTIVITY,
+        Manufacturer.DEVELOPMENT.value,
+        BEGAN_S * 1000,
+    )
     builder.add(about)
     for row, (heart_rate, power) in enumerate(values.tolist()):
         record = RecordMessage()
@@ -178,10 +191,20 @@ def _edf(path: Path, n: int) -> Table:
     n -= n % 50
     with pyedflib.EdfWriter(str(path), 3) as file:
         for place, name in enumerate(XYZ):
-            file.setSignalHeader(place, {
-                "label": name, "dimension": "g", "sample_frequency": 50, "physical_max": 32767, "physical_min": -32768,
-                "digital_max": 32767, "digital_min": -32768, "transducer": "", "prefilter": "",
-            })  # fmt: skip
+            file.setSignalHeader(
+                place,
+                {
+                    "label": name,
+                    "dimension": "g",
+                    "sample_frequency": 50,
+                    "physical_max": 32767,
+                    "physical_min": -32768,
+                    "digital_max": 32767,
+                    "digital_min": -32768,
+                    "transducer": "",
+                    "prefilter": "",
+                },
+            )
         file.writeSamples([np.ascontiguousarray(column) for column in values[:n].T])
     return values[:n]
 
@@ -189,21 +212,99 @@ def _edf(path: Path, n: int) -> Table:
 CASES = (
     Case(file="packed.csv.gz", program="a table packed with gzip", made="pandas", write=_gzip, rate=50.0),
     Case(file="packed_too.tsv.bz2", program="a table packed with bzip2", made="pandas", write=_bz2, rate=50.0),
-    Case(file="hall3.xlsx", program="Excel, with remarks", made="openpyxl", write=_openpyxl, rate=1.0, began_s=BEGAN_S, needs=("openpyxl", "python_calamine")),
-    Case(file="run.xlsx", program="Excel", made="xlsxwriter", write=_xlsxwriter, rate=50.0, needs=("xlsxwriter", "python_calamine")),
-    Case(file="pandas.parquet", program="pandas, dates in the index", made="pandas", write=_pandas_parquet, rate=50.0, began_s=BEGAN_S),
-    Case(file="arrow.parquet", program="Arrow, dates with a zone", made="pyarrow", write=_arrow, rate=50.0, began_s=BEGAN_S),
+    Case(
+        file="hall3.xlsx",
+        program="Excel, with remarks",
+        made="openpyxl",
+        write=_openpyxl,
+        rate=1.0,
+        began_s=BEGAN_S,
+        needs=("openpyxl", "python_calamine"),
+        notes=("line 1 skipped: no part of the table, as it has fewer cells",),
+    ),
+    Case(
+        file="run.xlsx",
+        program="Excel",
+        made="xlsxwriter",
+        write=_xlsxwriter,
+        rate=50.0,
+        needs=("xlsxwriter", "python_calamine"),
+    ),
+    Case(
+        file="pandas.parquet",
+        program="pandas, dates in the index",
+        made="pandas",
+        write=_pandas_parquet,
+        rate=50.0,
+        began_s=BEGAN_S,
+        notes=("column '__index_level_0__' is the clock, because it holds dates",),
+    ),
+    Case(
+        file="arrow.parquet",
+        program="Arrow, dates with a zone",
+        made="pyarrow",
+        write=_arrow,
+        rate=50.0,
+        began_s=BEGAN_S,
+    ),
     Case(file="polars.parquet", program="polars, durations", made="polars", write=_polars, rate=50.0),
-    Case(file="one_array.h5", program="HDF5, one array", made="h5py", write=_one_array, channels=("ch0", "ch1", "ch2"), rate=50.0),
-    Case(file="two_arrays.h5", program="HDF5, several arrays", made="h5py", write=_two_arrays, channels=("ch0", "ch1", "ch2"),
-         refused="left", options={"key": "left"}),
-    Case(file="matlab.mat", program="MATLAB", made="scipy", write=_mat, channels=("ch0", "ch1", "ch2"), rate=50.0),
-    Case(file="97.mat", program="CWRU bearings", made="scipy", write=_bearings, channels=("ch0",), refused="X097_DE_time",
-         options={"key": "X097_DE_time"}),
+    Case(
+        file="one_array.h5",
+        program="HDF5, one array",
+        made="h5py",
+        write=_one_array,
+        channels=("ch0", "ch1", "ch2"),
+        rate=50.0,
+    ),
+    Case(
+        file="two_arrays.h5",
+        program="HDF5, several arrays",
+        made="h5py",
+        write=_two_arrays,
+        channels=("ch0", "ch1", "ch2"),
+        refused="left",
+        options={"key": "left"},
+    ),
+    Case(
+        file="matlab.mat",
+        program="MATLAB",
+        made="scipy",
+        write=_mat,
+        channels=("ch0", "ch1", "ch2"),
+        rate=50.0,
+        notes=("array 'data' is 3 x 240: its longer side is taken for frames",),
+    ),
+    Case(
+        file="97.mat",
+        program="CWRU bearings",
+        made="scipy",
+        write=_bearings,
+        channels=("ch0",),
+        refused="X097_DE_time",
+        options={"key": "X097_DE_time"},
+    ),
     Case(file="emg.npz", program="NumPy", made="numpy", write=_npz, channels=("ch0", "ch1", "ch2"), rate=1000.0),
     Case(file="bare.npy", program="NumPy, one array", made="numpy", write=_npy, channels=("ch0", "ch1", "ch2")),
     Case(file="log.jsonl", program="JSON lines", made="json", write=_jsonl, rate=50.0, began_s=BEGAN_S),
-    Case(file="walk.gpx", program="GPX", made="gpxpy", write=_gpx, channels=("lat", "lon", "ele"), rate=1.0, began_s=BEGAN_S, needs=("gpxpy",)),
-    Case(file="ride.fit", program="FIT", made="fit-tool", write=_fit, channels=("heart_rate", "power"), rate=1.0, began_s=BEGAN_S, needs=("fit_tool", "fitdecode")),
+    Case(
+        file="walk.gpx",
+        program="GPX",
+        made="gpxpy",
+        write=_gpx,
+        channels=("lat", "lon", "ele"),
+        rate=1.0,
+        began_s=BEGAN_S,
+        needs=("gpxpy",),
+    ),
+    Case(
+        file="ride.fit",
+        program="FIT",
+        made="fit-tool",
+        write=_fit,
+        channels=("heart_rate", "power"),
+        rate=1.0,
+        began_s=BEGAN_S,
+        needs=("fit_tool", "fitdecode"),
+    ),
     Case(file="wrist.edf", program="EDF", made="pyedflib", write=_edf, rate=50.0, needs=("pyedflib",)),
-)  # fmt: skip
+)

@@ -43,8 +43,11 @@ def _refused_and_mended(case: Case, path: Path) -> Path:
     assert message.startswith(str(path)) and "\n" not in message
     assert case.refused in message
     assert all(f"--{name.replace('_', '-')}" in message for name in case.options)
-    assert case.options or (case.rename and case.rename in message)
-    return path.rename(path.with_suffix(case.rename)) if case.rename else path
+    assert case.rename in message
+    assert case.options or case.rename or case.mend
+    if case.rename:
+        return path.rename(path.with_suffix(case.rename))
+    return (case.mend(path) if case.mend else None) or path
 
 
 def _listed(read: Recording | list[Recording]) -> list[Recording]:
