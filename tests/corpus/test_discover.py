@@ -13,8 +13,8 @@ from tests.corpus.every_case import CASES
 
 N_ROWS = 1500
 NAMES = (
-    "empatica_ACC.csv", "sensorlog.csv", "geneactiv.csv", "skab.csv", "AirQualityUCI.csv", "movebank.csv", "hall3.xlsx",
-    "mouseDLC_resnet50.csv", "thousands.csv", "two_headers_named.csv",
+    "empatica_ACC.csv", "sensorlog.csv", "geneactiv.csv", "skab.csv", "household_power.txt", "movebank.csv",
+    "hall3.xlsx", "mouseDLC_resnet50.csv", "thousands.csv", "two_headers_named.csv",
 )  # fmt: skip
 CHOSEN = [case for case in CASES if case.file in NAMES]
 

@@ -19,7 +19,8 @@ Times = NDArray[np.float64]
 CLOCK_NAMES = frozenset({
     "time", "times", "timestamp", "timestamps", "ts", "t", "datetime", "date", "dateandtime", "timeofday",
     "localtime", "unixtime", "unixtimestamp", "epoch", "epochtime", "utc", "utctime", "utctimestamp", "gpstime",
-    "systemtime", "sampletime", "sampletimefine", "trialtime", "recordingtime", "testtime", "runtime", "elapsed", "elapsedtime", "timeelapsed", "secondselapsed",
+    "systemtime", "sampletime", "sampletimefine", "trialtime", "recordingtime", "testtime", "runtime",
+    "elapsed", "elapsedtime", "timeelapsed", "secondselapsed",
     "relativetime", "seconds", "millis", "milliseconds", "zeit", "zeitstempel", "datum", "datumuhrzeit", "datumzeit",
     "uhrzeit", "tijd", "tijdstip", "horodatage", "heure", "tiempo", "fecha", "fechahora",
 })  # fmt: skip

@@ -47,6 +47,9 @@ class NumberSpelling(NamedTuple):
         return NUMBER.fullmatch(self.plain(cell)) is not None
 
 
+PLAIN = NumberSpelling()
+
+
 def spelling_of(table: Sequence[Sequence[str]]) -> NumberSpelling:
     """The spelling that the cells show.
 

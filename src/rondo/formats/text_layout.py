@@ -50,7 +50,7 @@ from rondo.formats.dates import (
 from rondo.formats.header_lines import as_wide, labview_clock, n_lines_of_labview, stacked_names
 from rondo.formats.known_programs import opening_of, rate_in_words
 from rondo.formats.lines import HeadLine
-from rondo.formats.number_cells import NumberSpelling, is_missing, spelling_of
+from rondo.formats.number_cells import PLAIN, NumberSpelling, is_missing, spelling_of
 
 WHITESPACE = " "  # a separator that stands for any run of blanks; such runs are turned into one tab before parsing
 SEPARATORS = ("\t", ";", ",", "|", WHITESPACE)  # ";" before ",": with decimal commas both occur
@@ -80,7 +80,7 @@ class Layout:
     first_line: int
     notes: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
-    spelling: NumberSpelling = NumberSpelling()
+    spelling: NumberSpelling = PLAIN
     has_header: bool = True
     rate: float | None = None  # that its opening speaks of
     began_s: float | None = None  # likewise, since 1970
