@@ -9,14 +9,15 @@ from rondo.formats.annotations import ANNOTATION_FORMATS, suffixes_of_spans
 from rondo.formats.files import suffixes
 from rondo.formats.recording_format import RECORDING_FORMATS
 from rondo.report.export import export_formats
+from tests.corpus.documented import corpus_table
 
 DOCS = Path(__file__).parents[2] / "docs"
-EXPORT = (DOCS / "export.md").read_text(encoding="utf-8")
+FILES = (DOCS / "files.md").read_text(encoding="utf-8")
 
 
 def rows(heading: str) -> list[list[str]]:
-    """Cells of the table under a heading of docs/export.md, its head left out."""
-    table = re.search(r"(?:^\|.*\n)+", EXPORT.partition(f"## {heading}\n")[2], re.MULTILINE)
+    """Cells of the table under a heading of docs/files.md, its head left out."""
+    table = re.search(r"(?:^\|.*\n)+", FILES.partition(f"## {heading}\n")[2], re.MULTILINE)
     assert table is not None
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[0].splitlines()[2:]]
 
@@ -40,6 +41,14 @@ def test_every_export_format_has_its_row() -> None:
 def test_every_suffix_of_annotations_is_listed() -> None:
     listed = {suffix for cells in rows("Annotations as ground truth") for suffix in re.findall(r"`(\.\w+)`", cells[0])}
     assert listed == set(suffixes_of_spans())
+
+
+def test_every_program_of_the_corpus_has_its_row() -> None:
+    assert FILES.partition("## Programs tested\n")[2].strip().splitlines()[3:] == corpus_table()
+
+
+def test_the_page_is_no_longer_than_people_read() -> None:
+    assert len(re.findall(r"\w[\w.:'’-]*", FILES)) <= 2500
 
 
 def test_the_first_page_names_every_suffix_of_recordings() -> None:

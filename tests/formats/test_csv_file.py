@@ -122,7 +122,7 @@ BAD_TEXT = [
     ("x,x\n1,2\n", "columns 1 and 2 are both named 'x'"),
     (",x\n0,2\n", "column 1 has no name"),
     ("time\n1\n2\n", "no channel is left"),
-    ("time,x\n1,1\n1,2\n", "frame 1 (1.000000 s) repeats"),
+    ("time,x\n1,1\n1,2\n", "the clock 'time' reads '1' in every row"),
     ("time,x\n2,1\n1,2\n", "frame 1 (1.000000 s) is earlier"),
     ("time,x\n1,1\n,2\n", "the timestamp of frame 1 is missing"),
     ("time,x\n2024-01-01,1\nyesterday,2\n", "line 3, column 'time': 'yesterday' is not a date like 2024"),

@@ -7,6 +7,7 @@ objects is refused before it is read.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -64,11 +65,26 @@ def only_array(arrays: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]) -> s
     """
     able = [name for name, (shape, dtype) in arrays.items() if _can_be_recording(name, shape, dtype)]
     if len(able) == 1:
+        _refuse_beside_larger(able[0], arrays)
         return able[0]
     if not able:
         raise RecordingError(f"it holds no array of numbers (n_frames, n_channels), only: {listed(list(arrays))}")
     said = [f"{name} {arrays[name][0]}" for name in able]
     raise RecordingError(f"it holds {len(able)} arrays: {listed(said)}; name one of them with key (--key {able[0]})")
+
+
+def _refuse_beside_larger(name: str, arrays: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]) -> None:
+    """Refuse to take the only array of one or two dimensions where another, of more, is what the file is about."""
+    larger = [
+        other
+        for other, (shape, dtype) in arrays.items()
+        if dtype.kind in "fiub" and len(shape) > 2 and math.prod(shape) > math.prod(arrays[name][0])
+    ]
+    if larger:
+        raise RecordingError(
+            f"its array '{larger[0]}' has {len(arrays[larger[0]][0])} dimensions {arrays[larger[0]][0]}; store it as "
+            f"(n_frames, n_channels), or read '{name}' {arrays[name][0]} alone with key (--key {name})"
+        )
 
 
 def _can_be_recording(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:

@@ -19,7 +19,8 @@ Times = NDArray[np.float64]
 CLOCK_NAMES = frozenset({
     "time", "times", "timestamp", "timestamps", "ts", "t", "datetime", "date", "dateandtime", "timeofday",
     "localtime", "unixtime", "unixtimestamp", "epoch", "epochtime", "utc", "utctime", "utctimestamp", "gpstime",
-    "systemtime", "sampletime", "sampletimefine", "elapsed", "elapsedtime", "timeelapsed", "secondselapsed",
+    "systemtime", "sampletime", "sampletimefine", "trialtime", "recordingtime", "testtime", "runtime",
+    "elapsed", "elapsedtime", "timeelapsed", "secondselapsed",
     "relativetime", "seconds", "millis", "milliseconds", "zeit", "zeitstempel", "datum", "datumuhrzeit", "datumzeit",
     "secondes", "sekunden", "uhrzeit", "tijd", "tijdstip", "horodatage", "heure", "tiempo", "fecha", "fechahora",
 })  # fmt: skip
@@ -30,9 +31,16 @@ _PER_SECOND = {
     **dict.fromkeys(("ms", "msec", "millis", "millisecond", "milliseconds"), 1e3),
     **dict.fromkeys(("us", "µs", "μs", "usec", "micros", "microsecond", "microseconds"), 1e6),
     **dict.fromkeys(("ns", "nsec", "nanos", "nanosecond", "nanoseconds"), 1e9),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), 1 / 60),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 1 / 3600),
+    **dict.fromkeys(("d", "day", "days"), 1 / 86_400),
 }
+_COARSE_UNITS = frozenset(unit for unit, per_second in _PER_SECOND.items() if per_second < 1)
 _TICKS_PER_SECOND = 1e7  # of Windows and .NET: 100 ns each
-_UNIT_WORDS = {1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds"}
+_UNIT_WORDS = {
+    1e3: "milliseconds", 1e6: "microseconds", 1e9: "nanoseconds", 1 / 60: "minutes", 1 / 3600: "hours",
+    1 / 86_400: "days",
+}  # fmt: skip
 
 # Epoch counts are told apart by size: 1e11 s lies in the year 5138, 1e11 ms in 1973, and so on upwards.
 _EPOCH_UNITS = ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3))
@@ -51,13 +59,16 @@ def plain_name(name: str) -> tuple[str, str]:
 
     >>> plain_name("Time (ms)"), plain_name("time_s"), plain_name("Datum / Uhrzeit"), plain_name("T [°C]")
     (('time', 'ms'), ('time', 's'), ('datumuhrzeit', ''), ('t', '°c'))
+    >>> plain_name("time_min"), plain_name("t_min")
+    (('time', 'min'), ('tmin', ''))
     """
     name = name.strip().casefold()
     bracketed = re.fullmatch(r"(.+?)\s*[(\[{]\s*([^()\[\]{}]*?)\s*[)\]}]", name)
     if bracketed:
         return re.sub(r"[\W_]+", "", bracketed[1]), bracketed[2]
     words = [word for word in re.split(r"[\W_]+", name) if word]
-    if len(words) > 1 and words[-1] in _PER_SECOND and "".join(words[:-1]) in CLOCK_NAMES:
+    is_least = words[:1] == ["t"] and words[-1] in _COARSE_UNITS  # t_min is the lowest temperature
+    if len(words) > 1 and words[-1] in _PER_SECOND and "".join(words[:-1]) in CLOCK_NAMES and not is_least:
         return "".join(words[:-1]), words[-1]
     return "".join(words), ""
 
@@ -123,7 +134,7 @@ def unit_of_clock(times: Times, clock: str, unit: str = "") -> tuple[ClockUnit, 
         if finite.size and not unit and least <= finite[0] < most:
             return ClockUnit(_TICKS_PER_SECOND, zero_s=zero_s), (f"clock '{clock}' read as {what}, from its size",)
     per_second, notes = ticks_per_second(float(finite[0]) if finite.size else 0.0, clock, unit)
-    is_told = per_second > 1 or plain_name(clock)[1] in _PER_SECOND or bool(unit)
+    is_told = per_second != 1 or plain_name(clock)[1] in _PER_SECOND or bool(unit)
     if not is_told:
         per_second, notes = _whole_steps(finite, clock)
     return ClockUnit(per_second), notes
@@ -158,7 +169,7 @@ def ticks_per_second(first: float, clock: str, unit: str = "") -> tuple[float, t
     ("clock 'timestamp' read as nanoseconds since the device was started, from its size",)
     """
     named = _PER_SECOND.get(unit.strip(" ()[]").casefold() or plain_name(clock)[1], 1.0)
-    if named > 1:
+    if named != 1:
         return named, (f"clock '{clock}' read as {_UNIT_WORDS[named]}, from its name",)
     for least, per_second in _EPOCH_UNITS:
         if abs(first) >= least:
@@ -175,11 +186,11 @@ def _whole_steps(finite: Times, clock: str) -> tuple[float, tuple[str, ...]]:
         return 1.0, ()
     steps = np.diff(finite)
     usual = float(np.median(steps))
-    if usual < 2 or size_of_epoch(float(finite[0])):
-        return 1.0, ()
-    if plain_name(clock)[0] == "sampletimefine":  # of Xsens: ticks of 0.1 ms, of the Xsens DOT microseconds
+    if usual >= 2 and plain_name(clock)[0] == "sampletimefine":  # of Xsens: 0.1 ms, of the Xsens DOT microseconds
         per_second = 1e4 if usual < 2e3 else 1e6
         return per_second, (f"clock '{clock}' read as {per_second:,.0f} ticks of an Xsens sensor per second",)
+    if usual < 2 or size_of_epoch(float(finite[0])):
+        return 1.0, ()
     per_second = 1e3 if usual < 2e3 else 1e6 if usual < 2e6 else 1e9
     if np.ptp(steps) == 0:
         note = (
@@ -195,6 +206,17 @@ def size_of_epoch(reading: float) -> bool:
     if any(least <= reading < most for least, most, *_ in _TICK_EPOCHS):
         return True
     return any(1e9 * per_second <= reading < 4e9 * per_second for per_second in (1.0, 1e3, 1e6, 1e9))
+
+
+def rounded_to(cell: str) -> str:
+    """What a large reading in powers of ten is rounded to, in words; "" for any other.
+
+    >>> rounded_to("1.79477e+09"), rounded_to("1794774665.25"), rounded_to("2.0e-02")
+    ('rounded to 10,000', '', '')
+    """
+    found = re.fullmatch(r"\d[.,]?(\d*)e\+?(\d+)", cell.strip(), re.IGNORECASE | re.ASCII)
+    lost = int(found[2]) - len(found[1]) if found and len(found[2]) < 3 else -1
+    return f"rounded to {10**lost:,}" if lost >= 0 else ""
 
 
 def midnights(times: Times, last: float | None = None) -> NDArray[np.int64]:

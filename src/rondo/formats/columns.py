@@ -195,8 +195,8 @@ def choose_columns(
     if not kept:
         why = "no column holds numbers" if "text" in kinds.values() else "no channel is left"
         raise RecordingError(
-            f"{why} among the columns {listed(names)}; expected at least one column of numbers"
-            + _way_back(suspects, names)
+            f"{why} among the columns {listed(names)}; expected at least one column of numbers, "
+            "with no units in its cells" + _way_back(suspects, names)
         )
     clock = clocks[0] if clocks and rate is None else None
     channels = tuple(names[position] for position in kept)

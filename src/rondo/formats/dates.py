@@ -21,6 +21,9 @@ from rondo.wording import counted
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DATE = re.compile(r"(\d{1,4})([./ -])(\d{1,2}|[a-z]{3,9}\.?)\2(\d{1,4})(?:[ T,_]\s*(.+))?", re.ASCII | re.IGNORECASE)
 _TIME = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,:](\d{1,9}))?)?\s*([ap]m)?", re.ASCII | re.IGNORECASE)
+_DOTTED_TIME = re.compile(r"([01]?\d|2[0-3])\.([0-5]\d)\.([0-5]\d)(?:[.,](\d{1,9}))?()", re.ASCII)
+_DIGITS = re.compile(r"((?:19|20)\d\d[01]\d[0-3]\d)([0-2]\d[0-5]\d[0-5]\d)(?:\.(\d{1,9}))?", re.ASCII)
+_SPAN = re.compile(r"(\d+) days?,? (.+)", re.ASCII)  # a timedelta of pandas or Python
 _ZONE = re.compile(
     r"(?<=\d|m)\s*(?:(?P<utc>z|utc|gmt)(?=$|[\s\[+-]))?\s*(?P<offset>(?<![\d]{4})[+-]\d{2}:?\d{2})?"
     r"\s*(?:\[(?P<name>[\w/+-]+)\])?$",
@@ -40,10 +43,14 @@ def date_seconds(cell: str, *, day_first: bool = False) -> float:
     (60.5, 0.0, nan)
     >>> date_seconds("2.1.1970 00:00:05,250"), date_seconds("1/2/1970 12:00:05 AM"), date_seconds("0:00:05.5")
     (86405.25, 86405.0, 5.5)
+    >>> date_seconds("1970-01-01 00.00.05"), date_seconds("19700101000005"), date_seconds("1 days 00:00:05")
+    (5.0, 5.0, 86405.0)
     >>> date_seconds("01 01 1970 00:05"), date_seconds("1970-01-01 01:00:05 +0100 [Europe/London]")
     (300.0, 5.0)
     """
     cell = cell.strip()
+    if digits := _DIGITS.fullmatch(cell):
+        cell = f"{digits[1]}T{digits[2]}" + (f".{digits[3]}" if digits[3] else "")
     try:
         moment = datetime.fromisoformat(cell)
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
@@ -62,8 +69,10 @@ def _local_seconds(cell: str, day_first: bool) -> float:
     """Seconds since 1970 on the clock on the wall."""
     if alone := _TIME.fullmatch(cell):
         return _seconds_of_day(alone) if alone[3] else float("nan")  # 12:30 could be minutes and seconds
+    if (span := _SPAN.fullmatch(cell)) and (rest := _TIME.fullmatch(span[2])):
+        return 86_400.0 * int(span[1]) + _seconds_of_day(rest)
     found = _DATE.fullmatch(cell)
-    time = _TIME.fullmatch(found[5]) if found and found[5] else None
+    time = (_TIME.fullmatch(found[5]) or _DOTTED_TIME.fullmatch(found[5])) if found and found[5] else None
     if not found or (found[5] and not time):
         return float("nan")
     day = _year_month_day(found, day_first)
@@ -139,9 +148,28 @@ def is_time_of_day(cell: str) -> bool:
     return _TIME.fullmatch(cell.strip()) is not None
 
 
+def is_dotted_time(cell: str) -> bool:
+    """Whether a cell may be a time of day such as 20.31.05; `10.03.04` may be a date as well.
+
+    >>> [is_dotted_time(cell) for cell in ("20.31.05", "10.03.04", "31.12.99", "20.31")]
+    [True, True, False, False]
+    """
+    return _DOTTED_TIME.fullmatch(cell.strip()) is not None
+
+
+def is_date_in_digits(cell: str) -> bool:
+    """Whether a cell is a date and time in 14 digits, year first, and not a count of anything.
+
+    >>> [is_date_in_digits(cell) for cell in ("20261115203105", "20269915203105", "1794774665000")]
+    [True, False, False]
+    """
+    return _DIGITS.fullmatch(cell.strip()) is not None and is_date(cell)
+
+
 def is_day(cell: str) -> bool:
     """Whether a cell holds a date without a time."""
-    return is_date(cell) and ":" not in cell and "T" not in cell
+    found = _DATE.fullmatch(cell.strip())
+    return is_date(cell) and ":" not in cell and "T" not in cell and not (found and found[5])
 
 
 def names_a_zone(cell: str) -> bool:

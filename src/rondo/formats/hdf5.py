@@ -18,6 +18,7 @@ from rondo.errors import MissingExtraError, RecordingError
 from rondo.formats import array_files
 from rondo.formats.array_files import (
     TIME_KEYS,
+    Description,
     Tile,
     description_of,
     found_key,
@@ -28,6 +29,7 @@ from rondo.formats.array_files import (
 )
 from rondo.formats.crash_guard import refuse_fatal
 from rondo.formats.expected_memory import refuse_large_array
+from rondo.formats.pose_hdf5 import is_sleap, refuse_pandas, sleap_table
 from rondo.formats.recording_format import RecordingFormat
 
 
@@ -53,6 +55,15 @@ def untried_hdf5(
     with h5py.File(path, "r") as file:
         names: list[str] = []
         file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
+        if key is None:
+            refuse_pandas(file)
+        if key is None and is_sleap(file):
+            for name in ("tracks", "node_names"):
+                refuse_elsewhere(file[name], name)
+            values, channels = sleap_table(file)
+            whole = slice(0, len(values)), slice(0, len(channels)), values
+            said = Description(channels=channels, notes=("read as an analysis file of SLEAP: its tracks",))
+            return recording_of((len(values), len(channels)), iter([whole]), said, path.stem, rate, label_columns)
         name = _chosen(file, names, None if key is None else key.strip("/"))
         dataset = file[name]
         refuse_elsewhere(dataset, name)

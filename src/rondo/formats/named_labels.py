@@ -75,6 +75,8 @@ def _reason(name: str, column: Values) -> str:
     n_runs, n_values = np.count_nonzero(steps) + 1, np.unique(given).size
     if plain in _COUNTERS:
         return "counts rows" if (steps == 1).mean() >= _LEAST_COUNTING else ""
+    if (steps > 0).all() and given.size > _MOST_VALUES:
+        return "counts rows"
     if plain in _IDS:  # each in one piece: a switch comes back to where it was
         return "says whose a row is" if n_runs == n_values and n_runs <= _MOST_RUNS_OF_IDS * given.size else ""
     if n_values > _MOST_VALUES or n_runs > _MOST_RUNS_OF_LABELS * given.size:

@@ -36,7 +36,7 @@ def read(
 
     Parameters
     ----------
-    path : a file of any format that Rondo reads (the table is in docs/export.md), a folder of files, a pattern
+    path : a file of any format that Rondo reads (the table is in docs/files.md), a folder of files, a pattern
         ("days/*.csv"), a URL of these ("s3://bucket/days/*.csv"; extra `cloud`), or a list of them.
     rate : frames per second, for files without a clock; of a session, the rate that it is to have.
     key : the array, stream or sheet, in files that hold several.

@@ -21,7 +21,8 @@ from rondo.formats.clock_column import Times
 from rondo.formats.columns import Columns
 from rondo.formats.dates import DayOrder, date_seconds, day_order, zone_notes
 from rondo.formats.lines import TextBlock, count, decoded
-from rondo.formats.text_layout import Delimited, Layout, is_missing, is_number, quoted
+from rondo.formats.number_cells import is_missing, is_number
+from rondo.formats.text_layout import Delimited, Layout, quoted
 
 _MISSING_IN_POLARS = ["NA", "na", "null", "NULL"]  # it knows nan; odder spellings are left to the second reading
 _Matrix = NDArray[np.float32]
@@ -66,7 +67,7 @@ class RowParser:
         text = block.text.replace(b"\r\n", b"\n") if b"\r" in block.text else block.text
         lines = self.layout.delimited(text)
         rows = None
-        if _is_rectangular(lines.text, self.layout):
+        if not self.layout.spelling.thousands and _is_rectangular(lines.text, self.layout):
             is_short = len(lines.text) <= _SHORT_BYTES and not self.has_dates and b'"' not in lines.text
             rows = self._by_split(lines.text) if is_short else None
             rows = self._by_polars(lines.text) if rows is None else rows
@@ -109,7 +110,7 @@ class RowParser:
                 schema={str(position): dtype for position, dtype in types.items()},
                 # looking for them in every cell takes a fifth of the time
                 null_values=_MISSING_IN_POLARS if b"N" in text or b"n" in text else None,
-                decimal_comma=self.layout.has_decimal_comma,
+                decimal_comma=self.layout.spelling.has_decimal_comma,
             )
         except pl.exceptions.PolarsError:
             return None
@@ -135,7 +136,7 @@ class RowParser:
             return None
         wanted = columns.positions if columns.clock is None else (*columns.positions, columns.clock)
         cells = [row[position] for position in wanted for row in rows]
-        if self.layout.has_decimal_comma:
+        if self.layout.spelling.has_decimal_comma:
             cells = [cell.replace(",", ".") for cell in cells]
         n_values = len(columns.positions) * len(rows)
         written = pl.Series(cells, dtype=pl.String())
@@ -203,7 +204,7 @@ class RowParser:
         unreadable = np.zeros(values.shape, np.bool_)
         for place, position in enumerate(positions):
             cells = [row[position] for row in rows]
-            written = [cell.replace(",", ".") for cell in cells] if self.layout.has_decimal_comma else cells
+            written = list(map(self.layout.spelling.plain, cells))
             column = pl.Series(written, dtype=pl.String()).cast(dtype, strict=False)
             values[:, place] = column.to_numpy()
             for row in column.is_null().arg_true().to_list():
@@ -248,7 +249,8 @@ class RowParser:
         comma = " (a decimal comma? write a point)" if is_number(cell, has_decimal_comma=True) else ""
         return RecordingError(
             f"line {line}, column '{column}': {_shown(cell)} is not a number{comma}; "
-            f"correct it, or leave the column out with label_columns=['{column}'] (--label-column {column!r})"
+            f"correct it or delete the line, or leave the column out with label_columns=['{column}'] "
+            f"(--label-column {column!r})"
         )
 
     def _without_useless(self, rows: ParsedRows) -> ParsedRows:

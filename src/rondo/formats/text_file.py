@@ -11,7 +11,7 @@ import csv
 import io
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,16 +21,24 @@ from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.formats.clock_column import Times, in_seconds, over_midnight, spread
+from rondo.formats.clock_column import Times, in_seconds, over_midnight, rounded_to, spread
 from rondo.formats.columns import Columns, Kind, choose_columns, listed, without_empty
 from rondo.formats.dates import day_order, is_date
 from rondo.formats.file_names import id_of
 from rondo.formats.kept_columns import as_names
 from rondo.formats.known_programs import ACTIWARE_COUNTS, ACTIWARE_SCORES, is_of_actiware
 from rondo.formats.lines import HEAD_LINES, HeadLine, Lines, count, decoded
+from rondo.formats.number_cells import is_number
 from rondo.formats.packed_text import opened_text
+from rondo.formats.row_order import (
+    after_going_back,
+    left_out_as_number,
+    numbers_parts,
+    oldest_first,
+    refuse_taking_turns,
+)
 from rondo.formats.row_parser import order_in_head, parser_of
-from rondo.formats.text_layout import Layout, cells_of, is_number
+from rondo.formats.text_layout import SEPARATORS, Layout, cells_of
 from rondo.wording import counted
 
 BLOCK_BYTES = 2 << 20
@@ -75,6 +83,7 @@ def read_open_text(
     left_out = (*as_names(label_columns), *scores)
     chosen: dict[str, Any] = {"rate": rate, "label_columns": left_out, "signals": layout.signals()}
     columns = choose_columns(layout.names, kinds=kinds, rises=rises, **chosen)
+    refuse_taking_turns(layout, columns, label_columns)
     values, times, notes = _read(file, layout, columns, block_bytes)
     is_guess = columns.is_finer or kinds.get(-1 if columns.clock is None else columns.clock) == "rising"
     if times is not None and is_guess and not (np.diff(times) > 0).all():  # it rose in the first rows alone
@@ -86,13 +95,23 @@ def read_open_text(
     notes = layout.notes + scored + columns.notes + notes
     if columns.clock is not None and times is not None:
         values, times, cut = _without_blank_end(values, times)
-        times, more = _told(times, columns, layout, kinds)
+        values, times, more = _told(values, times, columns, layout, kinds)
         notes += cut + more
     values, channels, empty = without_empty(values, columns.channels)
+    if not layout.has_header and columns.clock is None and channels[1:] and channels[0] not in label_columns:
+        counters = [place for place, kind in kinds.items() if kind == "counter"]
+        counted_rows = [_read(file, layout, Columns(("",), (place,)), block_bytes)[0][:, 0] for place in counters[:1]]
+        if numbers_parts(values[:, 0], counted_rows):
+            empty += (left_out_as_number(channels[0], layout.names[counters[0]]),)
+            values, channels = np.ascontiguousarray(values[:, 1:]), channels[1:]
     if rate is None and times is None and layout.rate is not None:
         rate, times, said = _from_opening(layout, layout.rate, len(values))
         notes += said
-    return Recording(values, rate, channels, id, times, notes + empty)
+    try:
+        return Recording(values, rate, channels, id, times, notes + empty)
+    except RecordingError as error:
+        advice = "" if times is None else after_going_back(times, layout, columns, label_columns)
+        raise RecordingError(f"{error}{advice}") from error
 
 
 def read_cells(path: Path, layout_of: LayoutFinder) -> tuple[Layout, bytes]:
@@ -128,7 +147,7 @@ def read_layout(file: BinaryIO, layout_of: LayoutFinder, block_bytes: int) -> La
         raise RecordingError("it has no rows; expected a header line and one row per frame")
     if len(head) == HEAD_LINES and (below := _below_a_heading(file)):
         layout = layout_of(below)
-        said = f"lines 1 to {below[0].number - 1} skipped: the table begins below them, under a heading"
+        said = f"lines 1 to {below[0].number - 1} skipped: the table begins below them"
         layout = replace(layout, notes=(said, *layout.notes))
     else:
         layout = layout_of(head)
@@ -151,8 +170,9 @@ def begins_below_a_heading(path: Path) -> bool:
 def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
     """The first lines of a table that begins further down: below pages of statistics, as actigraphs write them.
 
-    It has a heading or the legend of its columns, lines of fewer cells and no numbers, right above its header; from
-    there on all lines are alike, but for a separator that may end the header alone.
+    From there on all lines are alike, but for a separator that may end the header alone. Either it has a heading or the
+    legend of its columns right above its header, lines of fewer cells and no numbers; or every line above it has fewer
+    cells, as where GENEActiv writes a hundred lines of settings.
     """
     file.seek(0)
     beginning = file.read(_BYTES_ABOVE)
@@ -160,22 +180,28 @@ def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
     lines = Lines(io.BytesIO(whole).read, block_bytes=_BYTES_ABOVE).head(MOST_LINES_ABOVE, at_end=True) or []
     if len(lines) <= HEAD_LINES:
         return []
-    for separator in ("\t", ";", ","):
-        try:
-            widths = [len(cells_of(line.text, separator)) for line in lines]
-        except csv.Error:
+    widths_of: dict[str, list[int]] = {}
+    for separator in SEPARATORS:
+        with suppress(csv.Error):
+            widths_of[separator] = [len(cells_of(line.text, separator)) for line in lines]
+    begins = {separator: _first_alike(widths) for separator, widths in widths_of.items() if widths[-1] > 1}
+    for separator, start in begins.items():
+        widths = widths_of[separator]
+        if len(widths) - start <= 2 or start <= HEAD_LINES - _ROWS_TO_TELL or separator not in ("\t", ";", ","):
             continue
-        start = len(widths) - 1
-        while start and widths[start - 1] == widths[-1]:
+        if widths[start - 1] == widths[-1] + 1 and lines[start - 1].text.rstrip().endswith(separator):
             start -= 1
-        is_table = widths[-1] > 1 and len(widths) - start > 2 and start > HEAD_LINES - _ROWS_TO_TELL
-        if is_table and widths[start - 1] == widths[-1] + 1 and lines[start - 1].text.rstrip().endswith(separator):
-            start -= 1
-        if is_table and widths[start - 1] < widths[-1]:
-            above, header = (cells_of(lines[place].text, separator) for place in (start - 1, start))
-            if not any(map(is_number, (*above, *header))):
-                return lines[start : start + HEAD_LINES]
+        above, header = (cells_of(lines[place].text, separator) for place in (start - 1, start))
+        is_headed = widths[start - 1] < widths[-1] and not any(map(is_number, (*above, *header)))
+        is_wider = widths[-1] > max(widths[:start]) and start == min(begins.values())  # else decimal commas are cells
+        if is_headed or is_wider:
+            return lines[start : start + HEAD_LINES]
     return []
+
+
+def _first_alike(widths: Sequence[int]) -> int:
+    """From where on all lines have as many cells as the last one."""
+    return next((place for place in range(len(widths), 0, -1) if widths[place - 1] != widths[-1]), 0)
 
 
 def _read(
@@ -273,7 +299,9 @@ def _without_blank_end(values: NDArray[np.float32], times: Times) -> tuple[NDArr
     return values[:stop], times[:stop], note
 
 
-def _told(times: Times, columns: Columns, layout: Layout, kinds: Mapping[int, Kind]) -> tuple[Times, tuple[str, ...]]:
+def _told(
+    values: NDArray[np.float32], times: Times, columns: Columns, layout: Layout, kinds: Mapping[int, Kind]
+) -> tuple[NDArray[np.float32], Times, tuple[str, ...]]:
     """The clock in seconds, rising through midnight and through readings that repeat, and what was done to it."""
     clock = columns.clock or 0
     name = layout.names[clock] or f"column {clock + 1}"
@@ -283,5 +311,13 @@ def _told(times: Times, columns: Columns, layout: Layout, kinds: Mapping[int, Ki
         notes = (f"clock '{name}' holds times of day without a date",)
     elif not layout.holds_dates(clock):
         times, notes = in_seconds(times, name, layout.unit(clock))
-    times, more = spread(times, name)
-    return times, notes + more
+    coarse = rounded_to(layout.column(clock)[0]) if layout.column(clock) else ""
+    if times.size > 1 and (times == times[0]).all():
+        raise RecordingError(
+            f"the clock '{name}' reads {layout.column(clock)[0]!r} in every row{coarse and f', which is {coarse}'}; "
+            "write it with more digits, or give --rate HZ (rows per second) instead"
+        )
+    values, times, turned = oldest_first(values, times, name)
+    times, apart = spread(times, name)
+    rounded = (f"clock '{name}' is {coarse}, so that rows share times; write it with more digits",)
+    return values, times, notes + turned + apart + (rounded if apart and coarse else ())

@@ -39,20 +39,24 @@ from rondo.formats.columns import (
     names_no_signal,
     rises_or_repeats,
 )
-from rondo.formats.dates import date_seconds, is_date, is_day, is_time_of_day
+from rondo.formats.dates import (
+    date_seconds,
+    is_date,
+    is_date_in_digits,
+    is_day,
+    is_dotted_time,
+    is_time_of_day,
+)
+from rondo.formats.header_lines import as_wide, labview_clock, n_lines_of_labview, stacked_names
 from rondo.formats.known_programs import opening_of, rate_in_words
 from rondo.formats.lines import HeadLine
+from rondo.formats.number_cells import PLAIN, NumberSpelling, is_missing, spelling_of
 
 WHITESPACE = " "  # a separator that stands for any run of blanks; such runs are turned into one tab before parsing
-_SEPARATORS = ("\t", ";", ",", "|", WHITESPACE)  # ";" before ",": with decimal commas both occur
-_MISSING = frozenset({
-    "", "na", "nan", "null", "n/a", "none", "-", "--", "kz",
-    "#n/a", "#div/0!", "#value!", "#num!", "#name?", "#null!", "#ref!",
-})  # fmt: skip
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf(inity)?|nan)", re.IGNORECASE | re.ASCII)
-_COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
+SEPARATORS = ("\t", ";", ",", "|", WHITESPACE)  # ";" before ",": with decimal commas both occur
 _REMARK = re.compile(r"\s*(#|%|//)[\s#%/]*")
 _FIRST_BY_DEFAULT = ("Var1", "V1")  # what MATLAB and R call a first column without a name
+_COMMAS = NumberSpelling(has_decimal_comma=True)  # or points: the more forgiving one
 _FEWEST_OF_A_TABLE = 3  # lines with equally many cells, before those above them are taken for remarks
 
 
@@ -76,7 +80,7 @@ class Layout:
     first_line: int
     notes: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
-    has_decimal_comma: bool = False
+    spelling: NumberSpelling = PLAIN
     has_header: bool = True
     rate: float | None = None  # that its opening speaks of
     began_s: float | None = None  # likewise, since 1970
@@ -96,7 +100,7 @@ class Layout:
 
     def holds_dates(self, position: int) -> bool:
         cells = self.column(position)
-        return bool(cells) and not self.is_number(cells[0])
+        return bool(cells) and (not self.is_number(cells[0]) or all(map(is_date_in_digits, cells)))
 
     def unit(self, column: int) -> str:
         return self.units[column] if column < len(self.units) else ""
@@ -106,7 +110,7 @@ class Layout:
         return [row[position] for row in self.rows if position < len(row) and not is_missing(row[position])]
 
     def is_number(self, cell: str) -> bool:
-        return is_number(cell, self.has_decimal_comma)
+        return self.spelling.is_number(cell)
 
     def kinds(self) -> dict[int, Kind]:
         """What the first cells of each column show, where that is more than numbers."""
@@ -116,7 +120,14 @@ class Layout:
             kind = self._kind(position, name, is_unnamed=is_unnamed)
             if kind is not None:
                 found[position] = kind
+        dotted = [position for position in range(len(self.names)) if self._holds_dotted_times(position)]
+        if len(dotted) == 1 and "day" in [kind for position, kind in found.items() if position not in dotted]:
+            found[dotted[0]] = "time of day"  # alone 10.03.04 may be a date too
         return found
+
+    def _holds_dotted_times(self, position: int) -> bool:
+        cells = self.column(position)
+        return bool(cells) and all(map(is_dotted_time, cells))
 
     def rises(self, kinds: Mapping[int, Kind]) -> dict[int, bool]:
         """Of each column that may be the clock, whether its first readings rise in each row, or repeat."""
@@ -128,7 +139,7 @@ class Layout:
                 continue
             are_dates = self.holds_dates(position)
             try:
-                readings = [date_seconds(cell) if are_dates else float(cell.replace(",", ".")) for cell in cells]
+                readings = [date_seconds(cell) if are_dates else float(self.spelling.plain(cell)) for cell in cells]
             except ValueError:
                 continue
             if (rises := rises_or_repeats(np.array(readings))) is not None:
@@ -143,7 +154,7 @@ class Layout:
             if name in self.counts:
                 found.append(position)
             elif cells and all(map(self.is_number, cells)):
-                numbers = np.array([float(cell.replace(",", ".")) for cell in cells])
+                numbers = np.array([float(self.spelling.plain(cell)) for cell in cells])
                 found += [position] if moves_as_a_signal(name, numbers) else []
         return frozenset(found)
 
@@ -151,6 +162,8 @@ class Layout:
         cells = self.column(position)
         if not cells:
             return "empty" if is_unnamed and self.has_header else None
+        if all(map(is_date_in_digits, cells)):
+            return "dates"
         if not any(map(self.is_number, cells)):
             if all(map(is_time_of_day, cells)):
                 return "time of day"
@@ -159,7 +172,7 @@ class Layout:
             return None if is_clock_name(name) else "text"
         if not all(map(self.is_number, cells)) or len(cells) < len(self.rows):
             return None
-        numbers = np.array([float(cell.replace(",", ".")) for cell in cells])
+        numbers = np.array([float(self.spelling.plain(cell)) for cell in cells])
         return kind_of_numbers(numbers, is_unnamed=is_unnamed)
 
 
@@ -179,8 +192,8 @@ def _layout(every_line: Sequence[HeadLine]) -> Layout:
     after = lines[0] if header else lines[1] if len(lines) > 1 else first
     separator = separator_of(first.text, after.text)
     table = [cells_of(line.text, separator) for line in lines]
-    cells = _as_wide(cells_of(first.text, separator), table[0 if header else 1 :])
-    commas = has_decimal_commas(table)
+    cells = as_wide(cells_of(first.text, separator), table[0 if header else 1 :])
+    spelling = spelling_of(table)
     opening = None if header else opening_of(table)
     if opening is not None and len(lines) > opening.n_lines:
         after = lines[opening.n_lines]
@@ -188,30 +201,36 @@ def _layout(every_line: Sequence[HeadLine]) -> Layout:
         rows = tuple(table[opening.n_lines :])
         has_header, said = bool(opening.names), (*notes, opening.note)
         where = (after.start, after.number)
-        return Layout(separator, names, rows, *where, said, (), commas, has_header, opening.rate, opening.began_s)
+        return Layout(separator, names, rows, *where, said, (), spelling, has_header, opening.rate, opening.began_s)
     rate = rate_in_words([line.text for line in every_line if line.number < first.number])
-    if header is None and _are_values(cells, commas) and not _are_positions(cells):
+    stacked = None if header else stacked_names(table, lambda cell: spelling.is_number(cell) or is_date(cell))
+    if stacked is not None:
+        cells, n_lines = stacked
+        where = f"lines {first.number} to {lines[n_lines - 1].number}"
+        notes += (f"{where} read as one header: {_in_short([name for name in cells if name])}",)
+        header, lines, table = lines[n_lines - 1], lines[n_lines:], table[n_lines:]
+    if header is None and _are_values(cells, spelling) and not _are_positions(cells):
         names = tuple(f"ch{i}" for i in range(len(cells)))
         note = f"no header line: the channels are named {names[0]}" + (f" to {names[-1]}" if names[1:] else "")
         where = (first.start, first.number)
-        return Layout(separator, names, tuple(table), *where, (*notes, note), (), commas, False, rate)
+        return Layout(separator, names, tuple(table), *where, (*notes, note), (), spelling, False, rate)
     below = list(zip(lines, table, strict=True))[0 if header else 1 :]
     if not below:
         return Layout(separator, cells, (), first.stop, first.number + 1, notes, rate=rate)
     units: tuple[str, ...] = ()
-    if len(below) > 1 and _are_units(below[0][1], below[1][1], commas):
+    if len(below) > 1 and _are_units(below[0][1], below[1][1], spelling):
         units, below = below[0][1], below[1:]
         notes += (f"line {below[0][0].number - 1} skipped: it holds no numbers, but units: {_in_short(units)}",)
     rows = tuple(row for _, row in below)
     start, number = below[0][0].start, below[0][0].number
     if not units and header is None:
         start, number = first.stop, first.number + 1
-    return Layout(separator, cells, rows, start, number, notes, units, commas, True, rate)
+    return Layout(separator, cells, rows, start, number, notes, units, spelling, True, rate)
 
 
 def separator_of(header: str, row: str) -> str:
     """The one that cuts header and row into equally many cells, more than one; else one that cuts the row."""
-    counts = [(s, len(cells_of(header, s)), len(cells_of(row, s))) for s in _SEPARATORS]
+    counts = [(s, len(cells_of(header, s)), len(cells_of(row, s))) for s in SEPARATORS]
     fitting = [s for s, in_header, in_row in counts if in_header == in_row > 1]
     cutting = [s for s, _, in_row in counts if in_row > 1]
     return (fitting + cutting + [","])[0]
@@ -223,15 +242,6 @@ def cells_of(line: str, separator: str) -> tuple[str, ...]:
         line, separator = with_tabs(line.encode() + b"\n").decode()[:-1], "\t"
     cells = next(csv.reader([line], delimiter=separator), [])
     return tuple(cell.strip() for cell in cells) or ("",)
-
-
-def is_missing(cell: str) -> bool:
-    """Whether a cell says that there is no value: empty, a dash, NA, NaN, none or null in any case."""
-    return cell.casefold() in _MISSING
-
-
-def is_number(cell: str, has_decimal_comma: bool = False) -> bool:
-    return bool(NUMBER.fullmatch(cell) or (has_decimal_comma and _COMMA_NUMBER.fullmatch(cell)))
 
 
 def with_tabs(text: bytes) -> bytes:
@@ -250,6 +260,9 @@ def quoted(codes: NDArray[np.uint8]) -> NDArray[np.bool_]:
 
 def _without_remarks(lines: Sequence[HeadLine]) -> tuple[HeadLine | None, list[HeadLine], tuple[str, ...]]:
     """The header, if it is a remark itself; the lines from the table on; and a note on those skipped."""
+    if n_above := n_lines_of_labview([line.text for line in lines]):
+        rest = [line._replace(text=labview_clock(line.text)) for line in lines[n_above:]]
+        return None, rest, _skipped(lines[:n_above], "the header of LabVIEW")
     n_remarks = next((i for i, line in enumerate(lines) if not _REMARK.match(line.text)), len(lines))
     if n_remarks and n_remarks < len(lines):
         rest = list(lines[n_remarks:])
@@ -259,7 +272,7 @@ def _without_remarks(lines: Sequence[HeadLine]) -> tuple[HeadLine | None, list[H
             header = last._replace(text=last.text.lstrip()[1:])  # a column of row numbers
         separator = separator_of(header.text, rest[0].text)
         cells, below = cells_of(header.text, separator), cells_of(rest[0].text, separator)
-        if len(cells) == len(below) and _are_values(below, True) and not _are_values(cells, True):
+        if len(cells) == len(below) and _are_values(below, _COMMAS) and not _are_values(cells, _COMMAS):
             return header, rest, _skipped(lines[: n_remarks - 1], "remarks")
         return None, rest, _skipped(lines[:n_remarks], "remarks")
     n_above = _lines_above_the_table(lines)
@@ -268,16 +281,16 @@ def _without_remarks(lines: Sequence[HeadLine]) -> tuple[HeadLine | None, list[H
 
 def _lines_above_the_table(lines: Sequence[HeadLine]) -> int:
     """How many lines have fewer cells than all that follow, and are no rows of numbers; 0 where that is unclear."""
-    counts_of = {separator: [len(cells_of(line.text, separator)) for line in lines] for separator in _SEPARATORS}
+    counts_of = {separator: [len(cells_of(line.text, separator)) for line in lines] for separator in SEPARATORS}
     if any(counts[0] > 1 and len(set(counts)) == 1 for counts in counts_of.values()):
         return 0
-    for separator in _SEPARATORS[:-1]:  # words of a sentence are no cells
+    for separator in SEPARATORS[:-1]:  # words of a sentence are no cells
         counts = counts_of[separator]
         n_above = next(i for i in range(len(counts)) if len(set(counts[i:])) == 1)
         end_in_separators = all(line.text.rstrip().endswith(separator.strip() or separator) for line in lines[n_above:])
         is_wider = counts[-1] - end_in_separators > max(counts[:n_above], default=counts[-1])
         is_table = is_wider and len(counts) - n_above >= _FEWEST_OF_A_TABLE
-        if is_table and not any(_are_values(cells_of(line.text, separator), True) for line in lines[:n_above]):
+        if is_table and not any(_are_values(cells_of(line.text, separator), _COMMAS) for line in lines[:n_above]):
             return n_above
     return 0
 
@@ -290,9 +303,9 @@ def _skipped(lines: Sequence[HeadLine], why: str) -> tuple[str, ...]:
     return (f"{which} skipped: {said}",)
 
 
-def _are_values(cells: Sequence[str], commas: bool) -> bool:
+def _are_values(cells: Sequence[str], spelling: NumberSpelling) -> bool:
     """Numbers, dates and missing cells, but not only missing ones: a row, and no header."""
-    return all(is_missing(cell) or is_number(cell, commas) or is_date(cell) for cell in cells) and not all(
+    return all(is_missing(cell) or spelling.is_number(cell) or is_date(cell) for cell in cells) and not all(
         map(is_missing, cells)
     )
 
@@ -302,26 +315,10 @@ def _are_positions(cells: Sequence[str]) -> bool:
     return len(cells) > 2 and cells[0] == "" and list(cells[1:]) == [str(place) for place in range(len(cells) - 1)]
 
 
-def _are_units(cells: Sequence[str], below: Sequence[str], commas: bool) -> bool:
+def _are_units(cells: Sequence[str], below: Sequence[str], spelling: NumberSpelling) -> bool:
     said = [cell for cell in cells if not is_missing(cell)]
-    is_text = bool(said) and not any(is_number(cell, commas) or is_date(cell) for cell in said)
-    return is_text and len(cells) == len(below) and any(is_number(cell, commas) for cell in below)
-
-
-def has_decimal_commas(table: Sequence[Sequence[str]]) -> bool:
-    """Whether some cells are numbers with a comma, and none is one with a point."""
-    cells = [cell for row in table for cell in row]
-    has_points = any("." in cell and NUMBER.fullmatch(cell) for cell in cells)
-    return not has_points and any(map(_COMMA_NUMBER.fullmatch, cells))
-
-
-def _as_wide(header: tuple[str, ...], rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
-    """The header with a name more or less, where lines end in a separator and the header does not, or only it does."""
-    if rows and all(len(row) == len(header) + 1 and row[-1] == "" for row in rows):
-        return (*header, "")
-    if header[-1] == "" and rows and all(len(row) == len(header) - 1 for row in rows):
-        return header[:-1]
-    return header
+    is_text = bool(said) and not any(spelling.is_number(cell) or is_date(cell) for cell in said)
+    return is_text and len(cells) == len(below) and any(spelling.is_number(cell) for cell in below)
 
 
 def _in_short(cells: Sequence[str], most: int = 4) -> str:

@@ -1,0 +1,148 @@
+"""Tracked animals: poses from videos, as trackers store them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pandas as pd
+
+from tests.corpus.case import Case, Table, signal, text
+
+_POINTS = ("nose", "tail")
+
+
+def _pose(n: int) -> tuple[Table, Table]:
+    """Coordinates of two points that wander, and how sure the tracker is: not at all in ten frames of one."""
+    xy = np.round(320 + 80 * signal(n, 4), 2)
+    sure = np.full((n, 2), 0.99)
+    sure[40:50, 0] = 0.1
+    return xy, sure
+
+
+def _missing(xy: Table, sure: Table, threshold: float) -> Table:
+    return np.where(np.repeat(sure, 2, axis=1) < threshold, np.nan, xy)
+
+
+def _deeplabcut_frame(n: int) -> tuple[pd.DataFrame, Table]:
+    xy, sure = _pose(n)
+    columns = pd.MultiIndex.from_product(
+        [["DLC_resnet50_mouse"], _POINTS, ["x", "y", "likelihood"]], names=["scorer", "bodyparts", "coords"]
+    )
+    cells = np.column_stack([xy[:, :2], sure[:, 0], xy[:, 2:], sure[:, 1]])
+    return pd.DataFrame(cells, columns=columns), _missing(xy, sure, 0.6)
+
+
+def _deeplabcut_csv(path: Path, n: int) -> Table:
+    frame, expected = _deeplabcut_frame(n)
+    frame.to_csv(path)
+    return expected
+
+
+def _deeplabcut_h5(path: Path, n: int) -> Table:
+    frame, expected = _deeplabcut_frame(n)
+    frame.to_hdf(path, key="df_with_missing", format="table", mode="w")
+    return expected
+
+
+def _as_csv(path: Path) -> Path:
+    pd.read_hdf(path).to_csv(path.with_suffix(".csv"))
+    return path.with_suffix(".csv")
+
+
+def _sleap_csv(path: Path, n: int) -> Table:
+    xy, sure = _pose(n)
+    frame = pd.DataFrame({"track": "mouse", "frame_idx": np.arange(n), "instance.score": 0.9})
+    for place, point in enumerate(_POINTS):
+        frame[f"{point}.x"], frame[f"{point}.y"] = xy[:, 2 * place], xy[:, 2 * place + 1]
+        frame[f"{point}.score"] = sure[:, place]
+    frame.to_csv(path, index=False)
+    return np.column_stack([np.full(n, 0.9), _missing(xy, sure, 0.2)])
+
+
+def _sleap_h5(path: Path, n: int) -> Table:
+    """An analysis file: tracks is (tracks, xy, nodes, frames), as MATLAB would have it."""
+    xy, _ = _pose(n)
+    with h5py.File(path, "w") as file:
+        file["tracks"] = xy.reshape(n, 2, 2).transpose(2, 1, 0)[None]
+        file["track_occupancy"] = np.ones((n, 1), np.uint8)
+        file["node_names"] = np.array([point.encode() for point in _POINTS])
+        file["track_names"] = np.array([b"mouse"])
+        file["point_scores"] = np.full((1, 2, n), 0.9)
+    return xy
+
+
+def _ethovision(path: Path, n: int) -> Table:
+    values = np.round(signal(n) * 10, 3)
+    head = [
+        '"Number of header lines:";"10"',
+        '"Experiment";"Open field"',
+        '"Trial name";"Trial     1"',
+        '"Arena";"Arena 1"',
+    ]
+    head += ['"Subject";"Subject 1"', '"Start time";"15/11/2026 20:31:05.000"', '"Video file";"trial1.mpg"', '""']
+    names = ["Trial time", "Recording time", "X center", "Y center", "Area"]
+    names_and_units = [";".join(f'"{name}"' for name in each) for each in (names, ["s", "s", "cm", "cm", "cm²"])]
+    cells = [
+        ";".join([f"{row / 25:.3f}", f"{row / 25:.3f}", *(f"{cell:g}" for cell in line)])
+        for row, line in enumerate(values)
+    ]
+    cells[60] = ";".join([*cells[60].split(";")[:2], '"-"', '"-"', '"-"'])
+    text(path, *head, *names_and_units, *cells, end="\r\n", encoding="utf-16")
+    return np.where(np.arange(n)[:, None] == 60, np.nan, values)
+
+
+_XY = tuple(f"{point}.{axis}" for point in _POINTS for axis in "xy")
+_SURE = "how sure the tracker is"
+
+CASES = (
+    Case(
+        file="mouseDLC_resnet50.csv",
+        program="DeepLabCut",
+        made="pandas",
+        write=_deeplabcut_csv,
+        channels=_XY,
+        notes=("lines 1 to 3 read as DeepLabCut writes them", "only counts the rows", _SURE),
+    ),
+    Case(
+        file="mouseDLC_resnet50.h5",
+        program="DeepLabCut",
+        made="pandas, PyTables",
+        write=_deeplabcut_h5,
+        channels=_XY,
+        notes=("lines 1 to 3 read as DeepLabCut writes them", "only counts the rows", _SURE),
+        needs=("tables",),
+        refused="pandas.read_hdf(…).to_csv(…)",
+        mend=_as_csv,
+    ),
+    Case(
+        file="sleap.csv",
+        program="SLEAP",
+        made="pandas",
+        write=_sleap_csv,
+        channels=("instance.score", *_XY),
+        notes=(_SURE, "column 'track' left out: it holds text", "column 'frame_idx' left out: it only counts the rows"),
+    ),
+    Case(
+        file="sleap_analysis.h5",
+        program="SLEAP, analysis file",
+        made="h5py",
+        write=_sleap_h5,
+        channels=_XY,
+        notes=("read as an analysis file of SLEAP: its tracks",),
+    ),
+    Case(
+        file="ethovision.txt",
+        program="EthoVision XT",
+        made="bytes",
+        write=_ethovision,
+        channels=("X center", "Y center", "Area"),
+        rate=25.0,
+        notes=(
+            "lines 1 to 8 skipped: no part of the table, as they have fewer",
+            "line 10 skipped: it holds no numbers, but units: s, s, cm, cm, …",
+            "column 'Recording time' left out: 'Trial time' is the clock,",
+        ),
+    ),
+)
