@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import json as json_module
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -14,6 +12,7 @@ import typer
 
 from rondo.cli import options
 from rondo.errors import SettingError
+from rondo.store.csv_text import csv_of_rows
 from rondo.times import duration_in_words
 from rondo.wording import NO_LONGER_MOTIF
 
@@ -130,9 +129,7 @@ def _levels(result: Result) -> tuple[str, ...]:
 
 def _print_csv(kind: type[Any], rows: Iterable[Any], left_out: Sequence[str] = ()) -> None:
     names = [field.name for field in fields(kind) if field.name not in left_out]
-    writer = csv.DictWriter(sys.stdout, names, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(row) for row in rows)
+    print(csv_of_rows(names, ([getattr(row, name) for name in names] for row in rows)), end="")
 
 
 def _print_json(
