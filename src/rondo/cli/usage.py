@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
+from rondo.cli.terminal import print, print_data
 from rondo.errors import SettingError
 from rondo.store.csv_text import csv_of_rows
 from rondo.times import duration_in_words
@@ -129,7 +130,7 @@ def _levels(result: Result) -> tuple[str, ...]:
 
 def _print_csv(kind: type[Any], rows: Iterable[Any], left_out: Sequence[str] = ()) -> None:
     names = [field.name for field in fields(kind) if field.name not in left_out]
-    print(csv_of_rows(names, ([getattr(row, name) for name in names] for row in rows)), end="")
+    print_data(csv_of_rows(names, ([getattr(row, name) for name in names] for row in rows)))
 
 
 def _print_json(

@@ -112,7 +112,7 @@ def _part_of(here: Path, table: str, batch: FileBatch) -> pl.DataFrame | None:
     import polars as pl
 
     path = here / TABLES[table] / f"{batch.name}.parquet"
-    return pl.read_parquet(path) if path.exists() else None
+    return pl.read_parquet(path, glob=False) if path.exists() else None
 
 
 def _write_tables(here: Path, batches: Sequence[FileBatch], summary: RunSummary, model: Rondo) -> None:

@@ -54,6 +54,7 @@ from rondo.run.stream_folder import (
 from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary, read_summary
 from rondo.store.cloud_folder import whole_cloud_folder
 from rondo.store.csv_text import csv_of_table, text_table
+from rondo.store.own_arrays import UNREADABLE, map_array
 from rondo.store.reading import read_regular, regular
 from rondo.store.urls import Location
 from rondo.store.writing import check_free, make_folder, whole_file, whole_folder, write_json
@@ -226,7 +227,12 @@ class SegmentFile:
         import polars as pl
 
         with _reading_table(self.path):
-            found = pl.scan_parquet(regular(self.path)).group_by("recording").len().collect(engine="streaming")
+            found = (
+                pl.scan_parquet(regular(self.path), glob=False, hive_partitioning=False)
+                .group_by("recording")
+                .len()
+                .collect(engine="streaming")
+            )
         return dict(found.iter_rows())
 
     def rows(self, recordings: Sequence[str]) -> pl.DataFrame:
@@ -250,7 +256,6 @@ def _running_stream(run_dir: Path, summary: RunSummary) -> Result:
 
 def _tables(run_dir: Path, summary: RunSummary) -> Lazy[pl.DataFrame]:
     """Those that the folder has, by their names without suffix."""
-    import polars as pl
 
     def read(name: str) -> pl.DataFrame:
         if name == "training":
@@ -369,9 +374,9 @@ class _RowsByRecording:
 
 def _track(path: Path, n_frames: int) -> Labels:
     try:
-        track: Labels = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        track: Labels = map_array(path)
+    except UNREADABLE as error:
+        reason = getattr(error, "strerror", None) or (str(error) or type(error).__name__).splitlines()[0]
         raise OutputError(f"{path}: cannot be read as labels ({reason}); run `rondo discover` again") from None
     if track.shape != (n_frames,) or track.dtype.kind != "i":
         raise OutputError(
@@ -404,7 +409,7 @@ def read_segments(path: Path, run: RunSummary, recordings: Sequence[str] | None 
         "recording": pl.String, "level": pl.String, "id": pl.Int32, "start_frame": pl.Int64, "end_frame": pl.Int64,
     }  # fmt: skip
     with _reading_table(path):
-        rows = pl.scan_parquet(regular(path))
+        rows = pl.scan_parquet(regular(path), glob=False, hive_partitioning=False)
         if recordings is not None:
             rows = rows.filter(pl.col("recording").is_in(recordings))
         table = rows.collect()

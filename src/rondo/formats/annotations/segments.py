@@ -41,7 +41,7 @@ def read_segment_table(path: Path) -> list[Track]:
     try:
         if is_parquet and path.is_file():
             refuse_fatal_parquet(path)
-        table = pl.read_parquet(path) if is_parquet else _read_csv(path)
+        table = pl.read_parquet(path, glob=False, hive_partitioning=False) if is_parquet else _read_csv(path)
         missing = [name for name in COLUMNS if name not in table.columns]
         if missing:
             raise AnnotationError(f"'{path}': no column '{missing[0]}'; expected a table of segments as of a run")
