@@ -6,10 +6,10 @@
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
 
 from rondo.version import __version__ as __version__
 
+TYPE_CHECKING = False  # as typing has it, whose import would be most of the time that this one takes
 if TYPE_CHECKING:
     from rondo import errors
     from rondo.data.recording import Recording

@@ -6,6 +6,7 @@ twice. What is said instead is made here, once.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -102,6 +103,22 @@ def is_utf8(name: str) -> bool:
     (True, False)
     """
     return not any("\ud800" <= character <= "\udfff" for character in name)
+
+
+_STEERING = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line feed
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029\ud800-\udfff]"  # order of writing, line ends, no text
+)
+
+
+def printable(text: str, *, lines: bool = True) -> str:
+    r"""The text with what would steer a terminal escaped; line feeds too where it is to be one line.
+
+    >>> printable("a\x1b[31mb\tc\nd"), printable("a\nb", lines=False)
+    ('a\\x1b[31mb\tc\nd', 'a\\nb')
+    """
+    shown = _STEERING.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    return shown if lines else shown.replace("\n", "\\n")
 
 
 def in_utf8(name: str) -> str:

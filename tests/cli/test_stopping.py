@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,24 @@ run(sys.argv[1:])
 """
 
 
+# a signal that comes while the command line is imported, as of someone who types Ctrl-C at once
+STOPPED_EARLY = """
+import os, sys
+sys.path = {path}
+
+class Stop:
+    def find_spec(self, name, *_):
+        if name == "{module}":
+            os.kill(os.getpid(), {number})
+
+sys.meta_path.insert(0, Stop())
+sys.argv = ["rondo", "--version"]
+from rondo.__main__ import run
+assert not {{"typing", "numpy", "typer", "pathlib"}} & {{*sys.modules}}, "slow imports while nobody listens"
+run()
+"""
+
+
 def started(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -56,6 +75,18 @@ def test_asked_to_stop_while_writing(here: Path, number: signal.Signals, code: i
     out, err = child.communicate(timeout=300)
     assert (child.returncode, out, err) == (code, "", "stopped\n")
     assert tree(here) == before
+
+
+@pytest.mark.parametrize("module", ["rondo.cli.main", "typer", "rondo.cli.view", "rondo_bench.cli.bench"])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_asked_to_stop_while_importing(module: str, number: signal.Signals, code: int) -> None:
+    child = started("-S", "-c", STOPPED_EARLY.format(path=sys.path, module=module, number=int(number)))
+    assert (*child.communicate(timeout=300), child.returncode) == ("", "stopped\n", code)
+
+
+def test_the_command_listens_before_it_imports() -> None:
+    script = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["scripts"]["rondo"]
+    assert script == "rondo.__main__:run"
 
 
 @pytest.mark.slow

@@ -17,7 +17,7 @@ ALLOWED = {
     ("rondo/cli/main.py", "open"): "the null device, for a closed stdout: nothing is put in place",
     ("rondo/engine/worker_side.py", ".write_text"): "a switch of the system under /proc",
     ("rondo/engine/measure.py", ".write_text"): "a switch of the system under /proc",
-    ("rondo/cli/progress.py", "open"): "the null device, for a stderr whose reader has gone",
+    ("rondo/cli/terminal.py", "open"): "the null device, for a stderr whose reader has gone",
     ("rondo/formats/xlsx.py", "tempfile"): "a file without a name, for the rows of a sheet",
     ("rondo/formats/text_file.py", "tempfile"): "a file without a name, to read UTF-16 from",
     ("rondo/viewing/media_file.py", "os.open"): "a film, to read it",

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from rondo.cli import options
+from rondo.cli.terminal import print
 
 EditedRun = Annotated[
     Path, typer.Argument(metavar="RUN", help="A folder that discover, label or stream wrote.", show_default=False)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
+from rondo.cli.terminal import print
 from rondo.errors import SettingError
 from rondo.wording import NO_LONGER_MOTIF, counted
 

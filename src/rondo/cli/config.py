@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from rondo.cli import options
+from rondo.cli.terminal import print
 from rondo.errors import OutputError
 
 app = typer.Typer(help="Show all settings, or write a file to start from.")

@@ -8,6 +8,7 @@ from typing import Any
 
 from rondo.cli import options
 from rondo.cli.progress import progress
+from rondo.cli.terminal import print
 from rondo.wording import found_in_words
 
 N_FRAMES = 60_000  # twenty minutes at 50 Hz

@@ -11,6 +11,7 @@ import typer
 
 from rondo.cli import options
 from rondo.cli.progress import detail, is_quiet, is_verbose, progress
+from rondo.cli.terminal import print
 from rondo.methods import DEFAULT, Options, find_method, method_names
 from rondo.store.urls import as_location, joined
 from rondo.wording import notes_by_recording

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rondo.cli import options
+from rondo.cli.terminal import print
 from rondo.errors import SettingError
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from rondo.cli.options import Json
+from rondo.cli.terminal import print
 
 
 def health(

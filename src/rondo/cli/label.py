@@ -10,6 +10,7 @@ import typer
 from rondo.cli import options
 from rondo.cli.discover import announce, read_all
 from rondo.cli.progress import progress
+from rondo.cli.terminal import print
 from rondo.errors import SettingError
 
 if TYPE_CHECKING:

@@ -39,9 +39,10 @@ from rondo.cli import (
 from rondo.cli.filled_help import FilledHelp, filled
 from rondo.cli.options import help_without_command
 from rondo.cli.progress import Verbosity, global_first, is_verbose, set_verbosity, to_stderr
+from rondo.cli.terminal import print
 from rondo.errors import RondoError, RondoWarning, SettingError
 from rondo.version import __version__
-from rondo.wording import in_utf8, is_utf8
+from rondo.wording import in_utf8, is_utf8, printable
 
 # More BLAS threads than cores, one pool per library, have cost a factor of fifteen; stages are small. No command
 # has loaded numpy yet: each imports what it needs when it runs.
@@ -194,8 +195,8 @@ def _next_step(error: Any, given: list[str]) -> str:
 
 def _fail(message: str, exit_code: int = 2) -> NoReturn:
     if is_verbose() and sys.exc_info()[1] is not None:
-        traceback.print_exc()
-    print("error: " + " ".join(message.split()), file=sys.stderr)
+        print(traceback.format_exc(), end="", file=sys.stderr)
+    print("error: " + " ".join(printable(message).split()), file=sys.stderr)
     raise SystemExit(exit_code)
 
 

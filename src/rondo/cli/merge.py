@@ -9,6 +9,7 @@ import typer
 
 from rondo.cli import options
 from rondo.cli.options import EditedModel, EditedRecording, EditedStream
+from rondo.cli.terminal import print
 
 if TYPE_CHECKING:
     from rondo.editing import EditedVocabulary

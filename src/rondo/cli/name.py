@@ -11,6 +11,7 @@ import typer
 
 from rondo.cli import options
 from rondo.cli.options import EditedModel, EditedRecording, EditedStream
+from rondo.cli.terminal import print
 from rondo.errors import SettingError
 from rondo.times import moment_in_words
 

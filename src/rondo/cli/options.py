@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from rondo.cli.terminal import print
+
 if TYPE_CHECKING:
     from rondo.config.schema import RondoConfig
     from rondo.report.contents import TruthFile

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,8 +13,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
 
+from rondo.cli.terminal import print
 from rondo.progress import Progress, silent
 from rondo.times import duration_in_words, estimate_in_words
+from rondo.wording import printable
 
 _GLOBAL = ("--quiet", "--verbose")
 _BETWEEN_LINES_S = 2.0  # of the same work, so that a thousand steps are not a thousand lines
@@ -46,12 +47,8 @@ def is_verbose() -> bool:
 
 
 def to_stderr(line: str) -> None:
-    """Say it, if anyone listens: a reader of stderr that has gone must not cost the work."""
-    try:
-        print(line, file=sys.stderr, flush=True)
-    except BrokenPipeError:
-        with open(os.devnull, "w") as nowhere:  # noqa: PTH123  # a device, not a path
-            os.dup2(nowhere.fileno(), sys.stderr.fileno())
+    """One line, whatever names it holds."""
+    print(printable(line, lines=False), file=sys.stderr, flush=True)
 
 
 def detail(line: str) -> None:
@@ -104,7 +101,7 @@ def progress() -> Iterator[Progress]:
 
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TimeElapsedColumn(),
         TextColumn("left:"),
@@ -117,7 +114,7 @@ def progress() -> Iterator[Progress]:
         def tell(what: str, done: int, total: int) -> None:
             nonlocal shown
             if what != shown:
-                bar.reset(task, description=what, total=total)
+                bar.reset(task, description=printable(what, lines=False), total=total)
                 shown = what
             bar.update(task, completed=done)
 

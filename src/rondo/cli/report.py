@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from rondo.cli import options
+from rondo.cli.terminal import print
 
 
 def report(

@@ -11,6 +11,7 @@ import typer
 from rondo.cli import options
 from rondo.cli.discover import read_all
 from rondo.cli.progress import progress
+from rondo.cli.terminal import print
 from rondo.wording import NO_LONGER_MOTIF
 
 if TYPE_CHECKING:

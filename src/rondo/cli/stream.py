@@ -18,6 +18,7 @@ import typer
 from rondo.cli.options import overrides
 from rondo.cli.progress import is_quiet
 from rondo.cli.stream_notes import NO_WINDOW, StreamNotes, nothing_came, rows_in_words, say_note
+from rondo.cli.terminal import print, print_over
 from rondo.wording import counted
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ def _say_goodbye(session: Session, out: Path, json: bool) -> None:
 
 def say(line: str) -> None:
     """A line on stderr, in the place of the status where someone watches that."""
-    print(("\r\x1b[K" if sys.stderr.isatty() else "") + line, file=sys.stderr, flush=True)
+    print_over(line)
 
 
 class _Status:
@@ -212,7 +213,6 @@ class _Status:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._is_watched = sys.stderr.isatty()
         self._since, self._shown = time.monotonic(), time.monotonic()
         self._first = session.counters.n_windows
 
@@ -231,8 +231,7 @@ class _Status:
         lines, cells = counted(counts.n_skipped_lines, "line"), counted(counts.n_unreadable_cells, "cell")
         dropped = f", {lines} skipped, {cells} unreadable"
         line += dropped if counts.n_skipped_lines or counts.n_unreadable_cells else ""
-        start, end = ("\r\x1b[K", "\n" if last else "") if self._is_watched else ("", "\n")
-        print(start + line, end=end, file=sys.stderr, flush=True)
+        print_over(line, stays=last)
 
 
 @contextmanager

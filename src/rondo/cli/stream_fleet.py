@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rondo.cli.progress import is_quiet
 from rondo.cli.stream_notes import BETWEEN_NOTES_S, missing_in_words, say_note
+from rondo.cli.terminal import print, print_over
 from rondo.wording import counted
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ class _FleetStatus:
     """A line on stderr now and then."""
 
     def __init__(self, fleet: Fleet) -> None:
-        self._fleet, self._is_watched = fleet, sys.stderr.isatty()
+        self._fleet = fleet
         self._shown = time.monotonic()
         self.n_rows = self._n_rows_shown = self._n_windows = self._n_promoted = 0
 
@@ -134,5 +135,4 @@ class _FleetStatus:
         )
         line += f", {len(fleet.refused)} refused" if fleet.refused else ""
         line += f", {fleet.n_unreadable} unreadable" if fleet.n_unreadable else ""
-        start, end = ("\r\x1b[K", "\n" if last else "") if self._is_watched else ("", "\n")
-        print(start + line, end=end, file=sys.stderr, flush=True)
+        print_over(line, stays=last)

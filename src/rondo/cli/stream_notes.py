@@ -6,11 +6,11 @@ end if something was left unsaid. The journal has all of it, event by event.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from rondo.cli.terminal import print_over
 from rondo.times import duration_in_words
 from rondo.wording import counted
 
@@ -30,8 +30,7 @@ _WHY_SKIPPED = "time missing, repeated, earlier than before, or far ahead of the
 
 def say_note(text: str) -> None:
     """One line on stderr; where someone watches, the line that shows progress makes room."""
-    start = "\r\x1b[K" if sys.stderr.isatty() else ""
-    print(f"{start}note: {text}", file=sys.stderr, flush=True)
+    print_over(f"note: {text}")
 
 
 def nothing_came(where: str) -> str:

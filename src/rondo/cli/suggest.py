@@ -20,6 +20,7 @@ import typer
 from rondo.cli import options
 from rondo.cli.discover import read_all
 from rondo.cli.progress import progress
+from rondo.cli.terminal import print
 from rondo.errors import OutputError
 from rondo.times import duration_in_words
 from rondo.wording import notes_by_recording

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import json as json_module
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -13,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rondo.cli import options
+from rondo.cli.terminal import print, print_data
 from rondo.errors import SettingError
+from rondo.store.csv_text import csv_of_rows
 from rondo.times import duration_in_words
 from rondo.wording import NO_LONGER_MOTIF
 
@@ -130,9 +130,7 @@ def _levels(result: Result) -> tuple[str, ...]:
 
 def _print_csv(kind: type[Any], rows: Iterable[Any], left_out: Sequence[str] = ()) -> None:
     names = [field.name for field in fields(kind) if field.name not in left_out]
-    writer = csv.DictWriter(sys.stdout, names, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(row) for row in rows)
+    print_data(csv_of_rows(names, ([getattr(row, name) for name in names] for row in rows)))
 
 
 def _print_json(

@@ -9,6 +9,7 @@ import typer
 
 from rondo.cli import options
 from rondo.cli.stream import asked_to_stop
+from rondo.cli.terminal import print
 
 if TYPE_CHECKING:
     from rondo.viewing.media_file import Beside

@@ -23,6 +23,7 @@ from typing import Any
 from rondo.arrays import Tensors, as_bits, from_bits
 from rondo.errors import ModelError, OutputError
 from rondo.store import artifact, lock
+from rondo.store.reading import read_regular
 from rondo.store.writing import is_draft
 
 _LOCK = ".lock"
@@ -82,7 +83,7 @@ def fingerprint(folder: Path) -> str:
     digest = hashlib.sha256()
     try:
         for path in sorted(path for path in folder.iterdir() if path.is_file() and artifact.EDITS not in path.name):
-            content = path.read_bytes()
+            content = read_regular(path, artifact.MOST_BYTES)
             digest.update(f"{path.name}\0{len(content)}\0".encode() + content)
     except OSError as error:
         raise ModelError(f"{folder}: cannot be read ({error.strerror}); check the model folder") from None

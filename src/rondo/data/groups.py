@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rondo.errors import InputError, SettingError
+from rondo.store.csv_text import cell_text
 
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
@@ -133,7 +134,7 @@ def _of_table(path: Path, ids: Sequence[str]) -> dict[str, str]:
     if not {"recording", "group"} <= set(columns):
         raise InputError(f"{path}: expected the columns recording and group, found {', '.join(columns) or 'none'}")
     reader.fieldnames = columns
-    groups = {str(row["recording"]).strip(): str(row["group"] or "").strip() for row in reader}
+    groups = {cell_text(str(row["recording"]).strip()): cell_text(str(row["group"] or "").strip()) for row in reader}
     lost = [id for id in ids if not groups.get(id)]
     if lost:
         raise InputError(f"{path}: no group for the recording '{lost[0]}' ({len(lost)} of {len(ids)}); add a row")

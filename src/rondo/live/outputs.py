@@ -32,7 +32,7 @@ from rondo.run.folder import write_segments, write_summary
 from rondo.run.row_frames import ROWS, ROWS_HEADER, RowFrames, RowPlaces
 from rondo.run.stream_folder import COLUMNS, DECISIONS, EVENTS, Label, stored_stream
 from rondo.run.summary import RunSummary, StreamSummary
-from rondo.store.artifact import EDITS
+from rondo.store.artifact import EDITS, MOST_BYTES
 from rondo.store.reading import read_regular
 from rondo.store.writing import link_file, make_folder, open_draft, whole_file, write_bytes
 from rondo.vocabulary.edits import Edits, write_edits
@@ -247,6 +247,6 @@ def copy_model(source: Path, target: Path, edits: Edits, shared: bool = False) -
         for path in sorted(source.iterdir(), reverse=True):
             if not path.is_file() or EDITS in path.name or (shared and link_file(path, target / path.name)):
                 continue
-            write_bytes(target / path.name, read_regular(path))
+            write_bytes(target / path.name, read_regular(path, MOST_BYTES))
     if edits.history:
         write_edits(target, edits)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,9 +18,9 @@ from rondo.model_result import findings_of, fit_notes
 from rondo.result import curve_table
 from rondo.run.counting import EntryTally, evidence_row, profile_summary
 from rondo.run.folder import MOST_DRAWN, TRAINING, run_of, write_summary
-from rondo.run.plain_cells import plain_cell
 from rondo.run.segments import LEVELS
 from rondo.run.summary import SUMMARY, FailedFile, RecordingSummary, RunKind, RunSummary
+from rondo.store.csv_text import csv_of_rows, csv_of_table, plain_table
 from rondo.store.part_folder import LocalFolder, PartFolder, put_files, seen_here
 from rondo.store.writing import whole_file, write_text
 from rondo.version import __version__
@@ -65,11 +63,7 @@ def _drawn(recordings: Sequence[RecordingSummary]) -> list[str]:
 
 def failed_table(failed: Sequence[FailedFile]) -> str:
     """failed.csv: file, why."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(("file", "why"))
-    writer.writerows((plain_cell(one.file), plain_cell(one.why)) for one in failed)
-    return buffer.getvalue()
+    return csv_of_rows(("file", "why"), ((one.file, one.why) for one in failed))
 
 
 def _summary(
@@ -118,7 +112,7 @@ def _part_of(here: Path, table: str, batch: FileBatch) -> pl.DataFrame | None:
     import polars as pl
 
     path = here / TABLES[table] / f"{batch.name}.parquet"
-    return pl.read_parquet(path) if path.exists() else None
+    return pl.read_parquet(path, glob=False) if path.exists() else None
 
 
 def _write_tables(here: Path, batches: Sequence[FileBatch], summary: RunSummary, model: Rondo) -> None:
@@ -137,8 +131,8 @@ def _write_tables(here: Path, batches: Sequence[FileBatch], summary: RunSummary,
             rows.sink_parquet(file)
         if name != "found":
             with whole_file(here / f"{name}.csv") as file:
-                rows.sink_csv(file)
+                plain_table(rows).sink_csv(file)
     training = curve_table({"": model.words()})
     if training is not None:
         with whole_file(here / TRAINING) as file:
-            training.write_csv(file)
+            file.write(csv_of_table(training).encode())

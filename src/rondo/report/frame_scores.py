@@ -8,8 +8,6 @@ length of its phrase over length plus edits, 1 where the occurrence is exact.
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +17,7 @@ from numpy.typing import NDArray
 
 from rondo.errors import OutputError
 from rondo.report.overview import packed, signal_overview
+from rondo.store.own_arrays import UNREADABLE, read_archive
 from rondo.store.writing import make_folder, whole_file
 
 if TYPE_CHECKING:
@@ -64,11 +63,9 @@ def read_scores(path: Path, n_frames: int) -> FrameScores | None:
     if not path.exists():
         return None
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            scores = FrameScores(stored["unit"].astype(np.float32), stored["motif"].astype(np.float32))
-    # numpy and zipfile have a different word for each way in which an archive can be broken
-    except (OSError, ValueError, TypeError, AttributeError, LookupError, EOFError, NotImplementedError,
-            RuntimeError, zipfile.BadZipFile, zlib.error) as error:  # fmt: skip
+        stored = read_archive(path, ("unit", "motif"), 2 * 8 * n_frames)
+        scores = FrameScores(stored["unit"].astype(np.float32), stored["motif"].astype(np.float32))
+    except UNREADABLE as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise OutputError(f"{path}: expected an .npz with the scores of every frame, but {reason}; remove it") from None
     if any(track.shape != (n_frames,) for track in scores):

@@ -21,8 +21,6 @@ from __future__ import annotations
 
 import base64
 import io
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.data.recording import Values
 from rondo.errors import OutputError
+from rondo.store.own_arrays import UNREADABLE, read_archive
 from rondo.store.writing import make_folder, whole_file
 
 MAX_CODES = 1 << 25
@@ -160,21 +159,18 @@ def stored_overview(overview: Overview) -> bytes:
 def read_overview(path: Path) -> Overview:
     """Read what `write_overview` wrote; nothing in the file is ever executed (no pickles)."""
     try:
-        # opened here, because np.load forgets to close what it cannot read
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            overview = Overview(
-                stored["codes"].astype(np.uint16, casting="safe"),
-                int(stored["bucket_frames"]),
-                int(stored["n_frames"]),
-                stored["low"].astype(np.float64, casting="safe"),
-                stored["high"].astype(np.float64, casting="safe"),
-                tuple(str(name) for name in stored["channels"]),
-            )
+        stored = read_archive(path, Overview._fields)
+        overview = Overview(
+            stored["codes"].astype(np.uint16, casting="safe"),
+            int(stored["bucket_frames"]),
+            int(stored["n_frames"]),
+            stored["low"].astype(np.float64, casting="safe"),
+            stored["high"].astype(np.float64, casting="safe"),
+            tuple(str(name) for name in stored["channels"]),
+        )
     except FileNotFoundError as error:
         raise OutputError(f"{path}: the overview of this recording is missing; run `rondo discover` again") from error
-    # numpy and zipfile have a different word for each way in which an archive can be broken
-    except (OSError, ValueError, TypeError, AttributeError, LookupError, EOFError, NotImplementedError,
-            RuntimeError, zipfile.BadZipFile, zlib.error) as error:  # fmt: skip
+    except UNREADABLE as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise OutputError(
             f"{path}: expected an .npz overview of this version of Rondo, but {reason}; run `rondo discover` again"

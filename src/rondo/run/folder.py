@@ -20,6 +20,7 @@ A folder is written whole or not at all. That of a run over many files (`rondo.m
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -40,7 +41,6 @@ from rondo.report.overview import GrowingOverview, Overview, cut_to, overview_pa
 from rondo.report.wall_clock import run_clock
 from rondo.result import Result
 from rondo.run.counting import Words
-from rondo.run.plain_cells import plain_table
 from rondo.run.row_frames import RowFrames
 from rondo.run.segments import LEVELS, labels_in, spans_in, unit_sequences, whole_columns
 from rondo.run.stream_folder import (
@@ -53,7 +53,9 @@ from rondo.run.stream_folder import (
 )
 from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary, read_summary
 from rondo.store.cloud_folder import whole_cloud_folder
-from rondo.store.reading import regular
+from rondo.store.csv_text import csv_of_table, text_table
+from rondo.store.own_arrays import UNREADABLE, map_array
+from rondo.store.reading import read_regular, regular
 from rondo.store.urls import Location
 from rondo.store.writing import check_free, make_folder, whole_file, whole_folder, write_json
 from rondo.vocabulary.edits import Edits, read_edits, write_edits
@@ -83,11 +85,11 @@ def write_run(result: Result, out: Location) -> None:
             scores = result.frame_scores[one.id]
             if scores is not None:
                 write_scores(scores_path(draft, one.id), scores)
-        for name, write in ((TRUTH, "write_parquet"), (TRAINING, "write_csv")):
+        for name in (TRUTH, TRAINING):
             table = result.tables.get(name.partition(".")[0])
             if table is not None:
                 with whole_file(draft / name) as file:
-                    getattr(table, write)(file)
+                    table.write_parquet(file) if name == TRUTH else file.write(csv_of_table(table).encode())
         for key in result.summary.vocabularies():
             _write_model(result, key, draft / _MODEL / key)
         if result.run_edits.history:
@@ -156,7 +158,7 @@ def write_segments(folder: Path, table: pl.DataFrame, name: str = SEGMENTS) -> N
     with whole_file(folder / name) as file:
         table.write_parquet(file)
     with whole_file((folder / name).with_suffix(".csv")) as file:
-        plain_table(table).write_csv(file)
+        file.write(csv_of_table(table).encode())
 
 
 def write_summary(folder: Path, summary: RunSummary) -> None:
@@ -225,7 +227,12 @@ class SegmentFile:
         import polars as pl
 
         with _reading_table(self.path):
-            found = pl.scan_parquet(regular(self.path)).group_by("recording").len().collect(engine="streaming")
+            found = (
+                pl.scan_parquet(regular(self.path), glob=False, hive_partitioning=False)
+                .group_by("recording")
+                .len()
+                .collect(engine="streaming")
+            )
         return dict(found.iter_rows())
 
     def rows(self, recordings: Sequence[str]) -> pl.DataFrame:
@@ -249,11 +256,10 @@ def _running_stream(run_dir: Path, summary: RunSummary) -> Result:
 
 def _tables(run_dir: Path, summary: RunSummary) -> Lazy[pl.DataFrame]:
     """Those that the folder has, by their names without suffix."""
-    import polars as pl
 
     def read(name: str) -> pl.DataFrame:
         if name == "training":
-            return pl.read_csv(regular(run_dir / TRAINING))
+            return _read_training(run_dir / TRAINING)
         if name == "found" and summary.kind == "stream":  # what was issued stays issued
             decisions = read_decisions(run_dir / DECISIONS)
             return decided_segments(RowFrames.read(run_dir).decisions_on_rows(decisions), summary.recordings[0].id)
@@ -262,6 +268,13 @@ def _tables(run_dir: Path, summary: RunSummary) -> Lazy[pl.DataFrame]:
     there = [name for name in (FOUND, UNSHOWN, TRUTH, TRAINING) if (run_dir / name).exists()]
     there += [FOUND] if summary.kind == "stream" else []
     return Lazy(["segments", *(name.partition(".")[0] for name in there)], read)
+
+
+def _read_training(path: Path) -> pl.DataFrame:
+    import polars as pl
+
+    with _reading_table(path, "curves of training"):
+        return text_table(pl.read_csv(io.BytesIO(read_regular(path)), schema_overrides={"recording": pl.String}))
 
 
 def _models(run_dir: Path, summary: RunSummary) -> Mapping[str, Any]:
@@ -361,9 +374,9 @@ class _RowsByRecording:
 
 def _track(path: Path, n_frames: int) -> Labels:
     try:
-        track: Labels = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        track: Labels = map_array(path)
+    except UNREADABLE as error:
+        reason = getattr(error, "strerror", None) or (str(error) or type(error).__name__).splitlines()[0]
         raise OutputError(f"{path}: cannot be read as labels ({reason}); run `rondo discover` again") from None
     if track.shape != (n_frames,) or track.dtype.kind != "i":
         raise OutputError(
@@ -374,7 +387,7 @@ def _track(path: Path, n_frames: int) -> Labels:
 
 
 @contextmanager
-def _reading_table(path: Path) -> Iterator[None]:
+def _reading_table(path: Path, what: str = "a table of segments") -> Iterator[None]:
     import polars as pl
 
     try:
@@ -382,9 +395,7 @@ def _reading_table(path: Path) -> Iterator[None]:
     # a damaged file can also panic inside polars' native code, which is no Exception
     except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise OutputError(
-            f"{path}: cannot be read as a table of segments ({reason}); run `rondo discover` again"
-        ) from error
+        raise OutputError(f"{path}: cannot be read as {what} ({reason}); run `rondo discover` again") from error
 
 
 def read_segments(path: Path, run: RunSummary, recordings: Sequence[str] | None = None) -> pl.DataFrame:
@@ -398,7 +409,7 @@ def read_segments(path: Path, run: RunSummary, recordings: Sequence[str] | None 
         "recording": pl.String, "level": pl.String, "id": pl.Int32, "start_frame": pl.Int64, "end_frame": pl.Int64,
     }  # fmt: skip
     with _reading_table(path):
-        rows = pl.scan_parquet(regular(path))
+        rows = pl.scan_parquet(regular(path), glob=False, hive_partitioning=False)
         if recordings is not None:
             rows = rows.filter(pl.col("recording").is_in(recordings))
         table = rows.collect()

@@ -33,6 +33,7 @@ from rondo.run.counting import Words, counted
 from rondo.run.row_frames import RowFrames
 from rondo.run.segments import LEVELS, edited, labels_in, spans_in, unit_sequences, whole_columns
 from rondo.run.summary import ClockKnots, RecordingSummary, RunSummary
+from rondo.store.reading import read_regular
 from rondo.vocabulary.edits import Edits
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ COLUMNS = ("start_frame", "end_frame", "start_s", "end_s", "unit", "motif", "uni
 Label = Mapping[str, float | int | None]
 """One line of labels.csv by the names of its columns."""
 EVENTS = "events.jsonl"
+_MOST_BYTES = 1 << 33  # of labels.csv: 100 million windows
 _MOST_FRAMES_SCORED = 1 << 24  # two days at 100 Hz
 
 
@@ -93,7 +95,7 @@ def read_decisions(path: Path) -> pl.DataFrame:
     import polars as pl
 
     try:
-        text = path.read_bytes()
+        text = read_regular(path, _MOST_BYTES)
         whole = text[: text.rfind(b"\n") + 1]
         return pl.read_csv(whole, schema=_schema()) if whole else pl.DataFrame(schema=_schema())
     except (OSError, pl.exceptions.PolarsError) as error:

@@ -22,10 +22,14 @@ from numpy.typing import NDArray
 
 from rondo.arrays import Tensors as Tensors
 from rondo.errors import ModelError, OutputError
+from rondo.store.reading import read_regular
 from rondo.store.writing import is_draft, new_file, whole_folder
 
 EDITS, EDITS_LOCK = "edits.json", ".edits.json.lock"
 _MANIFEST, _TENSORS = "manifest.json", "tensors.safetensors"
+MOST_BYTES = 1 << 32
+"""Of a file in such a folder; the largest network there is takes 100 MB."""
+_MOST_MANIFEST_BYTES = 1 << 26  # that of a model of 20,000 recordings has 3 MB
 
 
 @dataclass(frozen=True)
@@ -98,7 +102,7 @@ def _read_bytes(folder: Path, name: str, format: Format) -> bytes:
             raise ModelError(f"{folder}: not a whole {noun} folder, it has no {name}; {format.place}")
         if not path.is_file():  # a pipe or a device could keep the reader waiting for ever
             raise ModelError(f"{path}: not a regular file; copy the {noun} folder anew")
-        return path.read_bytes()
+        return read_regular(path, _MOST_MANIFEST_BYTES if name == _MANIFEST else MOST_BYTES)
     except OSError as error:
         raise ModelError(f"{path}: cannot be read ({error.strerror}); check the folder and its permissions") from None
     except MemoryError:

@@ -12,6 +12,7 @@ import typer
 
 from rondo.cli import options
 from rondo.cli.progress import is_quiet
+from rondo.cli.terminal import print, print_data
 from rondo.errors import OutputError, SettingError
 from rondo.wording import counted
 
@@ -148,7 +149,7 @@ def table(
     if format == "csv":
         for note in notes_of(summary):
             print(f"note: {note}", file=sys.stderr)
-    print(FORMATS[format](summary), end="")
+    print_data(FORMATS[format](summary))
 
 
 @app.command()
@@ -193,7 +194,7 @@ def rows(
     """
     from rondo_bench.experiments.rows import read_rows, to_csv
 
-    print(to_csv([row for row in read_rows(out) if not (failed and row.is_ok)]), end="")
+    print_data(to_csv([row for row in read_rows(out) if not (failed and row.is_ok)]))
 
 
 @app.command()

@@ -12,6 +12,7 @@ import typer
 
 from rondo.cli import options
 from rondo.cli.progress import progress
+from rondo.cli.terminal import print
 from rondo.wording import counted
 
 if TYPE_CHECKING:

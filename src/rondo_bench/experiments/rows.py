@@ -10,8 +10,6 @@ Label tracks stand in a row as their runs, which are short.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.data.labels import runs_of
 from rondo.errors import InputError, OutputError
+from rondo.store.csv_text import csv_of_rows
 from rondo.store.lock import locked
 from rondo.store.writing import open_appending
 
@@ -172,16 +171,14 @@ def to_csv(rows: Sequence[Row]) -> str:
         **dict.fromkeys(name for row in rows for name in row.counts),
         **dict.fromkeys(("seconds", "cpu_seconds", "peak_mb", "finished")),
     }
-    written = io.StringIO()
-    writer = csv.DictWriter(written, list(columns), lineterminator="\n")
-    writer.writeheader()
+    table: list[list[Any]] = []
     for row in rows:
         cells: dict[str, Any] = row.key._asdict() | {"status": row.status, "error": row.error} | dict(row.scores)
         cells |= {f"clock_{name}": value for name, value in row.clock.items()} | dict(row.counts)
         cells |= {"seconds": row.seconds, "cpu_seconds": row.cpu_seconds, "peak_mb": row.peak_mb}
         cells["finished"] = row.finished
-        writer.writerow({name: _short(value) for name, value in cells.items()})
-    return written.getvalue()
+        table.append([_short(cells.get(name)) for name in columns])
+    return csv_of_rows(list(columns), table)
 
 
 def _short(value: Any) -> Any:

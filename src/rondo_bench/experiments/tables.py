@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from itertools import groupby
 
+from rondo.store.csv_text import csv_of_rows
 from rondo.wording import counted
 from rondo_bench.experiments.columns import RECURRENCE, Column
 from rondo_bench.experiments.significance import FEWEST, Comparison
@@ -193,13 +193,11 @@ def to_csv(summary: Summary) -> str:
     paper = list(
         dict.fromkeys(name for section in summary.sections for line in section.lines for name in line.published)
     )
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
     scores = [column for name in names for column in (name, f"{name}_std")]
     clock = [f"clock_{column.name}" for column in RECURRENCE]
     head = ["experiment", "data_set", "method", "n_recordings", "n_seeds", *scores, *clock, "seconds", "peak_mb"]
     compared = ["against", *(f"p_{column.name}" for column in _COMPARED)]
-    writer.writerow([*head, *(f"paper_{name}" for name in paper), *compared])
+    columns, rows = [*head, *(f"paper_{name}" for name in paper), *compared], []
     for section in summary.sections:
         for line in section.lines:
             own = [number for name in names for number in line.cells.get(name, Cell(None))]
@@ -209,9 +207,9 @@ def to_csv(summary: Summary) -> str:
             tested = {one.score: one for one in section.comparisons if one.method == line.method}
             ps = [tested[column.name].p_holm if column.name in tested else None for column in _COMPARED]
             against = next((one.reference for one in tested.values()), "")
-            shown = ["" if number is None else f"{number:.4f}" for number in (*numbers, *ps)]
-            writer.writerow([*about, *shown[: len(numbers)], against, *shown[len(numbers) :]])
-    return written.getvalue()
+            shown = [None if number is None else Decimal(f"{number:.4f}") for number in (*numbers, *ps)]
+            rows.append([*about, *shown[: len(numbers)], against, *shown[len(numbers) :]])
+    return csv_of_rows(columns, rows)
 
 
 def notes_of(summary: Summary) -> list[str]:

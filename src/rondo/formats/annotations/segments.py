@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rondo.data.labels import OTHER
 from rondo.errors import AnnotationError, RecordingError
@@ -14,6 +15,10 @@ from rondo.formats.annotations.annotation_format import AnnotationFormat
 from rondo.formats.annotations.exported import Export
 from rondo.formats.annotations.tracks import NamedSpan, Track
 from rondo.formats.crash_guard import refuse_fatal_parquet
+from rondo.store.csv_text import csv_of_table, text_table
+
+if TYPE_CHECKING:
+    import polars as pl
 
 COLUMNS = ("recording", "level", "id", "start_frame", "end_frame")
 
@@ -36,7 +41,7 @@ def read_segment_table(path: Path) -> list[Track]:
     try:
         if is_parquet and path.is_file():
             refuse_fatal_parquet(path)
-        table = pl.read_parquet(path) if is_parquet else pl.read_csv(path, glob=False)
+        table = pl.read_parquet(path, glob=False, hive_partitioning=False) if is_parquet else _read_csv(path)
         missing = [name for name in COLUMNS if name not in table.columns]
         if missing:
             raise AnnotationError(f"'{path}': no column '{missing[0]}'; expected a table of segments as of a run")
@@ -54,8 +59,16 @@ def read_segment_table(path: Path) -> list[Track]:
     return [Track(tuple(found), level, recording, "frames") for (recording, level), found in spans.items()]
 
 
+def _read_csv(path: Path) -> pl.DataFrame:
+    """What `csv_of_table` wrote; a recording called 007 keeps its name."""
+    import polars as pl
+
+    text = dict.fromkeys(("recording", "level", "label", "name"), pl.String)
+    return text_table(pl.read_csv(path, glob=False, schema_overrides=text, infer_schema_length=None))
+
+
 def as_csv(export: Export) -> dict[str, bytes]:
-    return {"": export.table.write_csv().encode("utf-8")}
+    return {"": csv_of_table(export.table).encode("utf-8")}
 
 
 def as_parquet(export: Export) -> dict[str, bytes]:

@@ -34,6 +34,7 @@ from rondo.live.devices.messages import FeedKind, FeedRequest, Message
 from rondo.live.feeds.kafka_losses import KafkaLosses
 from rondo.live.quantities import seconds_in
 from rondo.store.lock import locked
+from rondo.store.reading import read_regular
 from rondo.store.writing import write_json
 from rondo.wording import counted, did_you_mean, noun, one_of
 
@@ -390,7 +391,7 @@ def _kept(folder: Path, name: str, make: Callable[[], Any]) -> Any:
     """A value that is made once, and the same for every process with this folder from then on."""
     path = folder / _KEPT
     with locked(folder, "kafka.lock", "another process holds kafka.lock; wait for it, or stop it", wait_s=60.0):
-        about = json.loads(path.read_bytes()) if path.exists() else {}
+        about = json.loads(read_regular(path)) if path.exists() else {}
         if name not in about:
             about[name] = make()
             write_json(path, about)

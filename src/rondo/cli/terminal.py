@@ -1,0 +1,46 @@
+"""`print` for the command line: what names of files, channels and entries hold never steers the terminal.
+
+An escape sequence in a name could rewrite lines that were read already, hide what follows, or change the title of the
+window. So every command imports `print` from here (`tests/cli/test_terminal.py` finds those that do not).
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import sys
+from typing import IO
+
+from rondo.wording import printable
+
+_OVER = "\r\x1b[K"  # back to the beginning of the line, and clear it
+
+
+def print(*values: object, end: str = "\n", file: IO[str] | None = None, flush: bool = False) -> None:
+    """As Python's own, of text that is printable; to stderr, nothing is lost where its reader has gone."""
+    _write(printable(" ".join(map(str, values))), end, file, flush)
+
+
+def print_over(line: str, *, stays: bool = True) -> None:
+    """A line on stderr: where someone watches it takes the place of the last one that does not stay."""
+    is_watched = sys.stderr.isatty()
+    text = printable(line, lines=False)
+    _write(_OVER + text if is_watched else text, "\n" if stays or not is_watched else "", sys.stderr, flush=True)
+
+
+def print_data(text: str) -> None:
+    """A table for machines: exact in a file or a pipe, printable where a person looks at it."""
+    _write(printable(text) if sys.stdout.isatty() else text, "", sys.stdout, flush=False)
+
+
+def _write(text: str, end: str, file: IO[str] | None, flush: bool) -> None:
+    stream = sys.stdout if file is None else file
+    encoding = getattr(stream, "encoding", None) or "utf-8"  # of a terminal that cannot show all that names hold
+    text = text.encode(encoding, "backslashreplace").decode(encoding)
+    try:
+        builtins.print(text, end=end, file=stream, flush=flush)
+    except BrokenPipeError:
+        if stream is not sys.stderr:
+            raise
+        with open(os.devnull, "w") as nowhere:  # noqa: PTH123  # a device, not a path
+            os.dup2(nowhere.fileno(), sys.stderr.fileno())
