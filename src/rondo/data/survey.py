@@ -80,8 +80,9 @@ def survey_of(recording: Recording, channels: tuple[str, ...], config: Preproces
     else:
         moments = ChannelMoments.of(signal, products=bool(config.pca_components))
     size = (recording.n_frames, recording.n_channels, recording.rate)
-    known = (signal.n_frames, signal.spans, plan.spacing, moments, part_deviations(signal))
-    return Surveyed(Survey(recording.id, *size, *known), signal)
+    deviations = part_deviations(signal)
+    survey = Survey(recording.id, *size, signal.n_frames, signal.spans, plan.spacing, moments, deviations)
+    return Surveyed(survey, signal)
 
 
 @dataclass(frozen=True)
