@@ -169,7 +169,7 @@ SplitBy = Annotated[
         "the clock's column cuts where it goes back.",
     ),
 ]
-Session = Annotated[
+OneSession = Annotated[
     bool,
     typer.Option(
         "--session",
