@@ -1,17 +1,19 @@
 """Other methods on the recordings and annotations of guard.py, at both levels, so that its scores have neighbours.
 
-    OMP_NUM_THREADS=1 python benchmarks/peer_levels.py DATA --cache FILE   fit what FILE does not hold yet, one line each
+    OMP_NUM_THREADS=1 python benchmarks/peer_levels.py DATA --cache FILE   fit what FILE does not hold yet
     python benchmarks/peer_levels.py DATA --cache FILE --store             then replace peers.json by what FILE holds
 
 Methods are those of `rondo discover --method` with their default settings and one seed. A method that cuts windows runs
 twice, with the two windows that Rondo chooses for the recording, and counts as two: `kmeans, short` and `kmeans, long`.
 One prediction is scored against both annotations. A method that cannot be fitted to a recording (too short for its
 window, say) has no row for that set. AutoPlait and CLaP are left out where a recording has more than 25,000 frames.
+Two sets are not fitted here: `rondo bench` has their rows already (`TABLES`).
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import sys
 import time
@@ -35,6 +37,11 @@ WINDOWED = ("kmeans", "hdbscan", "time2state", "e2usd")
 PLAIN = ("hmm", "ticc", "autoplait", "clap")
 FRAMES = {"autoplait": 25_000, "clap": 25_000}  # a recording may have: minutes of one core
 SEED = 0
+RESULTS = STORED.parents[1] / "docs" / "results"
+TABLES = {  # windows of the paper, five seeds; labels that the CLaP paper stores
+    "USC-HAD": (RESULTS / "static.csv", "usc_had"),
+    "TSSB": (RESULTS / "clap_suite.csv", "tssb"),
+}
 
 
 def ways() -> list[str]:
@@ -70,18 +77,28 @@ def windows_of(recording: Recording, window: str) -> dict[str, int]:
 
 
 def summarise(rows: Sequence[Row]) -> dict[str, Any]:
-    """Mean scores of every method by set and annotation, where it was fitted to all recordings."""
-    found: dict[str, Any] = {}
-    for name in SETS:
-        own = [row for row in rows if row["set"] == name]
+    """Mean scores of every method by set and annotation, where it was fitted to all recordings of the set."""
+    n_recordings = {name: own["n_recordings"] for name, own in json.loads(STORED.read_text(encoding="utf-8")).items()}
+    found: dict[str, Any] = {name: from_table(*table) for name, table in TABLES.items()}
+    for name in (name for name in SETS if name not in TABLES):
         for way in ways():
-            done = [row for row in own if row["way"] == way]
-            if done and all("pairs" in row for row in done):
-                tracks = done[0]["pairs"]
-                found.setdefault(name, {})[way] = {"n_recordings": len(done)} | {
-                    track: {key: mean_of(done, track, key) for key in SCORES} for track in tracks
-                }
+            done = [row for row in rows if (row["set"], row["way"]) == (name, way) and "pairs" in row]
+            if len(done) == n_recordings[name]:
+                scores = {track: {key: mean_of(done, track, key) for key in SCORES} for track in done[0]["pairs"]}
+                found.setdefault(name, {})[way] = scores
     return found
+
+
+def from_table(path: Path, data_set: str) -> dict[str, Any]:
+    """Means over recordings and seeds of the methods of a stored table, those of Rondo and the clock left out."""
+    with path.open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["data_set"] == data_set]
+    methods = dict.fromkeys(row["method"] for row in rows if row["method"].partition("-")[0] not in ("rondo", "clock"))
+    own = {method: [row for row in rows if row["method"] == method] for method in methods}
+    return {
+        method: {"y": {key: round(float(np.mean([float(row[key]) for row in rows])), 3) for key in SCORES}}
+        for method, rows in own.items()
+    }
 
 
 def mean_of(rows: Sequence[Row], track: str, key: str) -> float:
@@ -98,7 +115,9 @@ def missing(data: Path, sets: Sequence[str], cache: Path) -> Iterator[tuple[Fit,
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--sets", default=",".join(SETS), help="names with commas between; all unless given")
+    parser.add_argument(
+        "--sets", default=",".join(sorted(set(SETS) - set(TABLES))), help="names with commas between; all unless given"
+    )
     parser.add_argument("--cache", type=Path, required=True, help="file of finished fits, to continue from")
     parser.add_argument("--store", action="store_true", help="replace peers.json by what the cache holds")
     given = parser.parse_args(arguments)

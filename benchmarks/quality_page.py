@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
@@ -47,6 +48,10 @@ METHODS = {
     "ticc": "TICC",
     "autoplait": "AutoPlait",
     "clap": "CLaP",
+    "clasp2feat": "ClaSP2Feat",
+    "hdp-hsmm": "HDP-HSMM",
+    "dbstream": "DBSTREAM",
+    "denstream": "DenStream",
 }
 
 Json = Mapping[str, Any]
@@ -57,20 +62,25 @@ def page_text(guard: Json, peers: Json) -> str:
     parts = [
         "# Quality at both levels",
         "Written by `python benchmarks/guard.py --page docs/results/quality.md` from `benchmarks/guard.json` and "
-        "`benchmarks/peers.json`. Scores are ARI / AMI / one-to-one in percent, means over recordings. The labels of "
+        "`benchmarks/peers.json`. Scores are ARI/AMI/one-to-one in percent, means over recordings. The labels of "
         "these sets were in view when Rondo's settings were chosen.",
         "## Rondo, the best peer and the clock",
         "```\npython benchmarks/guard.py DATA --store\npython benchmarks/peer_levels.py DATA --cache FILE --store\n```",
         "Rondo: default settings, five seeds. Best peer: the highest mean of the three scores among all rows of the "
         "set below, one seed. Clock: as many equal pieces as Rondo has segments.",
         quality_table(guard, peers),
+        "## Each peer over the rows it has",
+        "The mean of the three scores, averaged over the rows above on which the method was run.",
+        averages_table(guard, peers),
         "## Planted streams",
         "```\npython benchmarks/guard.py DATA --sets planted,planted_own,planted_cycles,planted_contexts --store\n```",
         "Streams of 20 minutes, seeds 20 to 24.",
         planted_table(guard),
         "## All peers",
         "```\npython benchmarks/peer_levels.py DATA --cache FILE --store\n```",
-        "Default settings, one seed. *short* and *long* are the two windows that Rondo chooses for the recording.",
+        "Default settings, one seed. *short* and *long* are the two windows that Rondo chooses for the recording. "
+        "USC-HAD: rows of [static](static.md), windows of the paper. TSSB: rows of [public series](clap_suite.md), "
+        "labels stored by the CLaP paper; TICC, ClaSP2Feat and AutoPlait were given the number of states or changes.",
         *(text for name in LONGER if name in peers for text in (f"### {name}", peers_table(peers[name]))),
     ]
     return "\n\n".join(parts) + "\n"
@@ -97,8 +107,33 @@ def best_of(peers: Json, name: str, track: str) -> tuple[str, Json] | None:
     by_way = {way: own[track] for way, own in peers.get(name, {}).items() if track in own}
     if not by_way:
         return None
-    best = max(by_way, key=lambda way: sum(by_way[way][score] for score in SCORES))
+    best = max(by_way, key=lambda way: mean_score(by_way[way]))
     return best, by_way[best]
+
+
+def averages_table(guard: Json, peers: Json) -> str:
+    head = "| method | rows | mean | Rondo on the same rows |\n|---|---|---|---|"
+    found = sorted(averages(guard, peers).items(), key=lambda item: -len(item[1]))
+    rows = [
+        f"| {titled(way)} | {len(pairs)} | {mean([it[0] for it in pairs]):.1f} | {mean([it[1] for it in pairs]):.1f} |"
+        for way, pairs in found
+    ]
+    return "\n".join([head, *rows])
+
+
+def averages(guard: Json, peers: Json) -> dict[str, list[tuple[float, float]]]:
+    """For every peer, its mean score and Rondo's on each row that it has."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for name, level, track in [*((it, "motifs", "y") for it in LONGER), *((it, "units", "y2") for it in SHORTER)]:
+        own = mean_score(guard[name]["pairs"][f"{level} vs {track}"]["mean"])
+        for way, scores in peers.get(name, {}).items():
+            if track in scores:
+                found.setdefault(way, []).append((mean_score(scores[track]), own))
+    return found
+
+
+def mean_score(scores: Json) -> float:
+    return mean([scores[score] for score in SCORES])
 
 
 def planted_table(guard: Json) -> str:
@@ -125,9 +160,9 @@ def titled(way: str) -> str:
 def triple(scores: Json) -> str:
     """
     >>> triple({"ari": 86.155, "ami": 85.25, "one_to_one": 91.648, "n_clusters": 5.7})
-    '86.2 / 85.2 / 91.6'
+    '86.2/85.2/91.6'
     """
-    return " / ".join(f"{scores[score]:.1f}" for score in SCORES)
+    return "/".join(f"{scores[score]:.1f}" for score in SCORES)
 
 
 def stored_scores() -> tuple[Json, Json]:

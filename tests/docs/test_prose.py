@@ -96,7 +96,7 @@ def test_the_site_is_short() -> None:
 
 def test_files_that_are_named_for_contributors_are_there() -> None:
     named = re.findall(r"`((?:rondo|rondo_bench|tests|scripts|benchmarks)/[\w./*]+)`", text_of("CONTRIBUTING.md"))
-    assert len(named) > 30
+    assert len(named) >= 25
     folders = (ROOT, ROOT / "src")
     assert [name for name in named if not any(_holds(folder, name) for folder in folders)] == []
 
