@@ -39,9 +39,8 @@ def test_no_peer_is_ahead_on_average_as_the_readme_says(quality: ModuleType) -> 
 
 
 def test_the_best_peer_has_the_highest_mean_of_three_scores(quality: ModuleType) -> None:
-    peers = {
-        "set": {"a": {"y": _scores(50, 50, 50)}, "b": {"y": _scores(90, 40, 30)}, "c": {"y2": _scores(99, 99, 99)}}
-    }
+    a, b, c = _scores(50, 50, 50), _scores(90, 40, 30), _scores(99, 99, 99)
+    peers = {"set": {"a": {"y": a}, "b": {"y": b}, "c": {"y2": c}}}
     assert quality.best_of(peers, "set", "y") == ("b", b)
     assert quality.best_of(peers, "another", "y") is None
 
