@@ -34,7 +34,7 @@ def is_sleap(file: Any, names: Sequence[str]) -> bool:
 
 
 def sleap_table(file: Any) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """One row per frame, columns `nose.x`, `nose.y`, …, with `track0`, `track1` … before them where there are several."""
+    """One row per frame, columns `nose.x`, `nose.y`, …, after `track0` … where there are several."""
     n_tracks, n_axes, n_nodes, n_frames = file["tracks"].shape
     refuse_large_array(n_frames, n_tracks * n_axes * n_nodes)
     nodes = [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in _stored_nodes(file)]
