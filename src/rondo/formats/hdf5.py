@@ -57,7 +57,7 @@ def untried_hdf5(
         file.visititems(lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
         if key is None:
             refuse_pandas(file)
-        if key is None and is_sleap(file):
+        if key is None and is_sleap(file, names):
             for name in ("tracks", "node_names"):
                 refuse_elsewhere(file[name], name)
             values, channels = sleap_table(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,27 +16,29 @@ _AXES = ("x", "y", "z")
 
 def refuse_pandas(file: Any) -> None:
     """Refuse a file that pandas wrote: the names of its columns are pickled, and loading must run no code."""
-    if any("pandas_type" in item.attrs for item in file.values()):
+    groups: list[str] = []
+    file.visititems(lambda name, item: groups.append(name) if "pandas_type" in item.attrs else None)  # follows no link
+    if groups:
         raise RecordingError(
             "it is a table of pandas, as DeepLabCut writes it, whose names are pickled and never loaded; give the .csv "
             "that DeepLabCut writes too, or make one: pandas.read_hdf(…).to_csv(…)"
         )
 
 
-def is_sleap(file: Any) -> bool:
+def is_sleap(file: Any, names: Sequence[str]) -> bool:
     """Whether it is an analysis file of SLEAP: `tracks` (tracks, axes, nodes, frames) and the names of nodes."""
-    if "tracks" not in file or "node_names" not in file:
+    if "tracks" not in names or "node_names" not in names:  # datasets of this file: a link would lead elsewhere
         return False
     shape: tuple[int, ...] = getattr(file["tracks"], "shape", ())
     return len(shape) == 4 and shape[1] in (2, 3) and shape[2] == file["node_names"].shape[0]
 
 
 def sleap_table(file: Any) -> tuple[NDArray[np.float32], tuple[str, ...]]:
-    """One row per frame, columns `nose.x`, `nose.y`, …, with the track before them where there are several."""
+    """One row per frame, columns `nose.x`, `nose.y`, …, after `track0` … where there are several."""
     n_tracks, n_axes, n_nodes, n_frames = file["tracks"].shape
     refuse_large_array(n_frames, n_tracks * n_axes * n_nodes)
-    nodes, tracks = (_names(file, key) for key in ("node_names", "track_names"))
-    tracks = tracks if len(tracks) == n_tracks else tuple(f"track{i}" for i in range(n_tracks))
+    nodes = [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in _stored_nodes(file)]
+    tracks = [f"track{i}" for i in range(n_tracks)]
     names = [
         f"{track}.{node}.{axis}" if n_tracks > 1 else f"{node}.{axis}"
         for track in tracks
@@ -46,6 +49,6 @@ def sleap_table(file: Any) -> tuple[NDArray[np.float32], tuple[str, ...]]:
     return np.ascontiguousarray(stored.transpose(3, 0, 2, 1)).reshape(n_frames, -1), tuple(names)
 
 
-def _names(file: Any, key: str) -> tuple[str, ...]:
-    stored = file[key][()].ravel().tolist() if key in file else []
-    return tuple(name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in stored)
+def _stored_nodes(file: Any) -> list[Any]:
+    nodes: list[Any] = file["node_names"][()].ravel().tolist()
+    return nodes
