@@ -162,7 +162,7 @@ def test_folders_with_one_thing_wrong(made: Path, tmp_path: Path, what: str) -> 
             for out in (tmp_path / "out", tmp_path / "out.json", tmp_path / "out.csv"):
                 shutil.rmtree(out) if out.is_dir() else out.unlink(missing_ok=True)
     assert not faults, "\n".join(faults[:40])
-    assert 0 < n_well < n_cases, "all end alike: that tests little"
+    assert n_cases < 10 or 0 < n_well < n_cases, "all end alike: that tests little"
 
 
 @pytest.mark.slow
