@@ -338,11 +338,18 @@ def test_drafts_of_the_dead_are_cleared_by_the_next_writer(tmp_path: Path) -> No
     (tmp_path / draft_name("a", dead)).write_text("half")
     (tmp_path / draft_name("b", dead)).mkdir()
     (tmp_path / draft_name("b", dead) / "b").mkdir()
-    write_text(tmp_path / "a", "x")
-    assert len(names_in(tmp_path)) == 2
-    with whole_folder(tmp_path / "b"):
-        pass
-    assert names_in(tmp_path) == ["a", "b"]
+    write_text(tmp_path / "c", "x")  # whatever the dead were writing in this folder
+    assert names_in(tmp_path) == ["c"]
+
+
+def test_a_folder_that_the_dead_were_replacing_is_put_back_whoever_comes_next(tmp_path: Path) -> None:
+    draft = tmp_path / draft_name("b", dead_pid())
+    (draft / "b.before").mkdir(parents=True)
+    (draft / "b.before" / "model").write_text("the only copy")
+    (draft / "other.before").mkdir()  # not what such a draft holds
+    write_text(tmp_path / "c", "x")
+    assert names_in(tmp_path) == ["b", "c"]
+    assert (tmp_path / "b" / "model").read_text() == "the only copy"
 
 
 def test_drafts_of_the_living_and_of_other_places_stay(tmp_path: Path) -> None:
@@ -351,7 +358,6 @@ def test_drafts_of_the_living_and_of_other_places_stay(tmp_path: Path) -> None:
         draft_name("a", os.getpid()),
         draft_name("a", 1),
         draft_name("a", dead, here="0" * 8),  # of another machine, on a disk that both use
-        draft_name("other", dead),
         ".a.draft",
         f"{draft_name('a', dead)}.txt",
         draft_name("a", dead).removeprefix("."),

@@ -42,7 +42,7 @@ from rondo.report.wall_clock import run_clock
 from rondo.result import Result
 from rondo.run.counting import Words
 from rondo.run.row_frames import RowFrames
-from rondo.run.segments import LEVELS, labels_in, spans_in, unit_sequences, whole_columns
+from rondo.run.segments import LEVELS, labels_in, optional_columns, spans_in, unit_sequences, whole_columns
 from rondo.run.stream_folder import (
     DECISIONS,
     decided_segments,
@@ -416,7 +416,8 @@ def read_segments(path: Path, run: RunSummary, recordings: Sequence[str] | None 
         missing = [name for name in wanted if name not in table.columns]
         if missing:
             raise OutputError(f"{path}: the column '{missing[0]}' is missing; run `rondo discover` again")
-        table = whole_columns(table.with_columns(pl.col(name).cast(kind) for name, kind in wanted.items()))
+        kinds = wanted | {name: kind for name, kind in optional_columns().items() if name in table.columns}
+        table = whole_columns(table.with_columns(pl.col(name).cast(kind) for name, kind in kinds.items()))
     _check_spans(table, path, run)
     places = {one.id: place for place, one in enumerate(run.recordings)}
     order = [
@@ -425,6 +426,15 @@ def read_segments(path: Path, run: RunSummary, recordings: Sequence[str] | None 
         pl.col("start_frame"),
     ]
     return table.sort(order, maintain_order=True)
+
+
+def _times_ok() -> pl.Expr:
+    """Of a segment: none, or two that follow on each other."""
+    import polars as pl
+
+    start_s, end_s = pl.col("start_s"), pl.col("end_s")
+    in_order = start_s.is_finite() & end_s.is_finite() & (start_s <= end_s)
+    return (start_s.is_null() & end_s.is_null()) | in_order.fill_null(False)
 
 
 def _check_spans(table: pl.DataFrame, path: Path, run: RunSummary) -> None:
@@ -439,12 +449,14 @@ def _check_spans(table: pl.DataFrame, path: Path, run: RunSummary) -> None:
         (spans_ok & (pl.col("end_frame") <= pl.col("n_frames"))).fill_null(False)
         & pl.col("level").is_in(["unit", "motif"]).fill_null(False)
         & pl.col("id").is_not_null()
+        & _times_ok()
     )
-    bad = known.filter(~sound)
+    bad = known.filter(~sound.fill_null(False))
     if bad.height:
         row = bad.row(0, named=True)
         raise OutputError(
             f"{path}: row {row['row']} (recording '{row['recording']}', level '{row['level']}', "
-            f"id {row['id']}, frames {row['start_frame']} to {row['end_frame']}) does not fit summary.json; "
+            f"id {row['id']}, frames {row['start_frame']} to {row['end_frame']}, seconds {row['start_s']} to "
+            f"{row['end_s']}) does not fit summary.json; "
             "run `rondo discover` again"
         )

@@ -87,11 +87,18 @@ def with_dates(table: pl.DataFrame) -> pl.DataFrame:
     return table.with_columns(date("start_s").alias("start_time"), date("end_s").alias("end_time")).select(COLUMNS)
 
 
+def optional_columns() -> dict[str, type[pl.DataType]]:
+    """Those that a table of segments may lack, with what they hold."""
+    import polars as pl
+
+    return {"name": pl.String, "start_s": pl.Float64, "end_s": pl.Float64, "score": pl.Float64, "units": pl.String}
+
+
 def whole_columns(spans: pl.DataFrame) -> pl.DataFrame:
     """Spans with all columns of a table of segments; null where nothing is known, as of a ground truth."""
     import polars as pl
 
-    kinds = {"name": pl.String, "start_s": pl.Float64, "end_s": pl.Float64, "score": pl.Float64, "units": pl.String}
+    kinds = optional_columns()
     missing = [pl.lit(None, kind).alias(name) for name, kind in kinds.items() if name not in spans.columns]
     return with_dates(spans.with_columns(missing))
 

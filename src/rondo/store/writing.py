@@ -38,6 +38,7 @@ _NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # a pipe would keep whoever opens it wa
 
 _LONGEST_STEM = 40  # of a name in the name of its draft: a name may have 255 bytes, a character four
 _DRAFT = re.compile(r"\.(?P<stem>.*)\.(?P<here>[0-9a-f]{8})-(?P<pid>\d{1,9})-[0-9a-f]{16}\.draft", re.DOTALL)
+_BEFORE = ".before"  # after the name of a folder that waits inside a draft until the new one is in place
 _FORGOTTEN_S = 24 * 3600.0  # nobody writes one file for so long
 _MANY_FILES = 1_000  # from here on the disk is asked once for all files: one by one they take 7 ms each
 
@@ -233,7 +234,7 @@ def whole_folder(out: Path, advice: str = _ELSEWHERE, *, replaces: bool = False)
 
 def _aside(outer: Path, target: Path) -> Path:
     """Where the folder that is being replaced waits, until the new one has its name."""
-    return outer / f"{target.name}.before"
+    return outer / f"{target.name}{_BEFORE}"
 
 
 def _put_in_place(draft: Path, target: Path, aside: Path | None) -> None:
@@ -289,16 +290,26 @@ def link_file(source: Path, target: Path) -> bool:
 
 
 def clear_drafts(path: Path) -> None:
-    """Take away what a killed process has left beside `path`; a folder that it was about to replace is put back."""
-    with suppress(OSError):  # what cannot be tidied up is in nobody's way
-        for draft in _abandoned(path):
+    """Take away what killed processes have left in the folder of `path`, whatever they were writing there.
+
+    A folder that one was about to replace is put back under its name.
+    """
+    for draft in _abandoned(path.parent):
+        with suppress(OSError):  # what cannot be tidied up is in nobody's way
             if draft.is_symlink() or not draft.is_dir():
                 draft.unlink(missing_ok=True)
                 continue
-            before = _aside(draft, path)
-            if before.is_dir() and not before.is_symlink() and not os.path.lexists(path):
-                before.rename(path)
+            _put_back(draft)
             shutil.rmtree(draft)
+
+
+def _put_back(draft: Path) -> None:
+    """OSError where it cannot be done: then the draft has to stay."""
+    for before in draft.iterdir():
+        target = draft.with_name(before.name.removesuffix(_BEFORE))
+        is_ours = before.name.endswith(_BEFORE) and _stem(draft) == target.name[:_LONGEST_STEM]
+        if is_ours and before.is_dir() and not before.is_symlink() and not os.path.lexists(target):
+            before.rename(target)
 
 
 def is_draft(name: str) -> bool:
@@ -310,21 +321,23 @@ def _draft_of(path: Path) -> Path:
     return path.with_name(f".{path.name[:_LONGEST_STEM]}.{_here()}-{os.getpid()}-{secrets.token_hex(8)}.draft")
 
 
-def _abandoned(path: Path) -> list[Path]:
-    with os.scandir(path.parent) as entries:
-        named = [(_DRAFT.fullmatch(entry.name), entry) for entry in entries if entry.name.endswith(".draft")]
-    return [
-        path.with_name(entry.name)
-        for found, entry in named
-        if found is not None and found["stem"] == path.name[:_LONGEST_STEM] and _is_abandoned(found, entry)
-    ]
+def _stem(draft: Path) -> str:
+    found = _DRAFT.fullmatch(draft.name)
+    return "" if found is None else found["stem"]
+
+
+def _abandoned(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            named = [(_DRAFT.fullmatch(entry.name), entry) for entry in entries if entry.name.endswith(".draft")]
+        return [folder / entry.name for found, entry in named if found is not None and _is_abandoned(found, entry)]
+    except OSError:  # no right to look
+        return []
 
 
 def _is_abandoned(found: re.Match[str], entry: os.DirEntry[str]) -> bool:
-    if time.time() - entry.stat(follow_symlinks=False).st_mtime > _FORGOTTEN_S:
-        return True
     if os.name != "posix" or found["here"] != _here():  # on Windows os.kill would end the process that is asked about
-        return False
+        return time.time() - entry.stat(follow_symlinks=False).st_mtime > _FORGOTTEN_S
     try:
         os.kill(int(found["pid"]), 0)
     except ProcessLookupError:
