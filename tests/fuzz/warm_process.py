@@ -39,6 +39,7 @@ class Outcome:
     seconds: float
     peak_mb: float
     timed_out: bool = False
+    changes: int = 0  # how often it opened a file to write, renamed, linked or removed one; 0 where it was killed
 
 
 def stop(pid: int) -> None:
@@ -76,13 +77,20 @@ class Warm:
         environment: Mapping[str, str] | None = None,
         timeout_s: float = 120.0,
         during: Callable[[int, float], None] | None = None,
+        kill_at: int = 0,
     ) -> Outcome:
-        """Run `rondo *args` in `folder`; `stdin` is fed chunk by chunk, None closes it; `during` gets the id of the process."""
+        """Run `rondo *args` in `folder`; `stdin` is fed chunk by chunk, None closes it; `during` gets the id of the process.
+
+        Before the `kill_at`-th time that it opens a file to write, renames, links or removes one, the process kills itself.
+        """
         scratch.mkdir(parents=True, exist_ok=True)
         paths = {name: scratch / name for name in ("stdin", "stdout", "stderr")}
         feeder = _feeder(paths["stdin"], stdin)
         asked = {"args": list(args), "folder": str(folder), "environment": dict(environment or {})}
-        asked |= {name: str(path) for name, path in paths.items()} | {"closed": stdin is None}
+        asked |= {name: str(path) for name, path in paths.items()} | {"closed": stdin is None, "kill_at": kill_at}
+        tally = scratch / "tally"
+        tally.unlink(missing_ok=True)
+        asked["tally"] = str(tally)
         began = time.monotonic()
         os.write(self._ask, (json.dumps(asked) + "\n").encode())
         pid = int(json.loads(self._answers.readline())["pid"])
@@ -101,9 +109,9 @@ class Warm:
             feeder.join(timeout=5)
         code = os.waitstatus_to_exitcode(ended["status"])
         peak = ended["peak_kb"] / 1024
-        return Outcome(
-            tuple(args), code, paths["stdout"].read_bytes(), paths["stderr"].read_bytes(), seconds, peak, late.is_set()
-        )
+        said = (paths["stdout"].read_bytes(), paths["stderr"].read_bytes())
+        changes = int(tally.read_text()) if tally.exists() else 0
+        return Outcome(tuple(args), code, *said, seconds, peak, late.is_set(), changes)
 
 
 def _feeder(path: Path, chunks: Sequence[bytes] | None) -> threading.Thread | None:
@@ -153,7 +161,32 @@ def _load() -> None:
                 importlib.import_module(module.name)
 
 
-def _become(asked: dict[str, object], others: Sequence[int]) -> None:
+class Tally:
+    """Counts what a command changes on the disk, and kills it before one of these changes."""
+
+    EVENTS = ("os.rename", "os.remove", "os.link", "os.symlink", "os.mkdir", "os.rmdir", "os.truncate")
+
+    def __init__(self, path: str, kill_at: int) -> None:
+        self.path, self.kill_at, self.count = path, kill_at, 0
+        sys.addaudithook(self)
+
+    def __call__(self, event: str, args: tuple[object, ...]) -> None:
+        if event == "open":
+            changes = isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+            if not changes or str(args[0]).startswith("/dev/"):
+                return
+        elif event not in self.EVENTS:
+            return
+        self.count += 1
+        if self.count == self.kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def write(self) -> None:
+        count, self.kill_at = self.count, -1
+        Path(self.path).write_text(str(count))
+
+
+def _become(asked: dict[str, object], others: Sequence[int]) -> Tally:
     """In the fork: take the place, the pipes and the limits that were asked for, then be `rondo`."""
     for number in others:
         os.close(number)
@@ -176,9 +209,10 @@ def _become(asked: dict[str, object], others: Sequence[int]) -> None:
 
     tempfile.tempdir = None
     sys.argv = ["rondo", *asked["args"]]  # type: ignore[misc]
+    return Tally(str(asked["tally"]), int(asked["kill_at"]))  # type: ignore[call-overload]
 
 
-def _be_rondo() -> None:
+def _be_rondo(tally: Tally) -> None:
     """Run the command and end as it ends, without taking the loaded modules apart one by one, which takes a second."""
     from rondo.cli.main import run
 
@@ -195,18 +229,18 @@ def _be_rondo() -> None:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(Exception):
             stream.flush()
+    tally.write()
     os._exit(code)
 
 
-def serve(ask: int, answer: int) -> None:
+def serve(ask: int, answer: int) -> Tally:
     """Fork a command for every line that asks for one; returns in the fork, which then is that command."""
     gc.freeze()
     for line in _lines(ask):
         asked = json.loads(line)
         pid = os.fork()
         if pid == 0:
-            _become(asked, (ask, answer))
-            return
+            return _become(asked, (ask, answer))
         os.write(answer, (json.dumps({"pid": pid}) + "\n").encode())
         _, status, usage = os.wait4(pid, 0)
         os.write(answer, (json.dumps({"status": status, "peak_kb": usage.ru_maxrss}) + "\n").encode())
@@ -215,5 +249,4 @@ def serve(ask: int, answer: int) -> None:
 
 if __name__ == "__main__":
     _load()
-    serve(int(sys.argv[1]), int(sys.argv[2]))
-    _be_rondo()
+    _be_rondo(serve(int(sys.argv[1]), int(sys.argv[2])))
