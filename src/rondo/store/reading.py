@@ -11,6 +11,8 @@ _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 MOST_BYTES = 1 << 28
 """What is read whole into memory: the summary of a run over 20,000 recordings has about 5 MB."""
 
+_PIECE = 1 << 20
+
 
 def regular(path: Path) -> Path:
     """The path, for libraries that open it themselves, if a regular file is there; else OSError."""
@@ -30,8 +32,11 @@ def read_regular(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     with open(descriptor, "rb") as file:  # noqa: PTH123  # a descriptor, not a path
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
-        content = file.read(most_bytes + 1) if os.fstat(descriptor).st_size <= most_bytes else None
-    if content is None or len(content) > most_bytes:  # some files of the system say 0 and go on for ever
+        size = os.fstat(descriptor).st_size
+        content = file.read(size + 1) if size <= most_bytes else b""  # read(n) reserves n bytes: never the limit itself
+        while size < len(content) <= most_bytes and (more := file.read(_PIECE)):
+            content += more  # it grew, or it is a file of the system: some say 0 and go on for ever
+    if size > most_bytes or len(content) > most_bytes:
         raise OSError(errno.EFBIG, f"larger than {most_bytes / 1e6:,.0f} MB", str(path))
     return content
 
