@@ -18,7 +18,7 @@ from tests.fuzz.warm_process import Outcome
 MEMORY_MB = 3000
 PROGRESS = re.compile(r"^\[\d+/\d+\] ")
 CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\xc2[\x80-\x9f]")
-STREAM_LINE = re.compile(r"^[\d,]+ rows|^nothing came|rows? read|finished already")
+STREAM_LINE = re.compile(r"^[\d,]+ rows?\b|^nothing came|rows? read|finished already")
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _ending(case: Case, outcome: Outcome) -> list[str]:
         found.append("medium: an error line with exit code 0: " + errors[0])
     if any(len(line) > 1500 for line in errors):
         found.append("low: an error line of more than 1500 characters")
-    known = ("error:", "note:", "warning:")
+    known = ("error:", "note:", "warning:", "alarm:")
     odd = [line for line in lines if not (line.startswith(known) or PROGRESS.match(line) or STREAM_LINE.search(line))]
     if odd and "Traceback" not in text:
         found.append(f"low: odd line on stderr: {odd[0]!r}")
@@ -118,7 +118,7 @@ def _ending(case: Case, outcome: Outcome) -> list[str]:
 
 def _touched(case: Case, outcome: Outcome, before: dict[str, str], after: dict[str, str]) -> list[str]:
     found = []
-    inside = tuple(name.rstrip("/") for name in case.may_change + ((case.out,) if case.out else ()))
+    inside = tuple(os.path.normpath(name) for name in case.may_change + ((case.out,) if case.out else ()))
 
     def allowed(path: str) -> bool:
         return any(path == name or path.startswith(name + "/") or name.startswith(path + "/") for name in inside)
@@ -134,7 +134,9 @@ def _touched(case: Case, outcome: Outcome, before: dict[str, str], after: dict[s
         left = [path for path in changed + gone + new if not any(path.startswith(name) for name in kept)]
         if left:
             found.append(f"medium: left behind with exit code 2: {left[:3]}")
-    drafts = [path for path in new if ".draft" in path or "/." in "/" + path or path.endswith(".tmp")]
+    asked = tuple(name for name in inside if "/." in f"/{name}")  # a hidden file that the command line names
+    hidden = [path for path in new if ".draft" in path or re.search(r"(^|/)\.(?!\.|report_wish)", path)]
+    drafts = [path for path in hidden if path not in asked]
     if drafts:
         found.append(f"low: drafts left: {drafts[:3]}")
     return found

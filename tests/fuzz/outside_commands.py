@@ -133,7 +133,7 @@ def outs(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
     places(work)
     kind = int(rng.integers(3))
     command = [("discover", "walk.csv", "--method", "clock"), ("label", "run", "walk.csv"), ("stream", "run", "--source", "walk.csv")][kind]
-    out = value.rstrip("/") if value and not value.startswith(("/", "s3", "http", "~")) and "\0" not in value else None
+    out = value.rstrip("/") if value and not value.startswith(("/", "s3", "http")) and "\0" not in value else None
     touched = {"link": ("target", "link"), "o/../p": ("o", "p"), "..": (), ".": ("",), "dangling": ("dangling", "nowhere")}.get(value, (out,) if out else ())
     safe = out if out not in ("..", "", " ", None) else None
     return Case(f"out:{kind}:{value[:10]!r}", (*command, f"--out={value}"), safe, "", rows=None, may_change=tuple(t for t in touched if t is not None))
@@ -150,7 +150,7 @@ def exports(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
     usable = value if value and not value.startswith("/") and "\0" not in value and value not in (".",) else None
     out = usable.rstrip("/") if usable else None
     folder = str(Path(out).parent) if out else ""
-    change = ((out, f"{out}.config.xml", out.rsplit(".", 1)[0]) if out else ()) + (("target",) if value == "link" else ()) + (("nowhere",) if value == "dangling" else ())
+    change = ((out, f"{out}.config.xml", out.rsplit(".", 1)[0], out.rsplit(".", 1)[0] + ".config.xml") if out else ()) + (("target",) if value == "link" else ()) + (("nowhere",) if value == "dangling" else ())
     return Case(f"export:{form}:{value[:10]!r}:{folder[:3]}", ("export", "run", "--format", form, f"--out={value}", *extra, "--json"), out, "", may_change=change)
 
 

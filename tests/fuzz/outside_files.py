@@ -32,7 +32,9 @@ def odd_text(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
     base.give("run", work)
     rows = None if writer.__name__ == "tails" else len(base.values)
     same = writer.__name__ != "tails"
-    return Case(f"text:{writer.__name__}", ("label", "run", path.name, "--out", "o"), "o", "run", "ok", rows, same)
+    # refused in one line, as their messages say: UTF-16 without its mark, and line breaks inside quotes
+    expect = "either" if writer.__name__ in ("encodings", "all_quoted") else "ok"
+    return Case(f"text:{writer.__name__}", ("label", "run", path.name, "--out", "o"), "o", "run", expect, rows, same)
 
 
 def odd_binary(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
@@ -40,7 +42,7 @@ def odd_binary(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case
     path = writer(rng, work, base.values)
     base.give("run", work)
     exact = writer.__name__ not in ("edf",)
-    return Case(f"binary:{writer.__name__}", ("label", "run", path.name, "--out", "o"), "o", "run", "ok", len(base.values), exact)
+    return Case(f"binary:{writer.__name__}", ("label", "run", path.name, "--out", "o"), "o", "run", "ok" if writer.__name__ != "mat" else "either", len(base.values), exact)
 
 
 def other_binary(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
@@ -254,7 +256,7 @@ def hostile_content(rng: np.random.Generator, work: Path, base: Base, n: int) ->
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        one = pa.DictionaryArray.from_arrays(pa.array(np.zeros(20_000_000, dtype="int32")), pa.array([1.5]))
+        one = pa.DictionaryArray.from_arrays(pa.array(np.zeros(1_000_000, dtype="int32")), pa.array([1.5]))
         pq.write_table(pa.table({f"c{i}": one for i in range(12)}), path := work / "h.parquet")
     else:
         data = struct.pack("<124sHH", b"MATLAB 5.0 MAT-file", 0x0100, 0x4D49) + struct.pack("<II", 14, 0xFFFFFFF0) + bytes(64)
