@@ -1,4 +1,4 @@
-"""Cases about annotations of other programs: ELAN, BORIS, Audacity, Label Studio and tables of spans, odd and damaged."""
+"""Cases about annotations: ELAN, BORIS, Audacity, Label Studio and tables of spans, odd and damaged."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 
 from tests.fuzz.outside_base import Base
 from tests.fuzz.outside_checks import Case
-from tests.fuzz.outside_files import HOSTILE
+from tests.fuzz.outside_words import HOSTILE
 
 Span = tuple[float, float, str]
 
@@ -39,34 +39,105 @@ def _eaf(spans: list[Span]) -> str:
     def time(value: float) -> str:
         return str(int(value * 1000)) if np.isfinite(value) else str(value)
 
-    slots = "".join(f'<TIME_SLOT TIME_SLOT_ID="s{i}" TIME_VALUE="{time(v)}"/>' for i, v in enumerate(x for s in spans for x in s[:2]))
+    slots = "".join(
+        f'<TIME_SLOT TIME_SLOT_ID="s{i}" TIME_VALUE="{time(v)}"/>'
+        for i, v in enumerate(x for s in spans for x in s[:2])
+    )
     from xml.sax.saxutils import escape
 
     marks = "".join(
-        f'<ANNOTATION><ALIGNABLE_ANNOTATION ANNOTATION_ID="a{i}" TIME_SLOT_REF1="s{2 * i}" TIME_SLOT_REF2="s{2 * i + 1}"><ANNOTATION_VALUE>{escape(s[2])}</ANNOTATION_VALUE></ALIGNABLE_ANNOTATION></ANNOTATION>'
+        f'<ANNOTATION><ALIGNABLE_ANNOTATION ANNOTATION_ID="a{i}" '
+        f'TIME_SLOT_REF1="s{2 * i}" TIME_SLOT_REF2="s{2 * i + 1}">'
+        f"<ANNOTATION_VALUE>{escape(s[2])}</ANNOTATION_VALUE></ALIGNABLE_ANNOTATION></ANNOTATION>"
         for i, s in enumerate(spans)
     )
     return (
-        '<?xml version="1.0" encoding="UTF-8"?><ANNOTATION_DOCUMENT AUTHOR="" DATE="2026-01-01T00:00:00+00:00" FORMAT="3.0" VERSION="3.0"><HEADER MEDIA_FILE="" TIME_UNITS="milliseconds"/>'
-        f'<TIME_ORDER>{slots}</TIME_ORDER><TIER LINGUISTIC_TYPE_REF="d" TIER_ID="t">{marks}</TIER><LINGUISTIC_TYPE LINGUISTIC_TYPE_ID="d" TIME_ALIGNABLE="true"/></ANNOTATION_DOCUMENT>'
+        '<?xml version="1.0" encoding="UTF-8"?>'
+        '<ANNOTATION_DOCUMENT AUTHOR="" DATE="2026-01-01T00:00:00+00:00" FORMAT="3.0" VERSION="3.0">'
+        '<HEADER MEDIA_FILE="" TIME_UNITS="milliseconds"/>'
+        f'<TIME_ORDER>{slots}</TIME_ORDER><TIER LINGUISTIC_TYPE_REF="d" TIER_ID="t">{marks}</TIER>'
+        '<LINGUISTIC_TYPE LINGUISTIC_TYPE_ID="d" TIME_ALIGNABLE="true"/></ANNOTATION_DOCUMENT>'
     )
 
 
 def _boris(spans: list[Span]) -> str:
     events = [event for start, end, name in spans for event in ([start, "", name, "", ""], [end, "", name, "", ""])]
     codes = sorted({name for _, _, name in spans})
-    behaviours = {str(i): {"type": "State event", "key": "", "code": code, "description": "", "category": "", "modifiers": {}, "excluded": ""} for i, code in enumerate(codes)}
-    held = {"time_format": "s", "project_name": "x", "project_format_version": "7.0", "subjects_conf": {}, "behaviors_conf": behaviours, "behavioral_categories": []}
-    return json.dumps(held | {"observations": {"walk": {"file": {}, "type": "LIVE", "date": "2026-01-01T00:00:00", "description": "", "time offset": 0.0, "events": events}}})
+    behaviours = {
+        str(i): {
+            "type": "State event",
+            "key": "",
+            "code": code,
+            "description": "",
+            "category": "",
+            "modifiers": {},
+            "excluded": "",
+        }
+        for i, code in enumerate(codes)
+    }
+    held = {
+        "time_format": "s",
+        "project_name": "x",
+        "project_format_version": "7.0",
+        "subjects_conf": {},
+        "behaviors_conf": behaviours,
+        "behavioral_categories": [],
+    }
+    return json.dumps(
+        held
+        | {
+            "observations": {
+                "walk": {
+                    "file": {},
+                    "type": "LIVE",
+                    "date": "2026-01-01T00:00:00",
+                    "description": "",
+                    "time offset": 0.0,
+                    "events": events,
+                }
+            }
+        }
+    )
 
 
 def _label_studio(spans: list[Span]) -> str:
-    result = [{"type": "timeserieslabels", "from_name": "l", "to_name": "ts", "value": {"start": s * 50, "end": e * 50, "timeserieslabels": [n]}} for s, e, n in spans]
-    return json.dumps([{"id": 1, "data": {"csv": "walk.csv"}, "annotations": [{"result": result, "created_at": "2026-01-01T00:00:00Z"}], "predictions": []}])
+    result = [
+        {
+            "type": "timeserieslabels",
+            "from_name": "l",
+            "to_name": "ts",
+            "value": {"start": s * 50, "end": e * 50, "timeserieslabels": [n]},
+        }
+        for s, e, n in spans
+    ]
+    return json.dumps(
+        [
+            {
+                "id": 1,
+                "data": {"csv": "walk.csv"},
+                "annotations": [{"result": result, "created_at": "2026-01-01T00:00:00Z"}],
+                "predictions": [],
+            }
+        ]
+    )
 
 
 def annotated(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
-    kind = ("plain", "overlap", "beyond", "negative", "reversed", "empty", "points", "hostile", "one", "nan", "cut", "flip", "bomb")[n % 13]
+    kind = (
+        "plain",
+        "overlap",
+        "beyond",
+        "negative",
+        "reversed",
+        "empty",
+        "points",
+        "hostile",
+        "one",
+        "nan",
+        "cut",
+        "flip",
+        "bomb",
+    )[n % 13]
     spans = _spans(rng, kind)
     form = str(rng.choice(["eaf", "boris", "txt", "json", "csv", "tsv"]))
     if form == "eaf":
@@ -93,14 +164,26 @@ def annotated(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
             held[place] ^= 1 << int(rng.integers(7))
         data = bytes(held)
     elif kind == "bomb":
-        data = data.replace(b"?>", b'?><!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>', 1) if form == "eaf" else data + b"[" * 100_000
+        data = (
+            data.replace(b"?>", b'?><!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]>', 1)
+            if form == "eaf"
+            else data + b"[" * 100_000
+        )
     name = f"walk.{form}"
     (work / name).write_bytes(data)
     base.give("run", work)
-    commands: tuple[tuple[str, ...], ...] = (("evaluate", name, "run", "--json"), ("compare", "run", name, "--suggest-names", "--apply"), ("compare", "run", name, "--json"), ("report", "run", "--truth", name), ("evaluate", name, "run"))
+    commands: tuple[tuple[str, ...], ...] = (
+        ("evaluate", name, "run", "--json"),
+        ("compare", "run", name, "--suggest-names", "--apply"),
+        ("compare", "run", name, "--json"),
+        ("report", "run", "--truth", name),
+        ("evaluate", name, "run"),
+    )
     args = commands[int(rng.integers(len(commands)))]
     change = ("run",) if args[0] == "report" or "--apply" in args else ()
-    return Case(f"annotations:{form}:{kind}:{args[0]}", args, may_change=change, expect="ok" if kind == "plain" else "either")
+    return Case(
+        f"annotations:{form}:{kind}:{args[0]}", args, may_change=change, expect="ok" if kind == "plain" else "either"
+    )
 
 
 FAMILIES = (annotated,)

@@ -1,4 +1,4 @@
-"""The same numbers in binary formats, written by other libraries or byte by byte: valid, but not as the usual writer does it."""
+"""The same numbers in binary formats, written by other libraries or byte by byte: valid, but not the usual way."""
 
 import sqlite3
 import struct
@@ -19,21 +19,27 @@ def parquet(rng: np.random.Generator, folder: Path, values: np.ndarray) -> Path:
     columns = {"time": pa.array(np.arange(len(values)) / RATE)}
     for name, column in zip(NAMES, values.T, strict=True):
         plain = pa.array(column)
-        columns[name] = plain.cast(number) if not pa.types.is_decimal(number) else plain.cast(pa.float64()).cast(number, safe=False)
+        columns[name] = (
+            plain.cast(number) if not pa.types.is_decimal(number) else plain.cast(pa.float64()).cast(number, safe=False)
+        )
     extra = int(rng.integers(5))
     if extra == 1:
         columns["who"] = pa.array(["a"] * len(values)).dictionary_encode()
     elif extra == 2:
         columns["nested"] = pa.array([{"q": [1, 2]}] * len(values))
     elif extra == 3:
-        columns["time"] = pa.array((np.arange(len(values)) * 20_000 + 1_700_000_000_000_000).astype("datetime64[us]")).cast(
-            pa.timestamp("us", tz="Europe/London")
-        )
+        columns["time"] = pa.array(
+            (np.arange(len(values)) * 20_000 + 1_700_000_000_000_000).astype("datetime64[us]")
+        ).cast(pa.timestamp("us", tz="Europe/London"))
     elif extra == 4:
         columns["nothing"] = pa.nulls(len(values))
     codec = str(rng.choice(["snappy", "zstd", "gzip", "brotli", "none"]))
     pq.write_table(
-        pa.table(columns), path, compression=codec, row_group_size=int(rng.integers(7, 2000)), data_page_version=str(rng.choice(["1.0", "2.0"]))
+        pa.table(columns),
+        path,
+        compression=codec,
+        row_group_size=int(rng.integers(7, 2000)),
+        data_page_version=str(rng.choice(["1.0", "2.0"])),
     )
     return path
 
@@ -66,7 +72,11 @@ def h5(rng: np.random.Generator, folder: Path, values: np.ndarray) -> Path:
     path = folder / str(rng.choice(["t.h5", "t.hdf5"]))
     with h5py.File(path, "w", libver=str(rng.choice(["earliest", "latest"]))) as opened:
         where = opened if rng.random() < 0.5 else opened.create_group("deep/down")
-        options = [{}, {"chunks": (100, 3), "compression": "gzip", "shuffle": True}, {"fletcher32": True, "maxshape": (None, 3)}]
+        options = [
+            {},
+            {"chunks": (100, 3), "compression": "gzip", "shuffle": True},
+            {"fletcher32": True, "maxshape": (None, 3)},
+        ]
         where.create_dataset("X", data=_any_array(rng, values), **options[int(rng.integers(3))])
         where["rate"] = RATE
         where["channels"] = [name.encode() for name in NAMES]
@@ -152,8 +162,9 @@ def xdf(rng: np.random.Generator, folder: Path, values: np.ndarray) -> Path:
     """XDF 1.0 by its specification: a file header, a stream header, samples with time stamps, a footer."""
     path = folder / "t.xdf"
     names = "".join(f"<channel><label>{name}</label></channel>" for name in NAMES)
-    head = f"<?xml version='1.0'?><info><name>imu</name><type>IMU</type><channel_count>3</channel_count><nominal_srate>{RATE:g}</nominal_srate>"
-    head += f"<channel_format>double64</channel_format><created_at>1</created_at><desc><channels>{names}</channels></desc></info>"
+    head = "<?xml version='1.0'?><info><name>imu</name><type>IMU</type><channel_count>3</channel_count>"
+    head += f"<nominal_srate>{RATE:g}</nominal_srate><channel_format>double64</channel_format>"
+    head += f"<created_at>1</created_at><desc><channels>{names}</channels></desc></info>"
     data = b"XDF:" + _chunk(1, b"<?xml version='1.0'?><info><version>1.0</version></info>")
     data += _chunk(2, struct.pack("<I", 1) + head.encode())
     size = int(rng.integers(20, 300))
@@ -163,12 +174,31 @@ def xdf(rng: np.random.Generator, folder: Path, values: np.ndarray) -> Path:
         for n, row in enumerate(part, begin):
             body += b"\x08" + struct.pack("<d", 100 + n / RATE) + struct.pack("<3d", *row)
         data += _chunk(3, body)
-    path.write_bytes(data + _chunk(6, struct.pack("<I", 1) + b"<?xml version='1.0'?><info><sample_count>1</sample_count></info>"))
+    path.write_bytes(
+        data + _chunk(6, struct.pack("<I", 1) + b"<?xml version='1.0'?><info><sample_count>1</sample_count></info>")
+    )
     return path
 
 
 def _fit_sum(data: bytes) -> int:
-    table = (0x0000, 0xCC01, 0xD801, 0x1400, 0xF001, 0x3C00, 0x2800, 0xE401, 0xA001, 0x6C00, 0x7800, 0xB401, 0x5000, 0x9C01, 0x8801, 0x4400)
+    table = (
+        0x0000,
+        0xCC01,
+        0xD801,
+        0x1400,
+        0xF001,
+        0x3C00,
+        0x2800,
+        0xE401,
+        0xA001,
+        0x6C00,
+        0x7800,
+        0xB401,
+        0x5000,
+        0x9C01,
+        0x8801,
+        0x4400,
+    )
     total = 0
     for byte in data:
         for nibble in (byte & 15, byte >> 4):
@@ -177,7 +207,7 @@ def _fit_sum(data: bytes) -> int:
 
 
 def fit(rng: np.random.Generator, folder: Path, values: np.ndarray) -> Path:
-    """A FIT file with a definition of `record` messages (time, heart rate, power, cadence) and one of them per second."""
+    """A FIT file: a definition of `record` messages (time, heart rate, power, cadence), and one of them per second."""
     path = folder / "t.fit"
     body = bytes([0x40, 0, 0]) + struct.pack("<H", 20) + bytes([4, 253, 4, 0x86, 3, 1, 0x02, 7, 2, 0x84, 4, 1, 0x02])
     scaled = np.clip((values + 5) * 20, 1, 250).astype(int)
@@ -194,9 +224,15 @@ def gpx(rng: np.random.Generator, folder: Path, values: np.ndarray) -> Path:
     points = []
     for n, row in enumerate(values):
         moment = np.datetime64(1_700_000_000 + n, "s")
-        points.append(f'<trkpt lat="{50 + row[0] / 100:.6f}" lon="{8 + row[1] / 100:.6f}"><ele>{row[2]:.2f}</ele><time>{moment}Z</time></trkpt>')
+        points.append(
+            f'<trkpt lat="{50 + row[0] / 100:.6f}" lon="{8 + row[1] / 100:.6f}">'
+            f"<ele>{row[2]:.2f}</ele><time>{moment}Z</time></trkpt>"
+        )
     space = 'xmlns="http://www.topografix.com/GPX/1/1"' if rng.random() < 0.7 else ""
-    path.write_text(f'<?xml version="1.0"?><gpx version="1.1" creator="x" {space}><trk><trkseg>{"".join(points)}</trkseg></trk></gpx>')
+    path.write_text(
+        f'<?xml version="1.0"?><gpx version="1.1" creator="x" {space}>'
+        f"<trk><trkseg>{''.join(points)}</trkseg></trk></gpx>"
+    )
     return path
 
 
@@ -208,7 +244,10 @@ def agd(rng: np.random.Generator, folder: Path, values: np.ndarray) -> Path:
     held.executemany("insert into settings (settingName, settingValue) values (?, ?)", pairs)
     held.execute("create table data (dataTimestamp integer primary key, axis1 integer, axis2 integer, axis3 integer)")
     counts = np.clip((values + 5) * 100, 0, None).astype(int).tolist()
-    held.executemany("insert into data values (?, ?, ?, ?)", [(638_000_000_000_000_000 + n * 10_000_000, *row) for n, row in enumerate(counts)])
+    held.executemany(
+        "insert into data values (?, ?, ?, ?)",
+        [(638_000_000_000_000_000 + n * 10_000_000, *row) for n, row in enumerate(counts)],
+    )
     held.commit()
     held.close()
     return path

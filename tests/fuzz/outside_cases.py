@@ -1,4 +1,4 @@
-"""Every case by its number: case n is the same on every machine, and is run and judged in an empty folder of its own."""
+"""Every case by its number: case n is the same on every machine, and is judged in an empty folder of its own."""
 
 import os
 import shutil
@@ -32,7 +32,12 @@ def build(number: int, work: Path, base: Base) -> Case:
 def _fresh(case: Case, work: Path, environment: dict[str, str]) -> Outcome:
     began = time.monotonic()
     done = subprocess.run(
-        [SCRIPT, *case.args], cwd=work, env=os.environ | environment, capture_output=True, input=b"".join(case.stdin or ()), timeout=300
+        [SCRIPT, *case.args],
+        cwd=work,
+        env=os.environ | environment,
+        capture_output=True,
+        input=b"".join(case.stdin or ()),
+        timeout=300,
     )
     return Outcome(case.args, done.returncode, done.stdout, done.stderr, time.monotonic() - began, 0.0)
 
@@ -57,7 +62,10 @@ def judge(number: int, room: Path, base: Base, warm: Warm) -> tuple[Case, Outcom
     for folder, name in ((home, "the home folder"), (hold, "the folder of temporary files")):
         if left := sorted(digest(folder)):
             found.append(f"low: left in {name}: {left[:3]}")
-    if digest(beside) != {"precious.txt": digest(beside)["precious.txt"]} or (beside / "precious.txt").read_text() != "precious":
+    if (
+        digest(beside) != {"precious.txt": digest(beside)["precious.txt"]}
+        or (beside / "precious.txt").read_text() != "precious"
+    ):
         found.append("high: a file beside the working folder was touched")
     if extra := {path.name for path in room.iterdir()} - {"work", "home", "beside", "hold", "mpl", "scratch"}:
         found.append(f"high: made outside the working folder: {sorted(extra)}")
@@ -75,8 +83,10 @@ def main() -> None:
         shutil.rmtree(room, ignore_errors=True)
         try:
             case, outcome, found = judge(number, room, base, warm)
-        except Exception as wrong:
-            sys.stdout.write(f"{number} GENERATOR {FAMILIES[number % len(FAMILIES)].__name__}: {type(wrong).__name__}: {wrong}\n")
+        except Exception as wrong:  # noqa: BLE001  # a generator that fails must not end the others
+            sys.stdout.write(
+                f"{number} GENERATOR {FAMILIES[number % len(FAMILIES)].__name__}: {type(wrong).__name__}: {wrong}\n"
+            )
             continue
         total += bool(found)
         head = f"{number} {case.name} -> {outcome.code} {outcome.seconds:.1f}s {outcome.peak_mb:.0f}MB"

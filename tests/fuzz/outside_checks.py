@@ -1,4 +1,7 @@
-"""What may be asked of every command by someone who knows the documentation only: exit codes, one line, whole outputs, no traces."""
+"""What may be asked of every command by someone who knows the documentation only.
+
+Exit codes, one line of error, outputs that are whole and agree, and no traces anywhere else.
+"""
 
 import csv
 import hashlib
@@ -42,17 +45,14 @@ class Case:
 def digest(root: Path) -> dict[str, str]:
     """Every path below a folder with a digest of what is there."""
     found = {}
-    for folder, folders, files in os.walk(os.fsencode(root)):
-        for name in files + folders:
-            path = os.path.join(folder, name)
-            key = os.fsdecode(os.path.relpath(path, os.fsencode(root)))
-            if os.path.islink(path):
-                found[key] = "link " + os.fsdecode(os.readlink(path))
-            elif os.path.isfile(path):
-                with open(path, "rb") as opened:
-                    found[key] = hashlib.blake2b(opened.read(), digest_size=16).hexdigest()
-            else:
-                found[key] = "folder" if os.path.isdir(path) else "special"
+    for path in root.rglob("*"):
+        key = path.relative_to(root).as_posix()
+        if path.is_symlink():
+            found[key] = f"link {path.readlink()}"
+        elif path.is_file():
+            found[key] = hashlib.blake2b(path.read_bytes(), digest_size=16).hexdigest()
+        else:
+            found[key] = "folder" if path.is_dir() else "special"
     return found
 
 
@@ -192,7 +192,9 @@ def _segments(out: Path) -> dict[tuple[str, str], list[tuple[int, int, int]]]:
     return paint
 
 
-def _agree(array: np.ndarray, recording: dict[str, Any], level: str, paint: dict[Any, Any], rows: int | None) -> list[str]:
+def _agree(
+    array: np.ndarray, recording: dict[str, Any], level: str, paint: dict[Any, Any], rows: int | None
+) -> list[str]:
     found = []
     if array.ndim != 1 or array.dtype.kind != "i":
         return [f"medium: {level} labels are {array.dtype} of shape {array.shape}"]

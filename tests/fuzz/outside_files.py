@@ -1,12 +1,6 @@
-"""Cases about files: odd ones that must read as the reference does, damaged ones, and tables at the edge of what a table is."""
+"""Cases about files: odd ones that must read as the reference does, damaged ones, and tables at the edge."""
 
-import gzip
-import io
 import json
-import os
-import struct
-import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,16 +8,9 @@ import numpy as np
 from tests.fuzz.outside_base import NAMES, RATE, Base, write_csv
 from tests.fuzz.outside_binaries import OTHERS, WITH_NAMES
 from tests.fuzz.outside_checks import Case
+from tests.fuzz.outside_hostile import hostile_content
 from tests.fuzz.outside_texts import WRITERS
-
-HOSTILE = (
-    "=cmd|' /C calc'!A0", "@SUM(1)", "+1", "\x1b[2J\x1b]0;own\x07", "../../up", "/etc/passwd", "a\nb", "a\tb", " ", "<script>alert(1)</script>",
-    "x" * 3000, "نص", "e\u0301", "\u202eabc", "\ud83d\ude00".encode("utf-16", "surrogatepass").decode("utf-16"), "C:\\x", "NaN", "null", "time", "{}", "%s%n", "'; drop",
-)  # fmt: skip
-STEMS = (
-    "-rf", "--out", "a b", "a'b", 'a"b', "ünï", "😀", "a\nb", "a\tb", "x" * 200, "..a", "=1+1", "a;b", "$(touch x)", "a%2Fb", "#a", "[1]", "a*b", "con", "\x1b[31m",
-    "a.b.c", "recording", "summary", "-", "a\\b", "e\u0301",
-)  # fmt: skip
+from tests.fuzz.outside_words import HOSTILE, STEMS
 
 
 def odd_text(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
@@ -42,7 +29,15 @@ def odd_binary(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case
     path = writer(rng, work, base.values)
     base.give("run", work)
     exact = writer.__name__ not in ("edf",)
-    return Case(f"binary:{writer.__name__}", ("label", "run", path.name, "--out", "o"), "o", "run", "ok" if writer.__name__ != "mat" else "either", len(base.values), exact)
+    return Case(
+        f"binary:{writer.__name__}",
+        ("label", "run", path.name, "--out", "o"),
+        "o",
+        "run",
+        "ok" if writer.__name__ != "mat" else "either",
+        len(base.values),
+        exact,
+    )
 
 
 def other_binary(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
@@ -53,7 +48,9 @@ def other_binary(rng: np.random.Generator, work: Path, base: Base, n: int) -> Ca
 
 
 def _damage(rng: np.random.Generator, data: bytes) -> tuple[str, bytes]:
-    kind = str(rng.choice(["cut", "flip", "zeros", "swap", "twice", "headless", "empty", "garbage", "tail", "ones", "splice"]))
+    kind = str(
+        rng.choice(["cut", "flip", "zeros", "swap", "twice", "headless", "empty", "garbage", "tail", "ones", "splice"])
+    )
     at = int(rng.integers(len(data)))
     if kind == "cut":
         return kind, data[:at]
@@ -82,18 +79,48 @@ def damaged(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
     kind, data = _damage(rng, path.read_bytes())
     path.write_bytes(data)
     base.give("run", work)
-    args = ("label", "run", path.name, "--out", "o") if writer in WITH_NAMES else ("discover", path.name, "--method", "clock", "--out", "o")
+    args = (
+        ("label", "run", path.name, "--out", "o")
+        if writer in WITH_NAMES
+        else ("discover", path.name, "--method", "clock", "--out", "o")
+    )
     return Case(f"damaged:{writer.__name__}:{kind}", args, "o", "run", "refused" if kind == "empty" else "either")
 
 
 def wrong_suffix(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
     writers = (*WRITERS, *WITH_NAMES, *OTHERS)
     path = writers[int(rng.integers(len(writers)))](rng, work, base.values[:400])
-    suffixes = (".csv", ".tsv", ".txt", ".jsonl", ".parquet", ".npy", ".agd", ".gpx", ".npz", ".h5", ".mat", ".xlsx", ".edf", ".bdf", ".c3d", ".xdf", ".fit", ".csv.gz", ".CSV", ".zip", "", ".csv.zst", ".jsonl.bz2")
+    suffixes = (
+        ".csv",
+        ".tsv",
+        ".txt",
+        ".jsonl",
+        ".parquet",
+        ".npy",
+        ".agd",
+        ".gpx",
+        ".npz",
+        ".h5",
+        ".mat",
+        ".xlsx",
+        ".edf",
+        ".bdf",
+        ".c3d",
+        ".xdf",
+        ".fit",
+        ".csv.gz",
+        ".CSV",
+        ".zip",
+        "",
+        ".csv.zst",
+        ".jsonl.bz2",
+    )
     suffix = suffixes[n % len(suffixes)]
     target = work / f"w{suffix}"
     path.rename(target)
-    return Case(f"suffix:{path.suffix}->{suffix}", ("discover", target.name, "--method", "clock", "--out", "o"), "o", "run")
+    return Case(
+        f"suffix:{path.suffix}->{suffix}", ("discover", target.name, "--method", "clock", "--out", "o"), "o", "run"
+    )
 
 
 def _extreme(rng: np.random.Generator, kind: str, values: np.ndarray) -> np.ndarray:
@@ -134,8 +161,8 @@ def _extreme(rng: np.random.Generator, kind: str, values: np.ndarray) -> np.ndar
 
 
 EXTREMES = (
-    "one row", "two rows", "one column", "many columns", "all nan", "constant", "half nan", "inf", "huge", "one huge", "denormal", "minus zero", "far", "nan column",
-    "alternating nan", "steps",
+    "one row", "two rows", "one column", "many columns", "all nan", "constant", "half nan", "inf", "huge", "one huge",
+    "denormal", "minus zero", "far", "nan column", "alternating nan", "steps",
 )  # fmt: skip
 
 
@@ -157,13 +184,28 @@ def extreme(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
 
         pq.write_table(pa.table({name: values[:, i] for i, name in enumerate(names)}), path)
     else:
-        rows = [{"time": i / RATE} | {n: (None if np.isnan(v) else float(v)) for n, v in zip(names, row, strict=True)} for i, row in enumerate(values)]
+        rows = [
+            {"time": i / RATE} | {n: (None if np.isnan(v) else float(v)) for n, v in zip(names, row, strict=True)}
+            for i, row in enumerate(values)
+        ]
         path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    command = [("discover",), ("discover", "--method", "kmeans", "--states", "3"), ("suggest",), ("discover", "--per-recording")][int(rng.integers(4))]
+    command = [
+        ("discover",),
+        ("discover", "--method", "kmeans", "--states", "3"),
+        ("suggest",),
+        ("discover", "--per-recording"),
+    ][int(rng.integers(4))]
     if command[0] == "suggest":
         return Case(f"extreme:{kind}:{form}", (*command, path.name, "--json"))
     refused = kind in ("one row", "all nan", "constant", "minus zero")
-    return Case(f"extreme:{kind}:{form}", (*command, path.name, "--out", "o"), "o", "run", "refused" if refused else "either", len(values))
+    return Case(
+        f"extreme:{kind}:{form}",
+        (*command, path.name, "--out", "o"),
+        "o",
+        "run",
+        "refused" if refused else "either",
+        len(values),
+    )
 
 
 def names_of_channels(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
@@ -188,83 +230,30 @@ def names_of_files(rng: np.random.Generator, work: Path, base: Base, n: int) -> 
     else:
         import polars as pl
 
-        pl.DataFrame({"time": np.arange(500) / RATE} | dict(zip(NAMES, base.values[:500].T, strict=True))).write_parquet(path)
+        pl.DataFrame(
+            {"time": np.arange(500) / RATE} | dict(zip(NAMES, base.values[:500].T, strict=True))
+        ).write_parquet(path)
     way = int(rng.integers(3))
     named = [path.name, "./" + path.name, "."][way]
-    return Case(f"file:{stem[:12]!r}:{way}", ("discover", "--out", "o", "--method", "clock", "--", named), "o", "run", "ok" if way else "either", 500)
+    return Case(
+        f"file:{stem[:12]!r}:{way}",
+        ("discover", "--out", "o", "--method", "clock", "--", named),
+        "o",
+        "run",
+        "ok" if way else "either",
+        500,
+    )
 
 
-class _Touch:
-    """Unpickled, it makes a file: what reads it has run code."""
-
-    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
-        return (os.mkdir, ("PWNED",))
-
-
-def hostile_content(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
-    """Files that try to run code, to read other files, or to fill the memory."""
-    kind = ("npy pickle", "npz pickle", "gz bomb", "npz bomb", "npy huge header", "h5 external", "xlsx entity", "gpx entity", "h5 link", "npz path", "deep json", "long line", "parquet huge", "mat func")[n % 14]
-    secret = work / "secret.bin"
-    secret.write_bytes(np.arange(3000, dtype="<f8").tobytes())
-    if kind == "npy pickle":
-        np.save(work / "h.npy", np.array([_Touch()] * 4, dtype=object), allow_pickle=True)
-        path = work / "h.npy"
-    elif kind == "npz pickle":
-        np.savez(path := work / "h.npz", X=base.values, channels=np.array([_Touch()] * 3, dtype=object), allow_pickle=True)
-    elif kind == "gz bomb":
-        with gzip.open(path := work / "h.csv.gz", "wb", 9) as opened:
-            opened.write(b"time,a\n")
-            for _ in range(400):
-                opened.write(b"0" * (1 << 20))
-    elif kind == "npz bomb":
-        with zipfile.ZipFile(path := work / "h.npz", "w", zipfile.ZIP_DEFLATED) as held, held.open("X.npy", "w", force_zip64=True) as opened:
-            np.lib.format.write_array_header_1_0(opened, {"descr": "<f8", "fortran_order": False, "shape": (6_000_000_000, 2)})
-            for _ in range(200):
-                opened.write(bytes(1 << 20))
-    elif kind == "npy huge header":
-        head = io.BytesIO()
-        np.lib.format.write_array_header_1_0(head, {"descr": "<f8", "fortran_order": False, "shape": (10**15, 3)})
-        (path := work / "h.npy").write_bytes(head.getvalue() + bytes(900))
-    elif kind in ("h5 external", "h5 link"):
-        import h5py
-
-        with h5py.File(path := work / "h.h5", "w") as opened:
-            if kind == "h5 external":
-                opened.create_dataset("X", (1000, 3), "f8", external=[("secret.bin", 0, h5py.h5f.UNLIMITED)])
-            else:
-                opened["X"] = h5py.ExternalLink("secret.bin", "/X")
-    elif kind in ("xlsx entity", "gpx entity"):
-        bomb = '<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "aaaaaaaaaa">' + "".join(
-            f'<!ENTITY {chr(98 + i)} "{("&" + chr(97 + i) + ";") * 10}">' for i in range(8)
-        )
-        if kind == "gpx entity":
-            (path := work / "h.gpx").write_text(bomb + ']><gpx version="1.1"><trk><trkseg><name>&i;</name></trkseg></trk></gpx>')
-        else:
-            with zipfile.ZipFile(path := work / "h.xlsx", "w") as held:
-                held.writestr("[Content_Types].xml", bomb + "]><Types>&i;</Types>")
-                held.writestr("xl/workbook.xml", bomb + "]><workbook>&i;</workbook>")
-    elif kind == "npz path":
-        with zipfile.ZipFile(path := work / "h.npz", "w") as held:
-            data = io.BytesIO()
-            np.save(data, base.values)
-            held.writestr("../../X.npy", data.getvalue())
-    elif kind == "deep json":
-        (path := work / "h.jsonl").write_text(('{"a":' * 50_000 + "1" + "}" * 50_000 + "\n") * 3)
-    elif kind == "long line":
-        (path := work / "h.csv").write_text("time,a\n0," + "1" * 30_000_000 + "\n1,2\n")
-    elif kind == "parquet huge":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        one = pa.DictionaryArray.from_arrays(pa.array(np.zeros(1_000_000, dtype="int32")), pa.array([1.5]))
-        pq.write_table(pa.table({f"c{i}": one for i in range(12)}), path := work / "h.parquet")
-    else:
-        data = struct.pack("<124sHH", b"MATLAB 5.0 MAT-file", 0x0100, 0x4D49) + struct.pack("<II", 14, 0xFFFFFFF0) + bytes(64)
-        (path := work / "h.mat").write_bytes(data)
-    command = [("discover", "--out", "o", "--method", "clock"), ("suggest",)][int(rng.integers(2))]
-    reads = command[0] == "discover"
-    either = ("npz path", "parquet huge", "long line")
-    return Case(f"hostile:{kind}", (*command, path.name), "o" if reads else None, "run" if reads else "", "either" if kind in either else "refused")
-
-
-FAMILIES = (odd_text, odd_binary, damaged, extreme, names_of_channels, names_of_files, damaged, hostile_content, wrong_suffix, other_binary)
+FAMILIES = (
+    odd_text,
+    odd_binary,
+    damaged,
+    extreme,
+    names_of_channels,
+    names_of_files,
+    damaged,
+    hostile_content,
+    wrong_suffix,
+    other_binary,
+)

@@ -26,7 +26,33 @@ def _chunks(rng: np.random.Generator, data: bytes, size: int) -> list[bytes]:
 def piped(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
     base.give("run", work)
     rows, header = _rows(base), "time," + ",".join(NAMES)
-    kind = ("odd chunks", "mid-row end", "binary", "empty", "header only", "closed", "repeated times", "back in time", "bad cells", "wrong channels", "json", "no header", "nul", "one row", "far time", "crlf", "gz", "long line", "late header", "mixed json", "nan", "escape", "huge numbers", "bom", "semicolons")[n % 25]
+    kind = (
+        "odd chunks",
+        "mid-row end",
+        "binary",
+        "empty",
+        "header only",
+        "closed",
+        "repeated times",
+        "back in time",
+        "bad cells",
+        "wrong channels",
+        "json",
+        "no header",
+        "nul",
+        "one row",
+        "far time",
+        "crlf",
+        "gz",
+        "long line",
+        "late header",
+        "mixed json",
+        "nan",
+        "escape",
+        "huge numbers",
+        "bom",
+        "semicolons",
+    )[n % 25]
     rows_expected: int | None = None
     text = header + "\n" + "\n".join(rows) + "\n"
     data: list[bytes] | None
@@ -51,7 +77,10 @@ def piped(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
     elif kind == "wrong channels":
         data = [("time,q,r\n" + "\n".join(rows) + "\n").encode()]
     elif kind == "json":
-        lines = [json.dumps({"time": i / RATE, **dict(zip(NAMES, map(float, row), strict=True))}) for i, row in enumerate(base.values[:400])]
+        lines = [
+            json.dumps({"time": i / RATE, **dict(zip(NAMES, map(float, row), strict=True))})
+            for i, row in enumerate(base.values[:400])
+        ]
         data, rows_expected = _chunks(rng, ("\n".join(lines) + "\n").encode(), 2000), 400
     elif kind == "no header":
         data = [("\n".join(rows) + "\n").encode()]
@@ -60,7 +89,14 @@ def piped(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
     elif kind == "one row":
         data = [(header + "\n" + rows[0] + "\n").encode()]
     elif kind == "far time":
-        data = [(header + "\n" + "\n".join([*rows[:100], "9e18,1,2,3", *rows[100:], "1e308,1,2,3", "-1e308,1,2,3"]) + "\n").encode()]
+        data = [
+            (
+                header
+                + "\n"
+                + "\n".join([*rows[:100], "9e18,1,2,3", *rows[100:], "1e308,1,2,3", "-1e308,1,2,3"])
+                + "\n"
+            ).encode()
+        ]
     elif kind == "crlf":
         data, rows_expected = [text.replace("\n", "\r\n").encode()], 400
     elif kind == "gz":
@@ -83,7 +119,15 @@ def piped(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
         data, rows_expected = [text.replace(",", ";").encode()], 400
     extra = [(), ("--json",), ("--frozen",), ("--every", "1")][int(rng.integers(4))]
     extra = () if kind == "empty" else extra
-    return Case(f"piped:{kind}", ("stream", "run", "--source", "-", "--out", "o", *extra), "o", "stream", "ok" if rows_expected else "either", rows_expected, stdin=data)
+    return Case(
+        f"piped:{kind}",
+        ("stream", "run", "--source", "-", "--out", "o", *extra),
+        "o",
+        "stream",
+        "ok" if rows_expected else "either",
+        rows_expected,
+        stdin=data,
+    )
 
 
 def sources(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
@@ -103,7 +147,14 @@ def sources(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
         path.write_bytes(data[: int(rng.integers(len(data)))])
     source = f"in/{path.name}" if rng.random() < 0.7 or name not in ("semicolons", "remarks") else "in"
     ok = whole and name not in ("tails", "header_again", "all_quoted", "encodings", "mat")
-    return Case(f"source:{name}:{'whole' if whole else 'torn'}", ("stream", "run", "--source", source, "--out", "o"), "o", "stream", "ok" if ok else "either", 500 if ok else None)
+    return Case(
+        f"source:{name}:{'whole' if whole else 'torn'}",
+        ("stream", "run", "--source", source, "--out", "o"),
+        "o",
+        "stream",
+        "ok" if ok else "either",
+        500 if ok else None,
+    )
 
 
 def resumed(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
@@ -112,7 +163,18 @@ def resumed(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
     base.give("run", work)
     base.give("pair", work)
     text = (base.folder / "walk.csv").read_text()
-    kind = ("same", "grown", "shrunk", "changed", "gone", "other model", "frozen", "other set", "other source", "stdin")[n % 10]
+    kind = (
+        "same",
+        "grown",
+        "shrunk",
+        "changed",
+        "gone",
+        "other model",
+        "frozen",
+        "other set",
+        "other source",
+        "stdin",
+    )[n % 10]
     model, source, extra, stdin = "run", "walk.csv", (), [b""]
     if kind == "grown":
         text += "".join(f"{24 + i / RATE:g},1,2,3\n" for i in range(200))
@@ -133,7 +195,14 @@ def resumed(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
         source, stdin = "-", [text.encode()]
     if kind != "gone":
         (work / "walk.csv").write_text(text)
-    return Case(f"resumed:{kind}", ("stream", model, "--source", source, "--out", "o", *extra), "o", "stream", "either", stdin=stdin)
+    return Case(
+        f"resumed:{kind}",
+        ("stream", model, "--source", source, "--out", "o", *extra),
+        "o",
+        "stream",
+        "either",
+        stdin=stdin,
+    )
 
 
 FAMILIES = (piped, sources, resumed)

@@ -1,4 +1,4 @@
-"""Tables in text, valid but odd: each writer puts the same numbers into a file in a way that loggers and spreadsheets do."""
+"""Tables in text, valid but odd: each writer puts the same numbers into a file as loggers and spreadsheets do."""
 
 import bz2
 import csv
@@ -84,7 +84,9 @@ def remarks(rng: np.random.Generator, folder: Path, values: np.ndarray) -> Path:
 
 def extra_columns(rng: np.random.Generator, folder: Path, values: np.ndarray) -> Path:
     path = folder / "t.csv"
-    rows = [[str(n), *row, "walk" if n % 200 < 99 else "rest", "ü" * int(n % 3)] for n, row in enumerate(_cells(values))]
+    rows = [
+        [str(n), *row, "walk" if n % 200 < 99 else "rest", "ü" * int(n % 3)] for n, row in enumerate(_cells(values))
+    ]
     path.write_text(_text(rows, header=["", "time", *NAMES, "activity", "bemerkung"]), encoding="utf-8")
     return path
 
@@ -132,7 +134,9 @@ def json_lines(rng: np.random.Generator, folder: Path, values: np.ndarray) -> Pa
         one: dict[str, object] = {"time": n / RATE, **dict(zip(NAMES, map(float, row), strict=True))}
         if kind == 1:
             one = dict(sorted(one.items(), key=lambda _: rng.random())) | {"who": "é\u2028x"}
-        lines.append(json.dumps(one, ensure_ascii=kind == 2, indent=None, separators=(",", ":") if kind else (", ", ": ")))
+        lines.append(
+            json.dumps(one, ensure_ascii=kind == 2, indent=None, separators=(",", ":") if kind else (", ", ": "))
+        )
     end = "\r\n" if kind == 3 else "\n"
     path.write_text(end.join(lines) + end * (1 + kind), encoding="utf-8", newline="")
     return path

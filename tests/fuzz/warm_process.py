@@ -1,7 +1,8 @@
-"""Runs `rondo` commands in forks of one process that has its modules loaded: a real process each, in a fraction of the time.
+"""Runs `rondo` commands in forks of a process that has its modules loaded: real processes, in a fraction of the time.
 
-Every command has a process of its own (working folder, pipes, memory limit, session), is started by the entry point that the
-`rondo` script calls, and can be killed. `Warm` is the side that asks; `python -m tests.fuzz.warm_process` is the side that forks.
+Every command has a process of its own (working folder, pipes, memory limit, session), is started by the entry point
+that the `rondo` script calls, and can be killed. `Warm` is the side that asks; `python -m
+tests.fuzz.warm_process` the side that forks.
 """
 
 import atexit
@@ -79,9 +80,10 @@ class Warm:
         during: Callable[[int, float], None] | None = None,
         kill_at: int = 0,
     ) -> Outcome:
-        """Run `rondo *args` in `folder`; `stdin` is fed chunk by chunk, None closes it; `during` gets the id of the process.
+        """Run `rondo *args` in `folder`; `stdin` is fed chunk by chunk, None closes it.
 
-        Before the `kill_at`-th time that it opens a file to write, renames, links or removes one, the process kills itself.
+        `during` gets the id of the process. Before the `kill_at`-th time that it opens a file to write, renames, links
+        or removes one, the process kills itself.
         """
         scratch.mkdir(parents=True, exist_ok=True)
         paths = {name: scratch / name for name in ("stdin", "stdout", "stderr")}
@@ -124,7 +126,9 @@ def _feeder(path: Path, chunks: Sequence[bytes] | None) -> threading.Thread | No
 
     def feed() -> None:
         with contextlib.suppress(OSError):
-            target = os.open(path, os.O_RDWR)  # does not wait for a reader, so a command that never reads leaves no thread
+            target = os.open(
+                path, os.O_RDWR
+            )  # does not wait for a reader, so a command that never reads leaves no thread
             try:
                 for chunk in chunks:
                     os.write(target, chunk[:4096])
@@ -221,7 +225,7 @@ def _be_rondo(tally: Tally) -> None:
         run()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:
+    except BaseException:  # noqa: BLE001  # as the interpreter does at the end of a script
         traceback.print_exc()
         code = 1
     with contextlib.suppress(Exception):
