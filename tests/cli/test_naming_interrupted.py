@@ -45,9 +45,7 @@ def left_by(run: Path) -> dict[str, bytes | None]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", ["name", "split"])
-def test_killed_at_every_step_the_same_command_repairs(
-    killer: Killer, here: Path, fitted: Path, command: str
-) -> None:
+def test_killed_at_every_step_the_same_command_repairs(killer: Killer, here: Path, fitted: Path, command: str) -> None:
     before, rest = fitted, ("unit:1", "reach") if command == "name" else ("unit:1",)
     if command == "split":
         before = Path(shutil.copytree(fitted, here / "before"))
