@@ -129,6 +129,8 @@ def after_again(known: Reference, work: Path) -> list[str]:
             found.append(f"medium: {path} is missing after the same command again")
         elif path not in known.tree:
             found.append(f"low: left over: {path}")
+        elif path in known.volatile and left[path].count(b"\n") != known.tree[path].count(b"\n"):
+            found.append(f"medium: {path} has other lines than that of a run that was not killed")
         elif path not in known.volatile and left[path] != known.tree[path]:
             found.append(f"medium: {path} differs from that of a run that was not killed")
     return found
