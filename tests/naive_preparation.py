@@ -14,6 +14,8 @@ Frame = tuple[int, list[float]]  # number and values
 
 def kept_rows(times: Sequence[float], rate: float, max_gap: int) -> list[int]:
     """Rows that a stream takes: each later than the ones before, but for those after a jump that later rows refute."""
+    # frames beyond are not told apart
+    times = [time_s if abs(time_s) * rate <= 2**53 else math.nan for time_s in times]
 
     def jumps(before: float, after: float) -> bool:
         return not math.isfinite(before) or round((after - before) * rate) - 1 > max_gap

@@ -44,20 +44,25 @@ def left_by(run: Path) -> dict[str, bytes | None]:
 
 
 @pytest.mark.slow
-def test_killed_at_every_step_the_same_command_repairs(killer: Killer, here: Path, fitted: Path) -> None:
-    whole = Path(shutil.copytree(fitted, here / "whole"))
-    assert killer.rondo("name", whole, "unit:1", "reach") == 0, killer.err.read_text()
+@pytest.mark.parametrize("command", ["name", "split"])
+def test_killed_at_every_step_the_same_command_repairs(killer: Killer, here: Path, fitted: Path, command: str) -> None:
+    before, rest = fitted, ("unit:1", "reach") if command == "name" else ("unit:1",)
+    if command == "split":
+        before = Path(shutil.copytree(fitted, here / "before"))
+        assert killer.rondo("merge", before, "unit:0", "unit:1") == 0, killer.err.read_text()
+    whole = Path(shutil.copytree(before, here / "whole"))
+    assert killer.rondo(command, whole, *rest) == 0, killer.err.read_text()
     expected, n_kills = left_by(whole), 0
-    for step in range(200):
-        run = Path(shutil.copytree(fitted, here / f"run{step}"))
-        code = killer.rondo("name", run, "unit:1", "reach", at_call=step)
+    for step in range(0, 200, 1 if command == "name" else 5):
+        run = Path(shutil.copytree(before, here / f"run{step}"))
+        code = killer.rondo(command, run, *rest, at_call=step)
         n_kills += code == -signal.SIGKILL
-        assert code == 0 or killer.rondo("name", run, "unit:1", "reach") == 0, killer.err.read_text()
+        assert code == 0 or killer.rondo(command, run, *rest) == 0, killer.err.read_text()
         assert left_by(run) == expected, f"killed at step {step}"
         if code == 0:
             break
         shutil.rmtree(run)
-    assert n_kills >= 14
+    assert n_kills >= (14 if command == "name" else 4)
 
 
 _AT_ONCE = """

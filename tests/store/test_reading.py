@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,16 @@ def test_a_file_of_the_system_that_says_it_is_empty_and_is_not() -> None:
     assert path.stat().st_size == 0
     with pytest.raises(OSError, match="larger than"):
         read_regular(path, 100)
+
+
+def test_no_more_memory_is_reserved_than_the_file_takes(tmp_path: Path) -> None:
+    (tmp_path / "part.json").write_bytes(b"{}")
+    tracemalloc.start()
+    try:
+        assert read_regular(tmp_path / "part.json", 1 << 34) == b"{}"
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("id", ["day1", "day 1", "größe", "a.b", "...", "-x", " ", "a\nb"])

@@ -5,11 +5,14 @@ from __future__ import annotations
 import pickle
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from rondo.errors import OutputError
+from rondo.errors import OutputError, SettingError
+from rondo.store.cloud import connected
 from rondo.store.cloud_folder import CloudFolder
 from rondo.store.urls import as_location, joined, refuse_url
+from tests.cli.running import call
 
 
 @pytest.mark.parametrize(
@@ -20,6 +23,7 @@ from rondo.store.urls import as_location, joined, refuse_url
         ("S3://bucket/days/", "s3://bucket/days/"),
         ("s3://bucket//twice/*.csv", "s3://bucket//twice/*.csv"),
         ("abfs://box@account.net/x", "abfs://box@account.net/x"),
+        (Path("s3://"), "s3://"),  # `--out s3://$BUCKET` where the variable is not set
     ],
 )
 def test_urls(where: str | Path, url: str) -> None:
@@ -35,6 +39,19 @@ def test_a_folder_may_be_called_like_a_scheme(tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s3:").mkdir()
     assert as_location("s3:/a.csv") == Path("s3:/a.csv")
+
+
+def test_a_url_without_a_bucket_is_refused_and_makes_no_folder_of_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for url in ("s3://", "s3:", "s3:///"):
+        with pytest.raises(SettingError, match="s3://: expected a bucket"):
+            connected(url)
+    np.save("a.npy", np.random.default_rng(0).normal(size=(300, 2)))
+    done = call("discover", "a.npy", "--method", "clock", "--out", "s3://")
+    assert done.code == 2 and "expected a bucket" in done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["a.npy"]
 
 
 def test_a_file_in_a_folder() -> None:

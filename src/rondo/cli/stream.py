@@ -124,7 +124,8 @@ def stream(
         closing(Session(fitted, folder, place, every, frozen=frozen, keep_columns=keep_column or ())) as session,
     ):
         if session.finished:
-            print(f"{out}: finished already, {counted(session.counters.n_rows, 'row')}; nothing to do", file=sys.stderr)
+            done = f"finished already, {counted(session.counters.n_rows, 'row')}; nothing to do"
+            print(f"{out}: {done}; rows that the source got since need another --out", file=sys.stderr)
             if sinks:  # which may not have had everything
                 around.begin(session.id, out, session)
                 around.close("finished")

@@ -85,7 +85,9 @@ def chosen_array(archive: zipfile.ZipFile, key: str | None) -> str:
 
 def _npy_array(stream: IO[bytes], n_bytes: int, what: str) -> NpyArray:
     """Read the header of an array, and check it against the `n_bytes` that the whole of it takes."""
-    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    # version 3 differs from 2 in the encoding of field names alone, and an array of numbers has none
+    second = np.lib.format.read_array_header_2_0
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): second, (3, 0): second}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # numpy warns of old or odd headers; either it reads them or it raises

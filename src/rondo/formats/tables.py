@@ -41,6 +41,7 @@ from rondo.formats.split_table import (
 
 Column = nw.Series[Any]
 _ROWS_LOOKED_AT = 64
+_TEXTS = (nw.String, nw.Categorical, nw.Enum)
 
 
 def read_parquet(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
@@ -171,6 +172,7 @@ def _from_columns(
     id: str,
     label_columns: Sequence[str],
 ) -> Recording:
+    schema, load = _with_empty_as_numbers(schema, load)
     names = list(schema)
     rises = _rises(schema, load)
     chosen: dict[str, Any] = {"rate": rate, "label_columns": label_columns, "signals": _signals(schema, load)}
@@ -194,13 +196,24 @@ def _from_columns(
     return Recording(values, rate, channels, id, times, notes + empty)
 
 
+def _with_empty_as_numbers(
+    schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column]
+) -> tuple[dict[str, nw.dtypes.DType], Callable[[str], Column]]:
+    """Columns that hold no value have no type; as numbers they are left out, as those of a text table are."""
+    empty = {name for name, dtype in schema.items() if dtype == nw.Unknown and bool(load(name).is_null().all())}
+    if not empty:
+        return schema, load
+    typed = {name: nw.Float64() if name in empty else dtype for name, dtype in schema.items()}
+    return typed, lambda name: load(name).cast(nw.Float64) if name in empty else load(name)
+
+
 def _kinds(schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column]) -> dict[int, Kind]:
     """What the types of the columns say; whole numbers are looked at, as they may count rows or time."""
     kinds: dict[int, Kind] = {}
     for position, (name, dtype) in enumerate(schema.items()):
         if _holds_dates(dtype):
             kinds[position] = "dates"
-        elif dtype == nw.String and not is_clock_name(name):
+        elif dtype in _TEXTS and not is_clock_name(name):
             kinds[position] = "text"
         elif dtype.is_integer():
             numbers = np.asarray(_numbers(load(name).head(_ROWS_LOOKED_AT)), dtype=np.float64)

@@ -33,6 +33,9 @@ _UNREACHED = {
 def connected(url: str) -> tuple[Any, str]:
     """The fsspec file system that serves a URL, and the path in it; nothing is sent yet."""
     scheme, _, rest = url.partition("://")
+    if not rest.strip("/"):
+        scheme = scheme.rstrip(":/")
+        raise SettingError(f"{scheme}://: expected a bucket and a place in it, as {scheme}://bucket/run, got no bucket")
     if ":" in rest.partition("/")[0].rpartition("@")[0]:
         raise SettingError(
             f"a {scheme}:// URL holds a password, which the run would show; give credentials as the driver expects "

@@ -33,12 +33,11 @@ def read_regular(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
             raise OSError(errno.EINVAL, "not a regular file", str(path))
         n_bytes = os.fstat(descriptor).st_size
         content = bytearray()
+        # No more than the file says, and then block by block: read(n) reserves n bytes, and some say 0 and never end.
         while n_bytes <= most_bytes and (block := file.read(max(n_bytes - len(content), _BLOCK_BYTES))):
-            content += (
-                block  # no more than the file says, and then block by block: room for `most_bytes` may not be had
-            )
+            content += block
             n_bytes = max(n_bytes, len(content))
-    if n_bytes > most_bytes:  # some files of the system say 0 and go on for ever
+    if n_bytes > most_bytes:
         raise OSError(errno.EFBIG, f"larger than {most_bytes / 1e6:,.0f} MB", str(path))
     return bytes(content)
 

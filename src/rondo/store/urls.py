@@ -10,7 +10,8 @@ from rondo.errors import OutputError
 Location = Path | str
 """A Path, or a URL as text: `s3://bucket/day1.csv`."""
 
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/")  # two characters or more: one is a drive of Windows
+# two characters or more: one is a drive of Windows; a Path of "s3://" keeps no slash
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(?:/|$)")
 
 
 def as_location(where: str | Path) -> Location:

@@ -228,11 +228,14 @@ class Edits:
     def split(self, entry: str | EntryId, at: str = "", own_motifs: Mapping[int, int] | None = None) -> Edits:
         """With an entry taken out of the group that merges have put it in; the others stay together.
 
+        One that was taken out before is on its own already, so that a command that was interrupted can be repeated.
         `own_motifs` as in `merged`: the motif of a unit leaves its group too, if it is in one.
         """
         this = _entry(entry)
         kept = self.kept(*this)
         if not self.absorbed(this.level, kept):
+            if self._was_split(this):
+                return self
             raise SettingError(
                 f"{this} is not merged with anything, so nothing can be split off; "
                 "to divide an entry that was found as one, choose its occurrences in `rondo view`"
@@ -242,6 +245,10 @@ class Edits:
             if split.absorbed("motif", split.kept(*motif)):
                 split = split.split(motif, at)
         return split.together_since(len(self.history))
+
+    def _was_split(self, entry: EntryId) -> bool:
+        splits = (edit for edit in self.in_force if edit.kind == "split" and edit.level == entry.level)
+        return any(entry.id in edit.ids for edit in splits)
 
     def relabelled(
         self, entry: EntryId, spans: Iterable[FrameSpan], at: str = "", own_motifs: Mapping[int, int] | None = None

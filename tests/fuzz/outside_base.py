@@ -1,0 +1,67 @@
+"""What the cases start from: one small recording, and the folders that commands made of it."""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tests.fuzz.warm_process import Warm
+
+ROWS, RATE, NAMES = 1200, 50.0, ("ax", "ay", "az")
+
+
+@dataclass(frozen=True)
+class Base:
+    """Folder with walk.csv, day2.csv, run/, pair/ (two recordings), own/ (--per-recording), live/ (a stream)."""
+
+    folder: Path
+    values: np.ndarray
+    labels: np.ndarray  # those of `rondo label run walk.csv`
+
+    @property
+    def times(self) -> np.ndarray:
+        return np.arange(len(self.values)) / RATE
+
+    def give(self, name: str, work: Path, to: str | None = None) -> Path:
+        """A copy of a folder or file of the base for one case."""
+        target = work / (to or name)
+        source = self.folder / name
+        shutil.copytree(source, target, symlinks=True) if source.is_dir() else shutil.copyfile(source, target)
+        return target
+
+
+def walk_values(seed: int = 3, rows: int = ROWS) -> np.ndarray:
+    """Three kinds of movement that take turns, in three channels."""
+    rng = np.random.default_rng(seed)
+    t = np.arange(rows) / RATE
+    kind = (np.arange(rows) // 120) % 3
+    speed, lift = np.array([0.6, 2.0, 5.0])[kind], np.array([0.0, 1.5, -1.0])[kind]
+    waves = [np.sin(2 * np.pi * speed * t + shift) * (1 + 0.3 * n) + lift for n, shift in enumerate((0.0, 1.0, 2.0))]
+    return (np.stack(waves, axis=1) + rng.normal(0, 0.1, (rows, 3))).round(3)
+
+
+def write_csv(path: Path, values: np.ndarray, names: tuple[str, ...] = NAMES) -> Path:
+    lines = ["time," + ",".join(names)]
+    lines += [f"{n / RATE:g}," + ",".join(f"{v:g}" for v in row) for n, row in enumerate(values)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def make(folder: Path, warm: Warm) -> Base:
+    """Make the base; every command must succeed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    values = walk_values()
+    write_csv(folder / "walk.csv", values)
+    write_csv(folder / "day2.csv", walk_values(4))
+    for args in (
+        ["discover", "walk.csv", "--out", "run"],
+        ["discover", "walk.csv", "day2.csv", "--out", "pair"],
+        ["discover", "walk.csv", "day2.csv", "--per-recording", "--out", "own"],
+        ["stream", "run", "--source", "walk.csv", "--out", "live"],
+        ["label", "run", "walk.csv", "--out", "again"],
+    ):
+        outcome = warm.run(args, folder, scratch=folder.parent / "base-scratch")
+        if outcome.code != 0:
+            raise RuntimeError(f"{args}: {outcome.stderr.decode()}")
+    return Base(folder, values, np.load(folder / "again" / "labels" / "walk.npy"))
