@@ -14,7 +14,8 @@ from rondo.config.schema import PreprocessConfig
 from rondo.data.channels import fitting
 from rondo.data.moments import ChannelMoments
 from rondo.data.recording import Recording
-from rondo.data.signal import Signal, plan_of, regularise
+from rondo.data.relations import ChannelRelations
+from rondo.data.signal import Signal, plan_of, regularise, select
 from rondo.data.windows import Span
 
 
@@ -30,6 +31,8 @@ class Survey:
     spans: tuple[Span, ...]  # that windows may use
     spacing: tuple[int, ...]  # frames between two values of each slow sensor, 0 for others
     moments: ChannelMoments
+    relations: ChannelRelations | None = None  # of its channels; None where dropouts are boundaries
+    silent: tuple[int, ...] = ()  # channels without any value
 
     @property
     def longest_span(self) -> int:
@@ -43,7 +46,8 @@ class Survey:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values that `from_json` reads back to the last digit."""
-        return vars(self) | {"moments": self.moments.as_json()}
+        relations = None if self.relations is None else self.relations.as_json()
+        return vars(self) | {"moments": self.moments.as_json(), "relations": relations}
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Survey:
@@ -53,6 +57,8 @@ class Survey:
             "spans": spans,
             "spacing": tuple(stored["spacing"]),
             "moments": ChannelMoments.from_json(stored["moments"]),
+            "relations": None if stored["relations"] is None else ChannelRelations.from_json(stored["relations"]),
+            "silent": tuple(stored["silent"]),
         }
         return cls(**(stored | more))
 
@@ -74,7 +80,11 @@ def survey_of(recording: Recording, channels: tuple[str, ...], config: Preproces
     else:
         moments = ChannelMoments.of(signal, products=bool(config.pca_components))
     size = (recording.n_frames, recording.n_channels, recording.rate)
-    return Surveyed(Survey(recording.id, *size, signal.n_frames, signal.spans, plan.spacing, moments), signal)
+    relations = plan.relations
+    if relations is None and config.dropouts == "fill":
+        relations = ChannelRelations.of(select(own, channels))
+    found = (signal.n_frames, signal.spans, plan.spacing, moments, relations, signal.silent)
+    return Surveyed(Survey(recording.id, *size, *found), signal)
 
 
 @dataclass(frozen=True)
