@@ -402,7 +402,7 @@ class _Presets(Mapping[str, RondoConfig]):
 
 PRESETS: Mapping[str, RondoConfig] = _Presets()
 """`default` is what we recommend. `paper` is what was published, with the variational Dirichlet-process mixture whose
-settings the paper's table gives; `paper-deepdpm` has DeepDPM, which the paper names, in its place. Windows are automatic
+settings the paper's table gives; `paper-deepdpm` has DeepDPM, which the paper names, instead. Windows are automatic
 in all of them: the paper's are per data set (`rondo bench show data_sets`)."""
 
 

@@ -128,10 +128,8 @@ class Preprocessor:
         lacking = [c for c in signal.silent if self.relations is not None and self.relations.scale[c] > 0]
         if not lacking or self.relations is None:
             return signal
-        if self.config.scaling == "channel":
-            relations = self.relations.moved(mean, scale)
-        else:
-            relations = self.relations  # no scale of each channel in this recording is at hand
+        by_channel = self.config.scaling == "channel"  # else no scale of each channel in this recording is at hand
+        relations = self.relations.moved(mean, scale) if by_channel else self.relations
         values = signal.values.copy()
         gone = np.zeros(values.shape[1], np.bool_)
         gone[lacking] = True

@@ -1,7 +1,8 @@
 """ChannelRelations: how the channels of a recording vary together, and what a silent channel would say by the others.
 
 A sensor that is silent for minutes, or throughout, while the others go on, costs neither the recording nor those
-minutes: its values are predicted from the channels that are there, in the same frame, by the conditional mean of a Gaussian,
+minutes: its values are predicted from the channels that are there, in the same frame, by the conditional mean of a
+Gaussian,
 
     z_gone = C_gone,there (C_there,there + ridge I)^-1 z_there
 

@@ -5,7 +5,7 @@ windows may use:
 
 - jumps in time that leave out more than `max_gap` frames are boundaries: nothing is carried across them;
 - missing values (NaN): runs up to `max_gap` frames are interpolated in time, and between the values of a sensor that is
-  slower than the others. Where channels are silent for longer while at least half of them go on, they are predicted
+  slower than the others. Where channels are silent for longer while most of them go on, they are predicted
   from these (`rondo.data.relations`). Elsewhere, and always with `preprocess.dropouts = "cut"`, longer runs are holes;
 - timestamps that do not fit the rate, and missing rows: values are interpolated linearly onto the grid. Timestamps
   that merely jitter, each by less than half a period, leave the values as they are.
@@ -231,7 +231,8 @@ def _refuse_unrepairable(
 ) -> None:
     incomplete = [channels[c] for c in np.flatnonzero(n_missing).tolist()]
     silent = [channels[c] for c in np.flatnonzero(n_missing == recording.n_frames).tolist()]
-    if silent and (config.dropouts == "cut" or 2 * len(silent) > len(channels)):
+    is_filled = config.dropouts == "fill" and config.missing != "refuse" and 2 * len(silent) < len(channels)
+    if silent and not is_filled:
         raise RecordingError(
             f"recording '{recording.id}': no values at all in {noun(len(silent), 'channel')} {shortened(silent)}; "
             f"leave {noun(len(silent), 'it', 'them')} out (preprocess.channels)"
