@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Floats
 from rondo.data.recording import Values
 
 _RIDGE = 0.05  # ours: of correlations; without it channels that nearly repeat each other would be played off
@@ -32,18 +33,15 @@ _FEWEST_PAIRS = 32  # ours: of frames that two channels share, before their corr
 _MOST_PATTERNS = 256  # sets of gone channels whose weights are kept; each is solved for in milliseconds
 _ROUNDING = 1e-6  # relative; a channel that varies by less is constant
 
-Vector = NDArray[np.float64]
-Matrix = NDArray[np.float64]
-
 
 @dataclass(frozen=True, eq=False)
 class ChannelRelations:
     """Count, mean and deviation of each channel, and correlations; a deviation of 0 marks a constant or silent one."""
 
-    counts: Matrix  # (n_channels, n_channels), frames that both have
-    mean: Vector  # (n_channels,)
-    scale: Vector  # (n_channels,)
-    correlations: Matrix  # (n_channels, n_channels)
+    counts: Floats  # (n_channels, n_channels), frames that both have
+    mean: Floats  # (n_channels,)
+    scale: Floats  # (n_channels,)
+    correlations: Floats  # (n_channels, n_channels)
 
     @classmethod
     def none(cls, n_channels: int) -> ChannelRelations:
@@ -85,7 +83,7 @@ class ChannelRelations:
         """Of several recordings."""
         return reduce(cls.__add__, several, cls.none(n_channels))
 
-    def moved(self, mean: Vector, scale: Vector) -> ChannelRelations:
+    def moved(self, mean: Floats, scale: Floats) -> ChannelRelations:
         """The same correlations of channels that lie elsewhere."""
         return ChannelRelations(self.counts, mean, scale, self.correlations)
 
@@ -107,7 +105,7 @@ class ChannelFill:
         self._factor = np.divide(1.0, self._scale, out=np.zeros_like(self._scale), where=self._scale > 0)
         level, axes = np.linalg.eigh(relations.correlations)
         self._correlations = (axes * np.maximum(level, 0.0)) @ axes.T  # of pairs, so that some may contradict
-        self._weights: dict[bytes, Matrix] = {}
+        self._weights: dict[bytes, Floats] = {}
 
     def fill(self, values: Values, gone: NDArray[np.bool_]) -> None:
         """Predict what is `gone` (n_rows, n_channels) from what is there.
@@ -128,7 +126,7 @@ class ChannelFill:
                 summed += z[:, None] * weight
             values[np.ix_(at, lacking)] = self._mean[lacking] + summed * self._scale[lacking]
 
-    def _of_pattern(self, gone: NDArray[np.bool_]) -> Matrix:
+    def _of_pattern(self, gone: NDArray[np.bool_]) -> Floats:
         key = np.packbits(gone).tobytes()
         if key not in self._weights:
             if len(self._weights) >= _MOST_PATTERNS:
