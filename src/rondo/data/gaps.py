@@ -51,7 +51,8 @@ class TimedRows(NamedTuple):
     def part(self, start: int, stop: int | None = None) -> TimedRows:
         """The rows [start, stop)."""
         own = slice(start, stop)
-        flaws, filled = (None if of_rows is None else of_rows[own] for of_rows in (self.flaws, self.filled))
+        flaws = None if self.flaws is None else self.flaws[own]
+        filled = None if self.filled is None else self.filled[own]
         return TimedRows(self.values[own], self.clock[own], self.numbers[own], self.begins[own], flaws, filled)
 
     def copy(self) -> TimedRows:
