@@ -10,9 +10,9 @@ where z is scaled by mean and deviation of each channel, and C holds correlation
 Nothing but the frame itself is looked at, so that a stream fills as a recording does. A channel that is related to no
 other is predicted by its mean.
 
-Why not a constant: with one IMU of ActRecTut's subject1_gesture silent for half of the recording, ARI / AMI were 24 / 52
-with this rule, 15 / 42 with the mean and 17 / 44 with the last value, which make units of their own, and 3 / 29 with half of
-the rows lost; 23 / 50 with nothing missing (one seed, windows of the default).
+Why not a constant: with one IMU of ActRecTut's subject1_gesture silent for half of the recording, ARI / AMI were
+24 / 52 with a first version of this rule, 15 / 42 with the mean and 17 / 44 with the last value, which make units of
+their own, and 3 / 29 with half of the rows lost; 23 / 50 with nothing missing (one seed).
 """
 
 from __future__ import annotations

@@ -83,8 +83,8 @@ def survey_of(recording: Recording, channels: tuple[str, ...], config: Preproces
     relations = plan.relations
     if relations is None and config.dropouts == "fill":
         relations = ChannelRelations.of(select(own, channels))
-    found = (signal.n_frames, signal.spans, plan.spacing, moments, relations, signal.silent)
-    return Surveyed(Survey(recording.id, *size, *found), signal)
+    about = (signal.n_frames, signal.spans, plan.spacing)
+    return Surveyed(Survey(recording.id, *size, *about, moments, relations, signal.silent), signal)
 
 
 @dataclass(frozen=True)
