@@ -48,6 +48,7 @@ from rondo.run.findings import grown_sentence
 from rondo.seeding import generators
 from rondo.store.cloud_folder import run_here
 from rondo.training.device import require_torch, resolve_device
+from rondo.training_notes import training_notes
 from rondo.units.adapt import distances_moved, moved_to
 from rondo.units.fit import fit_units
 from rondo.units.model import UnitModel
@@ -160,6 +161,8 @@ class Rondo:
         learned = self._learn(as_recordings(recordings, rate=rate), group_by, progress or silent)
         groups = None if group_by is None else groups_of_recordings([one.recording for one in learned], group_by)
         labellings = [self._label(*one) for one in learned]
+        if notes := training_notes(self.unit_model_, self.motif_model_, self.config_):
+            labellings = [replace(own, notes=own.notes + notes) for own in labellings]
         return result_of([self], [one.recording for one in learned], labellings, groups=groups)
 
     def _learn(self, recordings: list[Recording], group_by: GroupBy, tell: Progress) -> list[_Prepared]:

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import Tensors, as_bits, from_bits, owned
+from rondo.arrays import Tensors, as_bits, from_bits, owned, owned_by
 from rondo.config.schema import MotifFormerConfig, MotifsConfig, NoMotifsConfig, RondoConfig, network_in, resolve
 from rondo.continual.stream import Stream, rule_of
 from rondo.data.as_recordings import in_hertz
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
+from rondo.data.relations import ChannelRelations
 from rondo.data.signal import shortened
 from rondo.data.survey import Survey
 from rondo.errors import InputError, MissingExtraError, ModelError
@@ -62,6 +63,8 @@ def save(model: Rondo, folder: Path) -> None:
     }
     if preprocessor.known is not None:
         tensors |= _known_values(preprocessor.known)
+    if preprocessor.relations is not None:
+        tensors |= owned("preprocess.relations", vars(preprocessor.relations))
     tensors |= owned("units", model.unit_model_.tensors()) | owned("motifs", model.motif_model_.tensors())
     tensors |= owned("evidence", model.evidence_.tensors())
     provenance = model.provenance_ | {
@@ -140,8 +143,12 @@ def _preprocessor(tensors: Tensors, channels: tuple[str, ...], config: RondoConf
     spacing = tuple(np.asarray(tensors["spacing"], np.int64).tolist())
     if len(spacing) != len(channels) or min(spacing) < 0:
         raise ValueError("the spacing of slow sensors does not fit the channels")
-    known = _restored_values(tensors, channels)
-    return Preprocessor(config.preprocess, channels, mean, scale, components, spacing, known)
+    known, relations = _restored_values(tensors, channels), None
+    if stored := owned_by("relations", tensors):  # models of 0.1.0 have none
+        relations = ChannelRelations(**{name: np.asarray(array, np.float64) for name, array in stored.items()})
+        if relations.correlations.shape != (len(channels),) * 2 or relations.scale.shape != mean.shape:
+            raise ValueError("the relations of channels do not fit the channels")
+    return Preprocessor(config.preprocess, channels, mean, scale, components, spacing, known, relations)
 
 
 def _known_values(known: KnownValues) -> dict[str, NDArray[np.generic]]:

@@ -124,7 +124,7 @@ def test_presets_are_valid_and_frozen(preset: str) -> None:
 
 
 def test_an_unknown_preset_names_those_there_are() -> None:
-    assert refusal(preset="papper") == "unknown preset 'papper'; expected 'default' or 'paper'"
+    assert refusal(preset="papper") == "unknown preset 'papper'; expected 'default', 'paper' or 'paper-deepdpm'"
 
 
 def test_the_ways_listed_here_are_all_there_are() -> None:

@@ -96,9 +96,11 @@ def assert_is_batch(prepared: list[Prepared], signal: Signal) -> None:
 
 
 def batch(model: Preprocessor, values: Values, rate: float | None, times: Times | None = None) -> Signal:
-    """The whole recording at once, of those that are not refused."""
+    """The whole recording at once, of those that are not refused; dropouts are filled by what the model knows."""
     try:
-        return regularise(Recording(values, rate, timestamps_s=times), model.channels, model.config)
+        recording = Recording(values, rate, timestamps_s=times)
+        plan = plan_of(recording, model.channels, model.config)
+        return regularise(recording, model.channels, model.config, replace(plan, relations=model.relations))
     except RecordingError:
         assume(False)
         raise

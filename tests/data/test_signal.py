@@ -65,9 +65,9 @@ def test_short_runs_are_interpolated_and_long_ones_become_holes(
     expected = naive.spans_of([not any(lost[i] for _, lost in twins) for i in range(n)])
     recording = Recording(values)
     if not expected:
-        assert "no frame has all" in refusal(raw, recording, max_gap=max_gap)
+        assert "no frame has all" in refusal(raw, recording, max_gap=max_gap, dropouts="cut")
         return
-    signal = raw(recording, max_gap=max_gap)
+    signal = raw(recording, max_gap=max_gap, dropouts="cut")
     npt.assert_allclose(signal.values, np.stack([filled for filled, _ in twins], axis=1), rtol=1e-6, atol=1e-5)
     assert list(signal.spans) == expected
     n_lost = sum(any(lost[i] for _, lost in twins) for i in range(n))
@@ -121,11 +121,11 @@ def test_missing_values_can_be_refused() -> None:
 
 
 @pytest.mark.parametrize("n_rows", [3, 200])
-@pytest.mark.parametrize("missing", ["interpolate", "refuse"])
-def test_a_silent_channel_is_named(n_rows: int, missing: str) -> None:
+@pytest.mark.parametrize("changes", [{"dropouts": "cut"}, {"missing": "refuse"}])
+def test_a_silent_channel_is_named(n_rows: int, changes: dict[str, str]) -> None:
     values = noise(n_rows, 3)
     values[:, 1] = NAN
-    says = refusal(raw, Recording(values, channels=("x", "hr", "z"), id="day1"), missing=missing)
+    says = refusal(raw, Recording(values, channels=("x", "hr", "z"), id="day1"), **changes)
     assert "recording 'day1': no values at all in channel 'hr'; leave it out" in says
     kept = Preprocessor.fit([Recording(values, channels=("x", "hr", "z"))], PreprocessConfig(channels=("z", "x")))
     assert kept.channels == ("z", "x")

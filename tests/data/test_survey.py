@@ -65,9 +65,11 @@ def test_axes_from_surveys_are_those_of_the_scaled_signals(statistics: Any, scal
 def test_a_survey_comes_back_from_json_to_the_last_digit() -> None:
     for survey in surveys_of(recordings(), PreprocessConfig(pca_components=2))[1]:
         back = Survey.from_json(json.loads(json.dumps(survey.as_json())))
-        arrays = {"moments": None, "deviations": None}
-        assert vars(back) | arrays == vars(survey) | arrays
+        apart = {"moments": None, "deviations": None, "relations": None}
+        assert vars(back) | apart == vars(survey) | apart
         npt.assert_array_equal(back.deviations, survey.deviations)
+        assert survey.relations is not None and back.relations is not None
+        npt.assert_array_equal(back.relations.correlations, survey.relations.correlations)
         npt.assert_array_equal(back.moments.mean, survey.moments.mean)
         npt.assert_array_equal(back.moments.scatter, survey.moments.scatter)
 

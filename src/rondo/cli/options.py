@@ -193,8 +193,9 @@ Preset = Annotated[
     typer.Option(
         "--preset",
         metavar="NAME",
-        help="default (ours) or paper (as published).",
-        autocompletion=completing("default", "paper"),
+        help="default (ours), paper (as published, with a variational DP mixture) or paper-deepdpm (with DeepDPM). "
+        "Windows stay automatic: --window and --step give the paper's.",
+        autocompletion=completing("default", "paper", "paper-deepdpm"),
     ),
 ]
 ConfigFile = Annotated[

@@ -106,6 +106,15 @@ class StreamNotes:
             self._unsaid["lines"] = f"{head} (the last: line {about['line']}, {about['reason']})"
         elif about.get("rule") == "gridded":
             self._tell("grid", f"rows come unevenly from row {about['first_row']:,} on: read on the grid of the model")
+        elif about.get("rule") == "filled" and about["cause"] == "no values":
+            self._tell(
+                "silent",
+                f"no values any more in {about['channels']} (frame {event.frame:,}): predicted from the others",
+            )
+        elif about.get("rule") == "filled":
+            self._tell(
+                "heard", f"values again in {about['channels']} (frame {event.frame:,}), after {about['rows']:,} rows"
+            )
         elif about.get("rule") == "boundary":
             self._n_gaps += 1
             many = "" if self._n_gaps == 1 else f"{self._n_gaps:,} gaps so far, the last: "

@@ -1,8 +1,11 @@
 """Missing values: runs of NaN are bridged as soon as they end, or lost where they are too long.
 
 A run of NaN in one channel that leaves out at most `longest` frames is interpolated in time between its neighbours. At
-an end of a piece, within which time does not jump, the nearest value is repeated; a piece without any value of a
-channel is lost. A run waits until it has ended or is surely too long, and all rows after it wait with it.
+an end of a piece, within which time does not jump, the nearest value is repeated. A run waits until it has ended or is
+surely too long, and all rows after it wait with it.
+
+A longer run is a dropout of the channel. Without a `ChannelFill` its rows are lost. With one, what is gone is predicted
+from the channels that are there (`rondo.data.relations`), and rows are lost only where half of them or more are gone.
 """
 
 from __future__ import annotations
@@ -18,8 +21,9 @@ from rondo.arrays import Floats as Floats
 from rondo.arrays import Ints as Ints
 from rondo.arrays import Tensors
 from rondo.data.recording import Values
+from rondo.data.relations import ChannelFill
 
-SOUND, BRIDGED, LOST = 0, 1, 2  # what became of a row
+SOUND, BRIDGED, LOST, FILLED = 0, 1, 2, 3  # what became of a row
 
 Flaws = NDArray[np.uint8]
 
@@ -31,7 +35,8 @@ class TimedRows(NamedTuple):
     clock: Floats  # (n_rows,) where each row lies on the frame axis, in frames since the first row
     numbers: Ints  # (n_rows,) of the input rows
     begins: Flags  # (n_rows,) whether a new piece begins: time jumps before the row
-    flaws: Flaws | None = None  # (n_rows,) SOUND, BRIDGED or LOST; None: all sound
+    flaws: Flaws | None = None  # (n_rows,) SOUND, BRIDGED, LOST or FILLED; None: all sound
+    filled: Flags | None = None  # (n_rows, n_channels) whether a value was predicted; None: none was
 
     @classmethod
     def none(cls, n_channels: int) -> TimedRows:
@@ -47,7 +52,8 @@ class TimedRows(NamedTuple):
         """The rows [start, stop)."""
         own = slice(start, stop)
         flaws = None if self.flaws is None else self.flaws[own]
-        return TimedRows(self.values[own], self.clock[own], self.numbers[own], self.begins[own], flaws)
+        filled = None if self.filled is None else self.filled[own]
+        return TimedRows(self.values[own], self.clock[own], self.numbers[own], self.begins[own], flaws, filled)
 
     def copy(self) -> TimedRows:
         """Rows of their own: what is kept must not hold on to a caller's chunk."""
@@ -62,7 +68,12 @@ def joined(rows: Sequence[TimedRows]) -> TimedRows:
     if any(own.flaws is not None for own in rows):
         flaws = np.concatenate([np.zeros(own.clock.size, np.uint8) if own.flaws is None else own.flaws for own in rows])
     values, clock, numbers, begins = (np.concatenate([own[i] for own in rows]) for i in range(4))
-    return TimedRows(values, clock, numbers, begins, flaws)
+    filled = None
+    if any(own.filled is not None for own in rows):
+        filled = np.concatenate(
+            [np.zeros(own.values.shape, np.bool_) if own.filled is None else own.filled for own in rows]
+        )
+    return TimedRows(values, clock, numbers, begins, flaws, filled)
 
 
 class Settled(NamedTuple):
@@ -71,13 +82,15 @@ class Settled(NamedTuple):
     rows: TimedRows
     n_bridged: Ints | None = None  # (n_channels,); None: no value was missing
     n_lost: Ints | None = None
+    n_filled: Ints | None = None
 
 
 class GapBridge:
     """Rows with NaN -> finite rows in the same order; between calls only those that wait are kept."""
 
-    def __init__(self, longest: Ints) -> None:
-        self.longest = longest  # (n_channels,) frames that a run may leave out
+    def __init__(self, longest: Ints, fill: ChannelFill | None = None) -> None:
+        """`longest` (n_channels,): frames that a run may leave out; `fill`: what predicts those that are longer."""
+        self.longest, self._channel_fill = longest, fill
         self.least_step = 0.0  # frames from the last row to any next one: 1 where there is no clock
         self._held: list[TimedRows] = []
         self._waits_for = 0  # the channel whose run is open since the first row held
@@ -122,13 +135,16 @@ class GapBridge:
                 n_settled, self._waits_for = n_before_open, c
         self._held = [rows.part(n_settled).copy()] if n_settled < n_rows else []
         self._remember(rows.part(0, n_settled), absent[:, :n_settled])
-        n_bridged, n_lost = (np.zeros(len(absent), np.int64) for _ in range(2))
+        n_bridged, n_long = (np.zeros(len(absent), np.int64) for _ in range(2))
         for c, (starts, stops) in long_runs.items():
-            n_lost[c] = (np.minimum(stops, n_settled) - np.minimum(starts, n_settled)).sum()
-            n_bridged[c] = np.count_nonzero(absent[c, :n_settled]) - n_lost[c]
+            n_long[c] = (np.minimum(stops, n_settled) - np.minimum(starts, n_settled)).sum()
+            n_bridged[c] = np.count_nonzero(absent[c, :n_settled]) - n_long[c]
         flaws = np.where(lost, np.uint8(LOST), np.where(missing, np.uint8(BRIDGED), np.uint8(SOUND)))
         settled = rows._replace(values=filled, flaws=flaws).part(0, n_settled)
-        return Settled(settled, n_bridged, n_lost)
+        if self._channel_fill is None or not n_long.any():
+            return Settled(settled, n_bridged, n_long)
+        settled, n_filled = _predicted(settled, long_runs, self._channel_fill)
+        return Settled(settled, n_bridged, n_long - n_filled, n_filled)
 
     def _fill(
         self, column: Values, gone: Flags, rows: TimedRows, channel: int, ends: bool
@@ -198,6 +214,23 @@ class GapBridge:
         self._known_value = np.array(tensors["known_value"], np.float32)
         self._waits_for = int(np.isnan(held.values).all(axis=0).argmax())
         self.least_step = float(plain["least_step"])
+
+
+def _predicted(
+    rows: TimedRows, long_runs: Mapping[int, tuple[Ints, Ints]], fill: ChannelFill
+) -> tuple[TimedRows, Ints]:
+    """Rows whose dropouts are filled where most of the channels are there; how many values of each were."""
+    n_rows, n_channels = rows.values.shape
+    gone = np.zeros((n_rows, n_channels), np.bool_)
+    for c, runs in long_runs.items():
+        for start, stop in zip(*(edges.tolist() for edges in runs), strict=True):
+            gone[start:stop, c] = True
+    assert rows.flaws is not None
+    is_lost = 2 * gone.sum(axis=1) >= n_channels
+    gone[is_lost] = False
+    fill.fill(rows.values, gone)
+    flaws = np.where((rows.flaws == LOST) & ~is_lost, np.uint8(FILLED), rows.flaws)
+    return rows._replace(flaws=flaws, filled=gone), gone.sum(axis=0)
 
 
 def _bridged(

@@ -1,7 +1,8 @@
 """What was bridged, cut or dropped in the input, as events.
 
 Everything is told from the rows in the order in which they become frames, so that events do not depend on chunks, and
-when an event is told all frames before its own have been given out. A boundary is told when it begins and when it ends.
+when an event is told all frames before its own have been given out. A boundary is told when it begins and when it ends,
+and so is the silence of channels that are filled.
 What was bridged or skipped is told by the spell: all of it with never more than 100 sound rows between, in one event of
 each kind when the spell is over, and after 10,000 rows in any case. A source that loses every second row must not fill
 the journal.
@@ -9,14 +10,15 @@ the journal.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from rondo.data.frame_grid import Laid, steps_within
-from rondo.data.gaps import BRIDGED, LOST, Ints
+from rondo.data.gaps import BRIDGED, LOST, Flags, Ints
+from rondo.wording import quoted
 
 _QUIET_ROWS = 100
 _LONGEST_SPELL_ROWS = 10_000
@@ -45,11 +47,12 @@ class _Spell:
 class InputLog:
     """The spell and the boundary that are not over, and the events nobody has taken yet."""
 
-    def __init__(self, rate: float | None, max_gap: int) -> None:
-        self._rate, self._max_gap = rate, max_gap
+    def __init__(self, rate: float | None, max_gap: int, channels: Sequence[str] = ()) -> None:
+        self._rate, self._max_gap, self._channels = rate, max_gap, tuple(channels)
         self._events: list[InputEvent] = []
         self._spell: _Spell | None = None
         self._lost_since: int | None = None  # the row, counted as they are seen here
+        self._filled_since: dict[int, int] = {}  # channel -> row, likewise
         self._n_seen = 0
         self._last_number = -1  # of the rows seen
         self._last_clock: float | None = None  # likewise; None where time begins
@@ -68,7 +71,7 @@ class InputLog:
         n_rows, last = rows.clock.size, int(rows.numbers[-1])
         missing = _frames_missing(laid, self._last_clock)
         is_even = last - self._last_number == n_rows and missing is None and not rows.begins.any()
-        if rows.flaws is not None or self._lost_since is not None or not is_even:
+        if rows.flaws is not None or self._lost_since is not None or self._filled_since or not is_even:
             self._follow(laid, np.zeros(n_rows, np.int64) if missing is None else missing)
         self._end_quiet_spell(laid, n_rows - 1)
         self._n_seen += n_rows
@@ -81,17 +84,46 @@ class InputLog:
         is_marked = (flaws == BRIDGED) | (skipped > 0) | (missing > 0)
         is_lost = flaws == LOST
         turns = is_lost != np.append(self._lost_since is not None, is_lost[:-1])
-        for i in np.flatnonzero(is_marked | turns | rows.begins).tolist():
+        silences = self._turns_of_channels(rows.filled, flaws.size)
+        for i in np.flatnonzero(is_marked | turns | rows.begins | silences).tolist():
             self._end_quiet_spell(laid, i)
             if rows.begins[i]:
                 self._begin_piece(laid, i)
             if is_lost[i] != (self._lost_since is not None):
                 self._turn(i, laid.frame_from(i), float(rows.clock[i]), int(rows.numbers[i]))
+            if silences[i] or (rows.begins[i] and rows.filled is not None):
+                filled = set() if rows.filled is None else set(np.flatnonzero(rows.filled[i]).tolist())
+                self._turn_channels(i, laid.frame_from(i), float(rows.clock[i]), filled)
             if is_marked[i]:
                 spell = self._spell_at(laid, i)
                 spell.rows_skipped += int(skipped[i])
                 spell.rows_bridged += int(flaws[i] == BRIDGED)
                 spell.frames_bridged += int(missing[i])
+
+    def _turns_of_channels(self, filled: Flags | None, n_rows: int) -> Flags:
+        """At which rows channels begin to be filled, or cease to be."""
+        turns = np.zeros(n_rows, np.bool_)
+        if filled is None:
+            turns[0] = bool(self._filled_since)
+            return turns
+        turns[1:] = (filled[1:] != filled[:-1]).any(axis=1)
+        turns[0] = set(np.flatnonzero(filled[0]).tolist()) != set(self._filled_since)
+        return turns
+
+    def _turn_channels(self, row: int, frame: int, clock: float, filled: set[int]) -> None:
+        """From here on these channels are filled, and no others."""
+        begun = sorted(filled - set(self._filled_since))
+        ended = sorted(set(self._filled_since) - filled)
+        if ended:
+            n_rows = self._n_seen + row - min(self._filled_since[c] for c in ended)
+            names = self._names(ended)
+            self._tell("gap", frame, clock, rule="filled", cause="values again", channels=names, rows=n_rows)
+        if begun:
+            self._tell("gap", frame, clock, rule="filled", cause="no values", channels=self._names(begun))
+        self._filled_since = {c: self._filled_since.get(c, self._n_seen + row) for c in sorted(filled)}
+
+    def _names(self, channels: Sequence[int]) -> str:
+        return quoted([self._channels[c] if self._channels else str(c) for c in channels])
 
     def _begin_piece(self, laid: Laid, row: int) -> None:
         """What was going on ends with the piece before."""
@@ -159,6 +191,8 @@ class InputLog:
         self._end_spell(frame, clock or 0.0)
         if self._lost_since is not None:
             self._turn(row, frame, clock or 0.0, self._last_number)
+        if self._filled_since:
+            self._turn_channels(row, frame, clock or 0.0, set())
 
     def finish(self, frame: int, n_rows: int) -> None:
         """The stream ends after so many rows; those at its end that were skipped have not been seen here."""
@@ -186,6 +220,7 @@ class InputLog:
             "events": [[*event[:3], dict(event.evidence)] for event in self._events],
             "spell": None if self._spell is None else asdict(self._spell),
             "lost_since": self._lost_since,
+            "filled_since": [[channel, row] for channel, row in self._filled_since.items()],
             "seen": [self._n_seen, self._last_number, self._last_clock, self._origin_s],
             "is_gridded": self._is_gridded,
         }
@@ -195,6 +230,7 @@ class InputLog:
         self._events = [InputEvent(*event) for event in plain["events"]]
         self._spell = None if plain["spell"] is None else _Spell(**plain["spell"])
         self._lost_since, self._is_gridded = plain["lost_since"], plain["is_gridded"]
+        self._filled_since = {int(channel): int(row) for channel, row in plain["filled_since"]}
         self._n_seen, self._last_number, self._last_clock, self._origin_s = plain["seen"]
 
 

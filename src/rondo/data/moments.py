@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -65,6 +65,12 @@ class ChannelMoments:
         """The sum of squares of each channel about its mean."""
         return self.scatter if self.scatter.ndim == 1 else np.diagonal(self.scatter)
 
+    def _with(self, c: int, mean: float, variance: float) -> ChannelMoments:
+        means, scatter = self.mean.copy(), self.scatter.copy()
+        means[c] = mean
+        scatter[(c, c) if scatter.ndim == 2 else c] = variance * self.count
+        return ChannelMoments(self.count, means, scatter)
+
     def as_json(self) -> dict[str, Any]:
         """Plain values that `from_json` reads back to the last digit."""
         return {"count": self.count, "mean": self.mean.tolist(), "scatter": self.scatter.tolist()}
@@ -73,6 +79,24 @@ class ChannelMoments:
     def from_json(cls, stored: dict[str, Any]) -> ChannelMoments:
         """What `as_json` gave."""
         return cls(int(stored["count"]), np.array(stored["mean"], float), np.array(stored["scatter"], float))
+
+
+def with_silent(each: Sequence[ChannelMoments], silent: Sequence[Sequence[int]]) -> list[ChannelMoments]:
+    """Moments of several recordings, those of channels that are `silent` in one as all others together have them."""
+    if not any(silent):
+        return list(each)
+    completed = list(each)
+    for c in sorted({c for own in silent for c in own}):
+        heard = [own for own, lacking in zip(each, silent, strict=True) if c not in lacking and own.count]
+        if not heard:
+            continue
+        one = ChannelMoments.joined(
+            (ChannelMoments(own.count, own.mean[[c]], own.squares[[c]]) for own in heard), n_channels=1
+        )
+        for i, lacking in enumerate(silent):
+            if c in lacking:
+                completed[i] = completed[i]._with(c, float(one.mean[0]), float(one.scatter[0]) / one.count)
+    return completed
 
 
 def _of_block(block: Matrix, products: bool) -> ChannelMoments:

@@ -7,6 +7,8 @@ What happens to rows, each time with an event:
   set back: a boundary, and time counts anew;
 - gap, boundary: a jump in time that leaves out more than `max_gap` frames, or missing values (NaN, infinite) for
   longer: nothing is carried across, the next frame begins a new stretch;
+- gap, filled: channels that are silent for longer while most channels go on are predicted from these
+  (`rondo.data.relations`), where the plan has relations; told when a channel falls silent and when it comes back;
 - gap, bridged: missing values and missing rows up to `max_gap` frames are interpolated in time once they end
   (`rondo.data.gaps`); between two values of a sensor that is slower than the others, up to twice its usual spacing.
   Rows are held back until then;
@@ -32,6 +34,7 @@ from rondo.data.frame_grid import FrameGrid, Laid
 from rondo.data.gaps import Flags, Floats, GapBridge, Ints, TimedRows
 from rondo.data.input_log import InputEvent, InputLog
 from rondo.data.recording import Values
+from rondo.data.relations import ChannelFill
 from rondo.data.row_admission import Admitted, RowAdmission
 from rondo.data.row_plan import BLOCK, RowPlan, jumps
 from rondo.errors import RecordingError
@@ -49,6 +52,14 @@ class Prepared(NamedTuple):
     time_s: float | None  # of the first frame; None where the stream has no clock
 
 
+class MissingValues(NamedTuple):
+    """How many values of each channel (n_channels,) were missing, by what became of them."""
+
+    n_bridged: Ints
+    n_lost: Ints
+    n_filled: Ints
+
+
 class Preparation:
     """The part of the input that is not yet frames; it is small and does not grow."""
 
@@ -56,10 +67,11 @@ class Preparation:
         """`tells`: what happened to the input is kept as events until they are taken."""
         self.plan = plan
         n_channels = len(plan.spacing)
-        self.gaps = GapBridge(np.maximum(plan.max_gap, 2 * np.array(plan.spacing, dtype=np.int64)))
+        fill = None if plan.relations is None else ChannelFill(plan.relations)
+        self.gaps = GapBridge(np.maximum(plan.max_gap, 2 * np.array(plan.spacing, dtype=np.int64)), fill)
         self.grid = FrameGrid(n_channels, plan.rows_are_frames)
-        self.n_bridged, self.n_lost = np.zeros(n_channels, np.int64), np.zeros(n_channels, np.int64)  # missing values
-        self._log = InputLog(plan.rate, plan.max_gap) if tells else None
+        self.missing = MissingValues(*np.zeros((3, n_channels), np.int64))
+        self._log = InputLog(plan.rate, plan.max_gap, plan.channels) if tells else None
         self._admission = RowAdmission(n_channels, plan.rate, plan.max_gap)
         self._placed: Placed | None = None
         self._n_rows = 0  # as they came
@@ -71,11 +83,11 @@ class Preparation:
         self._in_stretch = False  # whether the next frame follows on the last one given out
 
     @classmethod
-    def whole(cls, plan: RowPlan, values: Values, times_s: Floats | None) -> tuple[Laid, Ints, Ints]:
-        """A recording at once: all its frames, and the missing values of each channel that were bridged and lost."""
+    def whole(cls, plan: RowPlan, values: Values, times_s: Floats | None) -> tuple[Laid, MissingValues]:
+        """A recording at once: all its frames, and what became of the missing values of each channel."""
         preparation = cls(plan, tells=False)
         (laid,) = preparation._laid(values, times_s, ends=True)
-        return laid, preparation.n_bridged, preparation.n_lost
+        return laid, preparation.missing
 
     def tell_places(self, placed: Placed) -> None:
         """Tell from now on which frame every row has become; rows that are skipped are left out."""
@@ -140,9 +152,9 @@ class Preparation:
 
     def _through(self, rows: TimedRows, is_complete: bool, ends: bool) -> Iterator[Laid]:
         settled = self.gaps.push(rows, is_complete=is_complete, ends=ends)
-        if settled.n_bridged is not None and settled.n_lost is not None:
-            self.n_bridged += settled.n_bridged
-            self.n_lost += settled.n_lost
+        self.missing = MissingValues(
+            *(total if more is None else total + more for total, more in zip(self.missing, settled[1:], strict=True))
+        )
         for laid in self.grid.push(settled.rows, ends=ends):
             if self._log is not None:
                 self._log.rows(laid, self._origin_s or 0.0)
@@ -256,7 +268,7 @@ class Preparation:
             "admission": admission[1],
             "log": None if self._log is None else self._log.state(),
             "rows": [self._n_rows, self._n_admitted],
-            "missing_values": [self.n_bridged.tolist(), self.n_lost.tolist()],
+            "missing_values": [counts.tolist() for counts in self.missing],
             "has_times": self._has_times,
             "origin_s": self._origin_s,
             "last_clock": self._last_clock,
@@ -275,7 +287,7 @@ class Preparation:
         if own._log is not None:
             own._log.load(plain["log"])
         own._n_rows, own._n_admitted = plain["rows"]
-        own.n_bridged, own.n_lost = (np.array(counts, np.int64) for counts in plain["missing_values"])
+        own.missing = MissingValues(*(np.array(counts, np.int64) for counts in plain["missing_values"]))
         own._has_times, own._origin_s = plain["has_times"], plain["origin_s"]
         own._last_clock, own._is_open, own._in_stretch = plain["last_clock"], plain["is_open"], plain["in_stretch"]
         return own

@@ -14,8 +14,9 @@ import numpy as np
 
 from rondo.config.schema import PreprocessConfig
 from rondo.data.channels import chosen_channels, fitting, refuse_shape
-from rondo.data.moments import ChannelMoments, Matrix, Vector
+from rondo.data.moments import ChannelMoments, Matrix, Vector, with_silent
 from rondo.data.recording import Recording, Values
+from rondo.data.relations import ChannelFill, ChannelRelations
 from rondo.data.resample import resample_signal
 from rondo.data.row_plan import BLOCK, RowPlan, joint_spacing, max_gap_frames
 from rondo.data.signal import Signal as Signal
@@ -38,6 +39,7 @@ class Preprocessor:
     components: Matrix  # (n_components, n_channels); empty without PCA
     spacing: tuple[int, ...] = ()  # frames between two values of each slow sensor, 0 for others; for streams only
     known: KnownValues | None = None  # codes of missing values and range of each channel; None in older models
+    relations: ChannelRelations | None = None  # of the channels, over all recordings; None: nothing is predicted
 
     @classmethod
     def fit(cls, recordings: Sequence[Recording], config: PreprocessConfig) -> Preprocessor:
@@ -49,12 +51,14 @@ class Preprocessor:
         """Learn scaling and PCA from what surveys of all recordings say about these channels."""
         n_channels = len(channels)
         spacing = joint_spacing([survey.spacing for survey in surveys])
+        fitted = cls(config, channels, np.zeros(n_channels), np.ones(n_channels), np.zeros((0, n_channels)), spacing)
         found = [survey.known for survey in surveys if survey.known is not None]
-        known = KnownValues.joined(found) if len(found) == len(surveys) else None
-        fitted = cls(
-            config, channels, np.zeros(n_channels), np.ones(n_channels), np.zeros((0, n_channels)), spacing, known
-        )
-        each = [survey.moments for survey in surveys]
+        if found and len(found) == len(surveys):
+            fitted = replace(fitted, known=KnownValues.joined(found))
+        related = [survey.relations for survey in surveys if survey.relations is not None]
+        if related:
+            fitted = replace(fitted, relations=ChannelRelations.joined(related, n_channels))
+        each = with_silent([survey.moments for survey in surveys], [survey.silent for survey in surveys])
         if config.scaling != "none":
             of = f"recording '{surveys[0].id}'" if len(surveys) == 1 else f"all {len(surveys)} recordings"
             joined = ChannelMoments.joined(each, n_channels, products=bool(config.pca_components))
@@ -82,7 +86,8 @@ class Preprocessor:
     def row_plan(self, rate: float | None) -> RowPlan:
         """Of a stream, which nobody can look at as a whole: slow sensors are those of the recordings fitted on."""
         spacing = self.spacing or (0,) * len(self.channels)
-        return RowPlan(rate, max_gap_frames(rate, self.config), spacing, None, self.config.missing)
+        more = (self.config.missing, self.relations, self.channels)
+        return RowPlan(rate, max_gap_frames(rate, self.config), spacing, None, *more)
 
     def seen_by_model(self, values: Values) -> Values:
         """Frames of a stream, scaled by the statistics of the model and projected; an array of its own."""
@@ -108,15 +113,43 @@ class Preprocessor:
     def _scaled(self, signal: Signal, moments: ChannelMoments | None) -> Signal:
         """By the statistics of the recording or of the data set."""
         if self.config.scaling == "none":
-            return signal
+            return self._heard(signal, self.mean, self.scale)
         mean, scale = self.mean, self.scale
         if self.config.statistics == "recording":
             own = ChannelMoments.of(signal) if moments is None else moments
             mean, scale = mean_and_scale(own, self.config, f"recording '{signal.id}'")
+            mean, scale = self._with_silent(signal, mean, scale)
+        signal = self._heard(signal, mean, scale)
         still = [name for name, width in zip(signal.channels, scale, strict=True) if width == 0]
         notes = (f"constant, so of no use: {shortened(still)}",) if still else ()
         values = scaled_by(signal.values, mean, _reciprocal(scale))
         return replace(signal, values=values, notes=signal.notes + notes)
+
+    def _with_silent(self, signal: Signal, mean: Vector, scale: Vector) -> tuple[Vector, Vector]:
+        """Channels that are silent in a recording lie where they do in the others."""
+        if not signal.silent or self.relations is None:
+            return mean, scale
+        mean, scale, lacking = mean.copy(), scale.copy(), list(signal.silent)
+        mean[lacking] = self.relations.mean[lacking]
+        known = self.relations.scale[lacking]
+        scale[lacking] = np.where(known > 0, scale.max(), 0.0) if self.config.scaling == "global" else known
+        return mean, scale
+
+    def _heard(self, signal: Signal, mean: Vector, scale: Vector) -> Signal:
+        """With channels that are silent in this recording predicted, where others tell how; `mean`, `scale`: of it."""
+        lacking = [c for c in signal.silent if self.relations is not None and self.relations.scale[c] > 0]
+        if not lacking or self.relations is None:
+            return signal
+        by_channel = self.config.scaling == "channel"  # else no scale of each channel in this recording is at hand
+        relations = self.relations.moved(mean, scale) if by_channel else self.relations
+        values = signal.values.copy()
+        gone = np.zeros(values.shape[1], np.bool_)
+        gone[lacking] = True
+        fill = ChannelFill(relations)
+        for start in range(0, len(values), BLOCK):
+            block = values[start : start + BLOCK]
+            fill.fill(block, np.broadcast_to(gone, block.shape))
+        return replace(signal, values=values)
 
     def _scaled_moments(self, moments: ChannelMoments, of: str) -> ChannelMoments:
         """Those of a recording after its signal is scaled."""

@@ -15,6 +15,7 @@ from rondo.config.schema import PreprocessConfig, to_frames
 from rondo.data.frame_grid import FrameFit
 from rondo.data.gaps import Flags, Floats
 from rondo.data.recording import Recording, Values
+from rondo.data.relations import ChannelRelations
 from rondo.errors import RecordingError
 
 GAP_SECONDS, GAP_FRAMES = 0.5, 25  # what max_gap = "auto" means with and without a known rate
@@ -32,6 +33,8 @@ class RowPlan:
     spacing: tuple[int, ...]  # frames from one value of each channel to the next where it is a slow sensor, else 0
     rows_are_frames: bool | None = None  # None: the rows to come will show
     missing: str = "interpolate"
+    relations: ChannelRelations | None = None  # by which dropouts of channels are filled; None: they are boundaries
+    channels: tuple[str, ...] = ()  # names, to tell
 
     @classmethod
     def of(cls, recording: Recording, values: Values, is_holed: Flags, config: PreprocessConfig) -> RowPlan:
@@ -44,7 +47,8 @@ class RowPlan:
         rows_are_frames = recording.timestamps_s is None or _rows_are_frames(clock, begins)
         if not rows_are_frames:
             _refuse_sparse(recording, clock, begins)
-        return cls(recording.rate, max_gap, tuple(spacing), rows_are_frames, config.missing)
+        relations = ChannelRelations.of(values) if config.dropouts == "fill" and is_holed.any() else None
+        return cls(recording.rate, max_gap, tuple(spacing), rows_are_frames, config.missing, relations)
 
 
 def jumps(clock: Floats, max_gap: int) -> Flags:

@@ -4,8 +4,9 @@ A Signal is finite everywhere. What could not be repaired is left out of its `sp
 windows may use:
 
 - jumps in time that leave out more than `max_gap` frames are boundaries: nothing is carried across them;
-- missing values (NaN): runs up to `max_gap` frames are interpolated in time; longer ones become holes, but for a sensor
-  that is slower than the others;
+- missing values (NaN): runs up to `max_gap` frames are interpolated in time, and between the values of a sensor that is
+  slower than the others. Where channels are silent for longer while most of them go on, they are predicted
+  from these (`rondo.data.relations`). Elsewhere, and always with `preprocess.dropouts = "cut"`, longer runs are holes;
 - timestamps that do not fit the rate, and missing rows: values are interpolated linearly onto the grid. Timestamps
   that merely jitter, each by less than half a period, leave the values as they are.
 
@@ -27,11 +28,12 @@ from rondo.config.schema import PreprocessConfig
 from rondo.data.frame_grid import Laid
 from rondo.data.gaps import LOST
 from rondo.data.period import period_of
-from rondo.data.preparation import Preparation
+from rondo.data.preparation import MissingValues, Preparation
 from rondo.data.recording import Recording, Values
 from rondo.data.row_plan import BLOCK, RowPlan
 from rondo.data.windows import Span
 from rondo.errors import RecordingError
+from rondo.times import duration_in_words
 from rondo.wording import counted, noun
 
 
@@ -47,6 +49,7 @@ class Signal:
     n_rows: int
     frame_of_row: NDArray[np.int64] | None = None  # None: row i of the file is frame i
     notes: tuple[str, ...] = ()
+    silent: tuple[int, ...] = ()  # channels without any value; 0 until what is known of them elsewhere fills them
 
     @property
     def n_frames(self) -> int:
@@ -92,9 +95,9 @@ class Signal:
 def regularise(
     recording: Recording, channels: Sequence[str], config: PreprocessConfig, plan: RowPlan | None = None
 ) -> Signal:
-    """Choose channels, repair short gaps, turn long ones into boundaries, and lay values on a regular grid."""
+    """Choose channels, repair gaps or turn them into boundaries, and lay values on a regular grid."""
     plan = plan_of(recording, channels, config) if plan is None else plan
-    laid, n_bridged, n_lost = Preparation.whole(plan, select(recording, channels), recording.timestamps_s)
+    laid, missing = Preparation.whole(plan, select(recording, channels), recording.timestamps_s)
     spans = _usable_spans(laid)
     if not spans:
         absent = np.isnan(select(recording, channels)).mean(axis=0)
@@ -104,11 +107,11 @@ def regularise(
             f"missing in {absent[worst]:.0%} of rows); leave it out (preprocess.channels) or raise preprocess.max_gap"
         )
     jumps, grid = _time_notes(laid, recording.rate)
-    notes = recording.notes + jumps + _missing_notes(laid, plan, channels, n_bridged, n_lost) + grid
+    notes = recording.notes + jumps + _missing_notes(laid, plan, channels, missing) + grid
     frame_of_row = laid.frame_of_row
-    return Signal(
-        recording.id, laid.values, recording.rate, tuple(channels), spans, recording.n_frames, frame_of_row, notes
-    )
+    silent = tuple(np.flatnonzero(missing.n_filled == recording.n_frames).tolist())
+    size = (recording.n_frames, frame_of_row, notes, silent)
+    return Signal(recording.id, laid.values, recording.rate, tuple(channels), spans, *size)
 
 
 def plan_of(recording: Recording, channels: Sequence[str], config: PreprocessConfig) -> RowPlan:
@@ -187,9 +190,8 @@ def _time_notes(laid: Laid, rate: float | None) -> tuple[tuple[str, ...], tuple[
     )
 
 
-def _missing_notes(
-    laid: Laid, plan: RowPlan, channels: Sequence[str], n_bridged: Ints, n_lost: Ints
-) -> tuple[str, ...]:
+def _missing_notes(laid: Laid, plan: RowPlan, channels: Sequence[str], missing: MissingValues) -> tuple[str, ...]:
+    n_bridged, n_lost, n_filled = missing
     notes = [
         f"channel '{name}' has a value only every {every} rows: interpolated between them"
         for name, every in zip(channels, plan.spacing, strict=True)
@@ -200,6 +202,8 @@ def _missing_notes(
     if bridged:
         values = counted(int(n_bridged[bridged].sum()), "missing value")
         notes.append(f"{values} interpolated (runs up to {frames}) in {shortened([channels[c] for c in bridged])}")
+    if n_filled.any():
+        notes.append(_filled_note(plan, channels, n_filled, laid.rows.clock.size))
     if n_lost.any() and laid.rows.flaws is not None:
         n_rows = int((laid.rows.flaws == LOST).sum())
         rows = f"{counted(n_rows, 'row')} {noun(n_rows, 'lies', 'lie')}"
@@ -208,12 +212,27 @@ def _missing_notes(
     return tuple(notes)
 
 
+def _filled_note(plan: RowPlan, channels: Sequence[str], n_filled: Ints, n_rows: int) -> str:
+    """Which channels, and how long each was silent, the longest first."""
+
+    def length(n: int) -> str:
+        if n == n_rows:
+            return "throughout"
+        return counted(n, "row") if plan.rate is None else f"for {duration_in_words(n / plan.rate)}"
+
+    longest = [c for c in np.argsort(-n_filled, kind="stable").tolist() if n_filled[c]]
+    shown = ", ".join(f"{channels[c]!r} {length(int(n_filled[c]))}" for c in longest[:6])
+    more = f" and {len(longest) - 6} more" if len(longest) > 6 else ""
+    return f"no values in {shown}{more}: predicted from the other channels (preprocess.dropouts)"
+
+
 def _refuse_unrepairable(
     n_missing: Ints, recording: Recording, channels: Sequence[str], config: PreprocessConfig
 ) -> None:
     incomplete = [channels[c] for c in np.flatnonzero(n_missing).tolist()]
     silent = [channels[c] for c in np.flatnonzero(n_missing == recording.n_frames).tolist()]
-    if silent:
+    is_filled = config.dropouts == "fill" and config.missing != "refuse" and 2 * len(silent) < len(channels)
+    if silent and not is_filled:
         raise RecordingError(
             f"recording '{recording.id}': no values at all in {noun(len(silent), 'channel')} {shortened(silent)}; "
             f"leave {noun(len(silent), 'it', 'them')} out (preprocess.channels)"

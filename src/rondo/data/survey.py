@@ -17,6 +17,7 @@ from rondo.data.channels import fitting
 from rondo.data.levels import part_deviations
 from rondo.data.moments import ChannelMoments, Matrix
 from rondo.data.recording import Recording
+from rondo.data.relations import ChannelRelations
 from rondo.data.signal import Signal, plan_of, regularise, select
 from rondo.data.windows import Span
 from rondo.formats.known_values import KnownValues
@@ -36,6 +37,8 @@ class Survey:
     moments: ChannelMoments
     deviations: Matrix  # of each channel in the parts of the recording; see `rondo.data.levels`
     known: KnownValues | None = None  # None in a survey that an earlier version has kept
+    relations: ChannelRelations | None = None  # of its channels; None where dropouts are boundaries
+    silent: tuple[int, ...] = ()  # channels without any value
 
     @property
     def longest_span(self) -> int:
@@ -49,7 +52,9 @@ class Survey:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values that `from_json` reads back to the last digit."""
-        return vars(self) | {"moments": self.moments.as_json(), "deviations": self.deviations.tolist()}
+        relations = None if self.relations is None else self.relations.as_json()
+        arrays = {"moments": self.moments.as_json(), "deviations": self.deviations.tolist(), "relations": relations}
+        return vars(self) | arrays
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Survey:
@@ -62,6 +67,8 @@ class Survey:
             "moments": moments,
             "deviations": np.array(deviations, float).reshape(len(deviations), moments.mean.size),
             "known": None if stored.get("known") is None else KnownValues.from_json(stored["known"]),
+            "relations": None if stored["relations"] is None else ChannelRelations.from_json(stored["relations"]),
+            "silent": tuple(stored["silent"]),
         }
         return cls(**(stored | more))
 
@@ -85,9 +92,12 @@ def survey_of(recording: Recording, channels: tuple[str, ...], config: Preproces
     codes = [[code for name, code in own.missing_codes if name == channel] for channel in channels]
     known = KnownValues.of(select(own, channels), codes)
     size = (recording.n_frames, recording.n_channels, recording.rate)
-    deviations = part_deviations(signal)
-    survey = Survey(recording.id, *size, signal.n_frames, signal.spans, plan.spacing, moments, deviations, known)
-    return Surveyed(survey, signal)
+    relations = plan.relations
+    if relations is None and config.dropouts == "fill":
+        relations = ChannelRelations.of(select(own, channels))
+    about = (signal.n_frames, signal.spans, plan.spacing)
+    more = (part_deviations(signal), known, relations, signal.silent)
+    return Surveyed(Survey(recording.id, *size, *about, moments, *more), signal)
 
 
 @dataclass(frozen=True)

@@ -41,8 +41,14 @@ class KnownValues(NamedTuple):
 
     @classmethod
     def of(cls, values: NDArray[np.float32], codes: Sequence[Sequence[float]]) -> KnownValues:
-        """Of one recording, in which codes are missing already and every channel has some value."""
-        low, high = (np.asarray(end(values, axis=0), np.float64) for end in (np.nanmin, np.nanmax))
+        """Of one recording, in which codes are missing already; a channel without any value reaches nowhere.
+
+        >>> KnownValues.of(np.array([[1.0, np.nan], [3.0, np.nan]], np.float32), [(), ()])
+        KnownValues(low=(1.0, inf), high=(3.0, -inf), codes=((), ()))
+        """
+        there = ~np.isnan(values)
+        low = np.asarray(values.min(axis=0, initial=np.inf, where=there), np.float64)
+        high = np.asarray(values.max(axis=0, initial=-np.inf, where=there), np.float64)
         return cls(tuple(low.tolist()), tuple(high.tolist()), tuple(tuple(own) for own in codes))
 
     @classmethod

@@ -195,7 +195,7 @@ class _Run:
                 survey, stretches = plan.surveys[at], plan.stretches[at]
                 spans = survey.spans if stretches == survey.spans else rebased(stretches)
                 channels = plan.preprocessor.channels
-                signal = Signal(survey.id, own, survey.rate, channels, spans, len(own))
+                signal = Signal(survey.id, own, survey.rate, channels, spans, len(own), silent=survey.silent)
                 found[at] = plan.preprocessor.seen(signal, survey.moments)
         return (found[at] for at in sorted(found))
 

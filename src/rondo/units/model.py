@@ -32,6 +32,10 @@ class UnitProjection(Protocol):
     def curves(self) -> Curves:
         """The training log, to be plotted; empty where nothing is trained."""
 
+    @property
+    def autoencoder_epochs(self) -> int:
+        """For how many epochs an autoencoder was trained; 0 where there is none, or in a model that was loaded."""
+
     def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """Embeddings (n_windows, n_embedding_dims), of which prototypes are means."""
 

@@ -50,6 +50,10 @@ class SlowProjection:
     def curves(self) -> Curves:
         return {}  # nothing is trained
 
+    @property
+    def autoencoder_epochs(self) -> int:
+        return 0
+
     def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """The latents themselves: nothing lies between."""
         return self.apply(representations)

@@ -30,7 +30,8 @@ ExperimentName = Annotated[
     str,
     typer.Argument(
         metavar="EXPERIMENT",
-        help="static, continual, transfer, ablation, representation, qualitative, clap_suite, or a .toml file.",
+        help="static, continual, transfer, ablation, representation, qualitative, readings, pca, clap_suite, "
+        "or a .toml file.",
     ),
 ]
 OutDir = Annotated[
@@ -131,6 +132,7 @@ def table(
     against: Annotated[
         str | None, typer.Option("--against", metavar="METHOD", help="Whom the others are tested against.")
     ] = None,
+    all_scores: Annotated[bool, typer.Option("--all-scores", metavar="", help="F1@10 and F1@25 as well.")] = False,
     sets: Sets = None,
 ) -> None:
     """Print the table of an experiment, the paper's values beside ours.
@@ -145,7 +147,8 @@ def table(
     if format not in FORMATS:
         raise SettingError(f"--format must be {', '.join(FORMATS)}, got '{format}'")
     spec, known, there = read_experiment(experiment), read_data_sets(sets), read_rows(out)
-    summary = summarise(there, spec, known, _set_names(datasets, known, there), _listed(methods), against)
+    chosen = _set_names(datasets, known, there)
+    summary = summarise(there, spec, known, chosen, _listed(methods), against, all_scores=all_scores)
     if format == "csv":
         for note in notes_of(summary):
             print(f"note: {note}", file=sys.stderr)

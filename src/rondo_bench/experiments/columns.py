@@ -31,6 +31,10 @@ class Column:
 
 
 SEG_RATIO = Column("seg_ratio", "SegRatio", "near 1")
+_LOOSER_F1 = (
+    Column("f1_10", "F1@10"),
+    Column("f1_25", "F1@25"),
+)  # "complete results" of the paper, in none of its tables
 _PAPER = (Column("mof", "MoF"), Column("recall", "Recall"), Column("f1_50", "F1@50"), Column("edit", "Edit"), SEG_RATIO)
 RECURRENCE = (Column("ari", "ARI"), Column("ami", "AMI"), Column("one_to_one", "one-to-one"))
 _CLUSTERS = Column("n_clusters", "clusters", "neither", 1)
@@ -52,8 +56,13 @@ _INSPECTED = (
 )
 
 
-def columns_of(protocol: Protocol) -> tuple[Column, ...]:
-    """What the table of such an experiment shows, the paper's columns first."""
+def columns_of(protocol: Protocol, *, all_scores: bool = False) -> tuple[Column, ...]:
+    """What the table of such an experiment shows, the paper's columns first; `all_scores`: F1@10 and F1@25 too."""
+    shown = _shown(protocol)
+    return tuple(one for own in shown for one in ((*_LOOSER_F1, own) if all_scores and own.name == "f1_50" else (own,)))
+
+
+def _shown(protocol: Protocol) -> tuple[Column, ...]:
     match protocol:
         case "continual":
             return (*_PAPER, *_STAGES, _FORGETTING, *RECURRENCE, _CLUSTERS)

@@ -13,12 +13,12 @@ from rondo_bench.experiments.spec import Level, Method, Protocol, SetSpec
 
 
 def baseline_for(method: Method, data_set: str, of_set: SetSpec) -> Baseline:
-    """The baseline with the windows and axes of the data set, where it has such settings."""
+    """The baseline with the windows and axes of the data set, where it has such settings; its own axes go first."""
     settings = method.settings_for(data_set)
     if "windows" in type(build_baseline(method.baseline).config).model_fields:
         settings |= _windows(of_set)
     n_axes = of_set.pca_of(method.baseline)
-    return build_baseline(method.baseline, settings | ({"preprocess.pca_components": n_axes} if n_axes else {}))
+    return build_baseline(method.baseline, ({"preprocess.pca_components": n_axes} if n_axes else {}) | settings)
 
 
 def rondo_for(method: Method, data_set: str, of_set: SetSpec, protocol: Protocol, mantis: str = "") -> RondoConfig:
@@ -93,11 +93,27 @@ def fingerprint(config: Mapping[str, Any], protocol: str, learned_from: Sequence
     kept = {name: value for name, value in config.items() if name not in ("seed", "device")}
     if isinstance(kept.get("encoder"), Mapping):
         kept["encoder"] = {name: value for name, value in kept["encoder"].items() if name != "weights"}
+    kept = _without_later_settings(kept)
     continual = kept.get("continual")
     if isinstance(continual, Mapping) and continual.get("rule") == "exemplars":  # rows from before there was another
         kept["continual"] = {name: value for name, value in continual.items() if name != "rule"}
     settings = _letters([protocol, kept])
     return f"{settings}-{_letters(sorted(learned_from))[:4]}" if learned_from else settings
+
+
+_LATER = {"autoencoder_least_steps": 40, "items_per_epoch": 4096, "dropouts": "fill"}
+"""Settings by what was the rule before they could be set."""
+
+
+def _without_later_settings(config: Any) -> Any:
+    """Rows from before there was a choice stay valid: what can be chosen since is left out where it is as it was."""
+    if not isinstance(config, Mapping):
+        return config
+    return {
+        name: _without_later_settings(value)
+        for name, value in config.items()
+        if not (name in _LATER and value == _LATER[name])
+    }
 
 
 def _letters(values: Sequence[Any]) -> str:

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
+from rondo.arrays import owned
 from rondo.config.schema import PreprocessConfig
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
+from rondo.data.relations import ChannelRelations
 from rondo.errors import AnnotationError, SettingError
 from rondo.formats.annotations.annotation import Annotation
 from rondo.store.writing import whole_file
@@ -90,13 +92,16 @@ def shared_preprocessor(
     if path.is_file():
         with np.load(path, allow_pickle=False) as kept:
             channels = tuple(str(name) for name in kept["channels"])
-            return Preprocessor(config, channels, kept["mean"], kept["scale"], kept["components"])
+            related = {name.removeprefix("relations."): kept[name] for name in kept if name.startswith("relations.")}
+            relations = ChannelRelations(**related) if related else None
+            return Preprocessor(config, channels, kept["mean"], kept["scale"], kept["components"], (), relations)
     whole = read_some(data_set, data, ids, of_set)
     fitted = Preprocessor.fit(whole.recordings, config)
     path.parent.mkdir(parents=True, exist_ok=True)
     names, mean, scale = np.array(fitted.channels), fitted.mean, fitted.scale
     with whole_file(path) as file:
-        np.savez(file, channels=names, mean=mean, scale=scale, components=fitted.components)
+        related = {} if fitted.relations is None else owned("relations", vars(fitted.relations))
+        np.savez(file, channels=names, mean=mean, scale=scale, components=fitted.components, **related)
     return fitted
 
 

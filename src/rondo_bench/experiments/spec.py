@@ -29,7 +29,17 @@ from rondo_bench.baselines.base import baseline_names
 
 Protocol = Literal["static", "continual", "transfer", "qualitative", "states"]
 Level = Literal["unit", "motif"]
-NAMES = ("static", "continual", "transfer", "ablation", "representation", "qualitative", "clap_suite")
+NAMES = (
+    "static",
+    "continual",
+    "transfer",
+    "ablation",
+    "representation",
+    "qualitative",
+    "readings",
+    "pca",
+    "clap_suite",
+)
 _SHARED = "data_sets"
 
 Spec = TypeVar("Spec", bound=BaseModel)

@@ -111,8 +111,13 @@ def summarise(
     data_sets: Sequence[str] = (),
     methods: Sequence[str] = (),
     against: str | None = None,
+    *,
+    all_scores: bool = False,
 ) -> Summary:
-    """The table of an experiment from its rows, the reference of all comparisons being `against`."""
+    """The table of an experiment from its rows, the reference of all comparisons being `against`.
+
+    `all_scores`: with the columns that tables usually leave out.
+    """
     own = [row for row in rows if row.key.experiment == experiment.name]
     if not own:
         raise InputError(f"there are no rows of '{experiment.name}'; run `rondo bench run {experiment.name}` first")
@@ -128,7 +133,7 @@ def summarise(
     reference = against or ("rondo" if "rondo" in shown else shown[0])
     if reference not in shown:
         raise SettingError(f"--against must be one of {', '.join(shown)}, got '{reference}'")
-    columns = columns_of(experiment.protocol)
+    columns = columns_of(experiment.protocol, all_scores=all_scores)
     parts = [_part(own, name, shown, experiment, sets.get(name, SetSpec())) for name in wanted]
     sections = [_section(part, experiment, sets, columns, reference) for part in parts]
     pooled = compare(_by_recording(parts), reference) if len(parts) > 1 else ()

@@ -31,6 +31,10 @@ class DirectProjection:
     def curves(self) -> Curves:
         return {}  # the autoencoder keeps its last loss only
 
+    @property
+    def autoencoder_epochs(self) -> int:
+        return self.autoencoder.n_epochs if self.autoencoder else 0
+
     def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """Standardised representations (n_windows, n_dims)."""
         return (checked_representations(representations, self.centre.size) - self.centre) / self.spread

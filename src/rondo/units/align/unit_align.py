@@ -86,6 +86,10 @@ class UnitAlignment:
         rounds = {name: [float(getattr(line, name)) for line in self.log] for name in Round._fields}
         return {name: values for name, values in rounds.items() if name != "number"}
 
+    @property
+    def autoencoder_epochs(self) -> int:
+        return self.autoencoder.n_epochs if self.autoencoder else 0
+
     def embed(self, representations: NDArray[np.floating]) -> NDArray[np.float64]:
         """Unit embeddings z (n_windows, output_dim), of which unit prototypes are means."""
         y = (checked_representations(representations, self.centre.size) - self.centre) / self.spread
