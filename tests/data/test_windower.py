@@ -112,7 +112,8 @@ def test_rows_to_windows_is_the_batch_path() -> None:
     rng = np.random.default_rng(0)
     values = rng.normal(size=(900, 3)).astype(np.float32)
     values[100:103, 1] = np.nan
-    values[300:340, 2] = np.nan
+    values[300:340] = np.nan  # a boundary
+    values[700:740, 2] = np.nan  # predicted from the other channels
     times = np.arange(900) / 64.0
     times[600:] += 3600
     model = Preprocessor.fit([Recording(values[:100], rate=64.0)], PreprocessConfig(statistics="dataset", max_gap=5))

@@ -20,8 +20,8 @@ from rondo.data.relations import ChannelFill, ChannelRelations
 from rondo.data.resample import resample_signal
 from rondo.data.row_plan import BLOCK, RowPlan, joint_spacing, max_gap_frames
 from rondo.data.signal import Signal as Signal
+from rondo.data.signal import plan_of, shortened
 from rondo.data.signal import regularise as regularise
-from rondo.data.signal import shortened
 from rondo.data.survey import Survey, survey_of
 from rondo.errors import RecordingError, SettingError
 from rondo.formats.kept_columns import KnownColumn
@@ -72,7 +72,10 @@ class Preprocessor:
     def apply(self, recording: Recording, rate: float | None = None) -> Signal:
         """The recording as the model sees it, at another rate (Hz) if one is given."""
         own = fitting(recording, self.channels, self.config)
-        signal = regularise(own, self.channels, self.config)
+        plan = plan_of(own, self.channels, self.config)
+        if plan.relations is not None and self._has_relations_of_all:
+            plan = replace(plan, relations=self.relations)
+        signal = regularise(own, self.channels, self.config, plan)
         return self.seen(signal if rate is None else resample_signal(signal, rate))
 
     def seen(self, signal: Signal, moments: ChannelMoments | None = None) -> Signal:
@@ -100,6 +103,11 @@ class Preprocessor:
         """The channels for readers of files, each with the numbers that stand for no value in it."""
         numbers = [None] * len(self.channels) if self.known is None else self.known.missing_numbers()
         return tuple(KnownColumn(name, own) for name, own in zip(self.channels, numbers, strict=True))
+
+    @property
+    def _has_relations_of_all(self) -> bool:
+        """Whether dropouts are filled by the relations of all recordings, as in a stream: where scaling is theirs."""
+        return self.config.statistics == "dataset" and self.relations is not None
 
     @cached_property
     def _factor(self) -> Vector:
@@ -138,7 +146,7 @@ class Preprocessor:
     def _heard(self, signal: Signal, mean: Vector, scale: Vector) -> Signal:
         """With channels that are silent in this recording predicted, where others tell how; `mean`, `scale`: of it."""
         lacking = [c for c in signal.silent if self.relations is not None and self.relations.scale[c] > 0]
-        if not lacking or self.relations is None:
+        if not lacking or self.relations is None or self._has_relations_of_all:
             return signal
         by_channel = self.config.scaling == "channel"  # else no scale of each channel in this recording is at hand
         relations = self.relations.moved(mean, scale) if by_channel else self.relations
