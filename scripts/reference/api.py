@@ -25,8 +25,8 @@ MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be 
     ),
     "rondo.formats.annotations.annotation": ("Annotation", ""),
     "rondo.synthetic": ("plant plant_subjects structureless PlantedStream", ""),
-    "rondo_bench.data_sets.read": ("read_data_set", "See [data sets](../data_sets.md)."),
-    "rondo_bench.baselines": ("build_baseline label_recording", "See [baselines](../baselines.md)."),
+    "rondo_bench.data_sets.read": ("read_data_set", "See [data sets](../benchmark.md#data-sets)."),
+    "rondo_bench.baselines": ("build_baseline label_recording", "See [other methods](../benchmark.md#other-methods)."),
 }
 
 

@@ -37,7 +37,7 @@ def settings_page() -> str:
         "and the settings that belong to these ways, as above.",
         "## Baselines",
         "With `rondo discover --method NAME` these take the place of those above; *original* is the code that the "
-        "authors of a method have released. See [baselines](../baselines.md).",
+        "authors of a method have released. See [other methods](../benchmark.md#other-methods).",
         *_baselines(listed),
     )
 
@@ -89,7 +89,7 @@ def _settings_table(section: BaseModel, prefix: str) -> str:
 
 
 def _source(description: str) -> str:
-    return re.sub(r"docs/(\w+\.md)", r"[\1](../\1)", cell(description))
+    return re.sub(r"docs/((?:\w+/)*\w+\.md)", r"[\1](../\1)", cell(description))
 
 
 def _value(value: Any) -> str:

@@ -224,7 +224,8 @@ class Rondo:
         self.provenance_ = provenance_of(plan.surveys) | {"fit_profile": fit_profile.as_json()}
         if plan.n_learned_from < plan.n_usable:
             self.provenance_ |= {"sample": {"n_frames": plan.n_learned_from, "of": plan.n_usable}}
-        has_own_places = config.units.places and len(set(groups)) == len(groups)
+        has_places = isinstance(config.units, SlowUnitsConfig) and config.units.places
+        has_own_places = has_places and len(set(groups)) == len(groups)
         deviations = [survey.deviations for survey in plan.surveys]
         if note := note_on_levels(deviations, config.preprocess, has_own_places=has_own_places):
             self.provenance_ |= {"note_on_levels": note}

@@ -113,3 +113,9 @@ def test_the_remedy_tells_activities_apart() -> None:
         return float(adjusted_rand_score(truth, np.concatenate([own.units for own in found.labellings])))
 
     assert agreement(preprocess__statistics="dataset", units__places=False) > agreement() + 0.2
+
+
+@pytest.mark.parametrize("method", ["direct"])
+def test_units_without_places_are_noted_too(method: str) -> None:
+    found = rondo.discover(of_one_each(4), evidence__surrogates=0, window="1s", units__method=method)
+    assert any(note.startswith(ONE_EACH) for note in found.recordings[0].notes)

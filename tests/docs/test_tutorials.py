@@ -12,6 +12,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 from rondo.config.schema import PRESETS, EvidenceConfig
@@ -23,7 +24,8 @@ from tests.docs.executed_pages import LANGUAGES, ROOT, blocks_of, run_page
 DOCS = ROOT / "docs"
 ON_MADE_UP_DATA = ["start.md", "recipes.md", "tutorials/live_stream.md", "naming.md"]
 ON_PUBLIC_DATA = ["tutorials/wearable.md", "tutorials/motion_capture.md"]
-PAGES = [*ON_MADE_UP_DATA, *ON_PUBLIC_DATA, "method.md"]
+WITHOUT_FIGURES = ["index.md", "benchmark.md", "comparison.md", "limits.md", "method.md", "../README.md"]
+PAGES = [*ON_MADE_UP_DATA, *ON_PUBLIC_DATA, *WITHOUT_FIGURES]
 MARK = re.compile(r"((not run|run in full only): \w.*|exit code \d+)?")
 MOST_NOT_RUN = 1  # of a page: an installation, a download, a browser, a GPU
 
@@ -41,19 +43,30 @@ def test_a_page_does_what_it_says(page: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ON_PUBLIC_DATA)
+@pytest.mark.parametrize("page", [*ON_PUBLIC_DATA, "benchmark.md"])
 def test_the_commands_of_a_tutorial_run(page: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     untested = EvidenceConfig(surrogates=0)  # half of the time of a fit, and no figure is looked at here
     quick = {name: preset.model_copy(update={"evidence": untested}) for name, preset in PRESETS.items()}
     monkeypatch.setattr("rondo.config.schema.PRESETS", quick)
     _write_stand_in(here / "data" / "USC-HAD", "subject", StreamPlan(rate=100), n_frames=7_000)
     _write_stand_in(here / "data" / "MoCap", "amc_86_", StreamPlan(n_channels=4), n_frames=3_000)
-    run_page(DOCS / page, compared=False)
+    run_page(DOCS / page, compared=page == "benchmark.md")
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_readme_run(here: Path) -> None:
+    parts = plant_subjects(StreamPlan(), 2, n_frames=6_000, seed=5)
+    (here / "study").mkdir()
+    for name, part in {"walk": 0, "day2": 1, "day3": 1, "study/a": 0, "study/b": 1}.items():
+        columns = {f"acc{i}": channel.round(3) for i, channel in enumerate(parts[part].recording.values.T)}
+        pl.DataFrame({"time": np.arange(6_000) / 50} | columns).write_csv(f"{name}.csv")
+    pl.DataFrame({"label": parts[0].motif_truth}).write_csv("truth.csv")
+    run_page(ROOT / "README.md", compared=True)
 
 
 @pytest.mark.data
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["start.md", "tutorials/live_stream.md", *ON_PUBLIC_DATA])
+@pytest.mark.parametrize("page", ["start.md", "index.md", "tutorials/live_stream.md", *ON_PUBLIC_DATA])
 def test_the_figures_of_a_page_are_those_of_the_recordings(page: str, here: Path, data_dir: Path) -> None:
     (here / "data").symlink_to(data_dir.resolve())
     run_page(DOCS / page, compared=True, in_full=True)
@@ -83,7 +96,7 @@ def test_files_that_the_method_page_names_are_there() -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_pictures_are_there_and_small(page: str) -> None:
     for name in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", (DOCS / page).read_text()):
-        assert (DOCS / page).with_name(name).stat().st_size < 150_000, name
+        assert ((DOCS / page).parent / name).stat().st_size < 150_000, name
 
 
 def _write_stand_in(folder: Path, stem: str, plan: StreamPlan, n_frames: int) -> None:

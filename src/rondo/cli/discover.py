@@ -51,7 +51,7 @@ def discover(
     key: options.Key = None,
     label_column: options.LabelColumns = None,
     split_by: options.SplitBy = None,
-    session: options.Session = False,
+    session: options.OneSession = False,
     keep_column: options.KeepColumns = None,
     preset: options.Preset = "default",
     config: options.ConfigFile = None,

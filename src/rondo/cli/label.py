@@ -39,7 +39,7 @@ def label(
     key: options.Key = None,
     label_column: options.LabelColumns = None,
     split_by: options.SplitBy = None,
-    session: options.Session = False,
+    session: options.OneSession = False,
     keep_column: options.KeepColumns = None,
     seed: Annotated[
         int | None, typer.Option("--seed", metavar="N", help="For --refit-motifs; the seed of the model if not given.")

@@ -171,7 +171,7 @@ SplitBy = Annotated[
         "the clock's column cuts where it goes back.",
     ),
 ]
-Session = Annotated[
+OneSession = Annotated[
     bool,
     typer.Option(
         "--session",

@@ -112,7 +112,7 @@ class WindowsConfig(StageSettings):
     step: Duration = setting("auto", "ours: a quarter of the window; the paper sets it per data set (Table preproc)")
     projection: Literal["aligned", "vote", "centre", "start"] = setting(
         "aligned",
-        "ours: planted units AMI 95.1, by vote 81.9; better on four of five real sets (docs/windows.md); paper: start",
+        "ours: better than vote on planted and most sets (docs/results/units.md); paper: not stated; preset: start",
     )
 
 
@@ -148,7 +148,7 @@ class MixtureConfig(StageSettings):
     autoencoder_epochs: int = setting(10, "paper: Table DeepDPM", ge=1)
     concentration: float = setting(1.0, "paper: Table DeepDPM", gt=0)
     component_cap: int = setting(
-        20, "ours: 71.2 on the development sets, 70.5 with 30 (docs/units.md); paper: 30 units / 36 motifs", ge=1
+        20, "ours: slightly better than 30 (docs/results/units.md); paper: 30 units / 36 motifs", ge=1
     )
     min_weight: float = setting(0.01, "paper: Table DeepDPM", ge=0, lt=1)
     max_iterations: int = setting(500, "ours: the bound is flat long before", ge=1)
@@ -162,7 +162,7 @@ class SlowUnitsConfig(StageSettings):
     pca_dim: int = setting(30, "ours: recurrence study, step 2", ge=1)
     dimension: Literal["auto"] | Annotated[int, Field(ge=1)] = setting(
         "auto",
-        "ours: the directions, 3 (of shapes 5) to 8, that stay correlated for a window length (docs/units.md)",
+        "ours: the directions, 3 (of shapes 5) to 8, that stay correlated for a window length (docs/results/units.md)",
     )
     ridge: float = setting(0.1, "ours: recurrence study; without it some direction is slow by accident", ge=0)
     persistence: float = setting(
@@ -171,14 +171,14 @@ class SlowUnitsConfig(StageSettings):
         ge=0,
     )
     window_weight: Literal["overlap", "one"] = setting(
-        "overlap", "ours: a window counts as step/length observations, the frames it adds (docs/units.md)"
+        "overlap", "ours: a window counts as step/length observations, the frames it adds (docs/results/units.md)"
     )
     mixture: MixtureConfig = MixtureConfig()
     transition_scale: Literal["auto"] | Annotated[float, Field(ge=0)] = setting(
         "auto",
-        "paper: Table UnitAlign, 2 typical steps; ours: 4 for shapes and for units that groups share (docs/units.md)",
+        "paper: Table UnitAlign, 2 typical steps; ours: 4 for shapes and for units that groups share (docs/method.md)",
     )
-    merge: bool = setting(False, "ours: whether units that are confused with each other are one (docs/units.md)")
+    merge: bool = setting(False, "ours: whether units that are confused with each other are one (docs/method.md)")
     places: bool = setting(
         True, "ours: whether each group of recordings has a place of its own for the units they share (docs/many.md)"
     )
@@ -229,7 +229,7 @@ class ComposedMotifsConfig(StageSettings):
 
     method: Literal["composed"] = "composed"
     window: Duration = setting(
-        "auto", "ours: of contexts; a fortieth of the recording, from 1.5 to 6 s (docs/contexts.md)"
+        "auto", "ours: of contexts; a fortieth of the recording, from 1.5 to 6 s (docs/method.md)"
     )
     shuffles: int = setting(99, "ours: p of a phrase is at least 1 / (1 + shuffles)", ge=19)
     significance: float = setting(0.05, "ours: the usual one; family-wise, over all phrases of a recording", gt=0, lt=1)
@@ -262,7 +262,7 @@ class MotifFormerConfig(StageSettings):
     temperature: float = setting(0.1, "paper: Table MotifFormer", gt=0)
     claim_share: float = setting(0.10, "paper: Table Motif discovery, strongest 10 %", gt=0, le=1)
     link: Literal["none", "overlap", "descriptor"] = setting(
-        "overlap", "ours: half the motifs of none, one-to-one +1 to +2, the paper's columns kept (docs/motifs.md)"
+        "overlap", "ours: half the motifs of none, higher one-to-one, the paper's columns kept (docs/results/motifs.md)"
     )
     mixture: MixtureConfig = MixtureConfig(covariance="diagonal", latent_dim=32, component_cap=36)
     acceptance: AcceptanceConfig = AcceptanceConfig()

@@ -117,10 +117,18 @@ def _refuse_strangers(folder: Path, names: list[str]) -> None:
 
 def _restored(folder: Path, stored: artifact.Artifact) -> Checkpoint:
     about = stored.provenance
-    try:
+    with restoring(folder):
         return Checkpoint(stored.config, about["plain"], from_bits(stored.tensors, about["tensors"]))
-    except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise ModelError(f"{folder}: its parts do not fit together ({error}); give another --checkpoint") from None
+
+
+@contextmanager
+def restoring(folder: Path) -> Iterator[None]:
+    """What is made from a checkpoint in the block: whatever does not fit together is refused in one line."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        why = f"{str(error).splitlines()[0]:.200}" if str(error) else type(error).__name__
+        raise ModelError(f"{folder}: its parts do not fit together ({why}); give another --checkpoint") from None
 
 
 @contextmanager

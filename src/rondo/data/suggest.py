@@ -1,6 +1,6 @@
 """A window for recordings whose owner gave none, where a method has one scale (`scales` has the two of the default).
 
-Where the rate is known: 1.5 s, the flat optimum over our development sets (docs/windows.md; the paper's own windows
+Where the rate is known: 1.5 s, the flat optimum over our development sets (docs/method.md; the paper's own windows
 are 1 to 3 s). Where it is not, or where 1.5 s is only a handful of frames: the typical period of the signal, the
 power-weighted geometric mean over its spectrum. One to three channels of unknown rate are described by the shapes in a
 window, which takes several of them: there the window is 20 typical periods. No window is longer than a twentieth of the
@@ -22,7 +22,7 @@ from rondo.data.windows import FEW_CHANNELS
 from rondo.errors import SettingError
 
 _SECONDS = 1.5
-SHAPE_PERIODS = 20  # typical periods in a window of few channels; docs/windows.md has the choice
+SHAPE_PERIODS = 20  # typical periods in a window of few channels; docs/method.md
 CURVE_FACTORS = (0.25, 0.5, 2 / 3, 1, 4 / 3, 2, 3, 4)
 FEWEST_TELLING_FRAMES = 8  # a shorter window sees values and no movement
 _FEWEST_WINDOW_LENGTHS = 20  # a suggested window fits at least this often into the longest span

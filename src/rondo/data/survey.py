@@ -85,8 +85,9 @@ def survey_of(recording: Recording, channels: tuple[str, ...], config: Preproces
     codes = [[code for name, code in own.missing_codes if name == channel] for channel in channels]
     known = KnownValues.of(select(own, channels), codes)
     size = (recording.n_frames, recording.n_channels, recording.rate)
-    found = (signal.n_frames, signal.spans, plan.spacing, moments, part_deviations(signal), known)
-    return Surveyed(Survey(recording.id, *size, *found), signal)
+    deviations = part_deviations(signal)
+    survey = Survey(recording.id, *size, signal.n_frames, signal.spans, plan.spacing, moments, deviations, known)
+    return Surveyed(survey, signal)
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ Projection = Literal["vote", "centre", "start"]
 Span = tuple[int, int]
 T = TypeVar("T", bound=np.generic)
 
-FEW_CHANNELS = 3  # up to here window statistics say little, and shapes count (docs/units.md)
+FEW_CHANNELS = 3  # up to here window statistics say little, and shapes count (docs/results/units.md)
 _CELLS_PER_BLOCK = 1 << 12
 
 

@@ -1,7 +1,7 @@
 """Window statistics: training-free, instant, deterministic.
 
 Per window and channel: mean, standard deviation, mean absolute difference of neighbouring frames; between
-channels: correlations. In the recurrence study (docs/units.md) these beat trained encoders on ARI, AMI and
+channels: correlations. In the recurrence study (docs/results/units.md) these beat trained encoders on ARI, AMI and
 one-to-one, at a thousandth of the cost. Each family of statistics is one block; blocks are balanced, so that
 many correlations do not drown few means.
 
@@ -38,10 +38,10 @@ class SummaryStatsConfig(EncoderSettings):
     correlation_floor: float = setting(0.1, "ours: keeps silent channels quiet in the correlations", gt=0)
     clip: float = setting(5.0, "ours: standardised statistics beyond this many deviations are cut", gt=0)
     shape_channels: int = setting(
-        FEW_CHANNELS, "ours: shapes are described for up to this many channels, 0 = never (docs/units.md)", ge=0
+        FEW_CHANNELS, "ours: shapes are described for up to this many channels, 0 = never (docs/results/units.md)", ge=0
     )
     shape_weight: float = setting(
-        3.0, "ours: size of the shape block, that of each block of statistics being 1 (docs/units.md)", ge=0
+        3.0, "ours: size of the shape block, that of each block of statistics being 1 (docs/results/units.md)", ge=0
     )
 
 

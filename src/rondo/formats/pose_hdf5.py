@@ -26,7 +26,7 @@ def is_sleap(file: Any) -> bool:
     """Whether it is an analysis file of SLEAP: `tracks` (tracks, axes, nodes, frames) and the names of nodes."""
     if "tracks" not in file or "node_names" not in file:
         return False
-    shape = getattr(file["tracks"], "shape", ())
+    shape: tuple[int, ...] = getattr(file["tracks"], "shape", ())
     return len(shape) == 4 and shape[1] in (2, 3) and shape[2] == file["node_names"].shape[0]
 
 

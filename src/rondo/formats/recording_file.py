@@ -45,8 +45,9 @@ class RecordingFile:
         """The recording; whatever is wrong with the file is a RecordingError of one line that names it."""
         from rondo.formats.files import read_recording  # brings the readers of all formats
 
-        reading = {"rate": self.rate, "key": self.key, "session": self.session}
-        found = read_recording(self.url, label_columns=self.label_columns, **reading)
+        found = read_recording(
+            self.url, rate=self.rate, key=self.key, label_columns=self.label_columns, session=self.session
+        )
         own = found if found.id == self.id else found.renamed(self.id)
         return own.read_from(self.url)
 

@@ -170,8 +170,8 @@ def _merged(session: _Session, rate: float | None, chosen: _Chosen) -> Recording
     clock = clock_rate(list(rates.values())) if rate is None else rate
     slow = [table for table, own in rates.items() if is_too_slow(own, clock) and not chosen.keeps(table)]
     for table in slow:
-        times = f"{clock / rates[table]:.3g} times slower than the clock"
-        session.left_out[table] = f"{rates[table]:.4g} Hz, {times}; --keep-column {table!r} interpolates it"
+        slower = f"{clock / rates[table]:.3g} times slower than the clock"
+        session.left_out[table] = f"{rates[table]:.4g} Hz, {slower}; --keep-column {table!r} interpolates it"
     sensors = [one for one in session.sensors if one.id not in slow]
     if not sensors:
         raise RecordingError(f"all of its tables are far slower than the rate of {clock:g} Hz; give a lower --rate")

@@ -206,8 +206,8 @@ def _layout(every_line: Sequence[HeadLine]) -> Layout:
     stacked = None if header else stacked_names(table, lambda cell: spelling.is_number(cell) or is_date(cell))
     if stacked is not None:
         cells, n_lines = stacked
-        where = f"lines {first.number} to {lines[n_lines - 1].number}"
-        notes += (f"{where} read as one header: {_in_short([name for name in cells if name])}",)
+        between = f"lines {first.number} to {lines[n_lines - 1].number}"
+        notes += (f"{between} read as one header: {_in_short([name for name in cells if name])}",)
         header, lines, table = lines[n_lines - 1], lines[n_lines:], table[n_lines:]
     if header is None and _are_values(cells, spelling) and not _are_positions(cells):
         names = tuple(f"ch{i}" for i in range(len(cells)))

@@ -48,8 +48,8 @@ def read_xlsx_parts(
 ) -> list[Recording]:
     """The recordings in that table, told apart by a column."""
     with _sheet_as_text(path, key) as (text, notes):
-        named = {"id": path.stem, "rate": rate, "label_columns": label_columns}
-        return [part.noted(*notes) for part in open_text_parts(text, split_by, layout_of, **named)]
+        parts = open_text_parts(text, split_by, layout_of, id=path.stem, rate=rate, label_columns=label_columns)
+        return [part.noted(*notes) for part in parts]
 
 
 @contextmanager

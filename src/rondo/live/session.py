@@ -20,7 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Tensors, owned, owned_by
-from rondo.continual.checkpoint import Checkpoint, fingerprint, load_checkpoint, save_checkpoint, settings_hash
+from rondo.continual.checkpoint import (
+    Checkpoint,
+    fingerprint,
+    load_checkpoint,
+    restoring,
+    save_checkpoint,
+    settings_hash,
+)
 from rondo.continual.journal import Event
 from rondo.data.labels import OTHER
 from rondo.data.preparation import Placed
@@ -32,6 +39,7 @@ from rondo.live.base import Request, Rows, Skip, Source, open_source, source_kin
 from rondo.live.one_writer import OUT_LOCK
 from rondo.live.outputs import GrowingRun, Outputs
 from rondo.live.rate_check import RateCheck
+from rondo.live.session_state import state_in
 from rondo.run.stream_folder import Decision, Label, label_of
 from rondo.run.summary import RunSummary, StreamSummary
 
@@ -70,7 +78,12 @@ def stream_of(model: Rondo, found: Checkpoint | None, frozen: bool) -> Stream:
     from rondo.continual import stream
 
     begun = model.stream(frozen=frozen)
-    return begun if found is None else stream.Stream.restore(begun, found.tensors, found.plain["stream"])
+    if found is None:
+        return begun
+    state = found.tensors, found.plain["stream"]
+    if not found.plain["finished"]:
+        stream.Stream.restore(model.stream(frozen=frozen), *state).spend()  # what does not fit fails here, not later
+    return stream.Stream.restore(begun, *state)
 
 
 def missing_cells(model: Rondo, keep_columns: Sequence[str] = ()) -> MissingCells:
@@ -176,21 +189,22 @@ class Session:
             "mode": FROZEN if frozen else LEARNING,
         }
         found = load_checkpoint(place.checkpoint, self._identity)
-        plain: Mapping[str, Any] = {} if found is None else found.plain
-        self.resumed = found is not None and plain["counters"]["n_rows"] > 0
+        plain = state_in(found, place.checkpoint)
         self.finished = bool(plain.get("finished"))
-        self.counters = Counters(**plain.get("counters", {}))
+        with restoring(place.checkpoint):
+            self.counters = Counters(**plain.get("counters", {}))
+        self.resumed = self.counters.n_rows > 0
         if found is None:
             _refuse_foreign_files(place.out, place.checkpoint)
         self._model = model
         self.edits = edits_with(model, place.checkpoint)
-        self._stream = stream_of(model, found, frozen)
         self._run = GrowingRun(model, self.id, place.where, place.out)
-        if found is not None:
-            self._run.overview.restore(owned_by("overview", found.tensors), plain["overview"])
-        self._saved = self.counters
-        self._rates = RateCheck(model.rate_)
-        self._rates.load(plain.get("rates") or self._rates.state())
+        self._saved, self._rates = self.counters, RateCheck(model.rate_)
+        with restoring(place.checkpoint):
+            self._stream = stream_of(model, found, frozen)
+            if found is not None:
+                self._run.overview.restore(owned_by("overview", found.tensors), plain["overview"])
+            self._rates.load(plain.get("rates") or self._rates.state())
         channels = model.preprocessor_.channels
         self._source: Source | None = None
         if not self.finished:
@@ -200,7 +214,8 @@ class Session:
             if found is None:  # before there is any file, so that a run killed at once can be begun again
                 self._save({}, [], finished=False)
             self._outputs = Outputs(place.out, plain.get("lengths"))
-            self._outputs.places.load(plain.get("places") or self._outputs.places.state())
+            with restoring(place.checkpoint):
+                self._outputs.places.load(plain.get("places") or self._outputs.places.state())
             self._stream.watch(None, self._outputs.places.add)
             if not self.finished:
                 self._run.begin(model_folder, self.edits, self._progress(), shared=given is not None)

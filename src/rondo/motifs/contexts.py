@@ -35,11 +35,11 @@ from rondo.units.model import joined_spans
 from rondo.units.slow import fit_slow_enough
 from rondo.units.timeline import Path, Timeline, decode, smooth_spans, typical_step
 
-CHANGE_NATS = 4.0  # chosen on development sets (docs/contexts.md); 3 to 5 are alike
+CHANGE_NATS = 4.0  # chosen on development sets (docs/results/motifs.md); 3 to 5 are alike
 _PRIOR = 0.5  # of every unit in every context, in windows that do not overlap: a unit never seen there is unlikely
 _FEWEST_LONG_WINDOWS = 20  # fewer cannot show that anything comes back
 _NORM = 2.0  # of a block, as that of the four families of window statistics together
-_SHARES_COUNT = 3.0  # chosen on development sets (docs/contexts.md)
+_SHARES_COUNT = 3.0  # chosen on development sets (docs/results/motifs.md)
 _FEWEST_DIMENSIONS = 5
 _DRAWS = 5
 _MOST_ROUNDS = 20

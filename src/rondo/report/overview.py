@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import base64
 import io
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple

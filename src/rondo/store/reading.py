@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
+_BLOCK_BYTES = 1 << 16
 MOST_BYTES = 1 << 28
 """What is read whole into memory: the summary of a run over 20,000 recordings has about 5 MB."""
 
@@ -30,10 +31,16 @@ def read_regular(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     with open(descriptor, "rb") as file:  # noqa: PTH123  # a descriptor, not a path
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "not a regular file", str(path))
-        content = file.read(most_bytes + 1) if os.fstat(descriptor).st_size <= most_bytes else None
-    if content is None or len(content) > most_bytes:  # some files of the system say 0 and go on for ever
+        n_bytes = os.fstat(descriptor).st_size
+        content = bytearray()
+        while n_bytes <= most_bytes and (block := file.read(max(n_bytes - len(content), _BLOCK_BYTES))):
+            content += (
+                block  # no more than the file says, and then block by block: room for `most_bytes` may not be had
+            )
+            n_bytes = max(n_bytes, len(content))
+    if n_bytes > most_bytes:  # some files of the system say 0 and go on for ever
         raise OSError(errno.EFBIG, f"larger than {most_bytes / 1e6:,.0f} MB", str(path))
-    return content
+    return bytes(content)
 
 
 def read_part(path: Path, start: int, n_bytes: int) -> bytes:

@@ -33,7 +33,7 @@ from rondo.data.windows import Span
 from rondo.encoders import Curves
 from rondo.errors import ModelError
 
-_FEWEST, _MOST = 3, 8  # dimensions that are chosen among; more fragment (docs/units.md)
+_FEWEST, _MOST = 3, 8  # dimensions that are chosen among; more fragment (docs/results/units.md)
 _FEWEST_OF_FEW_CHANNELS = 5  # what tells them apart spreads over many directions, none of which stands out
 _ROUNDING = 1e-12  # relative; far above what float64 loses, far below what matters
 

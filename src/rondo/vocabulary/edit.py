@@ -12,6 +12,7 @@ undo      as undone                  takes back the edit at the place `of` of th
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args
@@ -111,20 +112,21 @@ class Edit:
     def check(self) -> None:
         """ValueError, or the error of a name, where the parts do not go together."""
         if self.kind not in get_args(EditKind) or self.level not in get_args(Level):
-            raise ValueError(f"edit '{self.kind}' of '{self.level}'")
+            raise ValueError(f"edit {reprlib.repr(self.kind)} of {reprlib.repr(self.level)}")
         least_id = OTHER if self.kind in ("relabel", "undo") else 0
         if not all(type(id) is int and id >= least_id for id in self.ids) or len(set(self.ids)) != len(self.ids):
-            raise ValueError(f"ids {list(self.ids)}")
+            raise ValueError(f"ids {reprlib.repr(list(self.ids))}")
         if not _MOST[self.kind][0] <= len(self.ids) <= _MOST[self.kind][1]:
             raise ValueError(f"'{self.kind}' of {len(self.ids)} entries")
         if not all(isinstance(text, str) for text in (self.at, self.recording, self.key)):
-            raise ValueError(f"at {self.at!r}, recording {self.recording!r}, key {self.key!r}")
+            given = ", ".join(map(reprlib.repr, (self.at, self.recording, self.key)))
+            raise ValueError(f"expected text for at, recording and key, got {given}")
         if type(self.follows) is not bool or type(self.of) is not int or (self.kind == "undo") == (self.of < 0):
-            raise ValueError(f"follows {self.follows!r}, of {self.of!r}")
+            raise ValueError(f"follows {reprlib.repr(self.follows)}, of {reprlib.repr(self.of)}")
         if len(self.key) > _LONGEST_KEY:
             raise ValueError(f"a key of {len(self.key)} characters, expected at most {_LONGEST_KEY}")
         if self.name and checked_name(self.name) != self.name:
-            raise ValueError(f"name {self.name!r}")
+            raise ValueError(f"name {reprlib.repr(self.name)}")
         self._check_spans()
 
     def _check_spans(self) -> None:
