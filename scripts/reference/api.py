@@ -14,9 +14,9 @@ MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be 
     "rondo": ("discover label read evaluate Result Rondo Recording Labelling", ""),
     "rondo.stream_parts": (
         "StreamPart StreamParts",
-        "What `Rondo.stream` gives back for rows. See [streams](../continual.md).",
+        "What `Rondo.stream` gives back for rows. See [streams](../streams.md).",
     ),
-    "rondo.continual.stream": ("StreamReport", "What `Rondo.partial_fit` gives back. See [streams](../continual.md)."),
+    "rondo.continual.stream": ("StreamReport", "What `Rondo.partial_fit` gives back. See [streams](../streams.md)."),
     "rondo.continual.reading": ("Decision", ""),
     "rondo.continual.journal": ("Event", ""),
     "rondo.metrics": (

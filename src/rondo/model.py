@@ -323,7 +323,7 @@ class Rondo:
             pandas or polars table, a Recording. The last part holds the tail. Without rows the `Stream` itself comes
             back, to be fed by hand (`feed`, `finish`).
         frozen : learn nothing; rows are labelled as `predict` labels a recording, some windows later.
-        rule : how the stream learns, "exemplars" or "published" (docs/continual.md); without, the setting
+        rule : how the stream learns, "exemplars" or "published" (docs/streams.md); without, the setting
             `continual.rule` that the model was fitted with.
         """
         self._check_fitted()

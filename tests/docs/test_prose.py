@@ -29,15 +29,9 @@ PHRASES = (
     "are told",
 )
 NOT_YET = (  # pages that still hold some of these phrases, to be emptied as they are rewritten
-    "docs/continual.md",
-    "docs/engine.md",
-    "docs/export.md",
-    "docs/first_use.md",
     "docs/insight.md",
     "docs/recipes.md",
     "docs/report.md",
-    "docs/tutorials/live_stream.md",
-    "docs/tutorials/wearable.md",
 )
 MOST_WORDS = 25_000
 NOT_YET_WORDS = 42_000  # until the pages of NOT_YET are rewritten; then MOST_WORDS
@@ -50,6 +44,11 @@ BUDGETS = {
     "docs/benchmark.md": 2_200,
     "docs/comparison.md": 1_000,
     "docs/limits.md": 900,
+    "docs/streams.md": 3_200,
+    "docs/many.md": 1_600,
+    "docs/tutorials/live_stream.md": 900,
+    "docs/tutorials/wearable.md": 1_100,
+    "docs/tutorials/motion_capture.md": 900,
 }
 
 

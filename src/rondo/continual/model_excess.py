@@ -22,7 +22,7 @@ from rondo.arrays import Floats
 if TYPE_CHECKING:
     from rondo.units.model import UnitModel
 
-_SHARE = 0.3  # 0.2 to 0.5 are alike on ActRecTut, OpenPack and planted streams (docs/continual.md)
+_SHARE = 0.3  # 0.2 to 0.5 are alike on ActRecTut, OpenPack and planted streams
 
 
 class ModelExcess:
