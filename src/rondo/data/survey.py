@@ -96,8 +96,8 @@ def survey_of(recording: Recording, channels: tuple[str, ...], config: Preproces
     if relations is None and config.dropouts == "fill":
         relations = ChannelRelations.of(select(own, channels))
     about = (signal.n_frames, signal.spans, plan.spacing)
-    more = (part_deviations(signal), known, relations, signal.silent)
-    return Surveyed(Survey(recording.id, *size, *about, moments, *more), signal)
+    apart = part_deviations(signal)
+    return Surveyed(Survey(recording.id, *size, *about, moments, apart, known, relations, signal.silent), signal)
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,8 @@ def shared_preprocessor(
             channels = tuple(str(name) for name in kept["channels"])
             related = {name.removeprefix("relations."): kept[name] for name in kept if name.startswith("relations.")}
             relations = ChannelRelations(**related) if related else None
-            return Preprocessor(config, channels, kept["mean"], kept["scale"], kept["components"], (), relations)
+            arrays = (kept["mean"], kept["scale"], kept["components"])
+            return Preprocessor(config, channels, *arrays, relations=relations)
     whole = read_some(data_set, data, ids, of_set)
     fitted = Preprocessor.fit(whole.recordings, config)
     path.parent.mkdir(parents=True, exist_ok=True)
