@@ -1,8 +1,8 @@
-"""The pictures of docs/report.md: the page of a run on a desk, a tablet and a phone, light and dark.
+"""The pictures of docs/report.md: the page of a run in the light theme, and on three screens in the dark one.
 
     python scripts/report_pictures.py DATA docs/pictures
 
-DATA holds MoCap, PTE and OpenPack. Needs playwright and Pillow (the extra `test`) and a chromium on the PATH.
+DATA holds MoCap. Needs playwright and Pillow (the extra `test`) and a chromium on the PATH.
 """
 
 from __future__ import annotations
@@ -21,11 +21,7 @@ import rondo
 from rondo.synthetic import plant
 
 SCREENS = ((1400, 900), (820, 1180), (390, 844))
-RECORDINGS = {
-    "mocap": ("MoCap/amc_86_01.npz", 120.0),
-    "pte": ("PTE/s1_e1.npz", 25.0),
-    "openpack": ("OpenPack/U0102-S0500.npz", 30.0),
-}
+RECORDING, RATE = "MoCap/amc_86_01.npz", 120.0
 GAP = 24
 FIRST_MOTIF = "() => rondoPage.choose(Object.keys(rondoPage.entries).find((key) => key.startsWith('motif|')))"
 
@@ -68,11 +64,8 @@ def main(data: Path, out: Path) -> None:
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
     with sync_playwright() as play, tempfile.TemporaryDirectory() as scratch:
         browser = play.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for name, (file, rate) in RECORDINGS.items():
-            page = rondo.discover(data / file, rate=rate).report(Path(scratch) / f"{name}.html")
-            for theme in ("light", "dark"):
-                shots = [shot(browser, page, size, theme) for size in SCREENS]
-                save(beside(shots, SCREENS[0][1]), out / f"{name}_{theme}.png")
+        page = rondo.discover(data / RECORDING, rate=RATE).report(Path(scratch) / "mocap.html")
+        save(beside([shot(browser, page, size, "dark") for size in SCREENS], SCREENS[0][1]), out / "mocap_dark.png")
         demo = rondo.discover(plant(n_frames=15_000, seed=0).recording).report(Path(scratch) / "demo.html")
         save(shot(browser, demo, SCREENS[0], "light"), out / "first_screen.png")
         save(shot(browser, demo, SCREENS[0], "light", FIRST_MOTIF), out / "entry.png")

@@ -21,7 +21,7 @@ MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be 
     "rondo.continual.journal": ("Event", ""),
     "rondo.metrics": (
         "evaluate Scores ScoreRow clock_labels compare Comparison evaluate_continual",
-        "No learner can import this module: a contract in the build. What each score says: [scores](../scores.md).",
+        "No learner can import this module: a contract in the build. What each score says: [scores](../judging.md).",
     ),
     "rondo.formats.annotations.annotation": ("Annotation", ""),
     "rondo.synthetic": ("plant plant_subjects structureless PlantedStream", ""),

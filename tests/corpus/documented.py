@@ -1,4 +1,4 @@
-"""The table of docs/files.md: which program, how the test file is made, what is read from it."""
+"""The table of docs/results/programs.md: which program, how the test file is made, what is read from it."""
 
 from __future__ import annotations
 
