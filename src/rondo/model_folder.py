@@ -124,6 +124,9 @@ def _restored(kind: type[Rondo], stored: artifact.Artifact) -> Rondo:
     if not 1 <= model.step_frames_ <= model.window_length_frames_ <= _LONGEST_WINDOW:
         raise ValueError(f"a window of {model.window_length_frames_} frames and a step of {model.step_frames_}")
     model.unit_model_ = UnitModel.restore(parts["units"], config.encoder, config.units)
+    block_frames = model.unit_model_.boundaries.block_frames
+    if block_frames > model.window_length_frames_:
+        raise ValueError(f"blocks of {block_frames} frames in windows of {model.window_length_frames_}")
     motifs = _motifs(parts["motifs"], lengths_in_windows(config.motifs, model.step_frames_, model.rate_))
     model.motif_model_ = motifs
     model.evidence_ = Evidence.restore(parts["evidence"], model.unit_model_.ids, motifs.ids, motifs.unshown_ids)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -103,3 +104,18 @@ def test_a_lock_on_a_file_that_is_gone_is_no_lock(tmp_path: Path, monkeypatch: p
     with locked(tmp_path, "lock", BUSY), pytest.raises(OutputError, match=BUSY):
         assert n_acquired == 2
         locked(tmp_path, "lock", BUSY).__enter__()
+
+
+def test_a_folder_that_cannot_be_written_is_named_and_no_hidden_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path) -> int:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(lock, "open_appending", refused)
+    with (
+        pytest.raises(OutputError, match=r"cannot be written \(Read-only file system\)") as error,
+        locked(tmp_path, ".x.lock", "busy"),
+    ):
+        pass
+    assert ".x.lock" not in str(error.value)

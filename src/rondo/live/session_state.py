@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from rondo.continual.checkpoint import Checkpoint
 from rondo.errors import ModelError
 
-Count = Annotated[int, Field(ge=0, le=1 << 62)]
+_Count = Annotated[int, Field(ge=0, le=1 << 62)]
 
 
 class SessionState(BaseModel):
@@ -21,10 +21,10 @@ class SessionState(BaseModel):
 
     finished: bool
     source: dict[str, Any]
-    lengths: dict[str, Count]
+    lengths: dict[str, _Count]
     places: Any
     rates: Any
-    counters: dict[str, Count]
+    counters: dict[str, _Count]
     stream: dict[str, Any]
     overview: dict[str, Any]
 

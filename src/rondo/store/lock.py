@@ -6,6 +6,7 @@ O_NOFOLLOW since version 3.20.3; before that it would empty whatever a link lead
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from filelock import BaseFileLock, FileLock, Timeout
 
 from rondo.errors import OutputError
 from rondo.store.writing import open_appending
+
+_OF_THE_FOLDER = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC)  # nobody knows a hidden file in it
 
 
 @contextmanager
@@ -48,7 +51,9 @@ def _taken_in_time(path: Path, busy: str, wait_s: float) -> BaseFileLock:
     except Timeout:
         raise OutputError(f"{path.parent}: {busy}") from None
     except OSError as error:
-        why = f"{path.name} cannot be locked: {error.strerror or error}"
+        why = error.strerror or str(error)
+        if error.errno not in _OF_THE_FOLDER:
+            why = f"{path.name} cannot be locked: {why}"
         raise OutputError(f"{path.parent}: cannot be written ({why}); make room or give permission") from None
 
 

@@ -65,6 +65,12 @@ class Exemplars:
             raise ModelError(f"the exemplars are not complete ({error}); fit and save the model again") from None
         if points.ndim != 2 or units.shape != points.shape[:1] or supports.shape != np.unique(units).shape:
             raise ModelError(f"exemplars {points.shape} of units {units.shape}; fit and save the model again")
+        if (supports < 1).any() or not (radius >= 0 and step >= 0):
+            least = int(supports.min(initial=1))
+            raise ModelError(
+                f"exemplars with a support of {least}, a radius of {radius:g} and a step of {step:g}, expected at "
+                "least one window each and no negative distance; fit and save the model again"
+            )
         return cls(points, units, supports, radius, step)
 
 

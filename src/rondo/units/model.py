@@ -161,7 +161,10 @@ class UnitModel:
         if places and any(own.centres.shape != vocabulary.centres.shape for own in places.of_group.values()):
             raise ModelError("the places of its groups are about other units; fit and save it again")
         penalty = float(tensors["penalty"][0])
-        return cls(fitted, projection, vocabulary, penalty, tree, n_merges, boundaries, exemplars, places)
+        restored = cls(fitted, projection, vocabulary, penalty, tree, n_merges, boundaries, exemplars, places)
+        if boundaries.unit_ids != tuple(restored.ids):
+            raise ModelError(f"the boundaries are about units {boundaries.unit_ids}, there are {restored.ids}")
+        return restored
 
 
 def _restored_projection(tensors: Mapping[str, NDArray[np.generic]], config: UnitsConfig) -> UnitProjection:

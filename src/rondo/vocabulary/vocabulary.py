@@ -121,4 +121,10 @@ class Vocabulary:
                 f"the {level} vocabulary expects rising ids below its next id {next_id}, got {ids}; "
                 "fit and save the model again"
             )
+        wrong = next((one for one in entries if not (one.support > 0 and one.radius >= 0)), None)
+        if wrong is not None:
+            raise ModelError(
+                f"{level} {wrong.id} has a support of {wrong.support:g} and a radius of {wrong.radius:g}, expected "
+                "more than no window and no negative distance; fit and save the model again"
+            )
         return cls(level, entries, next_id)

@@ -1,0 +1,62 @@
+"""Models whose checksums are right and one tensor is wrong: refused when loaded, or of use; never another exception."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load, save
+
+from rondo import Rondo
+from rondo.errors import RondoError
+from tests.cli.running import waves
+from tests.fuzz.folders import copied, seal
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+TENSORS = "tensors.safetensors"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sealed") / "model"
+    Rondo(window=40, step=20, settings={"evidence": {"surrogates": 0}}, device="cpu").fit(waves(900)).save(folder)
+    return folder
+
+
+def with_value(model: Path, folder: Path, name: str, value: float) -> Path:
+    """The model with one number all over a tensor."""
+    copied(model, folder)
+    tensors = load((model / TENSORS).read_bytes())
+    wrong = np.full(tensors[name].shape, float(value)).astype(tensors[name].dtype)
+    (folder / TENSORS).write_bytes(save({**tensors, name: wrong}))
+    seal(folder)
+    return folder
+
+
+@pytest.mark.parametrize("value", [0, -1], ids=["zero", "negative"])
+def test_supports_of_nothing_are_refused(model: Path, tmp_path: Path, value: int) -> None:
+    """A stream that counted on them divided by zero."""
+    for name in load((model / TENSORS).read_bytes()):
+        if name.endswith("supports"):
+            wrong = with_value(model, tmp_path / "wrong", name, value)
+            with pytest.raises(RondoError, match="support"):
+                Rondo.load(wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("value", [0, -1, 1_000_000])
+def test_every_tensor_of_one_value(model: Path, tmp_path: Path, value: int) -> None:
+    n_read = 0
+    for name in load((model / TENSORS).read_bytes()):
+        wrong = with_value(model, tmp_path / "wrong", name, value)
+        try:
+            restored = Rondo.load(wrong)
+            restored.predict(waves(300))
+            list(restored.stream([waves(300)]))
+            n_read += 1
+        except RondoError as error:
+            assert "\n" not in str(error), name
+        except Exception as error:
+            raise AssertionError(f"{name} = {value}: {error!r}") from error
+    assert n_read
