@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from rondo_bench.experiments.spec import Protocol
+from rondo_bench.experiments.spec import Experiment
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,12 @@ _STATES = (
     Column("wari", "WARI"),
     Column("sms", "SMS"),
 )
+_ALSO = {
+    "nmi": Column("nmi", "NMI"),
+    "pooled_ari": Column("pooled_ari", "pooled ARI"),
+    "pooled_ami": Column("pooled_ami", "pooled AMI"),
+    "pooled_one_to_one": Column("pooled_one_to_one", "pooled one-to-one"),
+}
 _STAGES = tuple(Column(f"h_{percent}", f"H@{percent}") for percent in (40, 60, 80, 100))
 _FORGETTING = Column("forgetting", "M_f", "low")
 _INSPECTED = (
@@ -52,13 +58,13 @@ _INSPECTED = (
 )
 
 
-def columns_of(protocol: Protocol) -> tuple[Column, ...]:
-    """What the table of such an experiment shows, the paper's columns first."""
-    match protocol:
+def columns_of(experiment: Experiment) -> tuple[Column, ...]:
+    """What the table of an experiment shows, the paper's columns first."""
+    match experiment.protocol:
         case "continual":
             return (*_PAPER, *_STAGES, _FORGETTING, *RECURRENCE, _CLUSTERS)
         case "states":
-            return (*RECURRENCE, *_STATES, _CLUSTERS)
+            return (*RECURRENCE, *(_ALSO[name] for name in experiment.also), *_STATES, _CLUSTERS)
         case "qualitative":
             return (*_INSPECTED, *_PAPER, *RECURRENCE)
         case _:
