@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,6 @@ from sklearn.metrics import adjusted_rand_score
 
 from rondo.data.recording import Recording
 from rondo.errors import SettingError
-from rondo.model import Rondo
 from rondo_bench.experiments.rows import read_rows
 from rondo_bench.experiments.spec import Method, read_experiment, text_of
 from rondo_bench.experiments.states import pooled_scores
@@ -21,31 +22,32 @@ from tests.cli.running import Command
 SENTENCES = ("ao_ie", "ao_ie2", "ie_ao")
 
 
-class Shared(Rondo):
+class Shared:
     """Labels by a rule that all recordings share, so that a test needs no fit; it keeps what it was given."""
 
-    given: list[list[str]] = []
+    def __init__(self, given: list[list[str]]) -> None:
+        self.given = given
 
-    def fit(self, recordings: Any, *_: Any, **__: Any) -> Rondo:
-        Shared.given.append([own.id for own in recordings] if isinstance(recordings, list) else [recordings.id])
+    def fit(self, recordings: Sequence[Recording]) -> Shared:
+        self.given.append([own.id for own in recordings])
         return self
 
-    def label_one(self, recording: Recording, *_: Any, **__: Any) -> Any:
-        letters, words = (aioi_track(recording.id, level) for level in ("letters", "words"))
-
-        class Found:
-            units, motifs = letters.astype(np.int32), words.astype(np.int32)
-
-        Found.units[:20] = 2  # the first letter is wrong
-        return Found
+    def label_one(self, recording: Recording) -> SimpleNamespace:
+        letters, words = (aioi_track(recording.id, level).astype(np.int32) for level in ("letters", "words"))
+        letters[:20] = 2  # the first letter is wrong
+        return SimpleNamespace(units=letters, motifs=words)
 
 
 @pytest.fixture
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    Shared.given.clear()
-    monkeypatch.setattr(
-        "rondo_bench.experiments.labels.rondo_of", lambda task: Shared.from_config(Rondo(seed=task.seed).config)
-    )
+def given(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The recordings of each fit."""
+    fits: list[list[str]] = []
+    monkeypatch.setattr("rondo_bench.experiments.labels.rondo_of", lambda _: Shared(fits))
+    return fits
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
     return aioi_clone(tmp_path / "aioi_dataset")
 
 
@@ -53,9 +55,11 @@ def run(rondo: Command, experiment: object, data: Path, *more: object) -> Any:
     return rondo("bench", "run", experiment, "--data", data, "--engine", "serial", "--seeds", 1, "--out", "out", *more)
 
 
-def test_one_vocabulary_over_all_sentences_is_scored_over_all_frames(rondo: Command, here: Path, clone: Path) -> None:
+def test_one_vocabulary_over_all_sentences_is_scored_over_all_frames(
+    rondo: Command, here: Path, clone: Path, given: list[list[str]]
+) -> None:
     assert run(rondo, "aioi", clone, "--datasets", "aioi_letters,aioi_words").code == 0
-    assert Shared.given == [list(SENTENCES)] * 2  # all at once, and no label among what is learned
+    assert given == [list(SENTENCES)] * 2  # all at once
     rows = read_rows(here / "out")
     assert len(rows) == 6 and all(row.is_ok for row in rows)
     truth = np.concatenate([aioi_track(id, "letters") for id in SENTENCES])
@@ -72,12 +76,14 @@ def test_one_vocabulary_over_all_sentences_is_scored_over_all_frames(rondo: Comm
     assert "with one vocabulary learned over all of them" in table and "CLaP" not in table
 
 
-def test_a_part_of_a_joint_row_is_learned_from_all(rondo: Command, here: Path, clone: Path) -> None:
+def test_a_part_of_a_joint_row_is_learned_from_all(
+    rondo: Command, here: Path, clone: Path, given: list[list[str]]
+) -> None:
     assert run(rondo, "aioi", clone, "--datasets", "aioi_words").code == 0
     rows = here / "out" / "rows.jsonl"
     rows.write_text("".join(rows.read_text().splitlines(keepends=True)[:-1]))
     assert run(rondo, "aioi", clone, "--datasets", "aioi_words").code == 0
-    assert Shared.given == [list(SENTENCES)] * 2
+    assert given == [list(SENTENCES)] * 2
     assert len(read_rows(here / "out")) == 3
 
 
@@ -117,7 +123,7 @@ def test_published_rows_stand_beside_ours_and_are_never_run(rondo: Command, here
 
 def test_published_scores_are_those_of_the_figure_script() -> None:
     found = {name: own.published.get("synseg") for name, own in read_experiment("synseg").methods.items()}
-    assert {name for name, own in found.items() if not own} == {"rondo", "rondo-units"}
+    assert {name for name, own in found.items() if not own} == {"rondo"}
     for own in filter(None, found.values()):
         assert set(own) == {"ari", "nmi"} and all(0 < value < 100 for value in own.values())
 
