@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
+from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, normalized_mutual_info_score
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.metrics.cluster import expected_mutual_information as oracle_expectation
 
@@ -13,6 +13,7 @@ from rondo.metrics.recurrence import (
     adjusted_mutual_information,
     adjusted_rand,
     expected_mutual_information,
+    normalised_mutual_information,
     occurrences_per_cluster,
     one_to_one,
 )
@@ -23,8 +24,9 @@ from tests.metrics.tracks import Pair, pairs
 
 @settings(max_examples=120, deadline=None)
 @given(pairs())
-def test_ari_and_ami_are_scikit_learns(pair: Pair) -> None:
+def test_ari_ami_and_nmi_are_scikit_learns(pair: Pair) -> None:
     overlap = Overlap.of(*pair)
+    assert normalised_mutual_information(overlap) == pytest.approx(normalized_mutual_info_score(*pair), abs=1e-12)
     assert adjusted_rand(overlap) == pytest.approx(adjusted_rand_score(*pair), abs=1e-12)
     assert adjusted_mutual_information(overlap) == pytest.approx(adjusted_mutual_info_score(*pair), abs=1e-9)
 
@@ -43,6 +45,8 @@ def test_ari_and_ami_are_scikit_learns(pair: Pair) -> None:
 )
 def test_degenerate_tracks_follow_scikit_learn(truth: list[int], labels: list[int]) -> None:
     overlap = Overlap.of(truth, labels)
+    expected = normalized_mutual_info_score(truth, labels)
+    assert normalised_mutual_information(overlap) == pytest.approx(expected, abs=1e-12)
     assert adjusted_rand(overlap) == pytest.approx(adjusted_rand_score(truth, labels), abs=1e-12)
     assert adjusted_mutual_information(overlap) == pytest.approx(adjusted_mutual_info_score(truth, labels), abs=1e-12)
 

@@ -30,7 +30,8 @@ ExperimentName = Annotated[
     str,
     typer.Argument(
         metavar="EXPERIMENT",
-        help="static, continual, transfer, ablation, representation, qualitative, readings, pca, clap_suite, "
+        help="static, continual, transfer, ablation, representation, qualitative, readings, pca, clap_suite, aioi, "
+        "mocap6, synseg, "
         "or a .toml file.",
     ),
 ]

@@ -47,11 +47,11 @@ def list_(data: DataDir = None, json: options.Json = False) -> None:
     if json:
         print(json_module.dumps(rows))
         return
-    print(f"{'name':<12} {'recordings':>10} {'frames':>10} {'channels':>8} {'classes':>7} {'window/step':>11}  here")
+    print(f"{'name':<13} {'recordings':>10} {'frames':>10} {'channels':>8} {'classes':>7} {'window/step':>11}  here")
     for row in rows:
         size = f"{row['n_recordings']:>10} {row['n_frames']:>10,} {row['n_channels']:>8} {row['n_classes']:>7}"
         here = counted(row["local_recordings"], "recording") if row["local_recordings"] else "-"
-        print(f"{row['name']:<12} {size} {row['window']:>7}/{row['step']:<3}  {here}")
+        print(f"{row['name']:<13} {size} {row['window']:>7}/{row['step']:<3}  {here}")
 
 
 @app.command()

@@ -25,10 +25,15 @@ class Listing:
     step: int | Literal["auto"]
     source: str  # of the facts
     about: str
-    repository: str = ""  # that holds it, under `datasets`
+    repository: str = ""  # whose clone holds it
+    inside: str = ""  # its folder in the clone; under `datasets` unless given
 
 
 CLAP = "classification-label-profile"
+_AIOI_SIZE = (60, 6_311)
+_AIOI = ("counted", "speech, five words of five vowels", "aioi_dataset")
+_BNPY = ("counted", "exercises, twelve joint angles", "bnpy", "bnpy/datasets/mocap6")
+_TIME2STATE = ("counted", "synthetic, states that return", "Time2State", "data/synthetic_data_for_segmentation")
 DATA_SETS = (
     Listing("mocap", "CMU motion capture 86", 9, 65_611, 4, 9, None, 256, 50, "paper", "exercises, four limb angles"),
     Listing("actrectut", "ActRecTut", 4, 200_693, 24, 17, 32.0, 90, 30, "paper", "walking and gestures, worn IMUs"),
@@ -42,6 +47,12 @@ DATA_SETS = (
     Listing("tssb", "TSSB", 75, 359_497, 1, 8, None, "auto", "auto", "counted", "shapes of the UCR archive", CLAP),
     Listing("utsa", "UTSA", 32, 422_320, 1, 3, None, "auto", "auto", "counted", "medicine, animals, machines", CLAP),
     Listing("skab", "SKAB", 34, 37_401, 8, 2, None, "auto", "auto", "counted", "water circuit with faults", CLAP),
+    Listing("aioi_letters", "AIOI, letters", *_AIOI_SIZE, 12, 5, None, "auto", "auto", *_AIOI, "aioi_12dim"),
+    Listing("aioi_words", "AIOI, words", *_AIOI_SIZE, 12, 5, None, "auto", "auto", *_AIOI, "aioi_12dim"),
+    Listing("aioi3_letters", "AIOI-3, letters", *_AIOI_SIZE, 3, 5, None, "auto", "auto", *_AIOI, "aioi_3dim"),
+    Listing("aioi3_words", "AIOI-3, words", *_AIOI_SIZE, 3, 5, None, "auto", "auto", *_AIOI, "aioi_3dim"),
+    Listing("mocap6", "MoCap6", 6, 2_058, 12, 12, 10.0, "auto", "auto", *_BNPY),
+    Listing("synseg", "SynSeg", 100, 2_000_000, 4, 5, None, "auto", "auto", *_TIME2STATE),
 )  # fmt: skip
 
 
@@ -65,11 +76,13 @@ def is_known(name: str) -> bool:
 def folders_of(known: Listing, data_dir: Path) -> list[Path]:
     """Folders called like the data set, whatever the case and punctuation, in `data_dir` or in its repository there."""
     places = [data_dir]
-    if known.repository:
-        clones = [data_dir, *sorted(data_dir.glob(f"{known.repository}*"))]
+    clones = [data_dir, *sorted(data_dir.glob(f"{known.repository}*"))] if known.repository else []
+    if known.repository and not known.inside:
         places += [clone / "datasets" for clone in clones if (clone / "datasets").is_dir()]
     found = (sorted(place.iterdir()) for place in places)
-    return [path for paths in found for path in paths if _plain(path.name) == _plain(known.name) and path.is_dir()]
+    named = [path for paths in found for path in paths if _plain(path.name) == _plain(known.name) and path.is_dir()]
+    inside = [clone / known.inside for clone in clones if known.inside and (clone / known.inside).is_dir()]
+    return list(dict.fromkeys(named + inside))
 
 
 def _plain(name: str) -> str:

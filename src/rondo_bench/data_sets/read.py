@@ -20,15 +20,18 @@ from rondo.errors import AnnotationError, RecordingError, SettingError
 from rondo.formats.annotations.annotation import Annotation
 from rondo_bench.data_sets import (
     actrectut,
+    aioi,
     clap_suite,
     drive_act,
     hugadb,
     lara,
     mocap,
+    mocap6,
     openpack,
     opportunity,
     pamap2,
     stored,
+    synseg,
     usc_had,
 )
 from rondo_bench.data_sets.catalogue import Listing, find_data_set, folders_of, is_known
@@ -58,6 +61,8 @@ _OWN_FILES = Reader(stored.find_files, stored.read_recording, stored.read_annota
 _CLAP_SUITE = Reader(
     clap_suite.find_files, clap_suite.read_recording, clap_suite.read_annotation, clap_suite.recording_id, True
 )
+_AIOI_LETTERS = Reader(aioi.find_files, aioi.read_recording, aioi.read_letters)
+_AIOI_WORDS = Reader(aioi.find_files, aioi.read_recording, aioi.read_words)
 _OFFICIAL = {
     "mocap": Reader(mocap.find_files, mocap.read_recording, mocap.read_annotation),
     "actrectut": Reader(actrectut.find_files, actrectut.read_recording, actrectut.read_annotation),
@@ -73,6 +78,12 @@ _OFFICIAL = {
     "tssb": _CLAP_SUITE,
     "utsa": _CLAP_SUITE,
     "skab": _CLAP_SUITE,
+    "aioi_letters": _AIOI_LETTERS,
+    "aioi_words": _AIOI_WORDS,
+    "aioi3_letters": _AIOI_LETTERS,
+    "aioi3_words": _AIOI_WORDS,
+    "mocap6": Reader(mocap6.find_files, mocap6.read_recording, mocap6.read_annotation, mocap6.recording_id, True),
+    "synseg": Reader(synseg.find_files, synseg.read_recording, synseg.read_annotation),
 }
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from rondo_bench.experiments.spec import Protocol
+from rondo_bench.experiments.spec import Experiment
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,12 @@ _STATES = (
     Column("wari", "WARI"),
     Column("sms", "SMS"),
 )
+_ALSO = {
+    "nmi": Column("nmi", "NMI"),
+    "pooled_ari": Column("pooled_ari", "pooled ARI"),
+    "pooled_ami": Column("pooled_ami", "pooled AMI"),
+    "pooled_one_to_one": Column("pooled_one_to_one", "pooled one-to-one"),
+}
 _STAGES = tuple(Column(f"h_{percent}", f"H@{percent}") for percent in (40, 60, 80, 100))
 _FORGETTING = Column("forgetting", "M_f", "low")
 _INSPECTED = (
@@ -56,18 +62,18 @@ _INSPECTED = (
 )
 
 
-def columns_of(protocol: Protocol, *, all_scores: bool = False) -> tuple[Column, ...]:
-    """What the table of such an experiment shows, the paper's columns first; `all_scores`: F1@10 and F1@25 too."""
-    shown = _shown(protocol)
+def columns_of(experiment: Experiment, *, all_scores: bool = False) -> tuple[Column, ...]:
+    """What the table of an experiment shows, the paper's columns first; `all_scores`: F1@10 and F1@25 too."""
+    shown = _shown(experiment)
     return tuple(one for own in shown for one in ((*_LOOSER_F1, own) if all_scores and own.name == "f1_50" else (own,)))
 
 
-def _shown(protocol: Protocol) -> tuple[Column, ...]:
-    match protocol:
+def _shown(experiment: Experiment) -> tuple[Column, ...]:
+    match experiment.protocol:
         case "continual":
             return (*_PAPER, *_STAGES, _FORGETTING, *RECURRENCE, _CLUSTERS)
         case "states":
-            return (*RECURRENCE, *_STATES, _CLUSTERS)
+            return (*RECURRENCE, *(_ALSO[name] for name in experiment.also), *_STATES, _CLUSTERS)
         case "qualitative":
             return (*_INSPECTED, *_PAPER, *RECURRENCE)
         case _:

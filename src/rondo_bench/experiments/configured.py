@@ -44,7 +44,7 @@ def _windows(of_set: SetSpec) -> dict[str, Any]:
 
 def joins(method: Method, baseline: Baseline | None) -> bool:
     """Whether the method is given all recordings of a set together."""
-    return bool(method.baseline) and isinstance(baseline, JoiningBaseline)
+    return method.joint or (bool(method.baseline) and isinstance(baseline, JoiningBaseline))
 
 
 def level_of(method: Method, of_set: SetSpec) -> Level:
@@ -61,12 +61,15 @@ def config_of(
         return about | {"pieces": method.clock}, None
     if method.stored:
         return about | {"stored": method.stored}, None
+    if method.published:
+        return about | {"published": method.published.get(data_set, {})}, None
     if method.baseline:
         baseline = baseline_for(method, data_set, of_set)
         return about | {"baseline": method.baseline} | baseline.config.model_dump(mode="json"), baseline
     own = rondo_for(method, data_set, of_set, protocol, mantis).model_dump(mode="json")
     about |= {"axes": of_set.pca_of("rondo"), "level": level_of(method, of_set), "refit_motifs": method.refit_motifs}
     about |= {"adapt_units": True} if method.adapt_units else {}  # rows from before there was such a choice stay valid
+    about |= {"joint": True} if method.joint else {}
     return about | own, None
 
 

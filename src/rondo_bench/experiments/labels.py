@@ -14,6 +14,7 @@ from rondo.config.schema import PreprocessConfig, RondoConfig
 from rondo.data.labels import Labels
 from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
+from rondo.labelling import Labelling
 from rondo.metrics import clock_labels
 from rondo.model import Rondo
 from rondo_bench.baselines.base import Baseline, JoiningBaseline, in_order_of_appearance
@@ -27,6 +28,8 @@ def labels_of(task: Task, recordings: Sequence[Recording]) -> list[Labels]:
     """The labels that the method gives these recordings; a method that joins them is to be given all of them."""
     if task.method.clock:
         return [clock_labels(recording.n_frames, task.method.clock) for recording in recordings]
+    if task.method.joint:
+        return _jointly(task, recordings)
     if not task.method.baseline:
         return [_by_rondo(task, recording)[1] for recording in recordings]
     baseline = baseline_for(task.method, task.set_name, task.of_set)
@@ -76,5 +79,15 @@ def on_shared_axes(task: Task, recording: Recording) -> Recording:
 def _by_rondo(task: Task, recording: Recording) -> tuple[Rondo, Labels]:
     own = on_shared_axes(task, recording)
     model = rondo_of(task).fit(own)
-    labelling = model.label_one(own)
-    return model, labelling.units if level_of(task.method, task.of_set) == "unit" else labelling.motifs
+    return model, _of_level(task, model.label_one(own))
+
+
+def _jointly(task: Task, recordings: Sequence[Recording]) -> list[Labels]:
+    """One vocabulary over all of them: a number means the same in each."""
+    own = [on_shared_axes(task, recording) for recording in recordings]
+    model = rondo_of(task).fit(own)
+    return [_of_level(task, model.label_one(recording)) for recording in own]
+
+
+def _of_level(task: Task, labelling: Labelling) -> Labels:
+    return labelling.units if level_of(task.method, task.of_set) == "unit" else labelling.motifs

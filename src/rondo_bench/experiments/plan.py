@@ -121,6 +121,8 @@ def plan(
         ids = chosen_ids(every, choice)
         for method_name in names:
             method = experiment.methods[method_name]
+            if method.published:
+                continue
             if method.needs == "mantis" and not mantis:
                 notes.append(f"{name}, {method_name} is left out: give the folder of MantisV2's weights with --mantis")
                 continue

@@ -122,7 +122,9 @@ def summarise(
     if not own:
         raise InputError(f"there are no rows of '{experiment.name}'; run `rondo bench run {experiment.name}` first")
     refuse_unknown(methods, tuple(experiment.methods), f"method of '{experiment.name}'")
-    for asked, there in ((methods, {row.key.method for row in own}), (data_sets, {row.key.data_set for row in own})):
+    printed = [name for name in methods or experiment.methods if experiment.methods[name].published]
+    run = [name for name in methods if name not in printed]
+    for asked, there in ((run, {row.key.method for row in own}), (data_sets, {row.key.data_set for row in own})):
         _refuse_without_rows([name for name in asked if name not in there], own)
     shown = [name for name in methods or experiment.methods if any(row.key.method == name for row in own)]
     wanted = [name for name in experiment.data_sets if any(row.key.data_set == name for row in own)]
@@ -133,9 +135,9 @@ def summarise(
     reference = against or ("rondo" if "rondo" in shown else shown[0])
     if reference not in shown:
         raise SettingError(f"--against must be one of {', '.join(shown)}, got '{reference}'")
-    columns = columns_of(experiment.protocol, all_scores=all_scores)
+    columns = columns_of(experiment, all_scores=all_scores)
     parts = [_part(own, name, shown, experiment, sets.get(name, SetSpec())) for name in wanted]
-    sections = [_section(part, experiment, sets, columns, reference) for part in parts]
+    sections = [_section(part, experiment, sets, columns, reference, printed) for part in parts]
     pooled = compare(_by_recording(parts), reference) if len(parts) > 1 else ()
     return Summary(experiment, columns, tuple(sections), pooled)
 
@@ -243,10 +245,17 @@ def title_of(data_set: str, sets: Mapping[str, SetSpec]) -> str:
 
 
 def _section(
-    part: _Part, experiment: Experiment, sets: Mapping[str, SetSpec], columns: Sequence[Column], reference: str
+    part: _Part,
+    experiment: Experiment,
+    sets: Mapping[str, SetSpec],
+    columns: Sequence[Column],
+    reference: str,
+    printed: Sequence[str],
 ) -> Section:
     of_set = sets.get(part.data_set, SetSpec())
     lines = [_line(method, runs, experiment, of_set, columns) for method, runs in part.runs.items()]
+    lines += [_printed_line(name, experiment, part.data_set, columns) for name in printed if part.runs]
+    lines = [line for line in lines if any(cell.mean is not None for cell in line.cells.values())]
     ranked = _ranked(lines, columns)
     comparisons = compare(_by_recording([part]), reference)
     title = title_of(part.data_set, sets)
@@ -273,6 +282,14 @@ def _line(method: str, runs: Runs, experiment: Experiment, of_set: SetSpec, colu
         published(experiment.paper_table, of_set.paper, spec.paper) if spec and spec.paper else {},
         is_control=bool(spec and spec.clock),
     )
+
+
+def _printed_line(method: str, experiment: Experiment, data_set: str, columns: Sequence[Column]) -> Line:
+    """The scores of a method as they are published: without seeds, clock and time."""
+    spec = experiment.methods[method]
+    scores = spec.published.get(data_set, {})
+    cells = {column.name: Cell(scores.get(column.name)) for column in columns}
+    return Line(method, spec.title, 0, cells, {}, None, None, {})
 
 
 def _of_seed(rows: Sequence[Row], name: str) -> float | None:

@@ -27,10 +27,14 @@ _ABOUT_TESTS = (
 )
 _ABOUT_TRANSFER = "A recording is one observation, its score the mean over the participants it was read from."
 
-_ABOUT_STATES = (
+_ABOUT_STATES = "Covering and F1 of changes (within 1 % of a series) are of the segments that a method gave."
+_ABOUT_STORED = (
     "Rows without seconds are of labels that the authors of the CLaP paper stored: nothing was run, and AMI and "
-    "covering come out as they published them. Covering and F1 of changes (within 1 % of a series) are of the segments "
-    "that a method gave."
+    "covering come out as they published them."
+)
+_ABOUT_PRINTED = "Rows without seeds are scores as published: nothing was run and no labels were at hand."
+_ABOUT_JOINT = (
+    "Pooled scores are of all frames of all recordings together, with one vocabulary learned over all of them."
 )
 
 
@@ -57,7 +61,13 @@ def markdown(summary: Summary) -> str:
 
 
 def _about(summary: Summary) -> str:
-    return f"{_ABOUT} {_ABOUT_STATES}" if summary.experiment.protocol == "states" else _ABOUT
+    if summary.experiment.protocol != "states":
+        return _ABOUT
+    methods = summary.experiment.methods.values()
+    parts = [_ABOUT, _ABOUT_STORED if any(own.stored for own in methods) else "", _ABOUT_STATES]
+    parts += [_ABOUT_PRINTED if any(own.published for own in methods) else ""]
+    parts += [_ABOUT_JOINT if any(own.joint for own in methods) else ""]
+    return " ".join(part for part in parts if part)
 
 
 def _tests(summary: Summary) -> list[tuple[str, Sequence[Comparison]]]:
@@ -83,7 +93,8 @@ def _markdown_rows(section: Section, columns: Sequence[Column]) -> list[str]:
         cells = [
             _marked(_shown(line.cells[own.name], own), line.ranks.get(own.name, 0), _IN_MARKDOWN) for own in columns
         ]
-        rows.append([line.title, *cells, _clock(line), str(line.n_seeds), _seconds(line), _megabytes(line)])
+        seeds = str(line.n_seeds) if line.n_seeds else NOTHING
+        rows.append([line.title, *cells, _clock(line), seeds, _seconds(line), _megabytes(line)])
         if line.published:
             paper = [_shown(_published(line.published, column), column) for column in columns]
             rows.append(["*paper*", *paper, NOTHING, *[""] * 3])
@@ -201,7 +212,7 @@ def to_csv(summary: Summary) -> str:
     for section in summary.sections:
         for line in section.lines:
             own = [number for name in names for number in line.cells.get(name, Cell(None))]
-            controls = [line.clock[column.name] for column in RECURRENCE]
+            controls = [line.clock.get(column.name) for column in RECURRENCE]
             about = [summary.experiment.name, section.data_set, line.method, section.n_recordings, line.n_seeds]
             numbers = [*own, *controls, line.seconds, line.peak_mb, *(line.published.get(name) for name in paper)]
             tested = {one.score: one for one in section.comparisons if one.method == line.method}
@@ -240,6 +251,8 @@ def _shown(cell: Cell, column: Column) -> str:
 
 
 def _clock(line: Line) -> str:
+    if not line.clock:
+        return NOTHING
     return " / ".join(f"{line.clock[column.name]:.1f}" for column in RECURRENCE)
 
 
