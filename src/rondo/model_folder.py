@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import platform
+import reprlib
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from rondo.arrays import Tensors, as_bits, from_bits, owned, owned_by
 from rondo.config.schema import MotifFormerConfig, MotifsConfig, NoMotifsConfig, RondoConfig, network_in, resolve
@@ -50,6 +52,39 @@ if TYPE_CHECKING:
 _PARTS = ("preprocess", "units", "motifs", "evidence", "stream")
 _LONGEST_WINDOW = 1_000_000  # frames; a model folder that asks for more is damaged, and would ask for all memory
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch")
+
+
+class _SeenRecording(BaseModel):
+    """One that the model was fitted on."""
+
+    model_config = ConfigDict(strict=True)
+
+    id: str
+    n_frames: int = Field(ge=0)
+    n_channels: int = Field(ge=0)
+    rate: float | None = Field(gt=0, allow_inf_nan=False)
+
+
+class _Provenance(BaseModel):
+    """What is asked of the provenance in a folder that may be someone else's; the rest is for people."""
+
+    model_config = ConfigDict(strict=True)
+
+    channels: list[str] = Field(min_length=1)
+    rate: float | None = Field(gt=0, allow_inf_nan=False)
+    window_length_frames: int
+    step_frames: int
+    motif_window_frames: int
+    recordings: list[_SeenRecording]
+
+
+def _first_fault(error: Exception) -> str:
+    """One line of an error; of several that pydantic found, the first with its place."""
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        place = ".".join(str(part)[:40] for part in first["loc"])
+        return f"{place}: {first['msg']}, got {reprlib.repr(first['input'])}"
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 def save(model: Rondo, folder: Path) -> None:
@@ -98,7 +133,7 @@ def load(kind: type[Rondo], folder: Path) -> Rondo:
     except MissingExtraError:
         raise
     except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, InputError) as error:
-        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        why = f"{_first_fault(error):.200}"
         raise ModelError(f"{folder}: its parts do not fit together ({why}); fit the model again") from None
     FitProfile.from_json(model.provenance_.get("fit_profile"), folder)  # refused here, where its folder is known
     model.edits_ = read_edits(folder)
@@ -113,6 +148,7 @@ def _restored(kind: type[Rondo], stored: artifact.Artifact) -> Rondo:
     for name, tensor in stored.tensors.items():
         part, _, inner = name.partition(".")
         parts[part][inner] = tensor
+    _Provenance.model_validate(stored.provenance)
     provenance = dict(stored.provenance)
     channels = tuple(str(name) for name in provenance.pop("channels"))
     model.preprocessor_ = _preprocessor(parts["preprocess"], channels, config)

@@ -97,10 +97,26 @@ def read_decisions(path: Path) -> pl.DataFrame:
     try:
         text = read_regular(path, _MOST_BYTES)
         whole = text[: text.rfind(b"\n") + 1]
-        return pl.read_csv(whole, schema=_schema()) if whole else pl.DataFrame(schema=_schema())
+        found = pl.read_csv(whole, schema=_schema()) if whole else pl.DataFrame(schema=_schema())
+        if not _are_sound(found):
+            raise OSError("a line holds no label: frames out of order, or a score or an id that is none")
+        return found
     except (OSError, pl.exceptions.PolarsError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise OutputError(f"{path}: expected the labels of `rondo stream`, but {reason}; give its --out") from None
+
+
+def _are_sound(decisions: pl.DataFrame) -> bool:
+    """Whether every line could have been written by a stream: frames, ids and finite scores, times where it has any."""
+    import polars as pl
+
+    numbers = ("start_frame", "end_frame", "unit", "motif", "unit_score", "motif_score")
+    given = pl.all_horizontal(pl.col(name).is_not_null() for name in numbers)
+    finite = pl.all_horizontal(
+        pl.col(name).is_finite().fill_null(True) for name in ("start_s", "end_s", "unit_score", "motif_score")
+    )
+    in_order = (pl.col("start_frame") >= 0) & (pl.col("start_frame") <= pl.col("end_frame"))
+    return bool(decisions.select((given & finite & in_order).all()).item())
 
 
 def _schema() -> dict[str, pl.DataType | type[pl.DataType]]:
