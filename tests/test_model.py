@@ -150,15 +150,16 @@ def test_several_recordings_share_one_vocabulary(stream: PlantedStream) -> None:
 
 def test_long_gaps_are_other_and_nothing_else_is(stream: PlantedStream) -> None:
     values = stream.recording.values[:9_000].copy()
-    values[3_000:3_400, 2] = np.nan  # 8 s of one channel
+    values[3_000:3_400] = np.nan  # 8 s
     values[5_000:5_010, 1] = np.nan  # 0.2 s
+    values[7_000:7_400, 2] = np.nan  # 8 s of one channel, which the others predict
     labelling = Rondo(window=75).fit(Recording(values, 50)).label_one(Recording(values, 50))
     other = np.zeros(9_000, dtype=bool)
     other[3_000:3_400] = True
     npt.assert_array_equal(labelling.units == OTHER, other)
     npt.assert_array_equal(labelling.motifs == OTHER, other)
     assert not ((labelling.segments["start_frame"] < 3_000) & (labelling.segments["end_frame"] > 3_000)).any()
-    assert len(labelling.notes) == 2
+    assert len(labelling.notes) == 3
 
 
 def test_the_order_of_recordings_and_of_channels_changes_names_only(stream: PlantedStream) -> None:

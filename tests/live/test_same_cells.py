@@ -91,9 +91,10 @@ ALIKE = {
     "other line ends": CLEAN.replace("\n", "\r\n"),
     "a torn end": CLEAN + "4.0,1",
     "blank rows at the end": CLEAN + ",,\n,,\n",
+    "?": lines("time,a,b", "{t},{a},{b}", a=lambda i: "?" if i == 100 else V[i, 0]),
+    "a table below pages of statistics": "Statistics\n" + "".join(f"mean {i},{i}\n" for i in range(90)) + "\nData\n" + CLEAN,
 }  # fmt: skip
 LABEL_REFUSES = {
-    "?": lines("time,a,b", "{t},{a},{b}", a=lambda i: "?" if i == 100 else V[i, 0]),
     "text late": lines("time,a,b", "{t},{a},{b}", a=lambda i: "ERR" if i == 170 else V[i, 0]),
     "infinite": lines("time,a,b", "{t},{a},{b}", a=lambda i: "inf" if i == 120 else V[i, 0]),
     "decimal commas late": lines("time;a;b", "{i};{a};{b}", a=lambda i: i % 7, b=lambda i: "1,5" if i > 99 else i % 5),
@@ -103,9 +104,6 @@ LABEL_REFUSES = {
 }
 """A stored file can be corrected, so `label` names the line; a stream goes on, and counts or names what it skips."""
 STREAM_REFUSES = {
-    "a table below pages of statistics": "\n".join(["Statistics", *(f"mean {i},{i}" for i in range(90)), "", "Data"])
-    + "\n"
-    + CLEAN,
     "labels without a name": "".join(f"{V[i, 0]},{V[i, 1]},{[0, 3, 1, 7][i // 50]}\n" for i in range(N)),
 }
 

@@ -24,7 +24,7 @@ class SessionState(BaseModel):
     lengths: dict[str, _Count]
     places: Any
     rates: Any
-    counters: dict[str, _Count]
+    counters: dict[str, _Count | dict[str, _Count]]
     stream: dict[str, Any]
     overview: dict[str, Any]
 
