@@ -92,7 +92,7 @@ ALIKE = {
     "a torn end": CLEAN + "4.0,1",
     "blank rows at the end": CLEAN + ",,\n,,\n",
     "?": lines("time,a,b", "{t},{a},{b}", a=lambda i: "?" if i == 100 else V[i, 0]),
-    "a table below pages of statistics": "Statistics\n" + "".join(f"mean {i},{i}\n" for i in range(90)) + "\nData\n" + CLEAN,
+    "a table below statistics": "Statistics\n" + "".join(f"mean {i},{i}\n" for i in range(90)) + "\nData\n" + CLEAN,
 }  # fmt: skip
 LABEL_REFUSES = {
     "text late": lines("time,a,b", "{t},{a},{b}", a=lambda i: "ERR" if i == 170 else V[i, 0]),
