@@ -57,6 +57,7 @@ SEPARATORS = ("\t", ";", ",", "|", WHITESPACE)  # ";" before ",": with decimal c
 _REMARK = re.compile(r"\s*(#|%|//)[\s#%/]*")
 _FIRST_BY_DEFAULT = ("Var1", "V1")  # what MATLAB and R call a first column without a name
 _COMMAS = NumberSpelling(has_decimal_comma=True)  # or points: the more forgiving one
+_FEWEST_TO_TELL = 16  # cells, before a column that never changes is taken for a filler
 _FEWEST_OF_A_TABLE = 3  # lines with equally many cells, before those above them are taken for remarks
 
 
@@ -120,10 +121,18 @@ class Layout:
             kind = self._kind(position, name, is_unnamed=is_unnamed)
             if kind is not None:
                 found[position] = kind
+        for name in {name for name in self.names if name and self.names.count(name) > 1}:
+            places = [position for position, other in enumerate(self.names) if other == name]
+            if all(self._never_changes(position) for position in places):
+                found |= dict.fromkeys(places, "filler")
         dotted = [position for position in range(len(self.names)) if self._holds_dotted_times(position)]
         if len(dotted) == 1 and "day" in [kind for position, kind in found.items() if position not in dotted]:
             found[dotted[0]] = "time of day"  # alone 10.03.04 may be a date too
         return found
+
+    def _never_changes(self, position: int) -> bool:
+        cells = self.column(position)
+        return len(cells) >= _FEWEST_TO_TELL and len(set(cells)) == 1 and self.is_number(cells[0])
 
     def _holds_dotted_times(self, position: int) -> bool:
         cells = self.column(position)
@@ -161,7 +170,7 @@ class Layout:
     def _kind(self, position: int, name: str, *, is_unnamed: bool) -> Kind | None:
         cells = self.column(position)
         if not cells:
-            return "empty" if is_unnamed and self.has_header else None
+            return "empty" if self.has_header and (is_unnamed or is_clock_name(name)) else None
         if all(map(is_date_in_digits, cells)):
             return "dates"
         if not any(map(self.is_number, cells)):
