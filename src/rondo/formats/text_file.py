@@ -185,6 +185,8 @@ def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
     for separator in SEPARATORS:
         with suppress(csv.Error):
             widths_of[separator] = [len(cells_of(line.text, separator)) for line in lines]
+            if widths_of[separator][-2] == widths_of[separator][-1] + 1 and lines[-2].text.rstrip().endswith(separator):
+                widths_of[separator][-1] += 1  # the last line alone lacks the separator at its end
     begins = {separator: _first_alike(widths) for separator, widths in widths_of.items() if widths[-1] > 1}
     for separator, start in begins.items():
         widths = widths_of[separator]

@@ -58,6 +58,8 @@ _REMARK = re.compile(r"\s*(#|%|//)[\s#%/]*")
 _FIRST_BY_DEFAULT = ("Var1", "V1")  # what MATLAB and R call a first column without a name
 _COMMAS = NumberSpelling(has_decimal_comma=True)  # or points: the more forgiving one
 _FEWEST_TO_TELL = 16  # cells, before a column that never changes is taken for a filler
+_KEY_AND_VALUE = 2  # cells of a line above a table
+_FEWEST_FILLED_UP = 2  # lines: one alone may be a header with a single name
 _FEWEST_OF_A_TABLE = 3  # lines with equally many cells, before those above them are taken for remarks
 
 
@@ -290,7 +292,7 @@ def _without_remarks(lines: Sequence[HeadLine]) -> tuple[HeadLine | None, list[H
 
 def _lines_above_the_table(lines: Sequence[HeadLine]) -> int:
     """How many lines have fewer cells than all that follow, and are no rows of numbers; 0 where that is unclear."""
-    counts_of = {separator: [len(cells_of(line.text, separator)) for line in lines] for separator in SEPARATORS}
+    counts_of = {separator: _cells_per_line(lines, separator) for separator in SEPARATORS}
     if any(counts[0] > 1 and len(set(counts)) == 1 for counts in counts_of.values()):
         return 0
     for separator in SEPARATORS[:-1]:  # words of a sentence are no cells
@@ -302,6 +304,18 @@ def _lines_above_the_table(lines: Sequence[HeadLine]) -> int:
         if is_table and not any(_are_values(cells_of(line.text, separator), _COMMAS) for line in lines[:n_above]):
             return n_above
     return 0
+
+
+def _cells_per_line(lines: Sequence[HeadLine], separator: str) -> list[int]:
+    """How many cells each line has, without the empty ones that fill up lines above a table.
+
+    A spreadsheet fills them up to the width of the table, Xsens beyond it. They hold a key and perhaps a value.
+    """
+    table = [cells_of(line.text, separator) for line in lines]
+    n_above = next((place for place, row in enumerate(table) if any(row[_KEY_AND_VALUE:])), 0)
+    if n_above < _FEWEST_FILLED_UP or any(_are_values(row[:1], _COMMAS) for row in table[:n_above]):
+        n_above = 0
+    return [max(2 if any(row[1:]) else 1, len(row) * (place >= n_above)) for place, row in enumerate(table)]
 
 
 def _skipped(lines: Sequence[HeadLine], why: str) -> tuple[str, ...]:
