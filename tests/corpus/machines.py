@@ -49,8 +49,16 @@ def _skab(path: Path, n: int) -> Table:
     return values
 
 
-_SKAB = ("Accelerometer1RMS", "Accelerometer2RMS", "Current", "Pressure", "Temperature", "Thermocouple", "Voltage")
-_SKAB += ("Volume Flow RateRMS",)
+_SKAB = (
+    "Accelerometer1RMS",
+    "Accelerometer2RMS",
+    "Current",
+    "Pressure",
+    "Temperature",
+    "Thermocouple",
+    "Voltage",
+    "Volume Flow RateRMS",
+)
 
 
 def _household(path: Path, n: int) -> Table:
@@ -65,8 +73,15 @@ def _household(path: Path, n: int) -> Table:
     return values
 
 
-_HOUSEHOLD = ("Global_active_power", "Global_reactive_power", "Voltage", "Global_intensity")
-_HOUSEHOLD += ("Sub_metering_1", "Sub_metering_2", "Sub_metering_3")
+_HOUSEHOLD = (
+    "Global_active_power",
+    "Global_reactive_power",
+    "Voltage",
+    "Global_intensity",
+    "Sub_metering_1",
+    "Sub_metering_2",
+    "Sub_metering_3",
+)
 
 
 def _air_quality(path: Path, n: int) -> Table:
