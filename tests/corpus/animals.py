@@ -65,8 +65,13 @@ def _sleap_h5(path: Path, n: int) -> Table:
     """An analysis file: tracks is (tracks, xy, nodes, frames), as MATLAB would have it."""
     xy, _ = _pose(n)
     with h5py.File(path, "w") as file:
-        file["tracks"] = xy.reshape(n, 2, 2).transpose(2, 1, 0)[None]
-        file["track_occupancy"] = np.ones((n, 1), np.uint8)
+        packed = {"compression": "gzip", "compression_opts": 9}
+        file.create_dataset("tracks", data=xy.reshape(n, 2, 2).transpose(2, 1, 0)[None], **packed)
+        file.create_dataset("track_occupancy", data=np.ones((n, 1), np.uint8), **packed)
+        file["edge_names"], file["edge_inds"] = np.array([[b"nose", b"tail"]]), np.array([[0, 1]], np.int32)
+        file["instance_scores"], file["tracking_scores"] = np.full((1, n), 0.9), np.full((1, n), np.nan)
+        file["labels_path"], file["video_path"], file["video_ind"] = "mouse.slp", "mouse.mp4", 0
+        file["provenance"] = "{}"
         file["node_names"] = np.array([point.encode() for point in _POINTS])
         file["track_names"] = np.array([b"mouse"])
         file["point_scores"] = np.full((1, 2, n), 0.9)
@@ -81,19 +86,27 @@ def _ethovision(path: Path, n: int) -> Table:
         '"Trial name";"Trial     1"',
         '"Arena";"Arena 1"',
     ]
-    head += ['"Subject";"Subject 1"', '"Start time";"15/11/2026 20:31:05.000"', '"Video file";"trial1.mpg"', '""']
+    head += [
+        '"Subject";"Subject 1"',
+        '"Video start time";"15/11/2026 20:31:05.000"',
+        '"Reference duration";"  0:10:00"',
+        '""',
+    ]
     names = ["Trial time", "Recording time", "X center", "Y center", "Area"]
     names_and_units = [";".join(f'"{name}"' for name in each) for each in (names, ["s", "s", "cm", "cm", "cm²"])]
+    names_and_units = [line + ";" for line in names_and_units]
     cells = [
-        ";".join([f"{row / 25:.3f}", f"{row / 25:.3f}", *(f"{cell:g}" for cell in line)])
+        ";".join([f"{row / 25:.3f}", f"{row / 25:.3f}", *(f"{cell:g}" for cell in line), ""])
         for row, line in enumerate(values)
     ]
-    cells[60] = ";".join([*cells[60].split(";")[:2], '"-"', '"-"', '"-"'])
+    cells[60] = ";".join([*cells[60].split(";")[:2], '"-"', '"-"', '"-"', ""])
     text(path, *head, *names_and_units, *cells, end="\r\n", encoding="utf-16")
     return np.where(np.arange(n)[:, None] == 60, np.nan, values)
 
 
 _XY = tuple(f"{point}.{axis}" for point in _POINTS for axis in "xy")
+_DLC = "DeepLabCut/DeepLabCut `deeplabcut/utils/auxiliaryfunctions.py`"
+_SLEAP = "talmolab/sleap `sleap/info/write_tracking_h5.py`"
 _SURE = "how sure the tracker is"
 
 CASES = (
@@ -102,6 +115,7 @@ CASES = (
         program="DeepLabCut",
         made="pandas",
         write=_deeplabcut_csv,
+        source=_DLC,
         channels=_XY,
         notes=("lines 1 to 3 read as DeepLabCut writes them", "only counts the rows", _SURE),
     ),
@@ -110,6 +124,7 @@ CASES = (
         program="DeepLabCut",
         made="pandas, PyTables",
         write=_deeplabcut_h5,
+        source=_DLC,
         channels=_XY,
         notes=("lines 1 to 3 read as DeepLabCut writes them", "only counts the rows", _SURE),
         needs=("tables",),
@@ -121,6 +136,7 @@ CASES = (
         program="SLEAP",
         made="pandas",
         write=_sleap_csv,
+        source=_SLEAP,
         channels=("instance.score", *_XY),
         notes=(_SURE, "column 'track' left out: it holds text", "column 'frame_idx' left out: it only counts the rows"),
     ),
@@ -129,6 +145,7 @@ CASES = (
         program="SLEAP, analysis file",
         made="h5py",
         write=_sleap_h5,
+        source=_SLEAP,
         channels=_XY,
         notes=("read as an analysis file of SLEAP: its tracks",),
     ),
@@ -137,6 +154,7 @@ CASES = (
         program="EthoVision XT",
         made="bytes",
         write=_ethovision,
+        source="cthsu86/CynthiSeize `readSingleWellData.m`, which reads such files",
         channels=("X center", "Y center", "Area"),
         rate=25.0,
         notes=(

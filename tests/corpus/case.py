@@ -1,7 +1,7 @@
 """One file as a person has it: who writes such files, how this one is made, and what must be read from it.
 
-Nothing here is written with Rondo. Every file comes from another library, or byte for byte from the published
-description of its format.
+Nothing here is written with Rondo. Every file comes from another library, or is written line by line in the layout of
+its program. Where a public file, reader or writer of that layout was found, the case names it as its source.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ Made = Table | Sequence[Table]
 Writer = Callable[[Path, int], Made]
 
 XYZ = ("x", "y", "z")
+UNVERIFIED = "unverified"
+NO_PROGRAM = "no one program"
 BEGAN_S = 1_794_774_665  # 2026-11-15 20:31:05 UTC
 
 
@@ -34,6 +36,9 @@ class Case:
         Who writes such files.
     made
         How this one is made: a library, or "bytes".
+    source
+        Where the layout was looked up: a file of a public repository, or a document; `UNVERIFIED` where none was
+        found, `NO_PROGRAM` where no particular program writes it so. None for what the library decides alone.
     write
         `write(path, n_rows)` writes it and returns the values that must be read; a list of tables where the file holds
         several recordings.
@@ -57,6 +62,7 @@ class Case:
     program: str
     made: str
     write: Writer
+    source: str = ""
     channels: tuple[str, ...] = XYZ
     rate: float | None = None
     began_s: float | None = None
@@ -75,8 +81,11 @@ class Case:
         if self.rate is not None:
             read += f", {self.rate:.4g} Hz"
         told = [f"`--{name.replace('_', '-')} {_spelled(value)}`" for name, value in self.options.items()]
-        told += [f"renamed to `{self.rename}`"] if self.rename else ["a change"] if self.mend else []
-        return f"{read}; with {', '.join(told)}" if told else read
+        if told:
+            read += f"; with {', '.join(told)}"
+        if self.rename:
+            return f"{read}; after renaming to `{self.rename}`"
+        return f"{read}; after the change that the message names" if self.mend else read
 
 
 def _spelled(value: object) -> str:

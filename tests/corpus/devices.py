@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 
-from tests.corpus.case import BEGAN_S, Case, Table, rows, signal, text
+from tests.corpus.case import BEGAN_S, NO_PROGRAM, UNVERIFIED, Case, Table, rows, signal, text
 
 _BEGAN = datetime.fromtimestamp(BEGAN_S, UTC)
 
@@ -52,77 +52,147 @@ Current Battery Voltage: 4.02     Mode = 12
 
 
 def _actigraph_counts(path: Path, n: int) -> Table:
-    values = np.round(np.abs(signal(n)) * 400)
-    head = """\
------------- Data Table File Created By ActiGraph GT3X+ ActiLife v6.13.3 Firmware v2.5.0 date format M/d/yyyy at 30 Hz  Filter Normal -----------
-Serial Number: NEO1C15110103
-Start Time 11:00:00
-Start Date 11/15/2026
-Epoch Period (hh:mm:ss) 00:00:10
-Download Time 16:26:59
-Download Date 11/16/2026
-Current Memory Address: 0
-Current Battery Voltage: 4.02     Mode = 12
---------------------------------------------------"""  # noqa: E501
-    text(path, *head.split("\n"), "Axis1,Axis2,Axis3", *rows(values), end="\r\n")
+    """Counts of three axes, steps, light, and four postures in seconds of each epoch; no header line."""
+    axes = np.round(np.abs(signal(n)) * 400)
+    values = np.column_stack(
+        [axes, np.round(axes[:, 0] / 90), np.zeros((n, 2)), *np.eye(2)[np.arange(n) // 40 % 2].T * 5]
+    )
+    text(path, *_COUNTS_HEAD, *rows(values), end="\r\n")
     return values
 
 
+def _actigraph_resaved(path: Path, n: int) -> Table:
+    """A spreadsheet fills up the lines above the table with separators."""
+    values = _actigraph_counts(path, n)
+    text(path, *(line + "," * 7 for line in _COUNTS_HEAD), *rows(values))
+    return values
+
+
+_COUNTS_HEAD = (
+    "------------ Data File Created By ActiGraph wGT3XBT ActiLife v6.13.3 Firmware v1.8.0 date format M/d/yyyy "
+    "Filter Normal -----------",
+    "Serial Number: MOS2D15110103",
+    "Start Time 11:00:00",
+    "Start Date 11/15/2026",
+    "Epoch Period (hh:mm:ss) 00:00:05",
+    "Download Time 16:26:59",
+    "Download Date 11/16/2026",
+    "Current Memory Address: 0",
+    "Current Battery Voltage: 4.03     Mode = 61",
+    "-" * 50,
+)
+
+
 def _actiware(path: Path, n: int) -> Table:
+    """Sections, each table with a legend of its columns; every line of a table ends in a separator, but the last."""
     values = np.round(np.abs(signal(n, 2)) * 100)
-    head = [
-        '"-------------------- Subject Properties --------------------"',
+    head = ['"Actiware Export File  (Version 05.00 )"', '"Filename:",""', '"Analysis Name:",""', "", ""]
+    head += ['"-------------------- Subject Properties--------------------"', "", '"Identity:","P07"', '"Gender:","*"']
+    head += [
         "",
-        '"Identity:","P07",',
-        '"Gender:","F",',
+        "",
+        '"----------------- Actiwatch Data Properties ----------------"',
+        "",
+        '"Actiwatch Type:","Actiwatch 2"',
     ]
-    head += ['"-------------------- Statistics --------------------"', ""]
-    head += ['"Interval Type","Interval#","Start Date","Start Time","Duration","Total AC","Avg AC/min",']
-    head += [f'"ACTIVE","{day}","{day}/11/2026","08:00:00","960.00","210000","218.75",' for day in range(1, 40)]
-    head += ['"-------------------- Epoch-by-Epoch Data -------------------"', ""]
-    names = '"Line","Date","Time","Activity","White Light","Sleep/Wake","Interval Status",'
+    head += ['"Epoch Length:","30","seconds",""', f'"Number of Data Samples:","{n}","samples"', "", ""]
+    head += ['"------------------------ Statistics ------------------------"', ""]
+    head += ['"Interval Type","Interval#","Start Date","Start Time","End Date","End Time","Duration","%Wake",']
+    head += ['"","","","","","","(minutes)","(%)",', ""]
+    head += [
+        f'"ACTIVE","{day}","{day:02d}/11/2026","08:00:00","{day:02d}/11/2026","23:00:00","960.00","91.75",'
+        for day in range(1, 29)
+    ]
+    head += ['"Active Summary","n","NaN","NaN","NaN","NaN","28","28",', "", ""]
+    head += [
+        '"--------------------- Marker/Score List --------------------"',
+        "",
+        *_LEGEND[:5],
+        '"Marker:","Marker!"',
+        "",
+    ]
+    head += ['"Line","Date","Time","Marker","Interval Status",', "", '"1","04/11/2026","21:00:00","Marker!","ACTIVE",']
+    head += ["", "", '"-------------------- Epoch-by-Epoch Data -------------------"', "", *_LEGEND, ""]
+    names = '"Line","Date","Time","Activity","Marker","White Light","Sleep/Wake","Interval Status",'
+    when = [at(30 * row, 1.0) for row in range(n)]
     cells = [
-        f'"{row + 1}","{when:%d/%m/%Y}","{when:%H:%M:%S}","{line[0]:g}","{line[1]:g}","1","ACTIVE",'
-        for row, (when, line) in enumerate(zip((at(30 * row, 1.0) for row in range(n)), values, strict=True))
+        f'"{row + 1}","{when[row]:%d/%m/%Y}","{when[row]:%H:%M:%S}","{line[0]:g}","0","{line[1]:.2f}","1","ACTIVE",'
+        for row, line in enumerate(values)
     ]
-    text(path, *head, names, *cells, end="\r\n")
-    return np.column_stack([values, np.ones(n)])
+    cells[-1] = cells[-1].removesuffix(",")
+    text(path, *head, names, "", *cells, end="\r\n", encoding="utf-8-sig")
+    return values
+
+
+_LEGEND = (
+    '"Column Title","Notes"',
+    '"------------------","---------"',
+    '"Line:","Line Number"',
+    '"Date:","Date (start of epoch)"',
+    '"Time:","Time (start of epoch)"',
+    '"Activity:","Activity (counts)"',
+    '"Marker:","1 means Event Marker button was pressed"',
+    '"White Light:","White Light"',
+    '"Sleep/Wake:","Sleep/Wake Score (0=Sleep; 1=Wake)"',
+    '"Interval Status:","Interval Status: Active; Rest; Sleep; or Excluded"',
+)
+
+
+def _java(number: float) -> str:
+    """A double as Java prints it: from ten millions on with an exponent."""
+    if abs(number) < 1e7:
+        return repr(float(number))
+    digits, exponent = f"{number:.15e}".split("e")
+    return f"{digits.rstrip('0')}E{int(exponent)}"
 
 
 def _openbci(path: Path, n: int) -> Table:
-    values = signal(n, 4) * 20 - 4000
+    """A Ganglion: what the board does not send is 0 in columns that are all named Other."""
+    values = np.column_stack([signal(n, 4) * 20 - 4000, signal(n, 3)])
     head = ["%OpenBCI Raw EXG Data", "%Number of channels = 4", "%Sample Rate = 200 Hz"]
     head += ["%Board = OpenBCI_GUI$BoardGanglionBLE"]
-    names = "Sample Index, " + ", ".join(f"EXG Channel {i}" for i in range(4)) + ", Timestamp, Timestamp (Formatted)"
+    names = ["Sample Index", *(f"EXG Channel {i}" for i in range(4)), *(f"Accel Channel {i}" for i in range(3))]
+    names += [*["Other"] * 5, "Timestamp", "Other", "Timestamp (Formatted)"]
     cells = [
-        f"{row % 201}, " + ", ".join(f"{cell:.6f}" for cell in line) + f", {BEGAN_S + row / 200:.6f}, "
-        f"{at(row, 200):%Y-%m-%d %H:%M:%S}.{row * 5 % 1000:03d}"
+        ", ".join(_java(cell) for cell in (row % 201, *line, *[0.0] * 5, BEGAN_S + row / 200, 0.0))
+        + f", {at(row, 200):%Y-%m-%d %H:%M:%S}.{row * 5 % 1000:03d}"
         for row, line in enumerate(values)
     ]
-    text(path, *head, names, *cells)
+    text(path, *head, ", ".join(names), *cells)
+    return values
+
+
+def _openbci_2018(path: Path, n: int) -> Table:
+    values = np.column_stack([np.round(signal(n, 4) * 20 - 4000, 2), signal(n, 3)])
+    head = ["%OpenBCI Raw EEG Data", "%Number of channels = 4", "%Sample Rate = 200.0 Hz"]
+    head += ["%First Column = SampleIndex", "%Last Column = Timestamp "]
+    head += ["%Other Columns = EEG data in microvolts followed by Accel Data (in G) interleaved with Aux Data"]
+    cells = [
+        f"{row % 201}, "
+        + ", ".join([*(f"{cell:.2f}" for cell in line[:4]), *(f"{cell:.3f}" for cell in line[4:])])
+        + f", {at(row, 200):%H:%M:%S}.{row * 5 % 1000:03d}, {BEGAN_S * 1000 + row * 5}"
+        for row, line in enumerate(values)
+    ]
+    text(path, *head, *cells)
     return values
 
 
 def _openbci_rate_only(path: Path, n: int) -> Table:
-    """As the older program wrote it, without a clock."""
+    """As the first program wrote it, without a clock."""
     values = signal(n, 4) * 20 - 4000
-    head = [
-        "%OpenBCI Raw EEG Data",
-        "%Number of channels = 4",
-        "%Sample Rate = 250.0 Hz",
-        "%First Column = SampleIndex",
-    ]
-    text(
-        path, *head, *(f"{row % 256}, " + ", ".join(f"{cell:.2f}" for cell in line) for row, line in enumerate(values))
-    )
+    head = ["%OpenBCI Raw EEG Data", "%", "%Sample Rate = 250.0 Hz", "%First Column = SampleIndex"]
+    head += ["%Other Columns = EEG data in microvolts"]
+    cells = [f"{row % 256}, " + ", ".join(f"{cell:.2f}" for cell in line) for row, line in enumerate(values)]
+    text(path, *head, *cells)
     return np.round(values, 2)
 
 
 def _sensorlog(path: Path, n: int) -> Table:
     values = signal(n)
     frame = pd.DataFrame(values, columns=[f"accelerometerAcceleration{axis}(G)" for axis in "XYZ"])
-    frame.insert(0, "Timestamp", [f"{BEGAN_S + row / 50:.6f}" for row in range(n)])
-    frame.insert(0, "Date", [f"{at(row, 50):%Y-%m-%d %H:%M:%S} +0000" for row in range(n)])
+    frame.insert(0, "accelerometerTimestamp_sinceReboot(s)", [f"{62_608 + row / 50:.6f}" for row in range(n)])
+    frame.insert(0, "loggingSample(N)", range(1, n + 1))
+    frame.insert(0, "loggingTime(txt)", [f"{at(row, 50).isoformat('T', 'milliseconds')}" for row in range(n)])
     frame.to_csv(path, index=False)
     return values
 
@@ -141,9 +211,10 @@ def _phyphox(path: Path, n: int) -> Table:
 
 
 def _physics_toolbox(path: Path, n: int) -> Table:
-    values = signal(n)
+    """In a language with decimal commas it writes U+2212 for minus."""
+    values = np.column_stack([signal(n), np.abs(signal(n, 1)) + 1])
     lines = [f"{row / 50:.3f};" + ";".join(f"{cell:.4f}" for cell in line) for row, line in enumerate(values)]
-    text(path, "time;gFx;gFy;gFz", *(line.replace(".", ",") for line in lines))
+    text(path, "time;gFx;gFy;gFz;TgF", *(line.replace(".", ",").replace("-", "\u2212") for line in lines))
     return values
 
 
@@ -161,22 +232,24 @@ def _axivity(path: Path, n: int) -> Table:
 
 
 def _geneactiv(path: Path, n: int) -> Table:
+    """A hundred lines of settings, some of them blank."""
     values = np.column_stack([signal(n), np.round(np.abs(signal(n, 1)) * 90), 20 + np.abs(signal(n, 1, 1))])
-    head = [
-        "Device Type,GENEActiv",
-        "Device Model,1.1",
-        "Device Unique Serial Code,012967",
-        "Measurement Frequency,50.0 Hz",
-    ]
-    head += ["Measurement Period,168 Hours", "Start Time,2026-11-15 20:31:05:000", "Time Zone,GMT +01:00"]
-    head += [","] * (99 - len(head))
+    head = dict.fromkeys(range(1, 101), "")
+    head |= {1: "Device Type,GENEActiv           ", 2: "Device Model,1.1", 3: "Device Unique Serial Code,12967"}
+    head |= {4: "Device Firmware Version,Ver1.30 date 05Aug11", 5: "Calibration Date,2026-01-01 00:00:00:000"}
+    head |= {11: "Measurement Frequency,50 Hz", 12: "Start Time,2026-11-15 20:31:05:000", 15: "Time Zone,GMT +00"}
+    head |= {22: "Date of Birth,01/01/1900", 36: "Config Time,2026-01-01 00:00:00:000:", 37: "Config Notes,Notes"}
+    for sensor in range(6):
+        first = 51 + 5 * sensor
+        lines = ("Sensor type,MEMS accelerometer x-axis", "Range,-8 to 8             ", "Resolution,0.0039")
+        head |= dict(enumerate((*lines, "Units,g                   ", "Additional information, "), first))
     cells = [
         f"{at(row, 50):%Y-%m-%d %H:%M:%S}:{row * 20 % 1000:03d},"
-        + ",".join(f"{cell:g}" for cell in line[:4])
-        + f",0,{line[4]:g}"
+        + ",".join(f"{cell:.4f}" for cell in line[:3])
+        + f",{line[3]:g},0,{line[4]:.1f}"
         for row, line in enumerate(values)
     ]
-    text(path, *head, *cells)
+    text(path, *head.values(), *cells)
     return np.column_stack([values[:, :4], np.zeros(n), values[:, 4:]])
 
 
@@ -188,9 +261,11 @@ def _unix(path: Path, n: int, per_second: int) -> Table:
 
 
 def _shimmer(path: Path, n: int) -> Table:
+    """Lines end in a separator, but the last does not."""
     values = signal(n)
     names = [f"Shimmer_5B_{name}_CAL" for name in ("Timestamp_Unix", "Accel_LN_X", "Accel_LN_Y", "Accel_LN_Z")]
-    cells = rows(values, lambda row: f"{BEGAN_S * 1000 + row * 20}.0\t", "\t", "\t")
+    cells = rows(values, lambda row: f"{_java(BEGAN_S * 1000 + row * 20)}\t", "\t", "\t")
+    cells[-1] = cells[-1].removesuffix("\t")
     text(path, '"sep=\t"', "\t".join(names) + "\t", "\t".join(["ms", *["m/(s^2)"] * 3]) + "\t", *cells, end="\r\n")
     return values
 
@@ -209,12 +284,23 @@ def _polar(path: Path, n: int) -> Table:
 
 
 def _mind_monitor(path: Path, n: int) -> Table:
-    """An event, such as a blink, has a row of its own, without values."""
-    values = signal(n, 4)
-    cells = rows(values, lambda row: f"{at(row, 10):%Y-%m-%d %H:%M:%S}.{row % 10}00,", after=",")
-    blink = f"{at(20, 10):%Y-%m-%d %H:%M:%S}.050,,,,,/muse/elements/blink"
-    text(path, "TimeStamp,RAW_TP9,RAW_AF7,RAW_AF8,RAW_TP10,Elements", *cells[:21], blink, *cells[21:])
-    return np.insert(values, 21, np.nan, axis=0)
+    """Rows have no cell for the events; an event has a row of its own, without values, and comes a little early."""
+    values = np.column_stack([signal(n, 31), np.ones((n, 5)), np.full(n, 100.0)])
+    cells = rows(values, lambda row: f"{at(row, 10):%Y-%m-%d %H:%M:%S}.{row % 10}00,")
+    blink = f"{at(21, 10):%Y-%m-%d %H:%M:%S}.106," + "," * 37 + "/muse/elements/blink"
+    text(path, ",".join(["TimeStamp", *_MUSE, "Elements"]), *cells[:21], blink, *cells[21:])
+    return values
+
+
+_EEG = ("TP9", "AF7", "AF8", "TP10")
+_MUSE = (
+    *(f"{band}_{place}" for band in ("Delta", "Theta", "Alpha", "Beta", "Gamma", "RAW") for place in _EEG),
+    "AUX_RIGHT",
+    *(f"{sensor}_{axis}" for sensor in ("Accelerometer", "Gyro") for axis in "XYZ"),
+    "HeadBandOn",
+    *(f"HSI_{place}" for place in _EEG),
+    "Battery",
+)
 
 
 def _java_zone(path: Path, n: int) -> Table:
@@ -229,12 +315,16 @@ def _java_zone(path: Path, n: int) -> Table:
 
 
 def _xsens_dot(path: Path, n: int) -> Table:
-    values = signal(n)
-    head = ["DeviceTag:,Left wrist", "FirmwareVersion:,2.0.0", "OutputRate:,60", ""]
+    """The lines above the table have more cells than the table."""
+    values = signal(n, 6)
+    head = ["DeviceTag:,Left wrist", "FirmwareVersion:,3.0.0", "AppVersion:,2023.6.0", "SyncStatus:,Synced"]
+    head += ["OutputRate:,60Hz", "FilterProfile:,General", "Measurement Mode:,Extended (Euler)"]
+    head += ["StartTime:,2026-11-15 20:31:05.000 +0000", "Movella Technologies B. V. 2005-2026,,"]
+    names = "PacketCounter,SampleTimeFine,Euler_X,Euler_Y,Euler_Z,FreeAcc_X,FreeAcc_Y,FreeAcc_Z,Status"
     ticks = (np.arange(n) * 16667 + 3_212_345_678).tolist()
-    cells = rows(values, lambda row: f"{row + 1},{ticks[row]},")
-    text(path, *head, "PacketCounter,SampleTimeFine,FreeAcc_X,FreeAcc_Y,FreeAcc_Z", *cells)
-    return values
+    cells = rows(values, lambda row: f"{row + 1},{ticks[row]},", after=",0")
+    text(path, "sep=,", *(line + "," * 17 for line in head), "", names, *cells)
+    return np.column_stack([values, np.zeros(n)])
 
 
 E4 = "lines 1 and 2 read as an Empatica E4 writes them"
@@ -247,6 +337,7 @@ CASES = (
         program="Empatica E4",
         made="bytes",
         write=_empatica,
+        source="hpi-dhc/devicely `tests/Empatica_test_data/test_data_read/ACC.csv`",
         channels=("ch0", "ch1", "ch2"),
         rate=32.0,
         began_s=BEGAN_S,
@@ -257,6 +348,7 @@ CASES = (
         program="Empatica E4, one channel",
         made="bytes",
         write=_empatica_eda,
+        source="hpi-dhc/devicely `tests/Empatica_test_data/test_data_read/EDA.csv`",
         channels=("ch0",),
         rate=4.0,
         began_s=BEGAN_S,
@@ -267,6 +359,7 @@ CASES = (
         program="ActiGraph, raw",
         made="bytes",
         write=_actigraph,
+        source="actigraph/pygt3x `tests/resources/neo.csv`",
         channels=tuple(f"Accelerometer {axis}" for axis in "XYZ"),
         rate=30.0,
         notes=("lines 1 to 10 skipped", "rate of 30 Hz taken from the lines above"),
@@ -276,24 +369,39 @@ CASES = (
         program="ActiGraph, counts",
         made="bytes",
         write=_actigraph_counts,
-        channels=("Axis1", "Axis2", "Axis3"),
-        rate=0.1,
-        notes=("lines 1 to 10 skipped", "rate of 0.1 Hz taken from the lines above"),
+        source="wadpac/GGIRread `inst/testfiles/ActiGraph61.csv`, which a spreadsheet saved",
+        channels=tuple(f"ch{place}" for place in range(8)),
+        rate=0.2,
+        notes=("lines 1 to 10 skipped", NO_HEADER, "rate of 0.2 Hz taken from the lines above"),
+    ),
+    Case(
+        file="actigraph_resaved.csv",
+        program="ActiGraph, counts, saved by a spreadsheet",
+        made="bytes",
+        write=_actigraph_resaved,
+        source="wadpac/GGIRread `inst/testfiles/ActiGraph61.csv`",
+        channels=tuple(f"ch{place}" for place in range(8)),
+        rate=0.2,
+        notes=("lines 1 to 10 skipped", NO_HEADER, "rate of 0.2 Hz taken from the lines above"),
     ),
     Case(
         file="actiware.csv",
         program="Philips Actiware",
         made="bytes",
         write=_actiware,
-        channels=("Activity", "White Light", "Sleep/Wake"),
+        source="ghammad/pyActigraphy `pyActigraphy/tests/data/test_sample_rpx_eng.csv`",
+        channels=("Activity", "White Light"),
         rate=1 / 30,
         began_s=BEGAN_S,
         notes=(
-            "lines 1 to 48 skipped: the table begins below them",
+            "skipped: the table begins below them",
+            "column 'Marker' left out: it was scored",
+            "column 'Sleep/Wake' left out: it was scored",
+            "column 'Interval Status' left out: it was scored",
             "column 'Activity' kept: by its name it holds labels, but its",
             "columns 'Date' and 'Time' together are the clock",
-            "column 'Interval Status' left out: it holds text",
             "column 'Line' left out: it only counts the rows",
+            "1 blank line skipped",
         ),
     ),
     Case(
@@ -301,24 +409,45 @@ CASES = (
         program="OpenBCI GUI",
         made="bytes",
         write=_openbci,
-        channels=tuple(f"EXG Channel {i}" for i in range(4)),
+        source="OpenBCI/OpenBCI_GUI `OpenBCI_GUI/DataWriterODF.pde`, `Board.pde`, `BoardGanglion.pde`",
+        channels=(*(f"EXG Channel {i}" for i in range(4)), *(f"Accel Channel {i}" for i in range(3))),
         rate=200.0,
         began_s=BEGAN_S,
         notes=(
             "lines 1 to 4 skipped: remarks",
+            "the columns named 'Other' left out: they share the name",
             "column 'Timestamp (Formatted)' left out: 'Timestamp' is the",
             "column 'Sample Index' left out: it only counts the rows",
         ),
     ),
     Case(
-        file="openbci_old.txt",
+        file="openbci_2018.txt",
         program="OpenBCI GUI before 2020",
         made="bytes",
+        write=_openbci_2018,
+        source="OpenBCI/OpenBCI_GUI `OpenBCI_GUI/DataLogging.pde`",
+        channels=tuple(f"ch{place}" for place in range(1, 8)),
+        rate=200.0,
+        began_s=BEGAN_S,
+        notes=(
+            "lines 1 to 6 skipped: remarks",
+            NO_HEADER,
+            "column 'ch9' is the clock, because its numbers count from 1970",
+            "column 'ch8' left out: 'ch9' is the clock, and it tells",
+            "column 'ch0' left out: it only counts the rows",
+            "clock 'ch9' read as milliseconds since 1970",
+        ),
+    ),
+    Case(
+        file="openbci_old.txt",
+        program="OpenBCI, its first program",
+        made="bytes",
         write=_openbci_rate_only,
+        source=UNVERIFIED,
         channels=("ch1", "ch2", "ch3", "ch4"),
         rate=250.0,
         notes=(
-            "lines 1 to 4 skipped: remarks",
+            "lines 1 to 5 skipped: remarks",
             "no header line: the channels are named ch0 to ch4",
             "column 'ch0' left out: it only counts the rows",
             "rate of 250 Hz taken from the lines above the table",
@@ -329,12 +458,14 @@ CASES = (
         program="SensorLog (iOS)",
         made="pandas",
         write=_sensorlog,
+        source="jhuwit/actiread `tests/testthat/test-sensorlog.R`",
         channels=tuple(f"accelerometerAcceleration{axis}(G)" for axis in "XYZ"),
         rate=50.0,
         began_s=BEGAN_S,
         notes=(
-            "'Timestamp' is the clock: it rises in each row, and 'Date'",
-            "column 'Date' left out: 'Timestamp' is the clock, and it tells",
+            "column 'loggingTime(txt)' is the clock, because it holds dates",
+            "column 'accelerometerTimestamp_sinceReboot(s)' left out: 'loggingTime(txt)' is",
+            "column 'loggingSample(N)' left out: it only counts the rows",
         ),
     ),
     Case(
@@ -342,6 +473,7 @@ CASES = (
         program="phyphox",
         made="csv",
         write=_phyphox,
+        source="phyphox/phyphox-android `app/src/main/java/de/rwth_aachen/phyphox/DataExport.java`",
         channels=tuple(f"Acceleration {axis} (m/s^2)" for axis in "xyz"),
         rate=100.0,
     ),
@@ -350,7 +482,8 @@ CASES = (
         program="Physics Toolbox",
         made="bytes",
         write=_physics_toolbox,
-        channels=("gFx", "gFy", "gFz"),
+        source=UNVERIFIED,
+        channels=("gFx", "gFy", "gFz", "TgF"),
         rate=50.0,
     ),
     Case(
@@ -358,6 +491,7 @@ CASES = (
         program="Sensor Logger, nanoseconds",
         made="bytes",
         write=_sensor_logger,
+        source="tszheichoi/awesome-sensor-logger `README.md`",
         channels=("z", "y", "x"),
         rate=100.0,
         began_s=BEGAN_S,
@@ -371,6 +505,7 @@ CASES = (
         program="Axivity OmGui",
         made="bytes",
         write=_axivity,
+        source="openmovementproject/openmovement `Software/AX3/omconvert/calc-csv.c`",
         channels=("ch1", "ch2", "ch3"),
         rate=100.0,
         began_s=BEGAN_S,
@@ -381,11 +516,12 @@ CASES = (
         program="GENEActiv",
         made="bytes",
         write=_geneactiv,
+        source="openmovementproject/openmovement `Software/AX3/omconvert/calc-csv.c`, which writes such files too",
         channels=("ch1", "ch2", "ch3", "ch4", "ch5", "ch6"),
         rate=50.0,
         began_s=BEGAN_S,
         notes=(
-            "lines 1 to 99 skipped: the table begins below them",
+            "lines 1 to 80 skipped: no part of the table, as they have fewer",
             "no header line: the channels are named ch0 to ch6",
             "column 'ch0' is the clock, because it holds dates",
         ),
@@ -395,6 +531,7 @@ CASES = (
         program="a phone, milliseconds",
         made="bytes",
         write=lambda path, n: _unix(path, n, 1000),
+        source=NO_PROGRAM,
         channels=UNIX,
         rate=50.0,
         began_s=BEGAN_S,
@@ -405,6 +542,7 @@ CASES = (
         program="a phone, microseconds",
         made="bytes",
         write=lambda path, n: _unix(path, n, 10**6),
+        source=NO_PROGRAM,
         channels=UNIX,
         rate=50.0,
         began_s=BEGAN_S,
@@ -415,6 +553,7 @@ CASES = (
         program="Android, nanoseconds",
         made="bytes",
         write=lambda path, n: _unix(path, n, 10**9),
+        source=NO_PROGRAM,
         channels=UNIX,
         rate=50.0,
         began_s=BEGAN_S,
@@ -425,6 +564,7 @@ CASES = (
         program="Shimmer Consensys",
         made="bytes",
         write=_shimmer,
+        source="seemoo-lab/pyshimmer `test/reader/resources/pair_consensys.csv`, `triaxcal_calibrated.csv.gz`",
         channels=tuple(f"Shimmer_5B_Accel_LN_{axis}_CAL" for axis in "XYZ"),
         rate=50.0,
         began_s=BEGAN_S,
@@ -440,6 +580,7 @@ CASES = (
         program="Polar Sensor Logger",
         made="bytes",
         write=_polar,
+        source="Plantucha/Tepna `capture-host/writers.py`, which writes such files too",
         channels=("X [mg]", "Y [mg]", "Z [mg]"),
         rate=50.0,
         began_s=BEGAN_S,
@@ -453,16 +594,21 @@ CASES = (
         program="Mind Monitor (Muse)",
         made="bytes",
         write=_mind_monitor,
-        channels=("RAW_TP9", "RAW_AF7", "RAW_AF8", "RAW_TP10"),
+        source="hpi-dhc/devicely `tests/Muse_test_data/read_test_data.csv`",
+        channels=_MUSE,
         rate=10.0,
         began_s=BEGAN_S,
-        notes=("column 'Elements' left out: it holds text",),
+        notes=(
+            "column 'Elements' left out: it holds text",
+            "1 row without a value left out: the clock 'TimeStamp' goes",
+        ),
     ),
     Case(
         file="java_zone.csv",
         program="Java, `+0100 [Europe/London]`",
         made="bytes",
         write=_java_zone,
+        source=NO_PROGRAM,
         rate=1 / 60,
         began_s=BEGAN_S - _TO_SUMMER.total_seconds(),
         notes=("clock 'timestamp' names a zone ('2026-07-18T21:31:05+0100",),
@@ -472,10 +618,11 @@ CASES = (
         program="Xsens DOT",
         made="bytes",
         write=_xsens_dot,
-        channels=("FreeAcc_X", "FreeAcc_Y", "FreeAcc_Z"),
+        source="class `XsensDotLogger` of the SDK for Android",
+        channels=(*(f"{name}_{axis}" for name in ("Euler", "FreeAcc") for axis in "XYZ"), "Status"),
         rate=60.0,
         notes=(
-            "lines 1 to 3 skipped: no part of the table, as they have fewer",
+            "lines 1 to 10 skipped: no part of the table, as they have fewer",
             "column 'PacketCounter' left out: it only counts the rows",
             "clock 'SampleTimeFine' read as 1,000,000 ticks of an Xsens",
         ),

@@ -1,8 +1,9 @@
-"""The table of docs/results/programs.md: which program, how the test file is made, what is read from it."""
+"""The table of docs/results/programs.md: which program, how the test file is made, what is read, and its source."""
 
 from __future__ import annotations
 
 from tests.corpus import animals, devices, machines, tables
+from tests.corpus.case import Case
 
 FAMILIES = (devices.CASES, machines.CASES, animals.CASES, tables.CASES)
 """Programs; `clocks` and `layouts` are ways of writing, which the page explains one by one."""
@@ -10,5 +11,10 @@ FAMILIES = (devices.CASES, machines.CASES, animals.CASES, tables.CASES)
 
 def corpus_table() -> list[str]:
     """Its lines, in Markdown."""
-    head = ["| program | made with | read as |", "|---|---|---|"]
-    return head + [f"| {case.program} | {case.made} | {case.outcome} |" for family in FAMILIES for case in family]
+    head = ["| program | made with | read as | layout looked up in |", "|---|---|---|---|"]
+    cases = [case for family in FAMILIES for case in family]
+    return head + [f"| {case.program} | {case.made} | {case.outcome} | {_where(case)} |" for case in cases]
+
+
+def _where(case: Case) -> str:
+    return case.source or f"written by {case.made}"

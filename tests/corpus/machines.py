@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 
-from tests.corpus.case import Case, Table, rows, signal, text
+from tests.corpus.case import NO_PROGRAM, UNVERIFIED, Case, Table, rows, signal, text
 
 _FROM = datetime(2026, 2, 3, tzinfo=UTC)  # may be 3 February or 2 March
 FROM_S = _FROM.timestamp()
@@ -40,25 +40,48 @@ def _turbofan_in_one(path: Path, n: int) -> Table:
 
 
 def _skab(path: Path, n: int) -> Table:
-    values = signal(n)
+    values = signal(n, 8)
     flags = (np.arange(n) // 60 % 3 == 1).astype(float)
-    frame = pd.DataFrame(values, columns=["Accelerometer1RMS", "Current", "Pressure"])
+    frame = pd.DataFrame(values, columns=list(_SKAB))
     frame["anomaly"], frame["changepoint"] = flags, np.abs(np.diff(flags, prepend=0))
     frame.insert(0, "datetime", [f"{_FROM + timedelta(seconds=row):%Y-%m-%d %H:%M:%S}" for row in range(n)])
-    frame.to_csv(path, sep=";", index=False)
+    frame.to_csv(path, sep=";", index=False, lineterminator="\r\n")
     return values
 
 
+_SKAB = (
+    "Accelerometer1RMS",
+    "Accelerometer2RMS",
+    "Current",
+    "Pressure",
+    "Temperature",
+    "Thermocouple",
+    "Voltage",
+    "Volume Flow RateRMS",
+)
+
+
 def _household(path: Path, n: int) -> Table:
-    values = np.abs(signal(n)) + 0.1
+    values = np.abs(signal(n, 7)) + 0.1
     when = [datetime(2006, 12, 16, 17, 24) + timedelta(minutes=row) for row in range(n)]
     cells = rows(values, lambda row: f"{when[row]:%d/%m/%Y;%H:%M:%S};", ";")
     blank = range(100, 104)
     for row in blank:
-        cells[row] = f"{when[row]:%d/%m/%Y;%H:%M:%S};?;?;"
-    text(path, "Date;Time;Global_active_power;Global_reactive_power;Sub_metering_3", *cells)
+        cells[row] = f"{when[row]:%d/%m/%Y;%H:%M:%S};?;?;?;?;?;?;"
+    text(path, ";".join(["Date", "Time", *_HOUSEHOLD]), *cells)
     values[blank.start : blank.stop] = np.nan
     return values
+
+
+_HOUSEHOLD = (
+    "Global_active_power",
+    "Global_reactive_power",
+    "Voltage",
+    "Global_intensity",
+    "Sub_metering_1",
+    "Sub_metering_2",
+    "Sub_metering_3",
+)
 
 
 def _air_quality(path: Path, n: int) -> Table:
@@ -93,7 +116,7 @@ def _mill(path: Path, n: int) -> Table:
 
 def _bearing(path: Path, n: int) -> Table:
     """The name is the moment; its last part looks like a suffix."""
-    values = signal(n, 4)
+    values = signal(n, 8)
     text(path, *rows(values, separator="\t"))
     return values
 
@@ -121,33 +144,41 @@ def _server(path: Path, n: int) -> Table:
 
 def _labview(path: Path, n: int) -> Table:
     values = signal(n)
-    head = [
-        "LabVIEW Measurement\t",
-        "Writer_Version\t2",
-        "Reader_Version\t2",
-        "Separator\tTab",
-        "Decimal_Separator\t.",
-        "Multi_Headings\tNo",
-    ]
-    head += [
-        "X_Columns\tOne",
-        "Time_Pref\tAbsolute",
-        "Operator\tlab",
-        "Date\t2026/02/03",
-        "Time\t00:00:00",
-        "***End_of_Header***\t",
-        "\t",
-    ]
-    head += [
-        "Channels\t3\t\t\t",
-        *(
-            f"{key}\t{value}\t{value}\t{value}"
-            for key, value in (("Samples", n), ("X_Dimension", "Time"), ("Delta_X", 0.02))
-        ),
-    ]
-    head += ["***End_of_Header***\t\t\t\t", "X_Value\tForce\tTorque\tSpeed\tComment"]
+    head = _labview_head(n, "One", ".")
     text(path, *head, *rows(values, lambda row: f"{row / 50:.6f}\t", "\t"), end="\r\n")
     return values
+
+
+def _labview_without_x(path: Path, n: int) -> Table:
+    """The step between rows stands above the table alone, and the cells for their times are empty."""
+    values = signal(n)
+    cells = [row.replace(".", ",") for row in rows(values, lambda row: "\t", "\t")]
+    text(path, *_labview_head(n, "No", ","), *cells, end="\r\n")
+    return values
+
+
+def _labview_each_x(path: Path, n: int) -> Table:
+    values = signal(n)
+    cells = ["\t".join(f"{row / 50:.6f}\t{cell:.6f}" for cell in line) for row, line in enumerate(values)]
+    text(path, *_labview_head(n, "Multi", "."), *cells, end="\r\n")
+    return values
+
+
+def _labview_head(n: int, x_columns: str, point: str) -> list[str]:
+    """Two headers, and the names; where each channel has its own times, an empty cell follows each of its cells."""
+    head = ["LabVIEW Measurement\t", "Writer_Version\t2", "Reader_Version\t2", "Separator\tTab"]
+    head += [f"Decimal_Separator\t{point}", "Multi_Headings\tNo", f"X_Columns\t{x_columns}", "Time_Pref\tAbsolute"]
+    head += ["Operator\tlab", "Date\t2026/02/03", "Time\t00:00:00.1010842323303222656", "***End_of_Header***\t", "\t"]
+    between = "\t\t" if x_columns == "Multi" else "\t"
+    said = {"Samples": str(n), "Date": "2026/02/03", "Time": "00:00:00.1010842323303222656", "Y_Unit_Label": "N"}
+    said |= {"X_Dimension": "Time", "X0": "0.0000000000000000E+0", "Delta_X": "2.000000E-2"}
+    head += ["Channels\t3" + "\t" * (6 if x_columns == "Multi" else 3)]
+    head += [f"{key}\t{between.join([cell.replace('.', point)] * 3)}\t" for key, cell in said.items()]
+    apart = "\tX_Value\t" if x_columns == "Multi" else "\t"
+    return [*head, "***End_of_Header***\t\t\t\t", f"X_Value\t{apart.join(_LABVIEW)}\tComment"]
+
+
+_LABVIEW = ("Force", "Torque", "Speed")
 
 
 def _two_machines(path: Path, n: int) -> list[Table]:
@@ -162,9 +193,15 @@ def _two_machines(path: Path, n: int) -> list[Table]:
 def _interleaved(path: Path, n: int) -> list[Table]:
     """Two animals, each with a row at every moment."""
     values = signal(n)
-    cells = rows(values, lambda row: f"{row},true,{_minute(row // 2):%Y-%m-%d %H:%M:%S}.000,", after=f",{'{}'}")
+    cells = rows(
+        values,
+        lambda row: f"{row},true,{_minute(row // 2):%Y-%m-%d %H:%M:%S}.000,",
+        after=',"gps","Grus grus","{0}","{0}","Cranes"',
+    )
     cells = [cell.format("Lena" if row % 2 == 0 else "Oskar") for row, cell in enumerate(cells)]
-    text(path, "event-id,visible,timestamp,location-long,location-lat,height,individual-local-identifier", *cells)
+    names = "event-id,visible,timestamp,location-long,location-lat,height-above-ellipsoid,sensor-type,"
+    names += "individual-taxon-canonical-name,tag-local-identifier,individual-local-identifier,study-name"
+    text(path, names, *cells)
     return [values[0::2], values[1::2]]
 
 
@@ -191,6 +228,7 @@ def _historian(path: Path, n: int) -> Table:
     return values[:, [2, 1, 0]]
 
 
+_CMAPSS = "blopax3/cmapss_anomaly_detection `CMAPSSData/train_FD001.txt`"
 TURBOFAN = tuple(f"ch{place}" for place in range(2, 26))
 
 CASES = (
@@ -199,6 +237,7 @@ CASES = (
         program="C-MAPSS turbofan",
         made="bytes",
         write=_turbofan_whole,
+        source=_CMAPSS,
         channels=TURBOFAN,
         notes=(
             "no header line: the channels are named ch0 to ch25",
@@ -211,6 +250,7 @@ CASES = (
         program="C-MAPSS turbofan, by engine",
         made="bytes",
         write=_turbofan,
+        source=_CMAPSS,
         channels=TURBOFAN,
         options={"split_by": "ch0"},
         notes=(
@@ -224,6 +264,7 @@ CASES = (
         program="C-MAPSS turbofan, one engine",
         made="bytes",
         write=_turbofan_in_one,
+        source=_CMAPSS,
         channels=("ch0", *TURBOFAN),
         notes=("no header line: the channels are named ch0 to ch25", "column 'ch1' left out: it only counts the rows"),
     ),
@@ -232,7 +273,8 @@ CASES = (
         program="SKAB",
         made="pandas",
         write=_skab,
-        channels=("Accelerometer1RMS", "Current", "Pressure"),
+        source="waico/SKAB `data/valve1/0.csv`",
+        channels=_SKAB,
         rate=1.0,
         began_s=FROM_S,
         notes=(
@@ -245,7 +287,8 @@ CASES = (
         program="UCI household power",
         made="bytes",
         write=_household,
-        channels=("Global_active_power", "Global_reactive_power", "Sub_metering_3"),
+        source="crawles/ds_tools `data/household_power_consumption.txt`",
+        channels=_HOUSEHOLD,
         rate=1 / 60,
         began_s=datetime(2006, 12, 16, 17, 24, tzinfo=UTC).timestamp(),
         notes=("columns 'Date' and 'Time' together are the clock",),
@@ -255,6 +298,7 @@ CASES = (
         program="UCI air quality",
         made="bytes",
         write=_air_quality,
+        source=UNVERIFIED,
         channels=("CO(GT)", "PT08.S1(CO)", "NMHC(GT)"),
         rate=1 / 3600,
         began_s=FROM_S,
@@ -270,6 +314,7 @@ CASES = (
         program="a phasor unit",
         made="polars",
         write=_grid,
+        source=NO_PROGRAM,
         channels=("freq", "V_mag"),
         rate=50.0,
         began_s=FROM_S,
@@ -280,6 +325,7 @@ CASES = (
         program="CNC mill (Kaggle)",
         made="pandas",
         write=_mill,
+        source="ejhusom/cnc_milling_tool_wear `data/experiment_01.csv`, some of its columns",
         channels=("X1_ActualPosition", "X1_ActualVelocity", "S1_OutputPower", "M1_CURRENT_PROGRAM_NUMBER"),
         notes=("column 'Machining_Process' left out: it holds text",),
     ),
@@ -288,16 +334,18 @@ CASES = (
         program="NASA bearings",
         made="bytes",
         write=_bearing,
-        channels=("ch0", "ch1", "ch2", "ch3"),
+        source=UNVERIFIED,
+        channels=tuple(f"ch{place}" for place in range(8)),
         refused="unknown suffix '.24'",
         rename=".txt",
-        notes=("no header line: the channels are named ch0 to ch3",),
+        notes=("no header line: the channels are named ch0 to ch7",),
     ),
     Case(
         file="weather.csv",
         program="a weather station, `03 02 2026 00:00`",
         made="bytes",
         write=_blanks_in_dates,
+        source=NO_PROGRAM,
         rate=1 / 3600,
         began_s=FROM_S,
         notes=("dates such as '03 02 2026 00:00' read as day, month, year, as",),
@@ -307,6 +355,7 @@ CASES = (
         program="UCI electricity",
         made="bytes",
         write=_electricity,
+        source=UNVERIFIED,
         channels=("MT_001", "MT_002", "MT_003"),
         rate=1 / 900,
         began_s=FROM_S,
@@ -317,6 +366,7 @@ CASES = (
         program="Numenta NAB",
         made="pandas",
         write=_server,
+        source="numenta/NAB `data/artificialWithAnomaly/art_daily_nojump.csv`, of which older versions have labels too",
         channels=("value",),
         rate=1 / 300,
         began_s=FROM_S,
@@ -326,17 +376,46 @@ CASES = (
         program="LabVIEW",
         made="bytes",
         write=_labview,
-        channels=("Force", "Torque", "Speed"),
+        source="ladisk/lvm_read `data/with_comments.lvm`, `data/with_empty_fields.lvm`",
+        channels=_LABVIEW,
         rate=50.0,
         refused="unknown suffix '.lvm'",
         rename=".txt",
-        notes=("lines 1 to 18 skipped: the header of LabVIEW",),
+        notes=("lines 1 to 22 skipped: the header of LabVIEW",),
+    ),
+    Case(
+        file="labview_without_x.lvm",
+        program="LabVIEW, `X_Columns` is `No`",
+        made="bytes",
+        write=_labview_without_x,
+        source="ladisk/lvm_read `data/short.lvm`",
+        channels=_LABVIEW,
+        rate=50.0,
+        refused="unknown suffix '.lvm'",
+        rename=".txt",
+        notes=("lines 1 to 22 skipped: the header of LabVIEW", "rate of 50 Hz taken from the lines above the table"),
+    ),
+    Case(
+        file="labview_each_x.lvm",
+        program="LabVIEW, `X_Columns` is `Multi`",
+        made="bytes",
+        write=_labview_each_x,
+        source="ladisk/lvm_read `data/multi_time_column.lvm`",
+        channels=_LABVIEW,
+        rate=50.0,
+        refused="unknown suffix '.lvm'",
+        rename=".txt",
+        notes=(
+            "lines 1 to 22 skipped: the header of LabVIEW",
+            *["column 'time (s)' left out: 'time (s)' is the clock"] * 2,
+        ),
     ),
     Case(
         file="two_machines.csv",
         program="a database, several machines",
         made="bytes",
         write=_two_machines,
+        source=NO_PROGRAM,
         rate=1.0,
         refused="--split-by 'machine' takes",
         options={"split_by": "machine"},
@@ -347,12 +426,17 @@ CASES = (
         program="Movebank, several animals",
         made="bytes",
         write=_interleaved,
-        channels=("location-long", "location-lat", "height"),
+        source="cran/move2 `tests/testthat/test-mt_read.R`",
+        channels=("location-long", "location-lat", "height-above-ellipsoid"),
         rate=1 / 60,
-        refused="individual-local-identifier",
-        options={"split_by": "individual-local-identifier"},
+        refused="rows of several recordings share each time",
+        options={"split_by": "tag-local-identifier"},
         notes=(
             "column 'visible' left out: it holds text",
+            "column 'sensor-type' left out: it holds text",
+            "column 'individual-taxon-canonical-name' left out: it holds text",
+            "column 'individual-local-identifier' left out: it holds text",
+            "column 'study-name' left out: it holds text",
             "one of 2 recordings in the file, told apart by column",
             "column 'event-id' left out: by its name and its values it",
         ),
@@ -362,6 +446,7 @@ CASES = (
         program="a logger that was restarted",
         made="bytes",
         write=_restarts,
+        source=NO_PROGRAM,
         rate=50.0,
         refused="--split-by 'time' cuts",
         options={"split_by": "time"},
@@ -372,6 +457,7 @@ CASES = (
         program="a historian, one row per reading",
         made="bytes",
         write=_historian,
+        source=NO_PROGRAM,
         channels=("FI-103", "PI-102", "TI-101"),
         rate=1.0,
         began_s=FROM_S,

@@ -11,6 +11,7 @@ import pytest
 import rondo
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
+from tests.corpus import animals, devices, machines
 from tests.corpus.case import Case, Table
 from tests.corpus.every_case import CASES
 
@@ -19,6 +20,10 @@ N_ROWS = 240
 
 def test_files_have_names_of_their_own() -> None:
     assert len({case.file for case in CASES}) == len(CASES)
+
+
+def test_every_program_has_a_source_or_says_that_it_has_none() -> None:
+    assert [case.file for family in (devices, machines, animals) for case in family.CASES if not case.source] == []
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.file)

@@ -34,7 +34,7 @@ ID_NAMES = frozenset({
 })  # fmt: skip
 """Columns that say whose a row is, and measure nothing."""
 
-Kind = Literal["text", "dates", "day", "time of day", "epoch", "counter", "rising", "empty"]
+Kind = Literal["text", "dates", "day", "time of day", "epoch", "counter", "rising", "empty", "filler"]
 """What the cells of a column show, where that is more than numbers."""
 
 _CLOCK_KINDS = ("dates", "epoch", "stamps", "day", "time of day", "rising")  # in the order of trust
@@ -64,6 +64,11 @@ class Columns:
     notes: tuple[str, ...] = ()
     day: int | None = None
     is_finer: bool = False
+
+    @property
+    def last(self) -> int:
+        """The position of the last column that is read: a line may end after it."""
+        return max(place for place in (*self.positions, self.clock, self.day) if place is not None)
 
 
 def is_label_name(name: str) -> bool:
@@ -177,9 +182,12 @@ def choose_columns(
     left_out, keep = left_out_and_kept(label_columns, names)
     known_as_such = known | {place for place, name in enumerate(names) if name in keep}
     kinds = {place: kind for place, kind in kinds.items() if place not in known_as_such or kind == "text"}
-    kept = [place for place, name in enumerate(names) if name not in left_out and kinds.get(place) != "empty"]
+    may_be_kept = [place for place, name in enumerate(names) if name not in left_out and kinds.get(place) != "empty"]
+    kept = [place for place in may_be_kept if kinds.get(place) != "filler"]
+    fillers = dict.fromkeys(names[place] for place in may_be_kept if kinds.get(place) == "filler")
     suspects = [place for place in kept if place not in known_as_such and names_no_signal(names[place])]
-    notes = [_about_suspect(names[place], place in signals) for place in suspects]
+    notes = [f"the columns named '{name}' left out: they share the name, and none changes" for name in fillers]
+    notes += [_about_suspect(names[place], place in signals) for place in suspects]
     kept = [place for place in kept if place not in suspects or place in signals]
     may_be_clocks = [place for place in kept if place not in known_as_such and kinds.get(place) != "text"]
     if rises is not None:

@@ -25,10 +25,12 @@ def n_lines_of_labview(lines: Sequence[str]) -> int:
 def labview_clock(line: str) -> str:
     """A line of a table of LabVIEW, in which the column `X_Value` is the time in seconds.
 
+    Each channel may have one of its own (`X_Columns` is `Multi`).
+
     >>> labview_clock("X_Value,Force"), labview_clock("0.02,1.5")
     ('time (s),Force', '0.02,1.5')
     """
-    return f"time (s){line.removeprefix(_X_VALUE)}" if line.startswith(_X_VALUE) else line
+    return line.replace(_X_VALUE, "time (s)") if line.startswith(_X_VALUE) else line
 
 
 def as_wide(header: tuple[str, ...], rows: Sequence[Sequence[str]]) -> tuple[str, ...]:

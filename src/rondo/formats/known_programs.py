@@ -17,6 +17,7 @@ from rondo.formats.clock_column import size_of_epoch
 
 _RATE = re.compile(r"(?:\bat|rate|sampl\w*(?:\s+freq\w*)?)\s*[:=(]?\s*(\d+(?:[.,]\d+)?)\s*hz\b", re.IGNORECASE)
 _EPOCH = re.compile(r"epoch period \(hh:mm:ss\)\s*(\d+):(\d+):(\d+)", re.IGNORECASE)
+_STEP = re.compile(r"Delta_X\s+([\d.,]+(?:e[+-]?\d+)?)\b", re.IGNORECASE)  # of LabVIEW, of its first channel
 _HIGHEST_E4_RATE = 256.0  # 64 in the E4
 _POSE_ROWS = ("scorer", "individuals", "bodyparts", "coords")
 
@@ -61,11 +62,14 @@ def rate_in_words(lines: Sequence[str]) -> float | None:
     (100.0, None)
     >>> rate_in_words(["… date format M/d/yyyy at 30 Hz  Filter Normal --", "Epoch Period (hh:mm:ss) 00:00:10"])
     0.1
+    >>> rate_in_words(["X_Dimension\\tTime\\tTime", "Delta_X\\t2,000000E-2\\t2,000000E-2"])
+    50.0
     """
     epochs = {60 * (60 * int(h) + int(m)) + int(s) for line in lines for h, m, s in _EPOCH.findall(line)} - {0}
     if len(epochs) == 1:
         return 1 / epochs.pop()
     rates = {float(found.replace(",", ".")) for line in lines for found in _RATE.findall(line)}
+    rates |= {1 / step for line in lines for found in _STEP.findall(line) if (step := float(found.replace(",", ".")))}
     rate = rates.pop() if len(rates) == 1 else None
     return rate or None  # 0 Hz says nothing
 

@@ -17,6 +17,7 @@ Actiware in German (`kz`)."""
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?(inf(inity)?|nan)", re.IGNORECASE | re.ASCII)
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _GROUPED = re.compile(r"[+-]?\d{1,3}(?P<between>[.,'’ \u00a0\u202f])\d{3}(?:(?P=between)\d{3})*(?P<rest>[.,]\d+)?")
+_MINUS = "\u2212"  # the minus sign of typographers, which phones write in some languages
 
 
 def is_missing(cell: str) -> bool:
@@ -40,6 +41,7 @@ class NumberSpelling(NamedTuple):
         >>> NumberSpelling(True, ".").plain("1.234,5"), NumberSpelling(thousands=",").plain("1,234.5")
         ('1234.5', '1234.5')
         """
+        cell = cell.replace(_MINUS, "-")
         if self.thousands and _GROUPED.fullmatch(cell):
             cell = cell.replace(self.thousands, "")
         return cell.replace(",", ".") if self.has_decimal_comma else cell
@@ -61,7 +63,7 @@ def spelling_of(table: Sequence[Sequence[str]]) -> NumberSpelling:
     (NumberSpelling(has_decimal_comma=True, thousands=''), NumberSpelling(has_decimal_comma=False, thousands=','), \
 NumberSpelling(has_decimal_comma=True, thousands='.'))
     """
-    cells = [cell for row in table for cell in row]
+    cells = [cell.replace(_MINUS, "-") for row in table for cell in row]
     grouped = [found for cell in cells if (found := _GROUPED.fullmatch(cell))]
     others = [cell for cell in cells if not _GROUPED.fullmatch(cell)]
     has_points = any("." in cell and NUMBER.fullmatch(cell) for cell in others)

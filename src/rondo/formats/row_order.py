@@ -16,6 +16,7 @@ from rondo.errors import RecordingError
 from rondo.formats.clock_column import Times
 from rondo.formats.columns import Columns, listed
 from rondo.formats.text_layout import Layout
+from rondo.wording import counted
 
 _FEWEST_STEPS = 8  # before a clock that falls throughout is taken for the newest row first
 _LEAST_ALIKE = 0.8  # of the times that have the same set of values: the first and the last may be cut
@@ -34,6 +35,18 @@ def oldest_first(
         return values, times, ()
     turned = np.ascontiguousarray(values[::-1])
     return turned, times[::-1].copy(), (f"clock '{clock}' falls: its newest row comes first, so rows are turned round",)
+
+
+def without_events(
+    values: NDArray[np.float32], times: Times, clock: str
+) -> tuple[NDArray[np.float32], Times, tuple[str, ...]]:
+    """Without rows that have no value, where the clock goes back at them alone: events, written when they were told."""
+    has_values = ~np.isnan(values).all(axis=1)
+    if not (np.diff(times) < 0).any() or has_values.all() or not (np.diff(times[has_values]) >= 0).all():
+        return values, times, ()
+    n_events = int((~has_values).sum())
+    note = f"{counted(n_events, 'row')} without a value left out: the clock '{clock}' goes back there"
+    return np.ascontiguousarray(values[has_values]), times[has_values], (note,)
 
 
 def refuse_taking_turns(layout: Layout, columns: Columns, label_columns: Sequence[str] = ()) -> None:

@@ -182,9 +182,11 @@ class RowParser:
         for place, line in enumerate(lines):
             if len(names) > 1 and not line.strip() and separator.encode() not in line:
                 continue  # no row: one without a single value still has its separators
-            cells, fault = _cells_of_line(line, separator, len(names))
+            is_cut_off = is_open and place == len(lines) - 1
+            fewest = len(names) if is_cut_off else self.columns.last + 1
+            cells, fault = _cells_of_line(line, separator, len(names), fewest)
             if fault:
-                is_torn = is_open and place == len(lines) - 1 and len(cells) < len(names)
+                is_torn = is_cut_off and len(cells) < len(names)
                 faults += [(place, f"torn: {fault}" if is_torn else fault)]
                 if self.is_strict:
                     break
@@ -311,8 +313,12 @@ def _is_rectangular(text: bytes, layout: Layout) -> bool:
     return not inside[line_ends].any() and bool((per_line == n_between).all())
 
 
-def _cells_of_line(line: bytes, separator: str, n_columns: int) -> tuple[tuple[str, ...], str]:
-    """The cells, and what is wrong with them, or nothing."""
+def _cells_of_line(line: bytes, separator: str, n_columns: int, fewest: int) -> tuple[tuple[str, ...], str]:
+    """The cells, and what is wrong with them, or nothing.
+
+    A line may end after the last column that is read, which takes the `fewest` cells: so Mind Monitor leaves away the
+    cell of its events where there is none, and the last line of Actiware and Consensys lacks the separator at its end.
+    """
     if b"\0" in line:
         return ("",) * n_columns, "binary data"
     text = decoded(line)[0]
@@ -321,6 +327,8 @@ def _cells_of_line(line: bytes, separator: str, n_columns: int) -> tuple[tuple[s
     except csv.Error as error:
         cells = text.split(separator)
         return tuple(cells), f"cannot be cut into cells: {error}; quotes must close on their line"
+    if fewest <= len(cells) < n_columns:
+        cells += [""] * (n_columns - len(cells))
     fault = "" if len(cells) == n_columns else f"expected {n_columns} cells, got {len(cells)}"
     return tuple(cell.strip() for cell in cells), fault
 

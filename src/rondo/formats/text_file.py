@@ -36,6 +36,7 @@ from rondo.formats.row_order import (
     numbers_parts,
     oldest_first,
     refuse_taking_turns,
+    without_events,
 )
 from rondo.formats.row_parser import order_in_head, parser_of
 from rondo.formats.text_layout import SEPARATORS, Layout, cells_of
@@ -184,6 +185,8 @@ def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
     for separator in SEPARATORS:
         with suppress(csv.Error):
             widths_of[separator] = [len(cells_of(line.text, separator)) for line in lines]
+            if widths_of[separator][-2] == widths_of[separator][-1] + 1 and lines[-2].text.rstrip().endswith(separator):
+                widths_of[separator][-1] += 1  # the last line alone lacks the separator at its end
     begins = {separator: _first_alike(widths) for separator, widths in widths_of.items() if widths[-1] > 1}
     for separator, start in begins.items():
         widths = widths_of[separator]
@@ -317,7 +320,8 @@ def _told(
             f"the clock '{name}' reads {layout.column(clock)[0]!r} in every row{coarse and f', which is {coarse}'}; "
             "write it with more digits, or give --rate HZ (rows per second) instead"
         )
+    values, times, events = without_events(values, times, name)
     values, times, turned = oldest_first(values, times, name)
     times, apart = spread(times, name)
     rounded = (f"clock '{name}' is {coarse}, so that rows share times; write it with more digits",)
-    return values, times, notes + turned + apart + (rounded if apart and coarse else ())
+    return values, times, notes + events + turned + apart + (rounded if apart and coarse else ())

@@ -57,6 +57,9 @@ SEPARATORS = ("\t", ";", ",", "|", WHITESPACE)  # ";" before ",": with decimal c
 _REMARK = re.compile(r"\s*(#|%|//)[\s#%/]*")
 _FIRST_BY_DEFAULT = ("Var1", "V1")  # what MATLAB and R call a first column without a name
 _COMMAS = NumberSpelling(has_decimal_comma=True)  # or points: the more forgiving one
+_FEWEST_TO_TELL = 16  # cells, before a column that never changes is taken for a filler
+_KEY_AND_VALUE = 2  # cells of a line above a table
+_FEWEST_FILLED_UP = 2  # lines: one alone may be a header with a single name
 _FEWEST_OF_A_TABLE = 3  # lines with equally many cells, before those above them are taken for remarks
 
 
@@ -120,10 +123,18 @@ class Layout:
             kind = self._kind(position, name, is_unnamed=is_unnamed)
             if kind is not None:
                 found[position] = kind
+        for name in {name for name in self.names if name and self.names.count(name) > 1}:
+            places = [position for position, other in enumerate(self.names) if other == name]
+            if all(self._never_changes(position) for position in places):
+                found |= dict.fromkeys(places, "filler")
         dotted = [position for position in range(len(self.names)) if self._holds_dotted_times(position)]
         if len(dotted) == 1 and "day" in [kind for position, kind in found.items() if position not in dotted]:
             found[dotted[0]] = "time of day"  # alone 10.03.04 may be a date too
         return found
+
+    def _never_changes(self, position: int) -> bool:
+        cells = self.column(position)
+        return len(cells) >= _FEWEST_TO_TELL and len(set(cells)) == 1 and self.is_number(cells[0])
 
     def _holds_dotted_times(self, position: int) -> bool:
         cells = self.column(position)
@@ -161,7 +172,7 @@ class Layout:
     def _kind(self, position: int, name: str, *, is_unnamed: bool) -> Kind | None:
         cells = self.column(position)
         if not cells:
-            return "empty" if is_unnamed and self.has_header else None
+            return "empty" if self.has_header and (is_unnamed or is_clock_name(name)) else None
         if all(map(is_date_in_digits, cells)):
             return "dates"
         if not any(map(self.is_number, cells)):
@@ -281,7 +292,7 @@ def _without_remarks(lines: Sequence[HeadLine]) -> tuple[HeadLine | None, list[H
 
 def _lines_above_the_table(lines: Sequence[HeadLine]) -> int:
     """How many lines have fewer cells than all that follow, and are no rows of numbers; 0 where that is unclear."""
-    counts_of = {separator: [len(cells_of(line.text, separator)) for line in lines] for separator in SEPARATORS}
+    counts_of = {separator: _cells_per_line(lines, separator) for separator in SEPARATORS}
     if any(counts[0] > 1 and len(set(counts)) == 1 for counts in counts_of.values()):
         return 0
     for separator in SEPARATORS[:-1]:  # words of a sentence are no cells
@@ -293,6 +304,18 @@ def _lines_above_the_table(lines: Sequence[HeadLine]) -> int:
         if is_table and not any(_are_values(cells_of(line.text, separator), _COMMAS) for line in lines[:n_above]):
             return n_above
     return 0
+
+
+def _cells_per_line(lines: Sequence[HeadLine], separator: str) -> list[int]:
+    """How many cells each line has, without the empty ones that fill up lines above a table.
+
+    A spreadsheet fills them up to the width of the table, Xsens beyond it. They hold a key and perhaps a value.
+    """
+    table = [cells_of(line.text, separator) for line in lines]
+    n_above = next((place for place, row in enumerate(table) if any(row[_KEY_AND_VALUE:])), 0)
+    if n_above < _FEWEST_FILLED_UP or any(_are_values(row[:1], _COMMAS) for row in table[:n_above]):
+        n_above = 0
+    return [max(2 if any(row[1:]) else 1, len(row) * (place >= n_above)) for place, row in enumerate(table)]
 
 
 def _skipped(lines: Sequence[HeadLine], why: str) -> tuple[str, ...]:

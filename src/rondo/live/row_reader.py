@@ -7,8 +7,8 @@ What is done with a bad line, and counted:
 
 - a cell that is missing (empty, NA, NaN, null, no such key) is NaN, a silent sensor;
 - a cell that is no number, infinite, or beyond float32 is NaN too, and counted as unreadable;
-- a line is skipped that has more or fewer cells than the header, repeats it, is no JSON object, has no number, or no
-  time where the stream has a clock; runs of them are one event;
+- a line is skipped that has more cells than the header or ends before the last column read, repeats the header, is no
+  JSON object, has no number, or no time where the stream has a clock; runs of them are one event;
 - more than `MOST_SKIPPED` skipped lines in a row are refused: the sender has changed what it sends.
 """
 
