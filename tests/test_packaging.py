@@ -21,3 +21,11 @@ def test_the_conda_recipe_asks_for_what_pip_asks_for() -> None:
 def test_the_conda_recipe_has_the_command() -> None:
     for name, target in BUILT["project"]["scripts"].items():
         assert f"    - {name} = {target}\n" in RECIPE
+
+
+def test_the_source_distribution_has_every_page_and_folder_of_the_project() -> None:
+    listed = {name.removeprefix("/") for name in BUILT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]}
+    assert [name for name in sorted(listed) if not (ROOT / name).exists()] == []
+    pages = {path.name for path in ROOT.glob("*.md")}
+    assert pages | {"LICENSE", "CITATION.cff", "conftest.py", "constraints.txt", "mkdocs.yml"} <= listed
+    assert {"src", "tests", "docs", "scripts", "benchmarks", "packaging"} <= listed

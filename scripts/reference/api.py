@@ -24,6 +24,11 @@ MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be 
         "No learner can import this module: a contract in the build. What each score says: [scores](../judging.md).",
     ),
     "rondo.formats.annotations.annotation": ("Annotation", ""),
+    "rondo.scale_curve": ("scale_curve ScaleCurve Scale", "`rondo suggest` shows the same curve."),
+    "rondo.editing": (
+        "editing open_vocabulary EditedVocabulary apply_edits apply_file undo_edit edits_in show_edits",
+        "Names, merges and edits of frames in the folder of a run. See [the report](../report.md).",
+    ),
     "rondo.synthetic": ("plant plant_subjects structureless PlantedStream", ""),
     "rondo_bench.data_sets.read": ("read_data_set", "See [data sets](../benchmark.md#data-sets)."),
     "rondo_bench.baselines": ("build_baseline label_recording", "See [other methods](../benchmark.md#other-methods)."),
@@ -132,15 +137,21 @@ def _prose(thing: Any) -> str:
 
 def _fenced(doc: str) -> str:
     """A docstring as Markdown: its examples become code, its sections lists."""
-    examples = r"(?:^>>> .*\n?(?:^\S.*\n?)*\n*)+"
+    examples = r"(?:^>>> .*\n?(?:^.+\n?)*\n*)+"
     listed = re.sub(r"^(\w+)\n-{3,}\n((?:.+\n?)+)", _section, doc, flags=re.M)
     return re.sub(examples, lambda found: f"```python\n{found[0].rstrip()}\n\n```\n\n", listed, flags=re.M).strip()
 
 
 def _section(found: re.Match[str]) -> str:
-    """Parameters, Raises: `name : what it is`, one after the other; Returns and Examples as they stand."""
-    if found[1] in ("Returns", "Examples"):
-        return f"{found[1]}:\n\n{found[2]}"
-    items = re.sub(r"\n\s+", " ", found[2].strip()).splitlines()
-    rows = [(name, what) for name, _, what in (item.partition(" : ") for item in items)]
-    return f"{found[1]}:\n\n" + "\n".join(f"- `{name}`: {what}" for name, what in rows) + "\n"
+    """Parameters, Returns, Raises in numpydoc form, `name : type` and an indented text, as a list; Examples as is."""
+    title, body = found[1], found[2]
+    if title == "Examples":
+        return f"{title}:\n\n{body}"
+    items = re.findall(r"^(\S.*)\n((?:[ ]+.*\n?)*)", body.rstrip() + "\n", re.M)
+    return f"{title}:\n\n" + "\n".join(f"- {_item(head)}: {' '.join(text.split())}" for head, text in items) + "\n"
+
+
+def _item(head: str) -> str:
+    """`name : type` or a type alone, as Markdown."""
+    name, _, kind = head.partition(" : ")
+    return f"`{name}` ({kind})" if kind else f"`{name}`"

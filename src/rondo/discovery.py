@@ -66,35 +66,86 @@ def discover(
 ) -> Result:
     """Find what recurs in recordings.
 
-    >>> from rondo.synthetic import plant
-    >>> discover(plant(n_frames=6_000, seed=1).recording, window="1.5s", evidence__surrogates=0).method
-    'rondo'
-
     Parameters
     ----------
-    data : a path, a folder, an array (n_frames, n_channels), a pandas or polars table, a Recording, or a list of them.
-    method : "rondo", "clock", or one that an installed package adds (`rondo.methods.method_names()`).
-    window, step, motif_window : of units, between them, and of the longer motifs: frames (256), a time ("2s", "500ms")
-        or "auto".
-    states : number of states, for methods that must be given it.
-    per_recording : a vocabulary for each recording instead of one for all.
-    seed : same input, seed and settings, same output; 0, or the one in `config`, if not given.
-    rate : frames per second, for what has no clock.
-    key, label_columns, keep_columns, session : for files, as in `rondo.read`.
-    split_by : a column of files or tables that tells recordings apart, as in `rondo.read`.
-    config : a TOML file of settings.
-    out : a folder to write the run to. Paths of many recordings, or of more than memory holds, are then read file by
-        file; an unfinished run is gone on with.
-    group_by : whose recordings are (a person, a machine, a day), as `rondo.data.groups` reads it: groups share the
-        units, and each has them in a place of its own. Without, each recording is a group.
-    engine, workers, ray_address : read file by file in "local" processes, in this one ("serial") or on a Ray cluster
-        ("ray"); needs `out`.
-    settings, more : any other setting, by its dotted name ({"units.dimension": 3}) or with two underscores
-        (units__dimension=3).
+    data : path, folder, array, table, Recording, or a list of them
+        The recordings. An array has the shape (n_frames, n_channels); a table is a pandas or polars one.
+    method : str
+        "rondo", "clock", or a method that an installed package adds; `rondo.methods.method_names()` lists them.
+    window : int, str or None
+        Length of a unit window: frames (256), a time ("2s", "500ms") or "auto". None takes the setting of the preset.
+    step : int, str or None
+        Distance between the starts of two windows, in the same forms as `window`.
+    motif_window : int, str or None
+        Length of the long window in which contexts are read, in the same forms as `window`.
+    states : int or None
+        Number of states, for methods that require it.
+    encoder : str or None
+        Encoder of the windows, such as "summary_stats" or "ts2vec". None takes the setting of the preset.
+    per_recording : bool
+        Learn one vocabulary for each recording instead of one for all.
+    preset : str
+        The settings to start from: "default", "paper" or "paper-deepdpm".
+    device : str or None
+        Where networks run: "cpu", "cuda" or "auto". None takes the setting of the preset.
+    seed : int or None
+        Seed of all random draws: the same input, seed and settings give the same output. None takes the seed of
+        `config`, else 0.
+    rate : float or None
+        Frames per second, for input without a clock.
+    key : str or None
+        The array, stream or sheet, in files that hold several.
+    label_columns : sequence of str
+        Columns that are not channels.
+    keep_columns : sequence of str
+        Columns that are channels, although their names or values look like labels, ids or counters.
+    split_by : str or None
+        A column of files or tables that separates recordings, as in `rondo.read`.
+    session : bool
+        Read each folder as one session, as in `rondo.read`.
+    config : path or None
+        A TOML file of settings.
+    settings : mapping or None
+        Any other setting by its dotted name: {"units.dimension": 3}.
+    out : path or None
+        Folder to write the run to. With `out`, paths of many recordings, or of more than fits into memory, are read
+        file by file; a run that was interrupted continues.
+    group_by : str, mapping or None
+        The person, machine or day that each recording belongs to, in a form that `rondo.data.groups` describes. Groups
+        share the units, and each group has its own positions of them. None makes each recording a group.
+    engine : str or None
+        How files are read one by one: "local" (processes), "serial" (this process) or "ray". Requires `out`.
+    workers : int or None
+        Number of processes for `engine`.
+    ray_address : str or None
+        Address of the Ray cluster for engine="ray".
+    progress : callable or None
+        Called as progress(what, done, total).
+    **more : Any
+        Any other setting with two underscores for the dot: units__dimension=3.
+
+    Returns
+    -------
+    Result
+        Labels, segments, model and report of the run.
 
     Raises
     ------
-    RecordingError, SettingError : in one line, before the work begins where that is possible.
+    RecordingError
+        If a recording cannot be read, or is too short.
+    SettingError
+        If a setting is unknown, out of range, or contradicts another one.
+    OutputError
+        If `out` cannot be written, or already holds a run.
+    MissingExtraError
+        If the chosen encoder or engine needs a package that is not installed.
+
+    Examples
+    --------
+    >>> from rondo.synthetic import plant
+    >>> result = discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+    >>> result.method, result.units.shape
+    ('rondo', (3000,))
     """
     chosen = find_method(method)
     every = dict(settings or {}) | {name.replace("__", "."): value for name, value in more.items()}
@@ -162,29 +213,71 @@ def label(
 ) -> Result:
     """Label recordings with a fitted model.
 
-    >>> from rondo.synthetic import plant
-    >>> stream = plant(n_frames=6_000, seed=1)
-    >>> result = discover(stream.recording, window="1.5s", evidence__surrogates=0)
-    >>> label(result.model, stream.recording).kind
-    'label'
-
     Parameters
     ----------
-    model : a fitted model, or the folder of a model, a run or a stream. A stream's is read as the stream has grown it.
-    data : a path, a folder, an array (n_frames, n_channels), a pandas or polars table, a Recording, or a list of them.
-    adapt : first move the units to where these recordings have them. `result.model` is the moved model; the one that
-        was given stays as it is.
-    refit_motifs : first learn the motifs again from these recordings; the units stay. Also into `result.model`.
-    resample : read recordings of another rate at the rate of the model, instead of refusing them.
-    rate : frames per second, for what has no clock.
-    key, label_columns, keep_columns, split_by, session : as in `rondo.discover`.
-    out, engine, workers, ray_address : as in `rondo.discover`.
-    group_by : whose recordings are. Groups that the model was fitted on have their units where it found them; any other
-        recording finds a place of its own.
+    model : model, or path
+        A fitted model, or the folder of a model, a run or a stream. The model of a stream is read with everything that
+        the stream has learned.
+    data : path, folder, array, table, Recording, or a list of them
+        The recordings, as in `rondo.discover`.
+    adapt : bool
+        First move the units to their positions in these recordings. `result.model` is the moved model; the given model
+        does not change.
+    refit_motifs : bool
+        First learn the motifs again from these recordings and keep the units. `result.model` is the changed model.
+    resample : bool
+        Read recordings of another rate at the rate of the model. Without it they are refused.
+    rate : float or None
+        Frames per second, for input without a clock.
+    key : str or None
+        The array, stream or sheet, in files that hold several.
+    label_columns : sequence of str
+        Columns that are not channels.
+    keep_columns : sequence of str
+        Columns that are channels, although their names or values look like labels, ids or counters.
+    split_by : str or None
+        A column of files or tables that separates recordings, as in `rondo.read`.
+    session : bool
+        Read each folder as one session, as in `rondo.read`.
+    out : path or None
+        Folder to write the run to, as in `rondo.discover`.
+    group_by : str, mapping or None
+        The group of each recording, as in `rondo.discover`. Groups that the model was fitted on keep the positions of
+        their units; for every other recording the positions are estimated from it.
+    engine : str or None
+        How files are read one by one: "local", "serial" or "ray". Requires `out`.
+    workers : int or None
+        Number of processes for `engine`.
+    ray_address : str or None
+        Address of the Ray cluster for engine="ray".
+    progress : callable or None
+        Called as progress(what, done, total).
+
+    Returns
+    -------
+    Result
+        The labels; `result.fit` reports whether the model fits each recording.
 
     Raises
     ------
-    RecordingError, SettingError, ModelError : in one line, before the work begins where that is possible.
+    RecordingError
+        If a recording cannot be read, or lacks a channel of the model, or has another rate.
+    SettingError
+        If an argument has no effect with this model.
+    ModelError
+        If the folder holds no model, or a damaged one.
+    NotFittedError
+        If the model is not fitted.
+    OutputError
+        If `out` cannot be written, or already holds a run.
+
+    Examples
+    --------
+    >>> from rondo.synthetic import plant
+    >>> stream = plant(n_frames=3_000, seed=1)
+    >>> result = discover(stream.recording, window="1.5s", evidence__surrogates=0)
+    >>> label(result.model, stream.recording).kind
+    'label'
     """
     fitted, with_stream = _model_of(model)
     if not isinstance(fitted, Rondo):

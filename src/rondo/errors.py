@@ -26,7 +26,7 @@ class RondoError(Exception):
 
 
 class InputError(RondoError):
-    """What was handed over cannot be used; the command line exits with code 2."""
+    """The given input cannot be used; the command line exits with code 2."""
 
 
 class RecordingError(InputError):
@@ -34,7 +34,7 @@ class RecordingError(InputError):
 
 
 class SourceLostError(RecordingError):
-    """A live source went away, and did not come back in time: whoever supervises the run may start it again."""
+    """A live source disconnected and did not return in time; a supervisor may start the run again."""
 
     exit_code = 4
 
@@ -56,7 +56,22 @@ class OutputError(InputError):
 
 
 class MissingExtraError(InputError):
-    """An optional dependency is not installed; the message carries the install command."""
+    """An optional dependency is not installed; the message contains the install command.
+
+    Parameters
+    ----------
+    what : str
+        What needs the package.
+    package : str
+        The package that is missing.
+    extra : str
+        The extra of Rondo that installs it; "" if there is none.
+
+    Examples
+    --------
+    >>> str(MissingExtraError("Result.plot", "matplotlib", "plot"))
+    "Result.plot needs the package 'matplotlib': pip install 'rondo-ts[plot]'"
+    """
 
     def __init__(self, what: str, package: str, extra: str) -> None:
         wanted = f"'rondo-ts[{extra}]'" if extra else package  # no extra of ours brings it
@@ -64,11 +79,22 @@ class MissingExtraError(InputError):
 
 
 class NotFittedError(RondoError, AttributeError):
-    """A model was asked for something it only has after `fit`."""
+    """A model was used before it was fitted."""
 
 
 def not_fitted(message: str) -> NotFittedError:
-    """The error, as scikit-learn's own of that name too: whoever catches either gets it."""
+    """Make a NotFittedError that also is scikit-learn's error of that name, so that either can be caught.
+
+    Parameters
+    ----------
+    message : str
+        The message, in one line.
+
+    Returns
+    -------
+    NotFittedError
+        The error, to be raised.
+    """
     from sklearn.exceptions import NotFittedError as OfScikitLearn  # takes long to import, and nothing failed yet
 
     kinds = (NotFittedError, OfScikitLearn)

@@ -38,29 +38,50 @@ def evaluate(
     rate: float | None = None,
     group_by: str | Mapping[str, str] | None = None,
 ) -> Scores:
-    """Score the labels of a result: ARI, AMI, one-to-one, the paper's scores, and the same for the clock.
+    """Score the labels of a result against a ground truth.
 
-    Where two or more groups of recordings share a vocabulary, `scores.shared` holds pooled ARI and meaning as well:
-    classes of the same name or number are taken to be the same in all recordings.
+    The scores are ARI, AMI, one-to-one and those of the paper, each also for the clock. If two or more groups of
+    recordings share a vocabulary, `scores.shared` holds pooled ARI and meaning as well; classes of the same name or
+    number then count as the same class in all recordings.
 
+    Parameters
+    ----------
+    truth : path, array, Annotation, or mapping
+        A file or folder of classes per frame or of annotations (ELAN, Audacity, Label Studio, BORIS), one array of
+        classes (n_frames,), or a mapping from recording ids to arrays.
+    result : Result or path
+        A Result, or the folder of a run.
+    level : "motif" or "unit"
+        The labels to score.
+    key : str or None
+        The array, column or track of the truth.
+    rate : float or None
+        Frames per second, for annotations in seconds where the run has no rate.
+    group_by : str, mapping or None
+        The group of each recording, for `scores.shared` (`rondo.data.groups`). None takes the groups of the run, else
+        every recording is a group.
+
+    Returns
+    -------
+    Scores
+        `average` over recordings, each recording, and `clock`.
+
+    Raises
+    ------
+    AnnotationError
+        If the truth cannot be read, or does not match the recordings.
+    OutputError
+        If `result` is a folder that holds no run.
+
+    Examples
+    --------
     >>> import rondo
     >>> from rondo.synthetic import plant
-    >>> stream = plant(n_frames=6_000, seed=1)
+    >>> stream = plant(n_frames=3_000, seed=1)
     >>> result = rondo.discover(stream.recording, window="1.5s", evidence__surrogates=0)
     >>> scores = rondo.evaluate(stream.unit_truth, result, level="unit")
     >>> scores.average.ari > scores.clock.ari
     True
-
-    Parameters
-    ----------
-    truth : a file or folder of classes per frame or of annotations (ELAN, Audacity, Label Studio, BORIS), one array
-        of classes (n_frames,), or a mapping from recording ids to arrays.
-    result : a Result, or the folder of a run.
-    level : which labels are scored.
-    key : the array, column or track of the truth.
-    rate : for annotations in seconds, where the run knows no rate.
-    group_by : whose each recording is, for `scores.shared` (`rondo.data.groups`); without, the groups that the run was
-        made with, else every recording is a group of its own.
     """
     found = result if isinstance(result, Result) else Result.load(result)
     annotations = annotations_of(found, truth, key, rate)

@@ -114,30 +114,84 @@ def fit_of(own: FitProfile, fitted: FitProfile) -> Fit:
 
 @dataclass(frozen=True, eq=False)
 class Labelling:
-    """One unit and one motif id per frame (row of the file), with scores in [0, 1]; OTHER is -1."""
+    """The unit and the motif of every frame (row of the file) of one recording, with scores in [0, 1]; OTHER is -1.
+
+    `result[0]` and `result["day1"]` are Labellings.
+
+    Parameters
+    ----------
+    recording_id : str
+        Id of the recording.
+    units : array of int32
+        The unit of each frame.
+    motifs : array of int32
+        The motif of each frame.
+    unit_scores : array of float32
+        The score of each unit label.
+    motif_scores : array of float32
+        The score of each motif label.
+    times_s : array or None
+        The time of each frame in seconds; None if the rate is unknown.
+    rate : float or None
+        Frames per second.
+    breaks : array of int64
+        Frames at which a new contiguous stretch begins; no segment crosses them.
+    share_accepted : float
+        Share of windows that lie within the radius of their unit.
+    notes : tuple of str
+        Sentences about the recording.
+    motif_begins : array of int64
+        Frames at which a motif directly follows itself.
+    distance_profile : tuple of float
+        Normalised distances of the windows at `rondo.labelling.QUANTILES`.
+    edits : Edits
+        The names and merges that are applied.
+    found : Labelling or None
+        The labelling before it was edited; None if nothing was edited.
+    unshown : Labelling or None
+        The labelling with the other kind of motif, if there are motifs of both kinds.
+    unit_begins : array of int64
+        Frames at which a unit directly follows itself, because it was cut by hand.
+
+    Examples
+    --------
+    >>> zeros = np.zeros(4, np.float32)
+    >>> track = np.array([0, 0, 1, -1], np.int32)
+    >>> Labelling("day1", track, track, zeros, zeros, None, None, np.zeros(0, np.int64), 1.0)
+    Labelling('day1', 4 frames: 2 units; no motif is longer than a unit; 25% OTHER)
+    """
 
     recording_id: str
     units: Labels
     motifs: Labels
     unit_scores: NDArray[np.float32]
     motif_scores: NDArray[np.float32]
-    times_s: NDArray[np.float64] | None  # of each frame; None where the rate is unknown
+    times_s: NDArray[np.float64] | None
     rate: float | None
-    breaks: Frames  # frames at which a new contiguous stretch begins; no segment crosses them
-    share_accepted: float  # of windows that lie within the radius of their unit
+    breaks: Frames
+    share_accepted: float
     notes: tuple[str, ...] = ()
-    motif_begins: Frames = field(default_factory=lambda: _NOWHERE)  # where a motif directly follows itself
-    distance_profile: tuple[float, ...] = ()  # r of the windows at `rondo.labelling.QUANTILES`
-    edits: Edits = field(default_factory=Edits)  # that these ids are kept by; they know the names
-    found: Labelling | None = None  # the same before it was edited; None where nobody has edited anything
-    unshown: Labelling | None = None  # the same with the other kind of motif, where there are motifs of both kinds
-    unit_begins: Frames = field(default_factory=lambda: _NOWHERE)  # where a unit does: people have cut it
+    motif_begins: Frames = field(default_factory=lambda: _NOWHERE)
+    distance_profile: tuple[float, ...] = ()
+    edits: Edits = field(default_factory=Edits)
+    found: Labelling | None = None
+    unshown: Labelling | None = None
+    unit_begins: Frames = field(default_factory=lambda: _NOWHERE)
 
     def edited(self, edits: Edits) -> Labelling:
-        """As people have painted it, under the ids that they have kept, and with their names.
+        """Apply edits of people: painted frames, merged ids and names.
 
-        Neighbours that were merged become one run. These edits are all there are: those applied before are taken back
-        first. Scores stay those of what was found.
+        Merged neighbours become one run. Edits that were applied before are removed first. Scores do not change.
+
+        Parameters
+        ----------
+        edits : Edits
+            All edits to apply.
+
+        Returns
+        -------
+        Labelling
+            The edited labelling.
         """
         found = self.as_found
         units, motifs = (found._painted(level, edits) for level in LEVELS)
@@ -152,7 +206,22 @@ class Labelling:
         return LevelTrack(edits.apply(level, painted.labels), painted.begins)
 
     def stored(self, table: pl.DataFrame, edits: Edits, found: Labelling | None = None) -> Labelling:
-        """The same with the table of segments that was written with it."""
+        """Return the same labelling with the table of segments that was stored with it.
+
+        Parameters
+        ----------
+        table : polars.DataFrame
+            The stored segments.
+        edits : Edits
+            The edits that the table shows.
+        found : Labelling or None
+            The labelling before it was edited.
+
+        Returns
+        -------
+        Labelling
+            The labelling with this table.
+        """
         units, motifs = (repeats_in(table.filter(table["level"] == level)) for level in LEVELS)
         labelling = replace(self, edits=edits, found=found, unit_begins=units, motif_begins=motifs)
         labelling.__dict__["table"] = table  # where cached_property looks first
@@ -160,15 +229,17 @@ class Labelling:
 
     @property
     def as_found(self) -> Labelling:
-        """Under the ids of the learner."""
+        """The labelling under the ids of the learner, before edits."""
         return self if self.found is None else self.found
 
     @property
     def n_frames(self) -> int:
+        """The number of frames."""
         return int(self.units.size)
 
     @property
     def share_other(self) -> float:
+        """The share of frames whose motif is OTHER."""
         return float((self.motifs == OTHER).mean())
 
     @cached_property
@@ -214,25 +285,48 @@ class Labelling:
         return rows
 
     def labels_of(self, level: Level) -> Labels:
-        """The label of every frame."""
+        """Return the labels of one level.
+
+        Parameters
+        ----------
+        level : "unit" or "motif"
+            The level.
+
+        Returns
+        -------
+        array of int32
+            The label of every frame.
+        """
         return self.units if level == "unit" else self.motifs
 
     def occurrences(self, level: Level) -> Runs:
-        """The occurrences of one level, in order."""
+        """Return the occurrences of one level, in order; OTHER is left out.
+
+        Parameters
+        ----------
+        level : "unit" or "motif"
+            The level.
+
+        Returns
+        -------
+        Runs
+            Start frames, stop frames and ids.
+        """
         return self._cut(self.labels_of(level), self.unit_begins if level == "unit" else self.motif_begins)
 
     @property
     def fit_profile(self) -> FitProfile:
+        """The share of accepted windows, and quantiles of their distances."""
         return FitProfile(self.share_accepted, self.distance_profile)
 
     @property
     def segments(self) -> pd.DataFrame:
-        """The occurrences of units and motifs as a pandas table: see `rondo.run.segments`."""
+        """The occurrences of units and motifs as a pandas table; the columns are those of `Result.segments`."""
         return to_pandas(self.table)
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """The same as a polars table."""
+        """`segments` as a polars table."""
         if self.found is None:
             return segment_table(self.rows)
         if self.recording_id in self.edits.touched:
@@ -241,7 +335,7 @@ class Labelling:
 
     @property
     def rows(self) -> list[SegmentRows]:
-        """The rows of both levels, before they are a table."""
+        """The rows of both levels, before they become a table."""
         units, motifs = (self.occurrences(level) for level in LEVELS)
         sequences = unit_sequences(motifs, units)
         of_units = self._level_rows("unit", units, self.unit_scores, [""] * len(units))
@@ -249,7 +343,7 @@ class Labelling:
 
     @cached_property
     def unshown_table(self) -> pl.DataFrame:
-        """The occurrences of motifs that labels do not show, as a table of the same columns."""
+        """The occurrences of motifs that labels do not show, as a polars table with the same columns."""
         table = self.table.clear() if self.unshown is None else self.unshown.table
         return table.filter(table["level"] == "motif")
 

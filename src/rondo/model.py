@@ -76,17 +76,35 @@ class _Prepared(NamedTuple):
 class Rondo:
     """Find what recurs in one or many recordings.
 
+    The learned attributes end in `_`.
+
+    Parameters
+    ----------
+    window : int, str or None
+        Length of a unit window: frames (256), a time ("2s", "500ms") or "auto". None takes the setting of the preset.
+    step : int, str or None
+        Distance between the starts of two windows, in the same forms as `window`.
+    encoder : str or None
+        Encoder of the windows, such as "summary_stats" or "ts2vec". None takes the setting of the preset.
+    motif_window : int, str or None
+        Length of the long window in which contexts are read, in the same forms as `window`.
+    preset : str
+        The settings to start from: "default", "paper" or "paper-deepdpm".
+    settings : mapping or None
+        Any other setting by its dotted name: {"units.dimension": 3}.
+    seed : int
+        Seed of all random draws.
+    device : str
+        Where networks run: "cpu", "cuda" or "auto".
+
+    Examples
+    --------
     >>> from rondo.synthetic import plant
-    >>> stream = plant(n_frames=6_000, seed=1)
+    >>> stream = plant(n_frames=3_000, seed=1)
     >>> model = Rondo(window="1.5s", seed=0).fit(stream.recording)
     >>> result = model.predict(stream.recording)
-    >>> result.units.shape == result.motifs.shape == (6_000,)
+    >>> result.units.shape == result.motifs.shape == (3_000,)
     True
-
-    Recordings are paths, folders, arrays (n_frames, n_channels), pandas or polars tables, Recordings, or a list of
-    them. `window` (of units), `step` and `motif_window` (of
-    contexts, the longer motifs) are frames (256), seconds ("2s") or "auto"; None leaves a setting as the preset has it.
-    `settings` holds any other setting by its dotted name, {"units.dimension": 3}. What is learned ends in `_`.
     """
 
     config_: RondoConfig  # every setting, as the fit had it
@@ -134,16 +152,41 @@ class Rondo:
         group_by: GroupBy = None,
         progress: Progress | None = None,
     ) -> Rondo:
-        """Learn one vocabulary of units and one of motifs over all recordings given.
+        """Learn one vocabulary of units and one of motifs from all recordings.
 
         Parameters
         ----------
-        recordings : paths, folders, arrays, tables or Recordings; one, or a list.
-        y : ignored; scikit-learn gives it.
-        rate : frames per second, for what has no clock.
-        group_by : whose the recordings are, as `rondo.data.groups` reads it: groups share the units, and each has them
-            in a place of its own. None: each recording is a group.
-        progress : called with what is done, how far, and of how much.
+        recordings : path, folder, array, table, Recording, or a list of them
+            The recordings to learn from, as in `rondo.discover`.
+        y : Any
+            Ignored; it is here for scikit-learn.
+        rate : float or None
+            Frames per second, for input without a clock.
+        group_by : str, mapping or None
+            The group of each recording, in a form that `rondo.data.groups` describes. Groups share the units, and each
+            group has its own positions of them. None makes each recording a group.
+        progress : callable or None
+            Called as progress(what, done, total).
+
+        Returns
+        -------
+        Rondo
+            This model, fitted.
+
+        Raises
+        ------
+        RecordingError
+            If a recording cannot be used, or their rates or channels differ.
+        SettingError
+            If a setting is unknown, out of range, or contradicts another one.
+
+        Examples
+        --------
+        >>> from rondo.synthetic import plant
+        >>> quick = Rondo(window="1.5s", settings={"evidence.surrogates": 0})
+        >>> model = quick.fit(plant(n_frames=3_000, seed=1).recording)
+        >>> model.window_length_frames_, model.rate_
+        (75, 50.0)
         """
         self._learn(as_recordings(recordings, rate=rate), group_by, progress or silent)
         return self
@@ -157,7 +200,41 @@ class Rondo:
         group_by: GroupBy = None,
         progress: Progress | None = None,
     ) -> Result:
-        """Learn from recordings and label them: `fit` and `predict` at once, with everything prepared once."""
+        """Learn from recordings and label them: `fit` and `predict`, with every recording prepared only once.
+
+        Parameters
+        ----------
+        recordings : path, folder, array, table, Recording, or a list of them
+            The recordings to learn from and to label.
+        y : Any
+            Ignored; it is here for scikit-learn.
+        rate : float or None
+            Frames per second, for input without a clock.
+        group_by : str, mapping or None
+            The group of each recording, as in `fit`.
+        progress : callable or None
+            Called as progress(what, done, total).
+
+        Returns
+        -------
+        Result
+            The labels; `result.model` is this model.
+
+        Raises
+        ------
+        RecordingError
+            If a recording cannot be used, or their rates or channels differ.
+        SettingError
+            If a setting is unknown, out of range, or contradicts another one.
+
+        Examples
+        --------
+        >>> from rondo.synthetic import plant
+        >>> quick = Rondo(window="1.5s", settings={"evidence.surrogates": 0})
+        >>> result = quick.fit_predict(plant(n_frames=3_000, seed=1).recording)
+        >>> result.kind, result.model is quick
+        ('discover', True)
+        """
         learned = self._learn(as_recordings(recordings, rate=rate), group_by, progress or silent)
         groups = None if group_by is None else groups_of_recordings([one.recording for one in learned], group_by)
         labellings = [self._label(*one) for one in learned]
@@ -187,16 +264,45 @@ class Rondo:
         return list(map(_Prepared, recordings, signals, every, read))
 
     def plan(self, channels: tuple[str, ...], surveys: Sequence[Survey], read: Callable[[str], Recording]) -> FitPlan:
-        """What a fit to surveyed recordings will do; `read` gives one of them by its id, should it be needed."""
+        """Plan a fit to recordings that have been surveyed.
+
+        Parameters
+        ----------
+        channels : tuple of str
+            The channels that the recordings share.
+        surveys : sequence of Survey
+            One survey for each recording.
+        read : callable
+            Gives the recording of an id, for the steps that need its values.
+
+        Returns
+        -------
+        FitPlan
+            Preprocessing, window lengths and the stretches to learn from.
+        """
         config = self.resolved_config()
         return plan_fit(channels, surveys, config, read, generators(config.seed, _STAGES)["sample"])
 
     def learn_from(
         self, plan: FitPlan, sample: Sequence[Signal], groups: Sequence[str], tell: Progress = silent
     ) -> list[Timeline]:
-        """Everything that `fit` does once recordings are surveyed: `sample` holds the stretches that are learned from.
+        """Run every step of `fit` that follows the survey of the recordings.
 
-        `groups` names whose each signal of the sample is. Returns the unit of every window of each of them.
+        Parameters
+        ----------
+        plan : FitPlan
+            The plan that `plan` returned.
+        sample : sequence of Signal
+            The stretches to learn from.
+        groups : sequence of str
+            The group of each signal in `sample`.
+        tell : callable
+            Called as tell(what, done, total).
+
+        Returns
+        -------
+        list of Timeline
+            The unit of every window, for each signal in `sample`.
         """
         config = self.resolved_config()
         _refuse_unbuilt(config)
@@ -240,9 +346,41 @@ class Rondo:
     def adapt(
         self, recordings: Any, *, group_by: GroupBy = None, resample: bool = False, progress: Progress | None = None
     ) -> Rondo:
-        """Transfer: move the units to where these recordings have them; ids, names and motifs stay.
+        """Transfer: move the units to their positions in these recordings; ids, names and motifs stay.
 
-        A model of several groups keeps their places and learns those of the groups given (`fit` says what a group is).
+        A model of several groups keeps their positions and learns those of the groups given.
+
+        Parameters
+        ----------
+        recordings : path, folder, array, table, Recording, or a list of them
+            The recordings to move the units to.
+        group_by : str, mapping or None
+            The group of each recording, as in `fit`.
+        resample : bool
+            Read recordings of another rate at the rate of the model. Without it they are refused.
+        progress : callable or None
+            Called as progress(what, done, total).
+
+        Returns
+        -------
+        Rondo
+            This model, adapted.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        RecordingError
+            If no recording is long enough for one window, or a channel is missing, or the rate differs.
+
+        Examples
+        --------
+        >>> from rondo.synthetic import plant_subjects
+        >>> one, other = (stream.recording for stream in plant_subjects(n_subjects=2, n_frames=3_000, seed=1))
+        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(one)
+        >>> before = model.units_
+        >>> model.adapt(other).units_ == before
+        True
         """
         tell = progress or silent
         tell("units", 0, 2)
@@ -259,7 +397,31 @@ class Rondo:
         return self
 
     def fit_motifs(self, recordings: Any, *, resample: bool = False, progress: Progress | None = None) -> Rondo:
-        """Transfer: keep the units as they are, learn the motifs anew from these recordings."""
+        """Transfer: keep the units and learn the motifs again from these recordings.
+
+        Names and merges of motifs are dropped; those of units stay.
+
+        Parameters
+        ----------
+        recordings : path, folder, array, table, Recording, or a list of them
+            The recordings to learn the motifs from.
+        resample : bool
+            Read recordings of another rate at the rate of the model. Without it they are refused.
+        progress : callable or None
+            Called as progress(what, done, total).
+
+        Returns
+        -------
+        Rondo
+            This model, with new motifs.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        RecordingError
+            If no recording is long enough for one window, or a channel is missing, or the rate differs.
+        """
         tell = progress or silent
         tell("units", 0, 3)
         recordings, windows, _ = self._to_learn_from(recordings, resample)
@@ -313,18 +475,43 @@ class Rondo:
     def stream(
         self, rows: Iterable[Any] | None = None, *, frozen: bool = False, rule: ContinualRule | None = None
     ) -> Stream | StreamParts:
-        """Label rows as they come: `for part in model.stream(rows): part.segments`.
+        """Label rows as they arrive: `for part in model.stream(rows): part.segments`.
 
-        The stream begins with these vocabularies and grows its own; the model stays as it is.
+        The stream starts with the vocabularies of this model and extends its own copy; the model does not change.
 
         Parameters
         ----------
-        rows : any iterator. An item is one row (a sequence of numbers, one per channel) or a chunk of rows: an array, a
-            pandas or polars table, a Recording. The last part holds the tail. Without rows the `Stream` itself comes
-            back, to be fed by hand (`feed`, `finish`).
-        frozen : learn nothing; rows are labelled as `predict` labels a recording, some windows later.
-        rule : how the stream learns, "exemplars" or "published" (docs/streams.md); without, the setting
-            `continual.rule` that the model was fitted with.
+        rows : iterable or None
+            An item is one row (a sequence of numbers, one per channel) or a chunk of rows: an array, a pandas or polars
+            table, a Recording. The last part holds the tail. None returns the `Stream` itself, to be used through
+            `feed` and `finish`.
+        frozen : bool
+            Learn nothing. Rows are labelled as `predict` labels a recording, some windows later.
+        rule : "exemplars", "published" or None
+            How the stream learns (docs/streams.md). None takes the setting `continual.rule` of the fit.
+
+        Returns
+        -------
+        StreamParts or Stream
+            An iterator of parts, or a Stream where `rows` is None.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        SettingError
+            If there is no such rule.
+
+        Examples
+        --------
+        >>> from rondo.synthetic import plant
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
+        >>> parts = model.stream(recording.values[start : start + 500] for start in range(0, 3_000, 500))
+        >>> sum(len(part.segments) for part in parts) > 0
+        True
+        >>> parts.result.kind
+        'stream'
         """
         self._check_fitted()
         rule = rule or self.config_.continual.rule
@@ -346,9 +533,37 @@ class Rondo:
         return Stream(self.preprocessor_, self.rate_, reader)
 
     def partial_fit(self, chunk: Any, y: Any = None) -> StreamReport:
-        """Continual: the next rows of the stream that this model follows; decisions that have become due, and events.
+        """Continual: read the next rows of the stream that this model follows.
 
-        The first chunk begins the stream; `model.stream_` is where it stands. Labels that were issued never change.
+        The first chunk begins the stream; `model.stream_` is its state. Labels that were issued do not change later.
+
+        Parameters
+        ----------
+        chunk : array, table or Recording
+            The next rows, in the channels of the model.
+        y : Any
+            Ignored; it is here for scikit-learn.
+
+        Returns
+        -------
+        StreamReport
+            The decisions that became due, one per window, and the events.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        RecordingError
+            If the rows lack a channel of the model, or have another rate.
+
+        Examples
+        --------
+        >>> from rondo.synthetic import plant
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
+        >>> report = model.partial_fit(recording.values[:1_500])
+        >>> report.decisions[0].window, report.decisions[0].start_frame
+        (0, 0)
         """
         if not hasattr(self, "stream_"):
             self.stream_ = self.stream()
@@ -360,7 +575,23 @@ class Rondo:
         return report
 
     def rows_of(self, chunk: Any) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
-        """Rows in the channels of the model, and their times if they have any."""
+        """Select the channels of the model in a chunk of rows.
+
+        Parameters
+        ----------
+        chunk : array, table or Recording
+            The rows. An array is returned unchanged.
+
+        Returns
+        -------
+        tuple
+            The rows, and their times in seconds or None.
+
+        Raises
+        ------
+        RecordingError
+            If the rows lack a channel of the model, or have another rate.
+        """
         if isinstance(chunk, np.ndarray):  # as it is: a chunk may well be missing throughout
             return chunk, None
         (recording,) = self._as_read(chunk if are_several(chunk) else [chunk])
@@ -379,23 +610,103 @@ class Rondo:
     # ------------------------------------------------------------ naming and editing
 
     def name(self, entry: str, name: str) -> Rondo:
-        """Give an entry a name, `model.name("unit:3", "reach")`: it is kept when the stream goes on and on saving."""
+        """Name a unit or motif. The name stays when a stream continues and when the model is saved.
+
+        Parameters
+        ----------
+        entry : str
+            "unit:3" or "motif:2", or in the short form "u3" or "m2".
+        name : str
+            The name, in one line of printable characters.
+
+        Returns
+        -------
+        Rondo
+            This model.
+
+        Raises
+        ------
+        SettingError
+            If there is no such entry, or the name cannot be used.
+        NotFittedError
+            If the model is not fitted.
+
+        Examples
+        --------
+        >>> from rondo.synthetic import plant
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
+        >>> segments = model.name("unit:0", "rest").predict(recording).segments
+        >>> segments[(segments["level"] == "unit") & (segments["id"] == 0)]["name"].unique().tolist()
+        ['rest']
+        """
         return self._with(self.edits_.named(self._known(entry), name, now()))
 
     def merge(self, *entries: str) -> Rondo:
-        """Let entries count as one from now on, under the lowest of their ids; learners go on as they are.
+        """Count entries as one from now on, under the lowest of their ids. The learned model does not change.
 
-        Where every unit is its own motif, the motifs of merged units are merged too.
+        If every unit is its own motif, the motifs of merged units are merged as well.
+
+        Parameters
+        ----------
+        *entries : str
+            Two or more units, or two or more motifs: "unit:0", "unit:2".
+
+        Returns
+        -------
+        Rondo
+            This model.
+
+        Raises
+        ------
+        SettingError
+            If there is no such entry, or if units and motifs are mixed.
+        NotFittedError
+            If the model is not fitted.
+
+        Examples
+        --------
+        >>> from rondo.synthetic import plant
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
+        >>> 1 in model.predict(recording).units, 1 in model.merge("unit:0", "unit:1").predict(recording).units
+        (True, False)
         """
         these = [in_labels(self._known(entry), self.motif_model_.unshown_ids) for entry in entries]
         return self._with(self.edits_.merged(these, now(), self.own_motifs()))
 
     def split(self, entry: str) -> Rondo:
-        """Take an entry out of the group that `merge` has put it in; its motif too, where that is all it is."""
+        """Take an entry out of the group that `merge` put it in.
+
+        If every unit is its own motif, the motif of the unit is taken out as well.
+
+        Parameters
+        ----------
+        entry : str
+            "unit:3" or "motif:2", or in the short form "u3" or "m2".
+
+        Returns
+        -------
+        Rondo
+            This model.
+
+        Raises
+        ------
+        SettingError
+            If there is no such entry, or it is in no group.
+        NotFittedError
+            If the model is not fitted.
+        """
         return self._with(self.edits_.split(self._known(entry), now(), self.own_motifs()))
 
     def entry_ids(self) -> dict[Level, tuple[int, ...]]:
-        """The ids of both levels, those that the stream of `partial_fit` has added among them."""
+        """List the ids of units and motifs, including those that the stream of `partial_fit` has added.
+
+        Returns
+        -------
+        dict
+            A tuple of ids for "unit" and one for "motif".
+        """
         self._check_fitted()
         fitted, reader = self.fitted_ids(), self.stream_.reader if hasattr(self, "stream_") else None
         if reader is None:
@@ -404,12 +715,24 @@ class Rondo:
         return {"unit": tuple(sorted(units)), "motif": tuple(sorted(motifs))}
 
     def fitted_ids(self) -> dict[Level, tuple[int, ...]]:
-        """The ids of both levels as they were fitted, motifs that labels do not show among them."""
+        """List the ids of units and motifs as they were fitted, including motifs that labels do not show.
+
+        Returns
+        -------
+        dict
+            A tuple of ids for "unit" and one for "motif".
+        """
         motifs = self.motif_model_
         return {"unit": tuple(self.unit_model_.ids), "motif": (*motifs.ids, *motifs.unshown_ids)}
 
     def own_motifs(self) -> dict[int, int]:
-        """The motif of each unit, where every unit is its own motif; empty where units compose."""
+        """Map each unit to its motif, if every unit is its own motif.
+
+        Returns
+        -------
+        dict
+            Motif ids by unit id; empty if motifs are composed of several units.
+        """
         self._check_fitted()
         if self.motif_model_.composed:
             return {}
@@ -437,12 +760,42 @@ class Rondo:
         resample: bool = False,
         group_by: GroupBy = None,
     ) -> Result:
-        """Label recordings with the vocabularies as they are; the Result says whether the model fits them.
+        """Label recordings with the fitted vocabularies; the Result reports whether the model fits them.
 
-        A recording of another rate is refused, or with `resample` read at the rate of the model; its labels come back
-        on its own rows. `rate` is for what has no clock. With `group_by`, groups that the model was fitted on have
-        their units where it found them; any other recording finds a place of its own. `rondo.label` also reads many
-        files one by one, and writes a run folder.
+        `rondo.label` does the same for many files, one by one, and writes a run folder.
+
+        Parameters
+        ----------
+        recordings : path, folder, array, table, Recording, or a list of them
+            The recordings to label, as in `rondo.discover`.
+        rate : float or None
+            Frames per second, for input without a clock.
+        resample : bool
+            Read recordings of another rate at the rate of the model; labels are returned for the original rows. Without
+            it such recordings are refused.
+        group_by : str, mapping or None
+            The group of each recording, as in `fit`. Groups that the model was fitted on keep the positions of their
+            units; for every other recording the positions are estimated from it.
+
+        Returns
+        -------
+        Result
+            The labels; `result.fit` reports how well the model fits each recording.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        RecordingError
+            If a recording lacks a channel of the model, or has another rate.
+
+        Examples
+        --------
+        >>> from rondo.synthetic import plant
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
+        >>> model.predict(recording).fit["planted1-subject0"].verdict
+        'fits'
         """
         self._check_fitted()
         given = self._as_read(recordings, rate)
@@ -453,11 +806,32 @@ class Rondo:
         return result_of([self], given, labellings, kind="label", fitted=fitted, is_foreign=True, groups=groups)
 
     def relabel(self, recordings: Any, *, rate: float | None = None, resample: bool = False) -> Result:
-        """Label recordings anew with the vocabularies as the stream of `partial_fit` has grown them, as `predict` does.
+        """Label recordings with the vocabularies as the stream of `partial_fit` has extended them.
 
-        What the stream has issued stays issued, and the stream goes on as if this had not been asked. Values are scaled
-        as the stream scales them, by the model; frames take the label of the window with the nearest middle. Distances
-        to exemplars are none to centres, so that the Result does not say whether the model fits.
+        Labels that the stream has issued do not change, and the stream continues unaffected. Values are scaled by the
+        statistics of the model, as in the stream; each frame takes the label of the window with the nearest centre. The
+        Result does not report whether the model fits, because distances to exemplars are not distances to centres.
+
+        Parameters
+        ----------
+        recordings : path, folder, array, table, Recording, or a list of them
+            The recordings to label.
+        rate : float or None
+            Frames per second, for input without a clock.
+        resample : bool
+            Read recordings of another rate at the rate of the model. Without it they are refused.
+
+        Returns
+        -------
+        Result
+            The labels.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted, or follows no stream.
+        RecordingError
+            If a recording lacks a channel of the model, or has another rate.
         """
         self._check_fitted()
         if not hasattr(self, "stream_"):
@@ -468,17 +842,52 @@ class Rondo:
         return result_of([self], given, labellings, kind="label", is_foreign=True, more=[grown_sentence(new)])
 
     def label_one(self, recording: Recording, resample: bool = False, group: str | None = None) -> Labelling:
-        """The labels of one recording, with no Result around them; one of no known group finds a place of its own."""
+        """Label one recording, without a Result around the labels.
+
+        Parameters
+        ----------
+        recording : Recording
+            The recording to label.
+        resample : bool
+            Read a recording of another rate at the rate of the model. Without it it is refused.
+        group : str or None
+            The group of the recording. Without a group that the model knows, the positions of the units are estimated
+            from the recording.
+
+        Returns
+        -------
+        Labelling
+            Units, motifs and scores of every frame.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        RecordingError
+            If the recording lacks a channel of the model, or has another rate.
+        """
         self._check_fitted()
         return self._label(*self._read(recording, resample, group))
 
     def fit_profile(self) -> FitProfile:
-        """How near the windows of the fitted recordings lie to their units."""
+        """Summarise how near the windows of the fitted recordings lie to their units.
+
+        Returns
+        -------
+        FitProfile
+            The share of windows inside the radius of their unit, and quantiles of the distance.
+        """
         self._check_fitted()
         return FitProfile.from_json(self.provenance_.get("fit_profile"), "the model")
 
     def words(self) -> Words:
-        """What there is to say about every entry: what it is made of, taken for, called, and what speaks for it."""
+        """Describe every entry: its composition, what it is confused with, its name and its evidence.
+
+        Returns
+        -------
+        Words
+            What a Result and its report show about the entries.
+        """
         self._check_fitted()
         return words_of(self)
 
@@ -568,26 +977,103 @@ class Rondo:
     # ------------------------------------------------------------ keeping
 
     def save(self, folder: str | Path) -> None:
-        """Write the fitted model, and the stream if it follows one, as a folder: manifest.json, tensors.safetensors."""
+        """Write the fitted model, and its stream if there is one, as a folder: manifest.json and tensors.safetensors.
+
+        Parameters
+        ----------
+        folder : path
+            The folder to write.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        OutputError
+            If the folder cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from rondo.synthetic import plant
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(Path(folder, "model"))
+        ...     Rondo.load(Path(folder, "model")).units_ == model.units_
+        True
+        """
         self._check_fitted()
         model_folder.save(self, Path(folder))
 
     @classmethod
     def load(cls, folder: str | Path) -> Rondo:
-        """Read a model folder, or one in a bucket; nothing in it is executed, and a damaged one is refused."""
+        """Read a model folder, on this machine or in a bucket. Nothing in it is executed.
+
+        Parameters
+        ----------
+        folder : path or URL
+            A folder that `save` wrote, or the folder model/ of a run.
+
+        Returns
+        -------
+        Rondo
+            The fitted model.
+
+        Raises
+        ------
+        ModelError
+            If the folder holds no model, a damaged one, or one of another method.
+        MissingExtraError
+            If the model needs a package that is not installed.
+
+        Examples
+        --------
+        >>> Rondo.load("missing")
+        Traceback (most recent call last):
+            ...
+        rondo.errors.ModelError: missing: no such model folder; expected one that `rondo discover` or Rondo.save wrote
+        """
         return model_folder.load(cls, run_here(folder))
 
     # ------------------------------------------------------------ settings, with scikit-learn's manners
 
     @classmethod
     def from_config(cls, config: RondoConfig) -> Rondo:
-        """A model with exactly this configuration."""
+        """Make a model with exactly this configuration.
+
+        Parameters
+        ----------
+        config : RondoConfig
+            Every setting.
+
+        Returns
+        -------
+        Rondo
+            A model that is not fitted.
+        """
         settings = changes_from(resolve(), config)
         settings = {name: value for name, value in settings.items() if name not in ("seed", "device")}
         return cls(settings=settings or None, seed=config.seed, device=config.device)
 
     def resolved_config(self) -> RondoConfig:
-        """Every setting: the preset, changed by what was given."""
+        """Resolve every setting: those of the preset, changed by the arguments of this model.
+
+        Returns
+        -------
+        RondoConfig
+            Every setting.
+
+        Raises
+        ------
+        SettingError
+            If a setting is unknown, out of range, or contradicts another one.
+
+        Examples
+        --------
+        >>> Rondo(window="2s", seed=3).resolved_config().seed
+        3
+        """
         overrides: dict[str, Any] = dict(self.settings or {})
         given = {"encoder.name": self.encoder, "windows.length": self.window, "windows.step": self.step}
         given["motifs.window"] = self.motif_window
@@ -595,11 +1081,48 @@ class Rondo:
         return resolve(self.preset, overrides=overrides | {"seed": self.seed, "device": self.device})
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The constructor's arguments; `deep` is there for scikit-learn."""
+        """Return the arguments of the constructor.
+
+        Parameters
+        ----------
+        deep : bool
+            Ignored; it is here for scikit-learn.
+
+        Returns
+        -------
+        dict
+            Values by name.
+
+        Examples
+        --------
+        >>> Rondo(window="2s").get_params()["window"]
+        '2s'
+        """
         return {name: getattr(self, name) for name in _parameter_names()}
 
     def set_params(self, **params: Any) -> Rondo:
-        """Change constructor arguments by name."""
+        """Change arguments of the constructor by name.
+
+        Parameters
+        ----------
+        **params : Any
+            New values.
+
+        Returns
+        -------
+        Rondo
+            This model.
+
+        Raises
+        ------
+        SettingError
+            If there is no such argument.
+
+        Examples
+        --------
+        >>> Rondo().set_params(window="2s")
+        Rondo(window='2s')
+        """
         for name, value in params.items():
             if name not in _parameter_names():
                 raise SettingError(f"Rondo has no parameter '{name}'; it has {', '.join(_parameter_names())}")
@@ -625,7 +1148,7 @@ class Rondo:
 
     @property
     def units_(self) -> tuple[int, ...]:
-        """The ids of the units that were fitted; `segments` says where each occurs."""
+        """The ids of the units that were fitted; `Result.segments` lists where each occurs."""
         self._check_fitted()
         return tuple(self.unit_model_.ids)
 
@@ -637,15 +1160,17 @@ class Rondo:
 
     @property
     def n_units_(self) -> int:
+        """The number of units that were fitted."""
         return len(self.units_)
 
     @property
     def n_motifs_(self) -> int:
+        """The number of motifs that were fitted."""
         return len(self.motifs_)
 
     @property
     def n_features_in_(self) -> int:
-        """Channels that it was fitted on, under scikit-learn's name."""
+        """The number of channels that the model was fitted on, under scikit-learn's name."""
         self._check_fitted()
         return len(self.preprocessor_.channels)
 

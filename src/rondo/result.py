@@ -61,29 +61,56 @@ class PartReader(Protocol):
 class Result:
     """Recordings, their labels, and what was found in them.
 
+    `rondo.discover`, `rondo.label` and `Rondo.predict` return one. `result[0]` and `result["day1"]` are the Labelling
+    of one recording. `result.model` labels other recordings: `result.model.predict("day2.csv")`.
+
+    Parameters
+    ----------
+    summary : RunSummary
+        The content of summary.json.
+    labelling_of : mapping
+        The Labelling of each recording, by its id.
+    overviews : mapping
+        The signal of each recording, small enough to draw.
+    frame_scores : mapping
+        The scores of each recording; None where the method has no scores.
+    models : mapping
+        The models by recording id; one model of all recordings has the key "".
+    at_hand : mapping
+        The recordings that are in memory.
+    tables : mapping
+        Segments, truth and training as polars tables.
+    journal : callable or None
+        Gives the events of a stream.
+    folder : Path or None
+        The run folder that it was read from.
+    part_reader : PartReader or None
+        Reads segments of some recordings from a large run.
+    run_edits : Edits
+        Edits that people made on frames of the recordings.
+
+    Examples
+    --------
     >>> import rondo
     >>> from rondo.synthetic import plant
-    >>> result = rondo.discover(plant(n_frames=6_000, seed=1).recording, window="1.5s")
+    >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
     >>> len(result), result[0].n_frames, result.units.shape
-    (1, 6000, (6000,))
+    (1, 3000, (3000,))
     >>> result.segments.columns.tolist()[:4]
     ['recording', 'level', 'id', 'name']
-
-    `result[0]` and `result["day1"]` are the Labelling of one recording; `result.units` and `result.motifs` its arrays,
-    where there is one recording only. `result.model` reads other recordings: `result.model.predict("day2.csv")`.
     """
 
     summary: RunSummary
     labelling_of: Mapping[str, Labelling] = field(repr=False)
-    overviews: Mapping[str, Overview] = field(repr=False)  # the signal of each recording, small enough to draw
-    frame_scores: Mapping[str, FrameScores | None] = field(repr=False)  # None where the method has no scores
-    models: Mapping[str, Any] = field(default_factory=dict, repr=False)  # "": the one model of all recordings
-    at_hand: Mapping[str, Recording] = field(default_factory=dict, repr=False)  # recordings that are in memory
-    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False)  # segments, truth, training
-    journal: Callable[[], Sequence[Event]] | None = field(default=None, repr=False)  # of a stream
-    folder: Path | None = None  # where it was read from
-    part_reader: PartReader | None = field(default=None, repr=False)  # of segments that are many, and in a file
-    run_edits: Edits = field(default_factory=Edits, repr=False)  # what people have changed on frames of its recordings
+    overviews: Mapping[str, Overview] = field(repr=False)
+    frame_scores: Mapping[str, FrameScores | None] = field(repr=False)
+    models: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    at_hand: Mapping[str, Recording] = field(default_factory=dict, repr=False)
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict, repr=False)
+    journal: Callable[[], Sequence[Event]] | None = field(default=None, repr=False)
+    folder: Path | None = None
+    part_reader: PartReader | None = field(default=None, repr=False)
+    run_edits: Edits = field(default_factory=Edits, repr=False)
 
     # ------------------------------------------------------------ making one
 
@@ -105,16 +132,42 @@ class Result:
         fitted: FitProfile | None = None,
         groups: Mapping[str, str] | None = None,
     ) -> Result:
-        """What a method found in these recordings, one labelling for each.
+        """Collect what a method found in recordings.
 
         Parameters
         ----------
-        windows : length and step in frames; (1, 1) for a method without windows.
-        words, models : one for all recordings, or one for each where `own_vocabularies`; no model where the method
-            cannot read another recording.
-        findings : sentences about the whole run.
-        fitted : how near the windows of the fitted recordings lie to the units, where the model reads others.
-        groups : the group (person, machine) of each recording, by its id, where the run was made with groups.
+        method : str
+            Name of the method.
+        recordings : sequence of Recording
+            The recordings.
+        labellings : sequence of Labelling
+            One for each recording.
+        kind : "discover", "label" or "stream"
+            How the labels were made.
+        seed : int
+            Seed of the run.
+        config : mapping or None
+            Every setting of the method.
+        windows : tuple of int
+            Length and step in frames; (1, 1) for a method without windows.
+        words : sequence of Words
+            What is known about the entries: one for all recordings, or one for each with `own_vocabularies`.
+        findings : sequence of str
+            Sentences about the whole run.
+        models : sequence
+            One model for all recordings, or one for each with `own_vocabularies`; empty if the method cannot label
+            others.
+        own_vocabularies : bool
+            Whether each recording has ids of its own.
+        fitted : FitProfile or None
+            How near the windows of the fitted recordings lie to the units, where the model labels other recordings.
+        groups : mapping or None
+            The group (person, machine) of each recording, by its id.
+
+        Returns
+        -------
+        Result
+            The result, in memory.
         """
         ids = tuple(recording.id for recording in recordings)
         keys = ids if own_vocabularies else ("",)
@@ -152,14 +205,30 @@ class Result:
 
     @classmethod
     def load(cls, folder: str | Path) -> Result:
-        """The Result of a run folder, or of a stream that is running; arrays are read when they are asked for.
+        """Read a run folder, or the folder of a running stream. Arrays are read on first use.
 
-        A run in a bucket ("s3://bucket/run") is copied into a temporary folder first, all of it, which lives as long
-        as the process.
+        Parameters
+        ----------
+        folder : path or URL
+            The run. One in a bucket ("s3://bucket/run") is first copied into a temporary folder, which is removed when
+            the process ends.
+
+        Returns
+        -------
+        Result
+            The stored result.
 
         Raises
         ------
-        OutputError : where the folder is no run, or is damaged.
+        OutputError
+            If the folder is no run, or is damaged.
+
+        Examples
+        --------
+        >>> Result.load("missing")
+        Traceback (most recent call last):
+            ...
+        rondo.errors.OutputError: missing: no such folder; give the --out of `rondo discover`, `label` or `stream`
         """
         from rondo.run.folder import load_run
         from rondo.store.cloud_folder import run_here
@@ -167,11 +236,38 @@ class Result:
         return load_run(run_here(folder))
 
     def save(self, folder: str | Path) -> Location:
-        """Write the run folder, whole or not at all; it must not exist yet, or be empty. A URL is one in a bucket.
+        """Write the run folder, completely or not at all.
 
-        labels/ and units/ hold an .npy for each recording, segments.csv and .parquet every occurrence, model/ the
-        model, summary.json what was found, report.html the page; unshown_segments.csv and .parquet the occurrences of
-        motifs that labels do not show, where there are any.
+        labels/ and units/ hold one .npy for each recording, segments.csv and segments.parquet every occurrence, model/
+        the model, summary.json what was found, report.html the report. unshown_segments.csv and .parquet hold the
+        occurrences of motifs that labels do not show, if there are any.
+
+        Parameters
+        ----------
+        folder : path or URL
+            The folder; it must be empty or not exist yet. A URL is a folder in a bucket.
+
+        Returns
+        -------
+        Path or str
+            The folder, or its URL.
+
+        Raises
+        ------
+        OutputError
+            If the folder cannot be written, or already holds files.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import rondo
+        >>> from rondo.synthetic import plant
+        >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     saved = result.save(Path(folder, "run"))
+        ...     bool((Result.load(saved).units == result.units).all())
+        True
         """
         from rondo.run.folder import write_run
 
@@ -183,15 +279,17 @@ class Result:
 
     @property
     def kind(self) -> RunKind:
-        """discover, label or stream."""
+        """ "discover", "label" or "stream"."""
         return self.summary.kind
 
     @property
     def method(self) -> str:
+        """The name of the method."""
         return self.summary.method
 
     @property
     def seed(self) -> int:
+        """The seed of the run."""
         return self.summary.seed
 
     @property
@@ -201,7 +299,7 @@ class Result:
 
     @property
     def recordings(self) -> tuple[RecordingSummary, ...]:
-        """id, source, channels, rate, clock and notes of each recording; its values, where in memory: `at_hand[id]`."""
+        """The id, source, channels, rate, clock and notes of each recording. `at_hand[id]` holds values in memory."""
         return self.summary.recordings
 
     @property
@@ -221,17 +319,17 @@ class Result:
 
     @property
     def scores(self) -> RunScores | None:
-        """How well it agrees with a ground truth, where there is one."""
+        """The agreement with a ground truth; None if there is none."""
         return self.summary.scores
 
     @property
     def truth(self) -> pd.DataFrame | None:
-        """The segments of the ground truth, where there is one."""
+        """The segments of the ground truth; None if there is none."""
         return to_pandas(self.tables["truth"]) if "truth" in self.tables else None
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
-        """The journal of a stream."""
+        """The journal of a stream; empty for other runs."""
         return () if self.journal is None else tuple(self.journal())
 
     @property
@@ -241,7 +339,10 @@ class Result:
 
     @property
     def model(self) -> Any:
-        """The model that all recordings share; None where the method keeps none. `models[id]` where each has one."""
+        """The model that all recordings share; None if the method has none.
+
+        Raises OutputError if each recording has its own model; `models[id]` is then the model of one.
+        """
         if self.summary.own_vocabularies and len(self.recordings) > 1 and self.models:
             id = self.recordings[0].id
             raise OutputError(f"every recording has a model of its own; take one, as result.models[{id!r}]")
@@ -271,12 +372,12 @@ class Result:
 
     @property
     def units(self) -> Labels:
-        """The unit of every frame of the only recording, int32; OTHER is -1."""
+        """The unit of every frame, int32; OTHER is -1. Use `result[id].units` if there are several recordings."""
         return self._only("units").units
 
     @property
     def motifs(self) -> Labels:
-        """The motif of every frame of the only recording, int32; OTHER is -1."""
+        """The motif of every frame, int32; OTHER is -1. Use `result[id].motifs` if there are several recordings."""
         return self._only("motifs").motifs
 
     def _only(self, what: str) -> Labelling:
@@ -287,12 +388,24 @@ class Result:
 
     @property
     def segments(self) -> pd.DataFrame:
-        """Every occurrence of a unit or motif as a pandas table; its columns are described in `rondo.run.segments`."""
+        """Every occurrence of a unit or motif as a pandas table, one row each.
+
+        The columns are recording, level, id, name, start_frame, end_frame (half-open), start_s, end_s, start_time,
+        end_time, score, and units: for a motif, the units inside it, in order. OTHER is left out.
+
+        Examples
+        --------
+        >>> import rondo
+        >>> from rondo.synthetic import plant
+        >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> sorted(result.segments["level"].unique().tolist())
+        ['motif', 'unit']
+        """
         return to_pandas(self.table)
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """The same as a polars table."""
+        """`segments` as a polars table."""
         import polars as pl
 
         if "segments" in self.tables:
@@ -300,11 +413,28 @@ class Result:
         return pl.concat([labelling.table for labelling in self])
 
     def segment_counts(self) -> dict[str, int]:
-        """How many segments each recording has."""
+        """Count the segments of each recording.
+
+        Returns
+        -------
+        dict
+            Counts by recording id.
+        """
         return n_segments_in(self.table) if self.part_reader is None else self.part_reader.counts()
 
     def table_of(self, recordings: Sequence[str]) -> pl.DataFrame:
-        """The rows of `table` of some recordings; of a run over many, nothing else is read."""
+        """Select the rows of `table` for some recordings. From a large run, only these rows are read.
+
+        Parameters
+        ----------
+        recordings : sequence of str
+            The ids of the recordings.
+
+        Returns
+        -------
+        polars.DataFrame
+            Their segments.
+        """
         if self.part_reader is not None:
             return self.part_reader.rows(recordings)
         if len(recordings) == len(self):
@@ -313,12 +443,12 @@ class Result:
 
     @property
     def unshown_segments(self) -> pd.DataFrame:
-        """Every occurrence of a motif of the kind that labels do not show: columns as in `segments`, and its kind."""
+        """Every occurrence of a motif of the kind that labels do not show: the columns of `segments`, and `kind`."""
         return to_pandas(self.unshown_table)
 
     @cached_property
     def unshown_table(self) -> pl.DataFrame:
-        """The same as a polars table."""
+        """`unshown_segments` as a polars table."""
         import polars as pl
 
         table = self.tables.get("unshown_segments")
@@ -331,7 +461,18 @@ class Result:
 
     @property
     def labels(self) -> pd.DataFrame:
-        """One row per frame: recording, frame, seconds, unit, motif, unit_score, motif_score."""
+        """The labels as a pandas table with one row per frame.
+
+        The columns are recording, frame, seconds, unit, motif, unit_score and motif_score.
+
+        Examples
+        --------
+        >>> import rondo
+        >>> from rondo.synthetic import plant
+        >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> result.labels.shape
+        (3000, 7)
+        """
         import pandas as pd
 
         return pd.concat([_frame_table(labelling) for labelling in self], ignore_index=True)
@@ -347,13 +488,45 @@ class Result:
         truth: str | Path | None = None,
         compare: Result | None = None,
     ) -> Path:
-        """Write the page: one HTML file that opens without a network; an older file is replaced.
+        """Write the report: one HTML file that opens without a network. An existing file is replaced.
 
         Parameters
         ----------
-        recordings, channels : draw these alone; without, as many as fit.
-        truth : annotations to draw as a lane, as `rondo.evaluate` takes them.
-        compare : another result over the same recordings, shown beside this one.
+        path : path
+            The file to write.
+        recordings : sequence of str
+            Ids of the recordings to draw; empty draws as many as fit.
+        channels : sequence of str
+            Names of the channels to draw; empty draws as many as fit.
+        truth : path or None
+            A file or folder of annotations to draw as a lane, as for `rondo.evaluate`.
+        compare : Result or None
+            Another result over the same recordings, to show next to this one.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        SettingError
+            If there is no such recording or channel.
+        AnnotationError
+            If the truth cannot be read.
+        OutputError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import rondo
+        >>> from rondo.synthetic import plant
+        >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.report(Path(folder, "report.html")).name
+        'report.html'
         """
         from rondo.report.render import write_page
 
@@ -372,34 +545,47 @@ class Result:
         figsize: tuple[float, float] | None = None,
         dark: bool = False,
     ) -> Figure | list[Figure]:
-        """Draw a recording with matplotlib: signals, motifs as blocks, a row for each unit below them, time.
+        """Draw a recording with matplotlib: signals, motifs as blocks, one row for each unit, and time.
 
         Parameters
         ----------
-        recording : its place or id; without, every recording, or the first twelve with a warning.
-        start, end : the stretch to draw, as frames or as times since the start of the recording: "12s", "1.5min".
-        channels : the channels to draw, by place or name; without, the first twelve.
-        level : draw units, motifs, or both.
-        truth : annotations to draw as a lane, as `report` takes them; a truth that the result knows is drawn anyway.
-        figsize : width and height in inches; without, 10 inches wide and as high as the rows need.
-        dark : light letters on dark paper.
+        recording : int, str or None
+            Its position or id. None draws every recording, or the first twelve with a warning.
+        start : int, str or None
+            Start of the stretch to draw, as a frame or as a time since the start of the recording: "12s", "1.5min".
+        end : int, str or None
+            End of the stretch, in the same forms.
+        channels : sequence or None
+            The channels to draw, by position or name. None draws the first twelve.
+        level : "unit", "motif" or "both"
+            The labels to draw.
+        truth : path or None
+            Annotations to draw as a lane, as for `report`. A truth that the result holds is always drawn.
+        figsize : tuple or None
+            Width and height in inches. None is 10 inches wide and as high as the rows need.
+        dark : bool
+            Draw light text on a dark background.
 
         Returns
         -------
-        The Figure; a list of Figures where no recording is named and there are several. Figures belong to no window:
-        a notebook shows one that is the last value of a cell, `figure.savefig("day1.pdf")` writes it.
+        Figure or list of Figure
+            A list where no recording is named and there are several. A notebook shows a figure that is the last value
+            of a cell; `figure.savefig("day1.pdf")` writes it.
 
         Raises
         ------
-        MissingExtraError : where matplotlib is not installed.
-        SettingError : where there is no such stretch, channel or level.
-        RecordingError : where there is no such recording.
+        MissingExtraError
+            If matplotlib is not installed.
+        SettingError
+            If there is no such stretch, channel or level.
+        RecordingError
+            If there is no such recording.
 
         Examples
         --------
         >>> import rondo
         >>> from rondo.synthetic import plant
-        >>> result = rondo.discover(plant(n_frames=6_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
         >>> figure = result.plot(start="20s", end="1min", channels=[0, 1])
         >>> [float(edge) for edge in figure.axes[0].get_xlim()]
         [20.0, 60.0]
@@ -423,31 +609,38 @@ class Result:
         figsize: tuple[float, float] | None = None,
         dark: bool = False,
     ) -> Figure:
-        """Draw one unit or motif with matplotlib: its occurrences over each other, mean and spread, durations.
+        """Draw one unit or motif with matplotlib: its occurrences on top of each other, mean and spread, and durations.
 
-        The channels are the up to four that set it apart most, in standard deviations of each recording.
+        The channels are the up to four that distinguish it most, in standard deviations of each recording.
 
         Parameters
         ----------
-        entry : "unit:3" or "motif:2", or as the report writes them, "u3" or "m2".
-        recording : draw the occurrences in one recording alone; needed where each recording has ids of its own.
-        figsize : width and height in inches.
-        dark : light letters on dark paper.
+        entry : str
+            "unit:3" or "motif:2", or as the report writes them, "u3" or "m2".
+        recording : int, str or None
+            Draw the occurrences in one recording only; required if each recording has ids of its own.
+        figsize : tuple or None
+            Width and height in inches.
+        dark : bool
+            Draw light text on a dark background.
 
         Returns
         -------
-        The Figure.
+        Figure
+            The figure.
 
         Raises
         ------
-        MissingExtraError : where matplotlib is not installed.
-        SettingError : where there is no such entry.
+        MissingExtraError
+            If matplotlib is not installed.
+        SettingError
+            If there is no such entry.
 
         Examples
         --------
         >>> import rondo
         >>> from rondo.synthetic import plant
-        >>> result = rondo.discover(plant(n_frames=6_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
         >>> result.plot_entry("u1").get_size_inches().tolist()[0]
         8.0
         """
@@ -456,7 +649,42 @@ class Result:
         return entry_figure(self, entry, recording, figsize, dark)
 
     def export(self, format: str, path: str | Path, *, level: str = "both", recording: str | None = None) -> list[Path]:
-        """Write the segments for another program (`rondo export --help` lists the formats); returns the files."""
+        """Write the segments for another program.
+
+        Parameters
+        ----------
+        format : str
+            The format, such as "eaf" or "audacity"; `rondo export --help` lists them.
+        path : path
+            The file to write. For formats with one recording per file, a path without a suffix is a folder.
+        level : "unit", "motif" or "both"
+            The segments to write.
+        recording : str or None
+            The id of one recording; None writes all.
+
+        Returns
+        -------
+        list of Path
+            The files; either all are written or none.
+
+        Raises
+        ------
+        SettingError
+            If there is no such format, level or recording.
+        OutputError
+            If a file cannot be written, or the format needs seconds and a recording has no rate.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import rondo
+        >>> from rondo.synthetic import plant
+        >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     [file.name for file in result.export("audacity", Path(folder, "labels"))]
+        ['planted1-subject0.unit.txt', 'planted1-subject0.motif.txt']
+        """
         from rondo.report.export import export_result
 
         return export_result(self, format, Path(path), level, recording)
@@ -464,15 +692,34 @@ class Result:
     def usage(
         self, group_by: str | Mapping[str, str] | None = None, *, per: Literal["recording", "group"] = "recording"
     ) -> pd.DataFrame:
-        """How much each entry is used: share of time, occurrences per hour, mean duration.
+        """Measure how much each entry is used: share of time, occurrences per hour, mean duration.
 
         Parameters
         ----------
-        group_by : groups of recordings: a word or regular expression on their ids, a .csv, or a mapping
-            (`rondo.data.groups`); without, the groups that the run was made with.
-        per : "recording", or "group" for means over the recordings of each group with 95 % intervals
-            (`share_low`, `share_high`, `per_hour_low`, `per_hour_high`); all recordings are one group where nothing
-            groups them.
+        group_by : str, mapping or None
+            Groups of recordings: a word or regular expression on their ids, a .csv, or a mapping (`rondo.data.groups`).
+            None takes the groups of the run.
+        per : "recording" or "group"
+            "group" gives means over the recordings of each group with 95 % intervals (`share_low`, `share_high`,
+            `per_hour_low`, `per_hour_high`). Without groups, all recordings are one group.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each recording or group and each entry.
+
+        Raises
+        ------
+        InputError
+            If `per` is something else, or a recording has no group.
+
+        Examples
+        --------
+        >>> import rondo
+        >>> from rondo.synthetic import plant
+        >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> result.usage().columns.tolist()[2:8]
+        ['level', 'id', 'name', 'n_occurrences', 'share', 'per_hour']
         """
         from rondo.report.usage import GroupUsage, Usage, group_usage, usage_of
 
@@ -484,10 +731,36 @@ class Result:
     def transitions(
         self, group_by: str | Mapping[str, str] | None = None, *, per: Literal["recording", "group"] = "recording"
     ) -> pd.DataFrame:
-        """How often an occurrence of one entry is followed by one of another, without a pause; parameters as `usage`.
+        """Count how often an occurrence of one entry directly follows one of another.
 
-        `probability` is the share of occurrences of `id` that are followed by `next_id`, of those followed by anything;
-        with per="group" it is a mean over recordings with the 95 % interval from `low` to `high`.
+        `probability` is the share of the occurrences of `id` that `next_id` follows, among those that any entry
+        follows. With per="group" it is a mean over recordings, with the 95 % interval from `low` to `high`.
+
+        Parameters
+        ----------
+        group_by : str, mapping or None
+            Groups of recordings, as in `usage`.
+        per : "recording" or "group"
+            Rows for each recording, or means over the recordings of each group.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each recording or group and each pair of entries.
+
+        Raises
+        ------
+        InputError
+            If `per` is something else, or a recording has no group.
+
+        Examples
+        --------
+        >>> import rondo
+        >>> from rondo.synthetic import plant
+        >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+        >>> table = result.transitions()
+        >>> bool((table.groupby(["level", "id"])["probability"].sum().round(6) == 1).all())
+        True
         """
         from rondo.report.transitions import GroupTransition, Transition, group_transitions, transitions_of
 
@@ -529,24 +802,73 @@ class Result:
     # ------------------------------------------------------------ the same, otherwise
 
     def only(self, recording: str) -> Result:
-        """The same for one recording; the summary still counts all of them."""
+        """Return the result of one recording; the summary still counts all recordings.
+
+        Parameters
+        ----------
+        recording : str
+            The id of the recording.
+
+        Returns
+        -------
+        Result
+            A result with this recording only.
+
+        Raises
+        ------
+        RecordingError
+            If there is no such recording.
+        """
         about = self.summary.recording(self[recording].recording_id)
         return replace(self, summary=self.summary.model_copy(update={"recordings": (about,)}))
 
     def with_models(self, models: Mapping[str, Any]) -> Result:
-        """The same with the models that read so."""
+        """Return the same result with other models.
+
+        Parameters
+        ----------
+        models : mapping
+            The models by recording id, or one model under "".
+
+        Returns
+        -------
+        Result
+            The result with these models.
+        """
         return replace(self, models=models)
 
     def with_truth(self, scores: RunScores, truth: pl.DataFrame) -> Result:
-        """The same with a ground truth, and the scores that it gives."""
+        """Return the same result with a ground truth and its scores.
+
+        Parameters
+        ----------
+        scores : RunScores
+            The scores against the truth.
+        truth : polars.DataFrame
+            The segments of the truth.
+
+        Returns
+        -------
+        Result
+            The result with truth and scores.
+        """
         tables = {name: self.tables[name] for name in self.tables} | {"truth": whole_columns(truth)}
         return replace(self, summary=self.summary.model_copy(update={"scores": scores}), tables=tables)
 
     def edited(self, edits: Mapping[str, Edits] | None = None) -> Result:
-        """The same under what people have named, merged or split in the model since: `model.merge("u0", "u2")`.
+        """Return the result with the names, merges and splits made in its model since, as by `model.merge("u0", "u2")`.
 
-        `edits`, by recording or "" for all, are for vocabularies without a model. What was done to frames of the
-        recordings (`run_edits`) is applied as well.
+        Edits on frames of the recordings (`run_edits`) are applied as well.
+
+        Parameters
+        ----------
+        edits : mapping or None
+            Edits by recording id, or "" for all recordings, for vocabularies without a model.
+
+        Returns
+        -------
+        Result
+            The edited result.
         """
         given = edits or {}
         words: dict[str, Words] = {}

@@ -61,9 +61,20 @@ Dealt = Literal["channels", "statistics"]
 
 @dataclass(frozen=True)
 class Scale:
-    """One window length: how many windows were looked at, how many units, and the agreement under each deal.
+    """One window length of a scale curve.
 
-    `by_chance` is the agreement of the shift that agrees best, on average over the deals.
+    Parameters
+    ----------
+    length_frames : int
+        The window length.
+    n_windows : int
+        Number of windows examined.
+    n_units : float
+        Mean number of units found in a half.
+    deals : tuple of float
+        The agreement under each deal.
+    by_chance : float
+        The agreement of the shift that agrees best, averaged over the deals.
     """
 
     length_frames: int
@@ -74,12 +85,23 @@ class Scale:
 
     @property
     def agreement(self) -> float:
+        """The mean agreement over the deals."""
         return float(np.mean(self.deals))
 
 
 @dataclass(frozen=True)
 class ScaleCurve:
-    """The ladder, shortest first, what was dealt into two views, and the lengths (frames) that are levels."""
+    """How far two views of the same windows agree at each window length.
+
+    Parameters
+    ----------
+    scales : tuple of Scale
+        The lengths, shortest first.
+    views : "channels" or "statistics"
+        What was dealt into the two views.
+    levels : tuple of int
+        The lengths (frames) that are levels.
+    """
 
     scales: tuple[Scale, ...]
     views: Dealt
@@ -95,14 +117,35 @@ class ScaleCurve:
 def scale_curve(
     recordings: Any, *, rate: float | None = None, seed: int = 0, progress: Progress | None = None
 ) -> ScaleCurve:
-    """The curve of recordings: a path, paths, a folder, an array or a table, as `rondo.discover` takes them.
+    """Measure which window lengths carry structure; several recordings are examined together.
 
-    Recordings of several are looked at together. The curve is empty where they are too short for a single length.
+    Parameters
+    ----------
+    recordings : path, folder, array, table, Recording, or a list of them
+        The recordings, as in `rondo.discover`.
+    rate : float or None
+        Frames per second, for input without a clock.
+    seed : int
+        Seed of the random deals.
+    progress : callable or None
+        Called as progress(what, done, total).
 
-    >>> noise = np.random.default_rng(0).standard_normal((2000, 4))
+    Returns
+    -------
+    ScaleCurve
+        The agreement at each length, and the lengths that are levels; empty if the recordings are too short.
+
+    Raises
+    ------
+    RecordingError
+        If a recording cannot be used, or their rates or channels differ.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).standard_normal((800, 4))
     >>> curve = scale_curve(noise, rate=50.0)
     >>> [scale.length_frames for scale in curve.scales], curve.levels
-    ([15, 22, 31, 45, 65, 93], ())
+    ([15, 22, 31], ())
     """
     given = as_recordings(recordings, rate=rate)
     common_rate(given)

@@ -32,17 +32,38 @@ _MOST_SHORT_STEPS = 0.01  # of all steps, before the clock is said to jitter
 class Recording:
     """A multivariate series: `values` (n_frames, n_channels) in float32, read-only.
 
+    Parameters
+    ----------
+    values : array
+        One row per frame, one column per channel; NaN where a sensor was silent. Values that are float32 and
+        C-contiguous are not copied.
+    rate : float or None
+        Frames per second. None takes the usual step of `timestamps_s`; without either, durations are in frames.
+    channels : sequence of str or None
+        Names of the channels; None names them ch0, ch1, ...
+    id : str
+        Name of the recording in results and files.
+    timestamps_s : array or None
+        One strictly increasing time per frame, in seconds or as datetime64.
+    notes : sequence of str
+        Sentences that results repeat.
+    source : str
+        Where it was read from, such as the path of its file.
+    missing_codes : sequence of (str, float)
+        Channel and number for each code that meant "no value" in the file and is NaN here.
+
+    Raises
+    ------
+    RecordingError
+        If the values are not numbers, are infinite, or are all NaN, or if names, times or rate do not match them.
+
+    Examples
+    --------
     >>> recording = Recording([[0.0, 1.0], [0.5, 1.5]], rate=50, channels=("x", "y"), id="day1")
     >>> recording
     Recording('day1', 2 frames x 2 channels, 50 Hz)
     >>> recording.times_s.tolist()
     [0.0, 0.02]
-
-    `rate` is in Hz. `timestamps_s`, if given, holds one strictly increasing time per frame (seconds, or
-    datetime64), and the rate is then taken from their usual step. With neither, durations can only be given
-    in frames. NaN is a silent sensor; a recording of nothing but NaN is refused. Values that are already
-    float32 and C-contiguous are not copied. `source` says where it came from, for people: the path of its file.
-    `missing_codes` are the numbers that stood for no value in its file, and are NaN here, each with its channel.
     """
 
     values: Values
@@ -87,49 +108,150 @@ class Recording:
 
     @property
     def n_frames(self) -> int:
+        """The number of frames (rows)."""
         return int(self.values.shape[0])
 
     @property
     def n_channels(self) -> int:
+        """The number of channels (columns)."""
         return int(self.values.shape[1])
 
     @property
     def times_s(self) -> NDArray[np.float64] | None:
-        """Seconds of each frame, from the timestamps or the rate; None when neither is known."""
+        """The time of each frame in seconds, from the timestamps or the rate; None if neither is known."""
         if self.timestamps_s is not None:
             return self.timestamps_s
         return None if self.rate is None else np.arange(self.n_frames) / self.rate
 
     @property
     def is_unnamed(self) -> bool:
-        """Whether its channels have only the names that are given to columns without one."""
+        """Whether the channels only have default names (ch0, ch1, ...)."""
         return self.channels == _names_by_position(self.n_channels)
 
     def renamed(self, id: str) -> Recording:
-        """The same recording under another id; values are shared, not copied."""
+        """Return the same recording under another id; values are shared, not copied.
+
+        Parameters
+        ----------
+        id : str
+            The new id.
+
+        Returns
+        -------
+        Recording
+            The renamed recording.
+
+        Examples
+        --------
+        >>> Recording([0.0, 1.0], rate=1).renamed("day2").id
+        'day2'
+        """
         return replace(self, id=id)
 
     def without(self, places: Sequence[int]) -> Recording:
-        """The same recording without the channels at these places."""
+        """Return the same recording without some channels.
+
+        Parameters
+        ----------
+        places : sequence of int
+            Positions of the channels to leave out.
+
+        Returns
+        -------
+        Recording
+            The recording with the other channels.
+
+        Examples
+        --------
+        >>> Recording([[0.0, 1.0]], channels=("x", "y")).without([0]).channels
+        ('y',)
+        """
         kept = [place for place in range(self.n_channels) if place not in places]
         channels = tuple(self.channels[place] for place in kept)
         return replace(self, values=np.ascontiguousarray(self.values[:, kept]), channels=channels)
 
     def noted(self, *notes: str) -> Recording:
-        """The same recording with more notes; values are shared, not copied."""
+        """Return the same recording with more notes; values are shared, not copied.
+
+        Parameters
+        ----------
+        *notes : str
+            Sentences to add.
+
+        Returns
+        -------
+        Recording
+            The recording with the notes.
+
+        Examples
+        --------
+        >>> Recording([0.0, 1.0]).noted("worn on the left wrist").notes
+        ('worn on the left wrist',)
+        """
         return replace(self, notes=(*self.notes, *notes))
 
     def read_from(self, source: str | Path) -> Recording:
-        """The same recording, which was read from this file; values are shared, not copied."""
+        """Return the same recording with another source; values are shared, not copied.
+
+        Parameters
+        ----------
+        source : path
+            The file that it was read from.
+
+        Returns
+        -------
+        Recording
+            The recording with this source.
+
+        Examples
+        --------
+        >>> Recording([0.0, 1.0]).read_from("day1.csv").source
+        'day1.csv'
+        """
         return replace(self, source=str(source))
 
     def with_values(self, values: Values, missing_codes: Sequence[tuple[str, float]] = ()) -> Recording:
-        """The same recording with other values in its frames, because these codes are missing now."""
+        """Return the same recording with other values, in which these codes are now NaN.
+
+        Parameters
+        ----------
+        values : array
+            The new values, of the same shape.
+        missing_codes : sequence of (str, float)
+            Channel and number for each code that was replaced; they are added to those of the recording.
+
+        Returns
+        -------
+        Recording
+            The recording with the new values.
+
+        Raises
+        ------
+        RecordingError
+            If the values cannot be used.
+        """
         return replace(self, values=values, missing_codes=(*self.missing_codes, *missing_codes))
 
     def resampled(self, rate: float) -> Recording:
-        """The same recording at another rate (Hz), filtered against aliasing; see `rondo.data.resample`.
+        """Return the same recording at another rate, filtered against aliasing; see `rondo.data.resample`.
 
+        Parameters
+        ----------
+        rate : float
+            Frames per second.
+
+        Returns
+        -------
+        Recording
+            The resampled recording.
+
+        Raises
+        ------
+        RecordingError
+            If the recording has no rate, or the new rate cannot be used.
+
+        Examples
+        --------
         >>> wave = Recording(np.sin(np.arange(400) / 20), rate=100)
         >>> wave.resampled(25)
         Recording('recording', 100 frames x 1 channel, 25 Hz)
@@ -174,7 +296,31 @@ class Recording:
         label_columns: Sequence[str] = (),
         keep_columns: Sequence[str] = (),
     ) -> Recording:
-        """Read a file of any known format: `rondo.formats.files.suffixes()` lists their suffixes."""
+        """Read a file of any format that Rondo reads: `rondo.formats.files.suffixes()` lists the suffixes.
+
+        Parameters
+        ----------
+        path : path or URL
+            The file.
+        rate : float or None
+            Frames per second, for a file without a clock.
+        key : str or None
+            The array, stream or sheet, in a file that holds several.
+        label_columns : sequence of str
+            Columns that are not channels.
+        keep_columns : sequence of str
+            Columns that are channels, although their names or values look like labels, ids or counters.
+
+        Returns
+        -------
+        Recording
+            The recording; its id is the name of the file without the suffix.
+
+        Raises
+        ------
+        RecordingError
+            If the file cannot be read; the message names it.
+        """
         from rondo.formats.files import read_recording
         from rondo.formats.kept_columns import with_kept
 
@@ -191,7 +337,37 @@ class Recording:
         label_columns: Sequence[str] = (),
         keep_columns: Sequence[str] = (),
     ) -> Recording:
-        """Take a pandas, polars or pyarrow table; see `rondo.formats.files.from_frame`."""
+        """Take a pandas, polars or pyarrow table: one row per frame, one column per channel, and optionally a clock.
+
+        Parameters
+        ----------
+        frame : table
+            The table.
+        rate : float or None
+            Frames per second, for a table without a clock.
+        id : str
+            Name of the recording.
+        label_columns : sequence of str
+            Columns that are not channels.
+        keep_columns : sequence of str
+            Columns that are channels, although their names or values look like labels, ids or counters.
+
+        Returns
+        -------
+        Recording
+            The recording.
+
+        Raises
+        ------
+        RecordingError
+            If the table has no channel, or a column cannot be used.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> Recording.from_frame(pl.DataFrame({"x": [0.5, 0.25, 1.0], "y": [1.5, 1.0, 0.5]}), rate=50)
+        Recording('recording', 3 frames x 2 channels, 50 Hz)
+        """
         from rondo.formats.files import from_frame
         from rondo.formats.kept_columns import with_kept
 

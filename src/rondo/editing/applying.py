@@ -28,21 +28,25 @@ from rondo.vocabulary.vocabulary import Level
 
 
 def apply_edits(run: str | Path, wanted: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Make edits in a run, in their order, and show them; all of them or none.
+    """Make edits in a run, in their order: all of them or none. The run folder shows them afterwards.
 
     Parameters
     ----------
-    run : the folder of a run.
-    wanted : plain values as `rondo.run.wanted_edits` describes them. One whose key the run knows is made already.
+    run : path
+        The folder of a run.
+    wanted : sequence of mappings
+        Plain values as `rondo.run.wanted_edits` describes them. An edit whose key the run already has is skipped.
 
     Returns
     -------
-    The history of the run: every edit as plain values with its `number`, `what` it was in words, and whether it is
-    `undone`.
+    list of dict
+        The history of the run: every edit as plain values with its `number`, `what` it was in words, and whether it is
+        `undone`.
 
     Raises
     ------
-    SettingError : where an edit has no sense in this run; then nothing is changed.
+    SettingError
+        If an edit is not possible in this run; then nothing is changed.
     """
     folder, edits = _folder(run), wanted_edits(wanted)
     with changing(folder):
@@ -59,18 +63,65 @@ def apply_edits(run: str | Path, wanted: Sequence[Mapping[str, Any]]) -> list[di
 
 
 def apply_file(run: str | Path, file: str | Path) -> list[dict[str, Any]]:
-    """Make the edits that a page has saved into a file; a file about another run is refused."""
+    """Make the edits that a report has saved into a file.
+
+    Parameters
+    ----------
+    run : path
+        The folder of a run.
+    file : path
+        The file that the report saved.
+
+    Returns
+    -------
+    list of dict
+        The history of the run, as for `apply_edits`.
+
+    Raises
+    ------
+    SettingError
+        If the file belongs to another run, or an edit is not possible.
+    """
     folder = _folder(run)
     return apply_edits(folder, read_wanted(Path(file), read_summary(folder).identity))
 
 
 def undo_edit(run: str | Path, number: int | None = None) -> list[dict[str, Any]]:
-    """Take back the edit of a number, or the last one that is in force; undoing an undo brings the edit back."""
+    """Undo an edit. Undoing an undo restores the edit.
+
+    Parameters
+    ----------
+    run : path
+        The folder of a run.
+    number : int or None
+        The number of the edit; None is the last one in force.
+
+    Returns
+    -------
+    list of dict
+        The history of the run, as for `apply_edits`.
+
+    Raises
+    ------
+    SettingError
+        If there is no such edit.
+    """
     return apply_edits(run, [{"kind": "undo", "number": number}])
 
 
 def edits_in(run: str | Path) -> list[dict[str, Any]]:
-    """Every edit of a run, as `apply_edits` returns it."""
+    """List every edit of a run.
+
+    Parameters
+    ----------
+    run : path
+        The folder of a run.
+
+    Returns
+    -------
+    list of dict
+        The history of the run, as for `apply_edits`.
+    """
     folder = _folder(run)
     return [row.as_json() for row in read_lists(folder, read_summary(folder)).history()]
 

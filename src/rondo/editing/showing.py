@@ -21,7 +21,13 @@ from rondo.vocabulary.vocabulary import Level
 
 
 def show_edits(run: Path) -> None:
-    """Bring a run folder up to date with the edits beside its model; a stream that is running does so itself."""
+    """Bring a run folder up to date with the edits stored with its model. A running stream does so itself.
+
+    Parameters
+    ----------
+    run : Path
+        The folder of a run.
+    """
     result = Result.load(run)
     stream = result.summary.stream
     if stream is None or stream.finished:

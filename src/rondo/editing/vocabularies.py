@@ -29,7 +29,27 @@ _MODEL, _MANIFEST = "model", "manifest.json"
 
 
 class EditedVocabulary(NamedTuple):
-    """A vocabulary that can be edited: its ids, all edits so far, and the folder that new ones are added to."""
+    """A vocabulary that can be edited.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder that new edits are written to.
+    key : str
+        The recording that has the vocabulary; "" if all recordings share one.
+    lists : EditLists
+        All edits so far.
+    learned_ids : mapping
+        The ids of units and motifs that were learned.
+    learned_motifs : mapping
+        The motif of each unit, if every unit is its own motif.
+    runs : tuple of Path
+        Run folders that show the entries.
+    journal : Path or None
+        events.jsonl of the stream that has extended the vocabulary.
+    unshown : tuple of int
+        Motifs that labels do not show.
+    """
 
     folder: Path
     key: str  # the recording that has it, "" where all share one
@@ -42,12 +62,12 @@ class EditedVocabulary(NamedTuple):
 
     @property
     def edits(self) -> Edits:
-        """All that it is shown under."""
+        """All edits that are in force."""
         return self.lists.whole(self.key)
 
     @property
     def ids(self) -> dict[Level, tuple[int, ...]]:
-        """Those that were learned, and those that people have made."""
+        """The ids of units and motifs: those that were learned, and those that people have made."""
         edits = self.edits
         return {level: (*ids, *edits.made_by_hand(level)) for level, ids in self.learned_ids.items()}
 
@@ -57,21 +77,65 @@ class EditedVocabulary(NamedTuple):
         return {**self.learned_motifs, **self.edits.divided_motifs()} if self.learned_motifs else {}
 
     def entry(self, text: str) -> EntryId:
-        """The entry that is meant, if there is such a one."""
+        """Parse the name of an entry.
+
+        Parameters
+        ----------
+        text : str
+            "unit:3" or "motif:2", or in the short form "u3" or "m2".
+
+        Returns
+        -------
+        EntryId
+            Level and id.
+
+        Raises
+        ------
+        SettingError
+            If there is no such entry.
+        """
         return known_entry(text, self.ids)
 
     def entry_in_labels(self, text: str) -> EntryId:
-        """The same, if labels can hold it."""
+        """Parse the name of an entry that labels can hold.
+
+        Parameters
+        ----------
+        text : str
+            "unit:3" or "motif:2", or in the short form "u3" or "m2".
+
+        Returns
+        -------
+        EntryId
+            Level and id.
+
+        Raises
+        ------
+        SettingError
+            If there is no such entry, or it is a motif that labels do not show.
+        """
         return in_labels(self.entry(text), self.unshown)
 
     def write(self, edits: Edits) -> None:
-        """Keep the edits, and show them in the runs that the vocabulary belongs to."""
+        """Store edits, and show them in the runs of the vocabulary.
+
+        Parameters
+        ----------
+        edits : Edits
+            All edits of the vocabulary.
+        """
         self.keep(self.lists.grown(self.key, edits))
         for run in self.runs:
             show_edits(run)
 
     def keep(self, lists: EditLists) -> None:
-        """Write the lists that have grown."""
+        """Store the lists that have grown.
+
+        Parameters
+        ----------
+        lists : EditLists
+            The new lists.
+        """
         if lists.own.get(self.key) != self.lists.own.get(self.key):
             self.folder.mkdir(parents=True, exist_ok=True)
             write_edits(self.folder, lists.own[self.key])
@@ -80,9 +144,26 @@ class EditedVocabulary(NamedTuple):
 
 
 def open_vocabulary(where: Path, stream: Path | None = None, recording: str | None = None) -> EditedVocabulary:
-    """The vocabulary of a model folder or a run folder, or as a stream that began with that model has grown it.
+    """Open the vocabulary of a model folder, a run folder or a stream, to look at it.
 
-    `recording` names one where every recording of a run has a vocabulary of its own.
+    Parameters
+    ----------
+    where : Path
+        The folder of a model or a run.
+    stream : Path or None
+        The folder of a stream that began with this model: its vocabulary is the extended one.
+    recording : str or None
+        The id of a recording, if every recording of the run has its own vocabulary.
+
+    Returns
+    -------
+    EditedVocabulary
+        Ids and edits.
+
+    Raises
+    ------
+    ModelError
+        If the folder holds no model or several, or there is no such recording.
     """
     refuse_url(where, "names and merges change a run where it lies; copy it here first")
     run, key = _run_and_key(where, recording)
@@ -111,7 +192,42 @@ def open_vocabulary(where: Path, stream: Path | None = None, recording: str | No
 
 @contextmanager
 def editing(where: Path, stream: Path | None = None, recording: str | None = None) -> Iterator[EditedVocabulary]:
-    """`open_vocabulary`, to be changed: nobody else changes it before the block ends."""
+    """Open a vocabulary to change it. Other writers wait until the block ends.
+
+    Parameters
+    ----------
+    where : Path
+        The folder of a model or a run.
+    stream : Path or None
+        The folder of a stream that began with this model.
+    recording : str or None
+        The id of a recording, if every recording of the run has its own vocabulary.
+
+    Returns
+    -------
+    context manager
+        Gives an EditedVocabulary; its `write` stores edits.
+
+    Raises
+    ------
+    ModelError
+        If the folder holds no model or several, or there is no such recording.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import rondo
+    >>> from rondo.synthetic import plant
+    >>> from rondo.vocabulary.edits import now
+    >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = result.save(Path(folder, "run"))
+    ...     with editing(run) as vocabulary:
+    ...         vocabulary.write(vocabulary.edits.named(vocabulary.entry("u0"), "rest", now()))
+    ...     rondo.Result.load(run).entries[0][1].name
+    'rest'
+    """
     place = open_vocabulary(where, stream, recording)
     with changing(place.runs[0] if place.runs else place.folder):
         for run in place.runs:

@@ -32,25 +32,51 @@ def read(
     keep_columns: Sequence[str] = (),
     session: bool = False,
 ) -> Recording | list[Recording]:
-    """Read a file, or a folder that is one session, as one Recording; other folders, patterns and lists as a list.
+    """Read recordings from files.
+
+    A file, or a folder that is one session, is one Recording. Other folders, patterns and lists give a list.
 
     Parameters
     ----------
-    path : a file of any format that Rondo reads (the table is in docs/files.md), a folder of files, a pattern
-        ("days/*.csv"), a URL of these ("s3://bucket/days/*.csv"; extra `cloud`), or a list of them.
-    rate : frames per second, for files without a clock; of a session, the rate that it is to have.
-    key : the array, stream or sheet, in files that hold several.
-    label_columns : columns that are not channels; of a session, tables too.
-    split_by : a column that tells the recordings in one table apart, as a subject does: they come as a list.
-        The clock's own column cuts where the clock goes back.
-    keep_columns : columns that are channels, though their names or values look like labels, ids or counters; of a
-        session, tables that are read though they are slow.
-    session : each folder is one session: its tables, merged by their clocks, are one Recording. Folders of Empatica E4,
-        phyphox and Sensor Logger are known without it.
+    path : path, or sequence of paths
+        A file of any format that Rondo reads (docs/files.md lists them), a folder of files, a pattern ("days/*.csv"), a
+        URL of these ("s3://bucket/days/*.csv"; extra `cloud`), or a list of them.
+    rate : float or None
+        Frames per second, for files without a clock. For a session, the rate of the merged recording.
+    key : str or None
+        The array, stream or sheet, in files that hold several.
+    label_columns : sequence of str
+        Columns that are not channels. For a session, also tables to leave out.
+    split_by : str or None
+        A column that separates the recordings in one table, such as a subject; the result is then a list. The column of
+        the clock splits where the clock goes back.
+    keep_columns : sequence of str
+        Columns that are channels, although their names or values look like labels, ids or counters. For a session, also
+        slow tables to include.
+    session : bool
+        Read each folder as one session: its tables are merged by their clocks into one Recording. Folders of Empatica
+        E4, phyphox and Sensor Logger are recognised without it.
+
+    Returns
+    -------
+    Recording or list of Recording
+        One Recording for a file or a session, else a list.
 
     Raises
     ------
-    RecordingError : in one line, naming the file.
+    RecordingError
+        If a file cannot be read; the message names the file.
+    SettingError
+        If `session` and `split_by` are both given.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "day1.csv").write_text("x,y\\n0.5,1.5\\n0.25,1.0\\n1.0,0.5\\n", encoding="utf-8")
+    ...     read(Path(folder, "day1.csv"), rate=50)
+    Recording('day1', 3 frames x 2 channels, 50 Hz)
     """
     from rondo.formats.files import find_recordings, read_recording  # brings the readers of all formats
     from rondo.formats.kept_columns import with_kept

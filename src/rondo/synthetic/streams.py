@@ -64,10 +64,30 @@ class Silence(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PlantedStream:
-    """A recording with its truth: `unit_truth` and `motif_truth` (n_frames,), int32, OTHER in the background.
+    """A recording with its truth.
 
-    `units` are shared by all subjects, `motifs` are this subject's own. `one_offs` are the frame spans of
-    what happens once, in the background. `jumps` holds the first frame after each stretch of missing rows.
+    Parameters
+    ----------
+    plan : StreamPlan
+        What was planted, and how it varies.
+    recording : Recording
+        The recording.
+    unit_truth : array of int32
+        The unit of each frame; OTHER in the background.
+    motif_truth : array of int32
+        The motif of each frame; OTHER in the background.
+    units : tuple of PlantedUnit
+        The units, which all subjects share.
+    motifs : tuple of PlantedMotif
+        The motifs of this subject.
+    occurrences : tuple of PlantedOccurrence
+        Every occurrence of a motif.
+    one_offs : tuple of (int, int)
+        Frame spans of events that happen once, in the background.
+    silences : tuple of Silence
+        Frame spans in which channels are NaN.
+    jumps : tuple of int
+        The first frame after each stretch of missing rows.
     """
 
     plan: StreamPlan
@@ -92,13 +112,40 @@ class PlantedStream:
         return _first_frames(self.motif_truth)
 
     def describe(self) -> str:
-        """Units and grammars as text, one per line; {1,2} are repeats, [ ] is optional."""
+        """Describe units and grammars as text, one per line; {1,2} are repeats, [ ] is optional.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         return "\n".join(str(entry) for entry in (*self.units, *self.motifs))
 
 
 def plant(plan: StreamPlan = STANDARD, *, n_frames: int = 30_000, seed: int = 0) -> PlantedStream:
-    """One planted stream, of one subject.
+    """Make one planted stream, of one subject.
 
+    Parameters
+    ----------
+    plan : StreamPlan
+        How many units, motifs and channels there are, and how they vary.
+    n_frames : int
+        Number of frames.
+    seed : int
+        The same seed gives the same bytes, another seed another problem.
+
+    Returns
+    -------
+    PlantedStream
+        The recording with its truth.
+
+    Raises
+    ------
+    SettingError
+        If a number is out of range.
+
+    Examples
+    --------
     >>> stream = plant(n_frames=3_000, seed=3)
     >>> stream.recording
     Recording('planted3-subject0', 3000 frames x 6 channels, 50 Hz)
@@ -112,9 +159,35 @@ def plant(plan: StreamPlan = STANDARD, *, n_frames: int = 30_000, seed: int = 0)
 def plant_subjects(
     plan: StreamPlan = STANDARD, n_subjects: int = 3, *, n_frames: int = 30_000, seed: int = 0
 ) -> list[PlantedStream]:
-    """Streams of subjects that share all units and no motif, each with its own gain and offset per channel.
+    """Make streams of subjects that share all units and no motif, each with its own gain and offset per channel.
 
     The first k of n subjects are the same for every n. Motif ids are unique over the subjects.
+
+    Parameters
+    ----------
+    plan : StreamPlan
+        How many units, motifs and channels there are, and how they vary.
+    n_subjects : int
+        Number of streams.
+    n_frames : int
+        Number of frames of each.
+    seed : int
+        The same seed gives the same bytes.
+
+    Returns
+    -------
+    list of PlantedStream
+        One stream for each subject.
+
+    Raises
+    ------
+    SettingError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> [stream.recording.id for stream in plant_subjects(n_subjects=2, n_frames=1_000, seed=3)]
+    ['planted3-subject0', 'planted3-subject1']
     """
     refuse(n_subjects < 1, "n_subjects", "at least 1", n_subjects)
     refuse(n_frames < 1, "n_frames", "at least 1", n_frames)
@@ -134,7 +207,34 @@ def plant_subjects(
 
 
 def structureless(n_frames: int = 30_000, n_channels: int = 6, rate: float = 50.0, seed: int = 0) -> Recording:
-    """Autocorrelated noise of unit variance in which nothing recurs: one AR(1) process per channel."""
+    """Make autocorrelated noise of unit variance in which nothing recurs: one AR(1) process per channel.
+
+    Parameters
+    ----------
+    n_frames : int
+        Number of frames.
+    n_channels : int
+        Number of channels.
+    rate : float
+        Frames per second.
+    seed : int
+        The same seed gives the same bytes.
+
+    Returns
+    -------
+    Recording
+        The noise.
+
+    Raises
+    ------
+    SettingError
+        If a number is out of range.
+
+    Examples
+    --------
+    >>> structureless(n_frames=100, n_channels=2)
+    Recording('structureless0', 100 frames x 2 channels, 50 Hz)
+    """
     refuse(min(n_frames, n_channels) < 1, "n_frames and n_channels", "at least 1", (n_frames, n_channels))
     refuse(not 0 < rate < np.inf, "rate", "a positive number of Hz", rate)
     refuse(seed < 0, "seed", "at least 0", seed)
