@@ -97,13 +97,14 @@ def drive_act_run(folder: Path, driver: str, run: str, clock_stands: bool = Fals
     csv_file(path, ("frame_id", "timestamp", *CHANNELS), rows)
     tasks = ("work", "eat_drink", "")  # no piece: none
     for view, camera, shift in (("a_column_driver", 5, 400), ("inner_mirror", 1, 0)):
+        begin = first + shift
         pieces = [
-            [driver[2:], f"{driver}/{run}.ids_{camera}", at, first + at + shift, first + stop + shift, tasks[state[at]], 0]
+            [driver[2:], f"{driver}/{run}.ids_{camera}", at, at + begin, stop + begin, tasks[state[at]], 0]
             for segment in range(0, N_ROWS - 150, 150)
             for at, stop in ((segment, segment + 90), (segment + 90, segment + 150))
             if tasks[state[at]]
         ]
-        last = first + N_ROWS - 150 + shift
+        last = begin + N_ROWS - 150
         pieces.append([driver[2:], f"{driver}/{run}.ids_{camera}", 99, last, last + 500, "final_task", 0])
         known = folder / "activities_3s" / view / "tasklevel.chunks_90.csv"
         before = [line.split(",") for line in known.read_text().splitlines()[1:]] if known.is_file() else []

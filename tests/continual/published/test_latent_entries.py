@@ -80,7 +80,7 @@ def test_radius_and_floor_are_quantiles_of_the_members_that_are_kept() -> None:
 def test_a_point_within_the_radius_is_rejected_where_its_posterior_is_below_the_floor() -> None:
     """Two entries that overlap: between them a point lies within both radii, and is certain to be of neither."""
     rng = np.random.default_rng(5)
-    members = [rng.normal(size=(60, 3)), rng.normal(size=(60, 3)) + [2.0, 0, 0]]
+    members = [rng.normal(size=(60, 3)), np.array([2.0, 0, 0]) + rng.normal(size=(60, 3))]
     centres, supports = np.stack([own.mean(axis=0) for own in members]), np.full(2, 60.0)
     entries = LatentEntries.of_members([0, 1], centres, supports, np.full(2, 3.0), np.full(2, 1e-6), members)
     assert entries.floors.tolist() == [1e-6, 1e-6]  # as the vocabulary stores them
