@@ -36,7 +36,7 @@ BUDGETS = {
     "docs/start.md": 1_000,
     "docs/files.md": 2_600,
     "docs/method.md": 4_500,
-    "docs/benchmark.md": 2_200,
+    "docs/benchmark.md": 2_350,
     "docs/comparison.md": 1_000,
     "docs/limits.md": 900,
     "docs/report.md": 2_200,

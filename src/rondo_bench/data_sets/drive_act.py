@@ -10,6 +10,10 @@ which 29 have a pose; 30 frames a second:
         participant_id, file_id (vp1/run1b_2018-05-29-14-02-47.ids_1), annotation_id, frame_start, frame_end, activity,
         chunk_id: pieces of about three seconds, [start, end)
 
+frame_end is exclusive: in the published tables a piece begins at the number with which the one before it ends, within
+an activity and between two (130,156,entering_car then 156,174,closing_door_inside); read inclusively, such frames would
+have two activities. The readings differ in one frame for each piece that nothing follows.
+
 Every camera counts its own frames and has a table of its own, in which file_id ends in its number (by scripts that read
 the set: ids_1 inner_mirror, 2 a_column_co_driver, 3 ceiling, 4 steering_wheel, 5 a_column_driver). The poses are
 numbered by the frames of ids_1, so only pieces with that file_id are theirs.

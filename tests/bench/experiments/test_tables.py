@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.errors import InputError, SettingError
-from rondo_bench.experiments.rows import Row
+from rondo_bench.experiments.rows import Row, open_rows
 from rondo_bench.experiments.significance import compare, holm, signed_rank_p
 from rondo_bench.experiments.spec import read_data_sets, read_experiment
 from rondo_bench.experiments.summary import Summary, summarise
 from rondo_bench.experiments.tables import latex, markdown, to_csv
 from tests.bench.experiments.made_rows import now, row
+from tests.cli.running import Command
 
 STATIC = read_experiment("static")
 SETS = read_data_sets()
@@ -49,6 +51,37 @@ def test_means_over_recordings_then_over_seeds() -> None:
     assert line.cells["ari"].mean == pytest.approx(50.0)  # of 50, 65 and 35
     assert line.cells["ari"].std == pytest.approx(15.0)
     assert line.clock["ari"] == pytest.approx(25.0)
+
+
+def with_looser_f1(method: str, values: dict[str, tuple[float, float, float]]) -> list[Row]:
+    """By recording F1@10, F1@25 and F1@50."""
+    made = {name: row(name, method, 50.0) for name in values}
+    return [
+        replace(own, scores={**own.scores, **dict(zip(("f1_10", "f1_25", "f1_50"), values[name], strict=True))})
+        for name, own in made.items()
+    ]
+
+
+def test_all_scores_has_the_looser_f1_before_the_strict_one(rondo: Command, here: Path) -> None:
+    own = with_looser_f1("kmeans", {"one": (90.0, 70.0, 20.0), "two": (80.0, 60.0, 10.0)})
+    with open_rows(here / "out") as store:
+        store.add(own)
+    chosen = ("bench", "table", "static", "--datasets", "mocap", "--methods", "kmeans", "--out", "out")
+    plain, full = (rondo(*chosen, *more).out.splitlines() for more in ((), ("--all-scores",)))
+    titles, cells = ([cell.strip() for cell in line.split("|")] for line in _header_and_row(full, "k-means"))
+    shown = dict(zip(titles, cells, strict=True))
+    assert [title for title in titles if title.startswith("F1")] == ["F1@10", "F1@25", "F1@50"]
+    assert [shown[f"F1@{percent}"].strip("*") for percent in (10, 25, 50)] == ["85.00", "65.00", "15.00"]
+    assert shown["Edit"].strip("*") == "50.00"  # the columns after them keep their values
+    few = [cell.strip() for cell in _header_and_row(plain, "k-means")[0].split("|")]
+    assert [title for title in few if title.startswith("F1")] == ["F1@50"]
+    in_latex = rondo(*chosen, "--all-scores", "--format", "latex").out
+    assert "F1@10" in in_latex and "65.00" in in_latex
+
+
+def _header_and_row(lines: list[str], method: str) -> tuple[str, str]:
+    header = next(line for line in lines if line.startswith("| method"))
+    return header, next(line for line in lines if line.startswith(f"| {method}"))
 
 
 def test_seg_ratio_is_pooled() -> None:

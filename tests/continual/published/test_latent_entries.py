@@ -77,6 +77,19 @@ def test_radius_and_floor_are_quantiles_of_the_members_that_are_kept() -> None:
     assert entries.floors[0] == pytest.approx(min(np.quantile(posteriors, 0.05), 0.99))
 
 
+def test_a_point_within_the_radius_is_rejected_where_its_posterior_is_below_the_floor() -> None:
+    """Two entries that overlap: between them a point lies within both radii, and is certain to be of neither."""
+    rng = np.random.default_rng(5)
+    members = [rng.normal(size=(60, 3)), np.array([2.0, 0, 0]) + rng.normal(size=(60, 3))]
+    centres, supports = np.stack([own.mean(axis=0) for own in members]), np.full(2, 60.0)
+    entries = LatentEntries.of_members([0, 1], centres, supports, np.full(2, 3.0), np.full(2, 1e-6), members)
+    assert entries.floors.tolist() == [1e-6, 1e-6]  # as the vocabulary stores them
+    assert entries.judge(centres.mean(axis=0)).accepted.all()
+    entries.floors[:] = 0.99
+    between = entries.judge(centres.mean(axis=0))
+    assert (between.r <= 1).all() and not between.accepted.any() and between.best is None
+
+
 def test_the_radius_of_what_does_not_change_stays() -> None:
     """Were members only what is accepted, the P95 would shrink by a twentieth of its points again and again."""
     entries = begun(3, n_entries=1)
