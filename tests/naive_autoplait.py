@@ -96,7 +96,7 @@ def most_likely(model: Hmm, seen: Sequence[tuple[Floats, list[list[float]], list
 
 
 def k_means(values: Floats, means: Floats, rng: np.random.Generator) -> list[int]:
-    """Until no frame changes; a mean that has no frame is given any, and one that lost its only frame is drawn anew."""
+    """Until no frame changes; one without a frame gets any, one that lost its only frame is drawn again."""
     k = len(means)
     nearest = [-1] * len(values)
     for _ in range(100):

@@ -1,4 +1,4 @@
-"""DenStream by its definitions: micro-clusters remember every point, and all clusters are found anew each time."""
+"""DenStream by its definitions: micro-clusters remember every point, and all clusters are found again each time."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def kept_rows(times: Sequence[float], rate: float, max_gap: int) -> list[int]:
 def stretches(rows: Sequence[Row], clock: Sequence[float], max_gap: int) -> list[list[Frame]]:
     """Contiguous frames of a stream whose rows lie at these places of the frame axis.
 
-    Whether rows are frames is asked anew for every row, of all rows up to it.
+    Whether rows are frames is asked again for every row, of all rows up to it.
     """
     pieces = _pieces(clock, max_gap)
     fits = [_rows_are_frames(clock, _pieces(clock[: n + 1], max_gap)) for n in range(len(rows))]

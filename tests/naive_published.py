@@ -1,4 +1,4 @@
-"""Slow, obvious twins of the published continual rule: every statistic from all points there are, each time anew."""
+"""Slow, obvious twins of the published continual rule: every statistic from all points there are, each time again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model on other recordings than it was fitted on: other rates and channels, motifs learned anew, little to learn."""
+"""A model on recordings that it was not fitted on: other rates and channels, motifs learned again, little to learn"""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def quick(stream: PlantedStream) -> Rondo:
 
 
 def reloaded(model: Rondo, folder: Path) -> Rondo:
-    """A model of its own, so that fitting it anew leaves the first as it is."""
+    """A model of its own, so that fitting it again leaves the first as it is."""
     model.save(folder)
     return Rondo.load(folder)
 

@@ -133,7 +133,7 @@ def test_without_groups_every_recording_is_one_and_reads_the_same_again(streams:
     model = Rondo(window="1.5s", settings=QUICK)
     at_once = model.fit_predict(fitted)
     assert list(places_of(model).of_group) == [own.id for own in fitted]
-    assert_same_labels(model.predict(fitted), at_once)  # the place is found anew
+    assert_same_labels(model.predict(fitted), at_once)  # the place is found again
     assert_same_labels(model.predict(fitted, group_by={own.id: own.id for own in fitted}), at_once)
 
 

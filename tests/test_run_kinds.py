@@ -221,6 +221,6 @@ def test_the_model_inside_reads_another_recording(rondo: Command, run: Path, her
     write_csv(here / "y.csv", waves(600, seed=9))
     rondo("label", run, "y.csv", "--rate", 50, "--out", "read")
     result = Result.load(here / "read")
-    said = any(finding.startswith("Read anew with what the stream has learned") for finding in result.findings)
+    said = any(finding.startswith("Read again with what the stream has learned") for finding in result.findings)
     assert said == (Result.load(run).kind == "stream")
     assert len(set(result.units.tolist()) - {-1}) == 3

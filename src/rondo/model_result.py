@@ -111,7 +111,7 @@ def transferred(
     group_by: GroupBy = None,
     progress: Progress = silent,
 ) -> Result:
-    """Recordings read with a model that is changed for them first: its units moved to them, its motifs learned anew.
+    """Recordings read with a model that is changed for them first: its units moved to them, its motifs learned again.
 
     Whether the model fits is a question to its units before they were moved.
     """

@@ -121,8 +121,8 @@ def test_a_stream_that_has_ended_is_edited_like_any_run(rondo: Command, here: Pa
     for _ in range(3):
         assert rondo("undo", "live").code == 0
     assert np.array_equal(np.load(halfway / "units/x.npy"), before)
-    assert rondo("label", "run", "x.csv", "--rate", 50, "--out", "anew", "--stream", "live").code == 0
-    assert 1000 not in np.load(here / "anew/units/x.npy")
+    assert rondo("label", "run", "x.csv", "--rate", 50, "--out", "again", "--stream", "live").code == 0
+    assert 1000 not in np.load(here / "again/units/x.npy")
 
 
 def test_the_frames_of_a_stream_that_goes_on_are_not_edited(rondo: Command, halfway: Path) -> None:

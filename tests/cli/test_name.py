@@ -99,20 +99,20 @@ def test_labels_written_afterwards_use_the_kept_id_and_carry_the_names(rondo: Co
     }  # fmt: skip
     npt.assert_array_equal(np.load(run / "units" / "day.npy"), np.where(before["units"] == 2, 0, before["units"]))
     write_csv(here / "day.csv", waves(900))
-    labelled = rondo("label", "run", "day.csv", "--rate", 50, "--out", "anew")
+    labelled = rondo("label", "run", "day.csv", "--rate", 50, "--out", "again")
     assert "Merged by hand, and not tested as one: u2 as u0." in labelled.out
-    npt.assert_array_equal(np.load(here / "anew/units/day.npy"), np.where(before["units"] == 2, 0, before["units"]))
-    npt.assert_array_equal(np.load(here / "anew/labels/day.npy"), np.where(before["labels"] == 2, 0, before["labels"]))
+    npt.assert_array_equal(np.load(here / "again/units/day.npy"), np.where(before["units"] == 2, 0, before["units"]))
+    npt.assert_array_equal(np.load(here / "again/labels/day.npy"), np.where(before["labels"] == 2, 0, before["labels"]))
     assert labelled.out.splitlines()[0] == "2 units in 1 recording; no motif is longer than a unit"
-    summary = json.loads((here / "anew/summary.json").read_text())
+    summary = json.loads((here / "again/summary.json").read_text())
     about = [(unit["id"], unit["name"], unit["absorbed"], unit["evidence"]["verdict"]) for unit in summary["units"]]
     assert about == [(0, "reach", [2], "not tested"), (1, "", [], "not tested")]
     assert summary["recordings"][0]["fit"]["n_units_of_model"] == 2
-    assert edits_in(here / "anew/model") == [("name", [2], "reach"), ("merge", [0, 2], ""), ("merge", [0, 2], "")]
-    assert rondo("split", "anew", "unit:2").out.splitlines()[:2] == [
+    assert edits_in(here / "again/model") == [("name", [2], "reach"), ("merge", [0, 2], ""), ("merge", [0, 2], "")]
+    assert rondo("split", "again", "unit:2").out.splitlines()[:2] == [
         "unit:2 on its own: reach", "motif:2 on its own: no name",
     ]  # fmt: skip
-    assert rondo("name", "anew", "unit:0").out == "unit:0  -\n"
+    assert rondo("name", "again", "unit:0").out == "unit:0  -\n"
 
 
 def test_merged_again_nothing_happens(rondo: Command, here: Path, run: Path) -> None:
@@ -134,14 +134,14 @@ def test_merged_again_nothing_happens(rondo: Command, here: Path, run: Path) -> 
 def test_no_sentence_contradicts_a_merge(rondo: Command, here: Path, run: Path, merged: list[str], said: str) -> None:
     assert rondo("merge", "run", *merged).code == 0
     write_csv(here / "day.csv", waves(900))
-    lines = rondo("label", "run", "day.csv", "--rate", 50, "--out", "anew").out.splitlines()
+    lines = rondo("label", "run", "day.csv", "--rate", 50, "--out", "again").out.splitlines()
     own = ": every unit is its own motif." if "no motif" in said else "."
     assert lines[0] == said
     assert f"Motifs were not looked for (motifs.method = 'none'){own}" in lines
     assert [line for line in lines if line.startswith("Merged by hand")] == [
         f"Merged by hand, and not tested as one: {merged[1][0]}2 as {merged[0][0]}0."
     ]
-    assert said.partition(" in ")[0] in (here / "anew/report.html").read_text()
+    assert said.partition(" in ")[0] in (here / "again/report.html").read_text()
 
 
 def test_units_that_were_merged_alone_are_told_from_their_motifs(rondo: Command, here: Path, run: Path) -> None:
@@ -149,7 +149,7 @@ def test_units_that_were_merged_alone_are_told_from_their_motifs(rondo: Command,
     edit = {"kind": "merge", "level": "unit", "ids": [0, 2], "name": "", "at": ""}
     (run / "model/edits.json").write_text(json.dumps({"format": "rondo-edits", "schema": 1, "edits": [edit]}))
     write_csv(here / "day.csv", waves(900))
-    lines = rondo("label", "run", "day.csv", "--rate", 50, "--out", "anew").out.splitlines()
+    lines = rondo("label", "run", "day.csv", "--rate", 50, "--out", "again").out.splitlines()
     assert lines[0] == "2 units and 3 motifs in 1 recording"
     assert not any("its own motif" in line for line in lines)
 
@@ -213,9 +213,9 @@ def test_a_stream_goes_on_with_names_and_merges(rondo: Command, here: Path, half
     about = [(unit["id"], unit["name"], unit["absorbed"]) for unit in summary["units"]]
     assert about == [(0, "", [2]), (1, "reach", [])]  # what was issued as u2 counts as u0 too
     assert 2 not in np.load(halfway / "units/x.npy") and 2 in found["unit"]
-    anew = rondo("label", "run", "x.csv", "--rate", 50, "--out", "anew", "--stream", "live")
-    assert "Merged by hand, and not tested as one: u2 as u0." in anew.out
-    assert 2 not in np.load(here / "anew/units/x.npy")
+    again = rondo("label", "run", "x.csv", "--rate", 50, "--out", "again", "--stream", "live")
+    assert "Merged by hand, and not tested as one: u2 as u0." in again.out
+    assert 2 not in np.load(here / "again/units/x.npy")
 
 
 def test_the_history_of_a_stream_can_be_read(rondo: Command, halfway: Path) -> None:

@@ -409,7 +409,7 @@ def test_an_output_that_is_gone_is_noticed_before_the_next_checkpoint(
         return real(self)
 
     monkeypatch.setattr(session.Session, "step", losing)
-    refused(rondo("stream", model, "--source", "x.csv", "--out", "out", "--every", 1), "begin anew")
+    refused(rondo("stream", model, "--source", "x.csv", "--out", "out", "--every", 1), "begin again")
     assert not (here / "out").exists()
 
 

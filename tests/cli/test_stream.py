@@ -162,8 +162,8 @@ def test_a_frozen_stream_labels_as_label_does_and_stays_frozen(rondo: Command, h
     assert np.mean(np.load(here / "out" / "units" / "x.npy") == labelled.units) > 0.97
     assert not [event for event in read_journal(here / "out" / "events.jsonl") if event.level != "input"]
     refused(rondo(*stream), "a checkpoint of another mode, expected 'learning', got 'frozen'")
-    anew = ("label", model, "x.csv", "--rate", 50, "--out", "anew", "--stream", "out")
-    refused(rondo(*anew), "a frozen stream learns nothing")
+    again = ("label", model, "x.csv", "--rate", 50, "--out", "again", "--stream", "out")
+    refused(rondo(*again), "a frozen stream learns nothing")
     assert rondo("name", model, "unit:0", "rest", "--stream", "out").code == 0
 
 
@@ -172,14 +172,14 @@ def test_a_recording_is_labelled_anew_with_what_the_stream_has_learned(rondo: Co
     x = write_csv(here / "x.csv", values)
     assert rondo("stream", model, "--source", x, "--out", "live").code == 0
     before = tree(here / "live")
-    done = rondo("label", model, x, "--rate", 50, "--out", "anew", "--stream", "live")
+    done = rondo("label", model, x, "--rate", 50, "--out", "again", "--stream", "live")
     assert done.code == 0, done.err
-    assert "Read anew with what the stream has learned, which has added no unit" in done.out
-    units, issued = (np.load(here / folder / "units" / "x.npy") for folder in ("anew", "live"))
+    assert "Read again with what the stream has learned, which has added no unit" in done.out
+    units, issued = (np.load(here / folder / "units" / "x.npy") for folder in ("again", "live"))
     assert units.shape == issued.shape
     assert (units == issued).mean() > 0.7  # the same vocabulary, but no window waits for its label
     assert tree(here / "live") == before
-    kept = Rondo.load(here / "anew" / "model")  # with the stream, so that it can be asked and fed again
+    kept = Rondo.load(here / "again" / "model")  # with the stream, so that it can be asked and fed again
     npt.assert_array_equal(kept.relabel(Recording(values, rate=50, channels=("a", "b"))).units, units)
     from_checkpoint = rondo("label", model, x, "--rate", 50, "--out", "again", "--stream", "live/checkpoint")
     assert from_checkpoint.code == 0, from_checkpoint.err
@@ -381,7 +381,7 @@ def test_a_live_pipe_that_is_started_again_is_a_boundary(here: Path, model: Path
         assert done.returncode == 0, done.stderr
     cuts = [event for event in read_journal(here / "out" / "events.jsonl") if event.kind == "gap"]
     assert [(event.frame, event.evidence["rule"], event.evidence["cause"]) for event in cuts] == [
-        (500, "boundary", "begun anew after a restart; rows sent meanwhile are lost")
+        (500, "boundary", "begun again after a restart; rows sent meanwhile are lost")
     ]
     starts = [int(line.split(",")[0]) for line in (here / "out" / "labels.csv").read_text().splitlines()[1:]]
     assert 500 in starts  # without a boundary windows begin at multiples of 20 after the first

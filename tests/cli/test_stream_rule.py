@@ -46,7 +46,7 @@ def test_a_stored_model_is_streamed_by_the_rule_of_the_command(
     grown = grown_model(here / "live" / "model")
     assert isinstance(grown.stream_.reader, PublishedReader)  # the checkpoint knows; the model says exemplars
     assert grown.config_.continual.rule == "exemplars"
-    assert rondo("label", "live", rows, "--out", "anew").code == 0
+    assert rondo("label", "live", rows, "--out", "again").code == 0
     assert rondo("stream", model, "--source", rows, "--out", "plain").code == 0
     assert isinstance(grown_model(here / "plain" / "model").stream_.reader, Updater)
     assert (here / "plain" / "labels.csv").read_bytes() != (here / "live" / "labels.csv").read_bytes()

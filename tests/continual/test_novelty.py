@@ -176,12 +176,12 @@ def test_sets_that_came_and_went_leave_nothing_behind(gone: list[set[int]]) -> N
         within = [index for index in indices if index < len(left)]
         sets.remove(*within)
         left = [own for index, own in enumerate(left) if index not in within]
-    anew = PointSets(2, 3)
+    again = PointSets(2, 3)
     for id, points in left:
-        anew.add(id, points)
-    assert (sets.ids, sets.seen) == (anew.ids, anew.seen)
-    npt.assert_array_equal(sets.points, anew.points)
-    npt.assert_array_equal(sets.squares, anew.squares)
+        again.add(id, points)
+    assert (sets.ids, sets.seen) == (again.ids, again.seen)
+    npt.assert_array_equal(sets.points, again.points)
+    npt.assert_array_equal(sets.squares, again.squares)
 
 
 @settings(max_examples=30, deadline=None)

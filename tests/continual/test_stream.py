@@ -195,7 +195,7 @@ def test_a_stream_in_a_model_folder_that_does_not_fit_is_refused_in_one_line(
     assert "\n" not in str(refused.value)
 
 
-# ------------------------------------------------------------ read anew
+# ------------------------------------------------------------ read again
 
 
 @pytest.fixture(scope="module")
@@ -214,17 +214,17 @@ def test_read_anew_a_unit_is_known_from_the_start(
     issued = np.full(len(rest), OTHER)
     for decision in decisions:
         issued[decision.start_frame : decision.stop_frame] = decision.unit
-    anew = follower.relabel(Recording(rest, rate=50, id="rest"))[0]
+    again = follower.relabel(Recording(rest, rate=50, id="rest"))[0]
     truth = planted.unit_truth[8_000:] == NEW_UNIT
     first = int(np.flatnonzero(truth)[0])
     before = slice(first, int(np.flatnonzero(issued == unit)[0]))  # it had come, and was not known yet
-    recall = [(labels[before] == unit)[truth[before]].mean() for labels in (issued, anew.units)]
+    recall = [(labels[before] == unit)[truth[before]].mean() for labels in (issued, again.units)]
     assert recall[0] == 0 and recall[1] > 0.5
-    assert np.mean(truth[anew.units == unit]) > 0.7
-    assert (anew.recording_id, anew.units.shape) == ("rest", (len(rest),))
-    assert set(anew.units.tolist()) <= {OTHER, *follower.stream_.updater.units.ids}
-    assert (anew.unit_scores[anew.units == OTHER] == 0).all()
-    own = anew.motifs[anew.units == unit]
+    assert np.mean(truth[again.units == unit]) > 0.7
+    assert (again.recording_id, again.units.shape) == ("rest", (len(rest),))
+    assert set(again.units.tolist()) <= {OTHER, *follower.stream_.updater.units.ids}
+    assert (again.unit_scores[again.units == OTHER] == 0).all()
+    own = again.motifs[again.units == unit]
     assert np.mean(np.isin(own, follower.motif_model_.ids)) < 0.1
 
 
@@ -287,11 +287,11 @@ def test_gaps_bounds_and_too_few_rows_read_anew(grown: tuple[Rondo, Output], res
     values = rest[:3_000].copy()
     values[1_000:1_200] = np.nan
     parts = [follower.relabel(values[:1_000]), follower.relabel(values[1_200:])]
-    anew = follower.relabel(values)
-    npt.assert_array_equal(anew.units[:1_000], parts[0].units)
-    npt.assert_array_equal(anew.units[1_200:], parts[1].units)
-    npt.assert_array_equal(anew.motifs[1_200:], parts[1].motifs)
-    assert (anew.units[1_000:1_200] == OTHER).all()
+    again = follower.relabel(values)
+    npt.assert_array_equal(again.units[:1_000], parts[0].units)
+    npt.assert_array_equal(again.units[1_200:], parts[1].units)
+    npt.assert_array_equal(again.motifs[1_200:], parts[1].motifs)
+    assert (again.units[1_000:1_200] == OTHER).all()
     assert (follower.relabel(rest[:30]).units == OTHER).all()
 
 
@@ -300,21 +300,21 @@ def test_nothing_is_read_anew_without_a_stream(model: Rondo, rest: np.ndarray) -
         unstreamed(model).relabel(rest)
 
 
-# ------------------------------------------------------------ an input that begins anew
+# ------------------------------------------------------------ an input that begins again
 
 
 @pytest.mark.parametrize("has_clock", [False, True])
 def test_an_input_that_begins_anew_is_a_boundary(model: Rondo, rest: np.ndarray, has_clock: bool) -> None:
     times = [np.arange(2_000) / 50 if has_clock else None, np.arange(2_000, 4_000) / 50 if has_clock else None]
     stream = model.stream()
-    first, cut = stream.feed(rest[:2_000], times[0]), stream.cut("begun anew")
+    first, cut = stream.feed(rest[:2_000], times[0]), stream.cut("begun again")
     second, last = stream.feed(rest[2_000:4_000], times[1]), stream.finish()
     alone = [fed(model.stream(), part, [])[0] for part in (rest[:2_000], rest[2_000:4_000])]
     before, after = first.decisions + cut.decisions, second.decisions + last.decisions
     assert [own._replace(start_s=None) for own in before] == [own._replace(start_s=None) for own in alone[0]]
     assert (len(after), after[0].start_frame, after[-1].stop_frame) == (len(alone[1]), 2_000, 4_000)
     gaps = [event for report in (first, cut, second, last) for event in report.events if event.kind == "gap"]
-    assert [(event.frame, event.evidence) for event in gaps] == [(2_000, {"rule": "boundary", "cause": "begun anew"})]
+    assert [(event.frame, event.evidence) for event in gaps] == [(2_000, {"rule": "boundary", "cause": "begun again"})]
 
 
 def test_a_burst_is_never_promoted(model: Rondo, rest: np.ndarray) -> None:

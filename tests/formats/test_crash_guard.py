@@ -20,7 +20,7 @@ from tests.formats.reading import refusal, write
 @pytest.mark.parametrize(
     ("library", "opening", "says"),
     [
-        ("os", "os.abort()", "os, which reads such files, crashed on it (signal 6); get it anew"),
+        ("os", "os.abort()", "os, which reads such files, crashed on it (signal 6); get it again"),
         ("os", "os._exit(3)", "crashed on it (code 3)"),
         ("time", "time.sleep(60)", "time did not come to an end with it in 1 s"),
     ],
@@ -65,7 +65,7 @@ def test_a_parquet_page_that_ends_polars_is_one_line(
 ) -> None:
     path = write(tmp_path, "a.parquet", parquet_with_page_head(n_values))
     said = refusal(lambda: read_recording(path), naming=path)
-    assert f"polars, which reads such files, crashed on it ({how}); get it anew" in said
+    assert f"polars, which reads such files, crashed on it ({how}); get it again" in said
     with pytest.raises(AnnotationError, match="crashed on it"):
         read_segment_table(path)
     assert capfd.readouterr().err == ""

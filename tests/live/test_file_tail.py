@@ -187,7 +187,7 @@ def test_gone_for_a_moment(path: Path) -> None:
     assert [number for _ in range(3) for number in numbers(source)] == [3]
     path.unlink()
     now[0] = 2 * PATIENCE_S
-    assert source.read(10) is None  # patience begins anew
+    assert source.read(10) is None  # patience begins again
     source.close()
 
 
@@ -224,9 +224,9 @@ def test_another_file_is_refused_and_when_following_read_anew(path: Path, how: s
     with pytest.raises(ModelError, match="not the file that was read before"):
         opened(path, bookmark)
     add(path, "0,0\n" * 63)
-    anew = opened(path, bookmark, follow=True)
-    found = taken(read_now(anew))
-    anew.close()
+    again = opened(path, bookmark, follow=True)
+    found = taken(read_now(again))
+    again.close()
     assert len(found.values) == len(path.read_text().splitlines()) - 1
     assert found.skipped == [(0, Skip(1, 0, "replaced while nobody read it; read from its beginning"))]
 

@@ -99,7 +99,7 @@ def test_a_live_pipe_goes_on_with_new_rows_and_says_so() -> None:
     second = opened(b"b,a\n10,9\n", first.bookmark(), follow=True)
     found = taken(read_now(second))
     assert found.values.tolist() == [[9, 10]]
-    assert found.skipped == [(0, Skip(1, 0, "begun anew after a restart; rows sent meanwhile are lost"))]
+    assert found.skipped == [(0, Skip(1, 0, "begun again after a restart; rows sent meanwhile are lost"))]
     assert second.bookmark()["position"] == first.bookmark()["position"] + 9
 
 

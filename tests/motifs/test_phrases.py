@@ -77,7 +77,7 @@ def test_only_shares_matter_and_the_order_of_phrases_does_not(counts: dict[Phras
         ({(7, 1, 2, 1, 2): 5, (7,): 5}, "u7 [(u1 u2)×2]"),
         ({(1, 2, 1, 2, 3) * 2: 1}, "(u1 u2 u1 u2 u3)×2"),
         ({(1, 2): 3} | {(i, i + 1): 2 for i in range(3, 20, 2)}, "[u1] [u2]"),  # nothing in common
-        ({(3,): 0}, "u3"),  # a unit that never occurred where motifs were learned anew
+        ({(3,): 0}, "u3"),  # a unit that never occurred where motifs were learned again
     ],
 )
 def test_lines(counts: dict[Phrase, int], line: str) -> None:

@@ -73,6 +73,6 @@ def wait_in(frame: Any, condition: str, arg: object = None) -> None:
         try:
             frame.evaluate(script, [arg, PATIENCE_MS])
             return
-        except Exception as error:  # playwright has no name of its own for a page that was loaded anew meanwhile
+        except Exception as error:  # playwright has no name of its own for a page that was loaded again meanwhile
             if "navigation" not in str(error):
                 raise AssertionError(f"{condition}: {error}") from error

@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def watch(opened: Any) -> Iterator[Watch]:
-    """Opens what a server serves; that the page was not loaded anew shows in `window.isSame`."""
+    """Opens what a server serves; that the page was not loaded again shows in `window.isSame`."""
     with ExitStack() as stack:
 
         def show(server: LoopbackServer) -> Any:

@@ -1,4 +1,4 @@
-"""The page on loopback: it is built anew when the run has gone on, takes edits, and nothing else is served."""
+"""The page on loopback: it is built again when the run has gone on, takes edits, and nothing else is served."""
 
 from __future__ import annotations
 

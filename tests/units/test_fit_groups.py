@@ -170,9 +170,9 @@ def test_a_group_that_is_known_is_read_in_its_stored_place_and_found_anew_in_the
     rows = rows_of(PLANTED)
     model = fitted(rows, "abc")
     for name, own in zip("abc", rows, strict=True):
-        known, anew = (model.timeline(windows_of_rows(own), group) for group in (name, None))
-        npt.assert_array_equal(known.ids, anew.ids)
-        npt.assert_allclose(known.distances, anew.distances, rtol=1e-4)
+        known, again = (model.timeline(windows_of_rows(own), group) for group in (name, None))
+        npt.assert_array_equal(known.ids, again.ids)
+        npt.assert_allclose(known.distances, again.distances, rtol=1e-4)
 
 
 def test_a_new_group_gets_a_place_and_the_others_keep_theirs() -> None:

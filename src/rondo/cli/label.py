@@ -26,7 +26,7 @@ def label(
         typer.Option("--adapt", metavar="", help="Transfer: move the units to where these recordings have them."),
     ] = False,
     refit_motifs: Annotated[
-        bool, typer.Option("--refit-motifs", metavar="", help="Transfer: keep the units, learn the motifs anew.")
+        bool, typer.Option("--refit-motifs", metavar="", help="Transfer: keep the units, learn the motifs again.")
     ] = False,
     stream: Annotated[
         Path | None,
@@ -57,7 +57,7 @@ def label(
     With --adapt, for another person, machine or day, the ids stay and the units move to where these recordings have
     them. The model in --out is the moved one.
 
-    With --stream, recordings are read anew with what a stream that began with this model has learned since. The labels
+    With --stream, recordings are read again with what a stream that began with this model has learned since. The labels
     that it has issued stay issued. The folder of a stream, given as MODEL, is read so too.
 
     Many recordings, or more than fit into memory, are read file by file, and a run that was stopped goes on when the

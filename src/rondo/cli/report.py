@@ -1,4 +1,4 @@
-"""`rondo report`: build report.html of a run folder anew, alone or beside another run."""
+"""`rondo report`: build report.html of a run folder again, alone or beside another run."""
 
 from __future__ import annotations
 

@@ -260,7 +260,7 @@ class MotifFormerConfig(StageSettings):
     heads: int = setting(4, "paper: Table MotifFormer", ge=1)
     epochs: int = setting(20, "paper: Table MotifFormer", ge=0)
     items_per_epoch: int = setting(
-        4096, "ours: the most distinct items of an epoch, drawn anew for each; paper: 0, all of them", ge=0
+        4096, "ours: the most distinct items of an epoch, drawn again for each; paper: 0, all of them", ge=0
     )
     mask_probability: float = setting(0.15, "paper: Table MotifFormer", ge=0, lt=1)
     drop_probability: float = setting(0.10, "paper: Table MotifFormer", ge=0, lt=1)

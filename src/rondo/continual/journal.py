@@ -116,7 +116,7 @@ class AppendOnly:
                 os.close(self._descriptor)
                 raise ModelError(
                     f"{path}: expected the {n_bytes} bytes that the checkpoint counts, got {size} or others; "
-                    "put the file back, or begin anew with another --out and --checkpoint"
+                    "put the file back, or begin again with another --out and --checkpoint"
                 )
             os.ftruncate(self._descriptor, n_bytes)
             os.lseek(self._descriptor, n_bytes, os.SEEK_SET)
@@ -147,7 +147,7 @@ class AppendOnly:
         if not is_there:
             raise OutputError(
                 f"{self.path}: it was removed, replaced or cut while the stream was writing it; put it back as it was "
-                "and start the same command again, or begin anew with another --out and --checkpoint"
+                "and start the same command again, or begin again with another --out and --checkpoint"
             )
 
     def sync(self) -> None:

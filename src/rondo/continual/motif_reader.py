@@ -9,7 +9,7 @@ may be promoted like a unit, with support, extent and recurrence. Passages that 
 belongs to shows in what follows it. Nothing
 grows there, for nothing says where a phrase ends; a promoted unit stands for itself, under a motif id of its own.
 
-No window waits for more than ninety-six others; what was said is never changed. Learning the motifs anew from the
+No window waits for more than ninety-six others; what was said is never changed. Learning the motifs again from the
 labels of the stream was tried and is worse: they are noisier than those they were learned from.
 """
 

@@ -102,7 +102,7 @@ class Stream:
         return report
 
     def cut(self, cause: str) -> StreamReport:
-        """The input begins anew: everything held back is decided, and nothing is carried over to the rows to come."""
+        """The input begins again: everything held back is decided, and nothing is carried over to the rows to come."""
         return self._ended(self.preparation.cut(cause))
 
     def finish(self) -> StreamReport:
@@ -110,7 +110,7 @@ class Stream:
         return self._ended(self.preparation.finish())
 
     def timelines(self, windows: Windows) -> tuple[Timeline, MotifTimeline]:
-        """Units and motifs of a recording read anew with the vocabularies as they are now; nothing here changes."""
+        """Units and motifs of a recording read again with the vocabularies as they are now; nothing here changes."""
         if isinstance(self.reader, PublishedReader):
             return self.reader.timelines(windows)
         return read_anew(self.updater, windows)

@@ -4,7 +4,7 @@ What happens to rows, each time with an event:
 
 - skip: a row whose timestamp is missing, repeated or earlier than that of the row before is dropped, and one that is
   far ahead of the rows after it (`rondo.data.row_admission`). After more than 1,000 rows behind on end the clock was
-  set back: a boundary, and time counts anew;
+  set back: a boundary, and time counts again;
 - gap, boundary: a jump in time that leaves out more than `max_gap` frames, or missing values (NaN, infinite) for
   longer: nothing is carried across, the next frame begins a new stretch;
 - gap, filled: channels that are silent for longer while most channels go on are predicted from these
@@ -12,7 +12,7 @@ What happens to rows, each time with an event:
 - gap, bridged: missing values and missing rows up to `max_gap` frames are interpolated in time once they end
   (`rondo.data.gaps`); between two values of a sensor that is slower than the others, up to twice its usual spacing.
   Rows are held back until then;
-- gap, boundary, too, where the input began anew (`cut`): nobody knows how many rows are missing;
+- gap, boundary, too, where the input began again (`cut`): nobody knows how many rows are missing;
 - gap, gridded: rows that do not fit the rate are interpolated onto it (`rondo.data.frame_grid`);
 - refused (RecordingError): another number of channels, timestamps that come and go.
 
@@ -127,7 +127,7 @@ class Preparation:
     # ------------------------------------------------------------ rows
 
     def _laid(self, values: ArrayLike, times_s: ArrayLike | None, ends: bool = False) -> Iterator[Laid]:
-        """Take each part before the next: where the clock was set back, time counts anew from there."""
+        """Take each part before the next: where the clock was set back, time counts again from there."""
         rows, times, is_complete = self._checked(values, times_s)
         first, self._n_rows = self._n_rows, self._n_rows + rows.shape[0]
         is_complete = is_complete and not self._admission.n_held

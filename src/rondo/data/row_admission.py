@@ -3,7 +3,7 @@
 Rules, of rows in the order in which they come:
 
 - a row whose timestamp is missing, repeated or earlier than that of the last row taken is skipped. After more than
-  1,000 such rows on end the clock was set back, and time counts anew. A timestamp so large that neighbouring frames
+  1,000 such rows on end the clock was set back, and time counts again. A timestamp so large that neighbouring frames
   would have the same number is missing;
 - a row that is far ahead of the one before, by a jump that would be a boundary, is suspect, and so is the very first
   row. Suspects, and the rows that go on from them, are held until the rows to come tell. Eight of them without another
@@ -90,7 +90,7 @@ class RowAdmission:
         yield from self._one_by_one(map(_Held, values, times.tolist(), numbers.tolist()))
 
     def flush(self) -> Iterator[Admitted]:
-        """The input ends, or begins anew: the suspects are taken."""
+        """The input ends, or begins again: the suspects are taken."""
         taken = self._confirmed()
         if taken:
             yield self._as_admitted(taken)

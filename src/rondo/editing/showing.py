@@ -1,6 +1,6 @@
 """A run folder brought up to date with its edits: labels, segments, summary and report.
 
-What is shown is made anew from what was found, so that the same command repairs a run whose update was interrupted.
+What is shown is made again from what was found, so that the same command repairs a run whose update was interrupted.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def peak_mb() -> float | None:
 
 
 def forget_peak() -> None:
-    """Begin anew to measure the peak; where the system cannot, it stays that of the whole life of the process."""
+    """Begin again to measure the peak; where the system cannot, it stays that of the whole life of the process."""
     with suppress(OSError):
         _MARKS.write_text("5")  # 5: put the high-water mark back to what is held now (man 5 proc)
 

@@ -80,10 +80,10 @@ def refuse_fatal(path: Path, library: str, opening: str, seconds: float | None =
     except subprocess.TimeoutExpired:
         raise RecordingError(
             f"{library} did not come to an end with it in {duration_in_words(limit)}; it is probably damaged: "
-            "get it anew"
+            "get it again"
         ) from None
     except OSError:  # no second process can be had here; then it is read untried
         return
     if tried.returncode:
         how = f"signal {-tried.returncode}" if tried.returncode < 0 else f"code {tried.returncode}"
-        raise RecordingError(f"it is damaged: {library}, which reads such files, crashed on it ({how}); get it anew")
+        raise RecordingError(f"it is damaged: {library}, which reads such files, crashed on it ({how}); get it again")

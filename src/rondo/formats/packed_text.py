@@ -84,9 +84,9 @@ class Unpacked(io.RawIOBase):
         try:
             piece = self._stream.read(at_most)
         except EOFError as error:
-            raise RecordingError("it is cut off: its packed text does not end; get it anew") from error
+            raise RecordingError("it is cut off: its packed text does not end; get it again") from error
         except (OSError, zlib.error, ValueError) as error:
-            raise RecordingError(f"it is damaged, or not packed as its name says ({error}); get it anew") from error
+            raise RecordingError(f"it is damaged, or not packed as its name says ({error}); get it again") from error
         self._position += len(piece)
         if self._most_bytes is not None and self._position > self._most_bytes:
             raise RecordingError(

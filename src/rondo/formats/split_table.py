@@ -3,7 +3,7 @@
 Rows of one value, in their order, are one recording, called by the file and the value. Each is read as a file of its
 own would be, with everything that stands above the rows. The column itself is no channel.
 
-Where the column is the clock, the table is cut wherever it goes back: a device was started anew.
+Where the column is the clock, the table is cut wherever it goes back: a device was started again.
 
 Here is what all tables share, and how text is cut (a sheet is text too); `rondo.formats.tables` cuts typed tables.
 """

@@ -35,7 +35,7 @@ GROUP = "rondo.sources"
 class Skip(NamedTuple):
     """Something in the input that gave no row: `n_lines` lines from `line` on.
 
-    With 0 lines the input itself began anew: what came before and what comes after do not follow on each other.
+    With 0 lines the input itself began again: what came before and what comes after do not follow on each other.
     """
 
     line: int

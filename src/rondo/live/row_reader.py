@@ -251,7 +251,7 @@ class RowReader:
         return self._given(0)
 
     def begin_anew(self, reason: str) -> None:
-        """Note that the input began anew, for a reason of which no line can be shown: a boundary."""
+        """Note that the input began again, for a reason of which no line can be shown: a boundary."""
         self._skipped.append(Skip(1, 0, reason))
 
     def say(self, note: str) -> None:

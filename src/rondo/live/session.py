@@ -1,7 +1,7 @@
 """Session: rows -> labels and events on the disk, each exactly once, however often the process is killed.
 
 The files that grow are brought to the disk before the checkpoint that counts their bytes. A session that is opened
-again cuts them back to that count, goes back to the bookmark of the source, and computes the rest anew; since nothing
+again cuts them back to that count, goes back to the bookmark of the source, and computes the rest again; since nothing
 depends on how rows are cut into chunks, nor on the wall clock, the same bytes are written again.
 
 Everything else in the folder follows from these files (`run/stream_folder.py`): the summary and the segments are
@@ -248,7 +248,7 @@ class Session:
         for skip in rows.skipped:
             if skip.n_lines:
                 events.append(_skip_event(skip, rows, self.counters))
-            else:  # the input began anew, and nobody knows what is missing between
+            else:  # the input began again, and nobody knows what is missing between
                 report = self._stream.cut(skip.reason)
                 decisions, events = [*decisions, *report.decisions], [*events, *report.events]
         if len(rows.values):

@@ -1,6 +1,6 @@
 """DeepDPM: a clustering net that learns a Dirichlet-process Gaussian mixture, and splits and merges its components.
 
-Ronen, Finder & Freifeld (CVPR 2022), written anew; the published schedule has 500 epochs and image sets in mind.
+Ronen, Finder & Freifeld (CVPR 2022); own implementation; the published schedule has 500 epochs and image sets in mind.
 An epoch here is one pass over the windows in eight batches, more where one would have over 512:
 
     every epoch       the clustering net learns the responsibilities of the Gaussians (a KL divergence), and the

@@ -53,7 +53,7 @@ class Partition:
 
 
 def partition_of(points: torch.Tensor, moments: Moments, labels: torch.Tensor, shares: torch.Tensor) -> Partition:
-    """Components as given, halves by shares (n, 2); where a half has less than one point, both are found anew."""
+    """Components as given, halves by shares (n, 2); where a half has less than one point, both are found again."""
     halves, parts = torch.zeros_like(labels), []
     for k in range(moments.n.shape[0]):
         members = labels == k

@@ -112,7 +112,7 @@ def vocabulary_sentences(window_lengths_frames: Sequence[int]) -> list[str]:
 
 
 def edited_findings(findings: Sequence[str], edits: Sequence[Edits], motifs_are_units: bool) -> tuple[str, ...]:
-    """The same sentences after people have merged or split entries: what they say of merges is said anew."""
+    """The same sentences after people have merged or split entries: what they say of merges is said again."""
     kept: list[str] = []
     for sentence in findings:
         for head in (_FLAT, _FEW_PHRASES, _NOT_ASKED):
@@ -148,10 +148,10 @@ def grown_sentence(new_units: Sequence[int]) -> str:
     """What a stream has added to the vocabulary that recordings were read with.
 
     >>> grown_sentence([7, 8])
-    'Read anew with what the stream has learned, which has added u7, u8; what is new was not tested.'
+    'Read again with what the stream has learned, which has added u7, u8; what is new was not tested.'
     """
     added = f"added {', '.join(f'u{unit}' for unit in new_units)}" if new_units else "added no unit"
-    return f"Read anew with what the stream has learned, which has {added}; what is new was not tested."
+    return f"Read again with what the stream has learned, which has {added}; what is new was not tested."
 
 
 def sample_sentence(n_frames: int, of: int) -> str:

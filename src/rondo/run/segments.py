@@ -156,7 +156,7 @@ def repeats_in(own: pl.DataFrame) -> NDArray[np.int64]:
 
 
 def repainted(table: pl.DataFrame, found: pl.DataFrame, edits: Edits) -> pl.DataFrame:
-    """Segments that were cut anew, with the names that people gave and, at ends that were found, the times found.
+    """Segments that were cut again, with the names that people gave and, at ends that were found, the times found.
 
     A segment that was found so has the very score that it had; others have the mean of their frames.
     """

@@ -88,7 +88,7 @@ def load(folder: Path, format: Format = MODEL) -> Artifact:
     blob = _read_bytes(folder, _TENSORS, format)
     if hashlib.sha256(blob).hexdigest() != manifest["tensors_sha256"]:
         raise ModelError(
-            f"{folder / _TENSORS}: truncated or changed since it was saved; copy the {format.noun} folder anew"
+            f"{folder / _TENSORS}: truncated or changed since it was saved; copy the {format.noun} folder again"
         )
     return Artifact(manifest["config"], manifest["provenance"], _read_tensors(folder, blob))
 
@@ -101,7 +101,7 @@ def _read_bytes(folder: Path, name: str, format: Format) -> bytes:
         if not path.exists():
             raise ModelError(f"{folder}: not a whole {noun} folder, it has no {name}; {format.place}")
         if not path.is_file():  # a pipe or a device could keep the reader waiting for ever
-            raise ModelError(f"{path}: not a regular file; copy the {noun} folder anew")
+            raise ModelError(f"{path}: not a regular file; copy the {noun} folder again")
         return read_regular(path, _MOST_MANIFEST_BYTES if name == _MANIFEST else MOST_BYTES)
     except OSError as error:
         raise ModelError(f"{path}: cannot be read ({error.strerror}); check the folder and its permissions") from None
@@ -115,14 +115,14 @@ def _read_manifest(folder: Path, format: Format) -> dict[str, Any]:
         found = json.loads(_read_bytes(folder, _MANIFEST, format).decode("utf-8"))
     except (ValueError, RecursionError):
         raise ModelError(
-            f"{path}: not JSON, truncated or changed since it was saved; copy the {format.noun} folder anew"
+            f"{path}: not JSON, truncated or changed since it was saved; copy the {format.noun} folder again"
         ) from None
     manifest = _of_format(path, found, format)
     stated = manifest.pop("manifest_sha256", None)
     expected = {"config": dict, "provenance": dict, "tensors_sha256": str}
     if stated != _checksum(manifest) or not all(isinstance(manifest.get(k), t) for k, t in expected.items()):
         raise ModelError(
-            f"{path}: edited since it was saved (its checksum differs); copy the {format.noun} folder anew"
+            f"{path}: edited since it was saved (its checksum differs); copy the {format.noun} folder again"
         )
     return manifest
 

@@ -2,7 +2,7 @@
 
 What one person does looks a little different in another, so that units read with where they were fitted miss. A model
 of several groups gives the new one a place of its own, as every group has (`rondo.units.places`); a model of one group
-is moved there itself. What tells units apart at their boundaries is learned anew, from the new recordings alone.
+is moved there itself. What tells units apart at their boundaries is learned again, from the new recordings alone.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def _persisting(
     """Components that usually last at least `shortest_run` windows.
 
     Overlapping windows that straddle two units look alike and cluster, but such a passage is over before one whole
-    window has gone by. The least lasting component is dropped and its windows decoded anew, until all remaining last.
+    window has gone by. The least lasting component is dropped and its windows decoded again, until all remaining last.
     """
     kept = np.arange(distances.shape[1])
     while kept.size > 1:

@@ -12,7 +12,7 @@ People differ, and directions that tell the units of one apart may tell people a
 
    after PCA to p dimensions; a coordinate is scaled by sqrt(lambda / (1 + lambda)). A person's own way of doing
    something is part of S_w, and what changes faster than a window passes is part of S_1;
-4. the mixture starts at the matched units and finds them anew in these directions. 3 and 4 are repeated.
+4. the mixture starts at the matched units and finds them again in these directions. 3 and 4 are repeated.
 
 (Harmony, Korsunsky et al. 2019, moves soft clusters together in fixed directions; docs/many.md compares.)
 """
@@ -112,11 +112,11 @@ def _found_anew(
     """The units of all groups, from a mixture that starts at these labels."""
     latents, spans = latents_at_home(groups, projection), joined_spans([group.spans for group in groups])
     price = transition_scale(config, few_channels=False, shared=True)
-    anew = rules._replace(penalty=price * typical_step(latents, spans))
+    again = rules._replace(penalty=price * typical_step(latents, spans))
     found = discover_units(
-        latents, latents, spans, anew, config.mixture, np.random.default_rng(0), "cpu", start=np.concatenate(labels)
+        latents, latents, spans, again, config.mixture, np.random.default_rng(0), "cpu", start=np.concatenate(labels)
     )
-    ids = decode(latents, spans, found, anew.penalty).ids.astype(np.int64)
+    ids = decode(latents, spans, found, again.penalty).ids.astype(np.int64)
     return np.split(ids, np.cumsum([len(group.rows) for group in groups])[:-1])
 
 

@@ -1,4 +1,4 @@
-"""The page of a run on loopback, built anew when the run has gone on; with its edits, and a film beside it."""
+"""The page of a run on loopback, built again when the run has gone on; with its edits, and a film beside it."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ from rondo.vocabulary.vocabulary import Level
 FORMAT, SCHEMA = "rondo-edits", 1
 FIRST_BY_HAND = 1000
 """The lowest id that "divide" gives: learners count from 0 and stay far below."""
-_ANEW = "put it back, or remove it and name the entries anew"
+_ANEW = "put it back, or remove it and name the entries again"
 
 
 @dataclass(frozen=True)

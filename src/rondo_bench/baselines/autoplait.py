@@ -1,7 +1,7 @@
 """AutoPlait: regimes, each a hidden Markov model, are split while that shortens the description of a recording.
 
 Y. Matsubara, Y. Sakurai, C. Faloutsos, "AutoPlait: Automatic Mining of Co-evolving Time Sequences", SIGMOD 2014.
-Written anew after the paper and the released C code (18 June 2014, as in github.com/Lab-ANT/Time2State at fccb11c),
+Own code after the paper and the released C code (18 June 2014, as in github.com/Lab-ANT/Time2State at fccb11c),
 whose constants stand in the settings below and at the top of the files:
 
     autoplait         what is done with the whole recording: regimes are split until no split pays

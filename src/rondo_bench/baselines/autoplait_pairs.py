@@ -70,7 +70,7 @@ class PairSearch:
 def search_pairs(
     values: Floats, stretches: Sequence[Span], singles: Singles, pairs: NDArray[np.intp], with_sums: bool = True
 ) -> PairSearch:
-    """The best path between the two regimes of each pair, in each stretch anew."""
+    """The best path between the two regimes of each pair, in each stretch again."""
     log_density = np.log(densities(singles.states, values))
     begin, stay = (np.log(p)[pairs] for p in (singles.delta, 1 - singles.delta))  # (n_pairs, 2)
     low, high = begin[:, 0] - stay[:, 1], stay[:, 0] - begin[:, 1]

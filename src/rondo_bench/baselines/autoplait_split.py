@@ -102,7 +102,7 @@ def split(
 
 
 def cut_points(joined: Joined, first: Fitted, second: Fitted) -> Pieces:
-    """The best path through the states of both models, in each stretch anew (CutPointSearch).
+    """The best path through the states of both models, in each stretch again (CutPointSearch).
 
     Staying in regime i costs ln(1 - delta_i) and a transition, leaving it for j ln delta_i and the first state of j.
     A path that begins in regime i pays for leaving the other.

@@ -1,6 +1,6 @@
 """CLaP: segments between change points are one state where a classifier cannot tell them apart.
 
-A. Ermshaus, P. Schäfer, U. Leser, "CLaP - State Detection from Time Series", PVLDB 19(1), 2025. Written anew after the
+A. Ermshaus, P. Schäfer, U. Leser, "CLaP - State Detection from Time Series", PVLDB 19(1), 2025. Own code after the
 authors' code (github.com/ermshaua/classification-label-profile and claspy 0.2.8, both BSD-3), whose constants stand in
 the settings below; as in the RONDO paper, change points are those of ClaSP (`clasp`), and each channel is standardised
 within a recording, which changes nothing here: every comparison standardises again. claspy itself cannot be installed

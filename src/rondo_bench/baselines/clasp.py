@@ -1,6 +1,6 @@
 """ClaSP: where a series changes, by how well its windows tell on which side of a split they lie.
 
-P. Schäfer, A. Ermshaus, U. Leser, "ClaSP: parameter-free time series segmentation", DMKD 2023. Written anew after the
+P. Schäfer, A. Ermshaus, U. Leser, "ClaSP: parameter-free time series segmentation", DMKD 2023. Own code after the
 authors' library claspy (0.2.8, BSD-3), whose constants stand below; it finds the same change points (see `clap`).
 
 A split is judged by the labels 0 (before) and 1 (after) of each window's nearest neighbours: where most of them lie on

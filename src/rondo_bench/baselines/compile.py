@@ -1,7 +1,7 @@
 """CompILE: a recurrent network cuts sequences into segments, a Dirichlet-process mixture clusters their latents.
 
 T. Kipf, Y. Li, H. Dai, V. Zambaldi, A. Sanchez-Gonzalez, E. Grefenstette, P. Kohli, P. Battaglia, "CompILE:
-Compositional Imitation Learning and Execution", ICML 2019. Network and loss are written anew after the released toy
+Compositional Imitation Learning and Execution", ICML 2019. Network and loss follow the released toy
 example (github.com/tkipf/compile, MIT, commit b88b174), which takes symbols. The RONDO paper adapts it: a linear map in
 place of the embedding, squared error in place of cross-entropy, sequences of 2,000 frames, eight segments each, every
 channel standardised within its recording, and one mixture of the segments' latents over the whole data set.

@@ -1,7 +1,7 @@
 """E2USD: two frozen random views of compressed windows, a contrast without false negatives, a mixture, a vote.
 
 Z. Lai, H. Li, D. Zhang, Y. Zhao, W. Qian, C. S. Jensen, "E2Usd: Efficient-yet-effective Unsupervised State Detection
-for Multivariate Time Series", WWW 2024. Written anew from the paper and from what the released code does
+for Multivariate Time Series", WWW 2024. Own code from the paper and from what the released code does
 (github.com/AI4CTS/E2Usd, commit 7fc34e4, which has no licence). Its constants stand in the settings below. What differs
 from that code, and why:
 

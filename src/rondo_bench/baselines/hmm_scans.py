@@ -5,7 +5,7 @@ blocks that take their steps together. A block must begin with what the one befo
 blocks run, and run again from the ends they reached until both agree (`_AGREED`), as a chain forgets how it began.
 After as many runs as there are blocks it is so in any case: the result is that of one run from end to end.
 
-Several stretches of observations lie one after another; where one begins, the chain starts anew. Arrays over time are
+Several stretches of observations lie one after another; where one begins, the chain starts again. Arrays over time are
 (n_steps, n_states); the blocks are made in here.
 """
 

@@ -114,7 +114,7 @@ class BaselineMethod:
         if isinstance(self.baseline(), ReadingBaseline):
             return (
                 f"{self.name} kept no model here (run as released, or the folder was emptied), so it cannot read "
-                f"another recording; use `rondo discover --method {self.name}` anew"
+                f"another recording; use `rondo discover --method {self.name}` again"
             )
         return (
             f"{self.name} cannot read another recording, it labels only those it learns from; "

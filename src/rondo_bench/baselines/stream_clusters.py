@@ -1,7 +1,7 @@
 """What DenStream and DBSTREAM share: faded micro-clusters in tables of fixed size, and clusters with lasting ids.
 
 A point is the representation of one window, and time counts points. Micro-clusters that belong together are one
-cluster; which do is the method's own rule. After each point the clusters are found anew wherever that rule gives
+cluster; which do is the method's own rule. After each point the clusters are found again wherever that rule gives
 another answer than before, and a label is the id of the point's cluster at that moment: it never changes afterwards.
 
 Weights fade by 2^(−t / half_life). All fade alike, so the tables hold weights as of the last whole half-life, a point
@@ -153,7 +153,7 @@ class StreamClusters(ABC):
     # ---------------------------------------------------------------- clusters
 
     def _refresh(self) -> None:
-        """Find the clusters anew if links or strong rows have changed."""
+        """Find the clusters again if links or strong rows have changed."""
         n, strong = self.n_rows, self._strong_rows()
         if not self._regroup and np.array_equal(strong, self.strong[:n]):
             return

@@ -1,7 +1,7 @@
 """TICC: Toeplitz inverse covariance-based clustering, a sparse Gaussian for each state and a cost for each change.
 
 D. Hallac, S. Vare, S. Boyd, J. Leskovec, "Toeplitz Inverse Covariance-Based Clustering of Multivariate Time Series
-Data", KDD 2017. Written anew after that paper and the released code (github.com/davidhallac/TICC, BSD-2-Clause, commit
+Data", KDD 2017. Own code after that paper and the released code (github.com/davidhallac/TICC, BSD-2-Clause, commit
 85d45d1), whose constants stand in the settings below, as the RONDO paper runs it. Until labels rest:
 
     states from labels   mean and sparse Toeplitz inverse covariance of each (see `ticc_solver`)

@@ -1,7 +1,7 @@
 """Time2State: a small causal network trained on one recording, a Dirichlet-process mixture on its windows, a vote.
 
 C. Wang, K. Wu, T. Zhou, Z. Cai, "Time2State: An Unsupervised Framework for Inferring the Latent States in Time Series
-Data", PACMMOD (SIGMOD) 2023. Written anew after the released code (github.com/Lab-ANT/Time2State, MIT, commit fccb11c),
+Data", PACMMOD (SIGMOD) 2023. Own code after the released code (github.com/Lab-ANT/Time2State, MIT, commit fccb11c),
 whose constants stand in the settings below. What differs from that code, and why:
 
 - A recording comes prepared as for Rondo, each channel with its own mean and deviation, so that units of measurement do

@@ -2,7 +2,7 @@
 
 They differ in the network and its loss alone. A recording is standardised by one mean and one deviation, its windows
 are embedded by a network trained on it, a Dirichlet-process mixture of the embeddings names a state for each window,
-and each frame takes the state of most windows that cover it. Unlike the released codes, whose `predict` clusters anew,
+and each frame takes the state of most windows that cover it. Unlike the released codes, whose `predict` clusters again,
 what was learned is kept, so that it can read another recording and call the same states by the same numbers.
 """
 

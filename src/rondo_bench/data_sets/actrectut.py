@@ -98,7 +98,7 @@ def _from_mat(path: Path, kind: str) -> Annotation:
 def _clock(path: Path) -> NDArray[Any]:
     times = read_numbers(path / f"{_CLOCK}.dat", _N_COLUMNS, [0], _WHAT)[:, 0]
     if not np.isfinite(times).all():
-        raise RecordingError(f"{path / _CLOCK}.dat: a row has no time; get the file anew")
+        raise RecordingError(f"{path / _CLOCK}.dat: a row has no time; get the file again")
     return times
 
 

@@ -52,14 +52,14 @@ def read_labels(path: Path, id: str, truth: Track) -> StoredLabels:
     """The labels of one series; refused unless AMI and covering against `truth` are what was published for them."""
     line = _lines(path).get(id)
     if line is None:
-        raise AnnotationError(f"{path}: there is no line of '{id}'; get the file anew")
+        raise AnnotationError(f"{path}: there is no line of '{id}'; get the file again")
     try:
         states, changes = (np.asarray(json.loads(line[name]), dtype=np.int64) for name in ("found_labels", "found_cps"))
         said = {"AMI": 100 * float(line["ami_score"]), "covering": 100 * float(line["covering_score"])}
     except (ValueError, TypeError, OverflowError):
-        raise AnnotationError(f"{path}: labels or scores of '{id}' are no numbers; get the file anew") from None
+        raise AnnotationError(f"{path}: labels or scores of '{id}' are no numbers; get the file again") from None
     if not (states.ndim == changes.ndim == 1 and 0 < states.size <= truth.size):
-        raise AnnotationError(f"{path}: '{id}' has {states.size} labels for {truth.size} frames; get the file anew")
+        raise AnnotationError(f"{path}: '{id}' has {states.size} labels for {truth.size} frames; get the file again")
     segments = np.searchsorted(np.unique(changes[changes > 0]), np.arange(truth.size), side="right")
     found = {
         "AMI": 100 * adjusted_mutual_information(Overlap.of(truth[: states.size], states)),
@@ -81,7 +81,7 @@ def _lines(path: Path) -> dict[str, dict[str, str]]:
     try:
         table = pl.read_csv(path.read_bytes(), infer_schema=False)
     except (OSError, EOFError, zlib.error, pl.exceptions.PolarsError) as error:
-        raise AnnotationError(f"{path}: cannot be read ({str(error).splitlines()[0]}); get the file anew") from None
+        raise AnnotationError(f"{path}: cannot be read ({str(error).splitlines()[0]}); get the file again") from None
     missing = [name for name in _COLUMNS if name not in table.columns]
     if missing:
         raise AnnotationError(f"{path}: it has no column '{missing[0]}', only {', '.join(table.columns)}")

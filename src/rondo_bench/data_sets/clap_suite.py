@@ -60,7 +60,7 @@ def read_recording(path: Path) -> Recording:
     except KeyError:
         raise RecordingError(f"{path.parent}: it has no array '{path.name}', which {_SEGMENTS} names") from None
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise RecordingError(f"{path.parent}: '{path.name}' cannot be read ({error}); get the file anew") from None
+        raise RecordingError(f"{path.parent}: '{path.name}' cannot be read ({error}); get the file again") from None
     return Recording(values, id=path.name)
 
 
@@ -73,7 +73,7 @@ def read_annotation(path: Path) -> Annotation:
     if any(start >= stop for start, stop in pairwise(bounds)):
         raise AnnotationError(
             f"{folder / _SEGMENTS}: segments of '{id}' begin at {changes}, expected rising numbers below its "
-            f"{n_frames} rows; get the file anew"
+            f"{n_frames} rows; get the file again"
         )
     states = _states(folder / _STATES, id)
     if len(states) != len(changes) + 1:
@@ -103,12 +103,12 @@ def _rows(path: Path) -> list[list[str]]:
 def _row_of(path: Path, id: str) -> list[str]:
     row = next((row for row in _rows(path) if row[0] == id), None)
     if row is None:
-        raise AnnotationError(f"{path}: there is no line of '{id}'; get the file anew")
+        raise AnnotationError(f"{path}: there is no line of '{id}'; get the file again")
     return row
 
 
 def _whole_numbers(path: Path, id: str, cells: list[str]) -> list[int]:
     odd = next((cell for cell in cells if not cell.isdecimal()), None)
     if odd is not None:
-        raise AnnotationError(f"{path}: '{id}' has '{odd}' where a whole number is expected; get the file anew")
+        raise AnnotationError(f"{path}: '{id}' has '{odd}' where a whole number is expected; get the file again")
     return [int(cell) for cell in cells]

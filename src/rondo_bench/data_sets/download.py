@@ -4,7 +4,7 @@ The note (`downloaded.json`) makes a second run skip what is complete; archives 
 
 Nothing in an archive is trusted: no file outside the folder, no link, nothing half written. It is own code and not
 `pooch.Unzip`: that unpacks a name that leads outside under another name instead of refusing the archive, chooses
-members by the beginning of their names only, and begins anew when it was stopped.
+members by the beginning of their names only, and begins again when it was stopped.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def download(offer: Offer, folder: Path, progress: Progress = silent) -> int:
 
 
 def _unpack(archive: Path, folder: Path, keep: tuple[str, ...], progress: Progress) -> None:
-    """What is damaged is taken away, so that the next run fetches it anew; for want of room it stays."""
+    """What is damaged is taken away, so that the next run fetches it again; for want of room it stays."""
     try:
         n_files = unpack(archive, folder, keep, progress)
     except RecordingError:

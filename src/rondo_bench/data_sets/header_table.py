@@ -47,9 +47,9 @@ def read_columns(path: Path, columns: Sequence[str], what: str, separator: str =
         )
     except (pl.exceptions.PolarsError, OSError, UnicodeError) as error:
         cause = str(error).strip().splitlines()[0][:120]
-        raise RecordingError(f"{path}: its rows are not those of {what} ({cause}); get the file anew") from None
+        raise RecordingError(f"{path}: its rows are not those of {what} ({cause}); get the file again") from None
     if table.height == 0:
-        raise RecordingError(f"{path}: it has a header but no rows; get the file anew")
+        raise RecordingError(f"{path}: it has a header but no rows; get the file again")
     return table.select(list(columns)).to_numpy().astype(np.float64)
 
 
@@ -74,4 +74,4 @@ def whole_number(text: str, path: Path, column: str) -> int:
             return int(number)
     except (ValueError, OverflowError):
         pass
-    raise RecordingError(f"{path}: column '{column}' holds '{text[:40]}', expected a whole number; get the file anew")
+    raise RecordingError(f"{path}: column '{column}' holds '{text[:40]}', expected a whole number; get the file again")

@@ -3,7 +3,7 @@
 The server is asked for the rest (Range), and only if its file is still the same one (If-Range). A file gets its name
 when all of it has come and its checksum, where one is known, is right.
 
-Own code and not `pooch`, which begins every download anew (1.9): a broken line would cost hours with data sets of many
+Own code and not `pooch`, which begins every download again (1.9): a broken line would cost hours with data sets of many
 gigabytes. The rest that pooch does, checksums and progress, is a dozen lines here.
 """
 
@@ -177,7 +177,7 @@ def _remember(part: Path, answer: Any, total: int | None, asked_for_rest: bool) 
 
 def _how_a_later_run_begins(part: Path) -> str:
     if _size(part) and not _known(part):
-        return "this server sends only whole files, so that a later run begins anew"
+        return "this server sends only whole files, so that a later run begins again"
     return f"{_size(part):,} bytes are kept; run it again to go on"
 
 

@@ -35,7 +35,7 @@ def _opened(path: Path, name: str, what: str, read: Any) -> dict[str, Any]:
         found: dict[str, Any] = read()
     except Exception as error:  # damaged files make scipy raise almost anything
         cause = (str(error).strip() or type(error).__name__).splitlines()[0][:120]
-        raise RecordingError(f"{path}: it is damaged, or no MATLAB file ({cause}); get it anew") from error
+        raise RecordingError(f"{path}: it is damaged, or no MATLAB file ({cause}); get it again") from error
     if name not in found:
         raise RecordingError(f"{path}: no variable '{name}' in it, as {what} has it; give the file as published")
     return found

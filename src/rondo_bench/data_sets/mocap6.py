@@ -54,7 +54,7 @@ def read_annotation(path: Path) -> Annotation:
     own = classes[start:stop]
     if own.dtype.kind not in "iu" or own.min() < 0 or own.max() > names.size:
         raise AnnotationError(
-            f"{path.parent}: 'TrueZ' of {path.name} must be numbers from 0 to {names.size}; get the file anew"
+            f"{path.parent}: 'TrueZ' of {path.name} must be numbers from 0 to {names.size}; get the file again"
         )
     return Annotation(own.astype(np.int64), (_NO_EXERCISE, *_names(names)), id=path.name)
 
@@ -65,7 +65,7 @@ def _range(path: Path, n_rows: int) -> tuple[int, int]:
     if len(bounds) != len(IDS) + 1 or not rising or (bounds[0], bounds[-1]) != (0, n_rows):
         raise RecordingError(
             f"{path.parent}: 'doc_range' is {bounds}, expected {len(IDS) + 1} rising numbers from 0 to {n_rows}; "
-            "get the file anew"
+            "get the file again"
         )
     number = IDS.index(path.name)
     return bounds[number], bounds[number + 1]
@@ -76,9 +76,9 @@ def _array(path: Path, name: str) -> NDArray[Any]:
         with np.load(path.parent, allow_pickle=False) as arrays:
             return np.asarray(arrays[name])
     except KeyError:
-        raise RecordingError(f"{path.parent}: it has no array '{name}', as MoCap6 of bnpy has; get it anew") from None
+        raise RecordingError(f"{path.parent}: it has no array '{name}', as MoCap6 of bnpy has; get it again") from None
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise RecordingError(f"{path.parent}: '{name}' cannot be read ({error}); get the file anew") from None
+        raise RecordingError(f"{path.parent}: '{name}' cannot be read ({error}); get the file again") from None
 
 
 def _names(names: NDArray[Any]) -> list[str]:

@@ -34,7 +34,7 @@ def read_numbers(path: Path, n_columns: int, columns: Sequence[int], what: str) 
     except OSError as error:
         raise RecordingError(f"{path}: cannot be read ({error.strerror}); give a file of {what}") from None
     except ValueError as error:
-        raise RecordingError(f"{path}: {expected} ({_first_line(error)}); get the file anew") from None
+        raise RecordingError(f"{path}: {expected} ({_first_line(error)}); get the file again") from None
 
 
 def files_in(folder: Path, places: Sequence[str], ids: Sequence[str]) -> list[Path]:

@@ -87,7 +87,7 @@ def read_annotation(path: Path, track: str = "operations") -> Annotation:
     ids = [whole_number(id, table, "id") for id, *_ in rows]
     starts, ends = ([date_seconds(row[column]) * 1000 for row in rows] for column in (2, 3))
     if not np.isfinite([*starts, *ends]).all():
-        raise AnnotationError(f"{table}: a start or end is no date; get the file anew")
+        raise AnnotationError(f"{table}: a start or end is no date; get the file again")
     names = (
         OPERATIONS if track == "operations" else {0: "none"} | {id: row[1] for id, row in zip(ids, rows, strict=True)}
     )

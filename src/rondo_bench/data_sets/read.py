@@ -114,7 +114,7 @@ class Copy:
         if annotation is not None and annotation.n_frames != recording.n_frames:
             raise AnnotationError(
                 f"{path}: it has {recording.n_frames} frames, but its annotation {annotation.n_frames}; "
-                "label every frame once, or get it anew"
+                "label every frame once, or get it again"
             )
         return recording, annotation
 

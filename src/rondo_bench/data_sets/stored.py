@@ -102,7 +102,7 @@ def _size_of_array(path: Path) -> tuple[int, int]:
             read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
             shape, *_ = read(member)
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise RecordingError(f"{path}: it is damaged, or no .npz with X ({error}); get it anew") from None
+        raise RecordingError(f"{path}: it is damaged, or no .npz with X ({error}); get it again") from None
     return shape[0] if shape else 0, shape[1] if len(shape) > 1 else 1
 
 
@@ -114,7 +114,7 @@ def annotation_key(path: Path) -> str | None:
                 with zipfile.ZipFile(path) as archive:
                     return "y" if "y.npy" in archive.namelist() else None
             except (OSError, zipfile.BadZipFile) as error:
-                raise RecordingError(f"{path}: it is damaged, or no .npz ({error}); get it anew") from None
+                raise RecordingError(f"{path}: it is damaged, or no .npz ({error}); get it again") from None
         case ".csv":
             with path.open(encoding="utf-8-sig", errors="replace") as file:
                 columns = [name.strip().strip('"') for name in file.readline().split(",")]

@@ -67,7 +67,7 @@ class Method(_Spec):
     once: str = ""  # why one seed is enough
     needs: Literal["", "mantis"] = ""  # what must be at hand
     level: Level = "motif"
-    refit_motifs: bool = False  # Rondo-fit: motifs learned anew on the target record
+    refit_motifs: bool = False  # Rondo-fit: motifs learned again on the target record
     adapt_units: bool = False  # units moved to where the target record has them
     settings: dict[str, Any] = {}
     for_: dict[str, dict[str, Any]] = Field({}, alias="for")  # on one data set

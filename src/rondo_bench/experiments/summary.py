@@ -179,7 +179,7 @@ def _part(rows: Sequence[Row], data_set: str, methods: Sequence[str], experiment
         versions = sorted({row.versions[_RONDO] for row in current if row.is_ok and _RONDO in row.versions})
         if len(versions) > 1:
             made = " and ".join(versions)
-            notes.append(f"rows of {method} were made with Rondo {made}; give another --out to run all of them anew")
+            notes.append(f"rows of {method} were made with Rondo {made}; give another --out to run all of them again")
         failed = [row for row in current if not row.is_ok]
         if failed:
             notes.append(f"{method} failed in {counted(len(failed), 'row')} ({failed[0].error})")

@@ -1,6 +1,6 @@
 """The transfer protocol: learned from all recordings of one participant, read on those of every other.
 
-Rondo keeps both vocabularies as they are; Rondo-fit keeps the units and learns motifs anew on each target record;
+Rondo keeps both vocabularies as they are; Rondo-fit keeps the units and learns motifs again on each target record;
 adapted, it keeps the ids and moves the units from where the source has them to where each target record has them. The
 others learn from the recordings of the source laid one after the other, with no window across a seam.
 """

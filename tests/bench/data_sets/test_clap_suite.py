@@ -93,7 +93,7 @@ def test_what_is_wrong_with_series_is_said(clone: Path) -> None:
     with pytest.raises(RecordingError, match=r"data.npz: it has no array 'Other', which desc.txt names"):
         clap_suite.read_recording(arrays / "Other")
     arrays.write_bytes(b"PK and no more")
-    with pytest.raises(RecordingError, match=r"data.npz: 'Steps' cannot be read .* get the file anew"):
+    with pytest.raises(RecordingError, match=r"data.npz: 'Steps' cannot be read .* get the file again"):
         clap_suite.read_recording(arrays / "Steps")
 
 

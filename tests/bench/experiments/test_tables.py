@@ -167,7 +167,7 @@ def test_rows_of_several_versions_are_told() -> None:
     assert summary(rows).sections[0].notes == ()
     rows.append(row("three", "kmeans", 1.0, versions={"rondo-ts": "0.2.0"}))
     (note,) = summary(rows).sections[0].notes
-    assert note == "rows of kmeans were made with Rondo 0.1.0 and 0.2.0; give another --out to run all of them anew"
+    assert note == "rows of kmeans were made with Rondo 0.1.0 and 0.2.0; give another --out to run all of them again"
 
 
 def test_settings_that_were_never_run_are_said() -> None:

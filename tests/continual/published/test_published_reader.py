@@ -234,7 +234,7 @@ def test_a_strange_unit_that_comes_back_is_promoted_and_then_known(model: Rondo,
     assert promoted <= set(stream.reader.unit_ids)
     last = [own.unit for own in decisions if 7_700 < own.start_frame < 7_900]
     assert np.mean([unit in promoted for unit in last]) > 0.7
-    units, motifs = stream.timelines(windows_of(model, rows))  # read anew: known from its first visit
+    units, motifs = stream.timelines(windows_of(model, rows))  # read again: known from its first visit
     first = units.ids[(600 + 60) // 18 : (1_000 - 100) // 18]
     assert np.mean(np.isin(first, list(promoted))) > 0.7
     assert len(motifs.ids) == len(units.ids)

@@ -402,7 +402,7 @@ def test_a_damaged_or_foreign_config_is_refused(tmp_path: Path, content: bytes, 
     says = refused(mantis(tmp_path))
     assert complaint in says
     assert f"{tmp_path / 'config.json'}: does not describe a MantisV2 network (" in says
-    assert says.endswith("; download config.json and model.safetensors from huggingface.co/paris-noah/MantisV2 anew")
+    assert says.endswith("; download config.json and model.safetensors from huggingface.co/paris-noah/MantisV2 again")
 
 
 def without(name: str) -> Callable[[dict[str, Tensor]], dict[str, Tensor]]:

@@ -131,7 +131,7 @@ def test_log_has_every_epoch_and_what_was_labelled() -> None:
         assert 1 <= line.n_pseudo_labels <= 5
         assert 0 < line.share_confident <= 1
     assert log[9].pseudo < log[5].pseudo
-    npt.assert_allclose([log[5].pseudo, log[10].pseudo], np.log(5), atol=0.02)  # the classifier starts anew
+    npt.assert_allclose([log[5].pseudo, log[10].pseudo], np.log(5), atol=0.02)  # the classifier starts again
 
 
 def test_training_lowers_the_losses() -> None:

@@ -81,7 +81,7 @@ A, B, C = [0, 0, 1, 1, 2, 2], [0, 1, 1, 0, 2, 2], [0, 1, 2, 0, 1, 2]
     [
         ([A, A, A], 2, 2, True),
         ([A, B, B, B], 2, 3, True),
-        ([A, A, B, B, B], 2, 4, True),  # one agreement, then a change: patience starts anew
+        ([A, A, B, B, B], 2, 4, True),  # one agreement, then a change: patience starts again
         ([A, A], 1, 1, True),
         ([A, B, A, B, A], 2, 4, False),
         ([A, B, C, A, A], 2, 4, False),

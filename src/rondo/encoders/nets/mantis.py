@@ -198,7 +198,7 @@ def _read_weights(path: Path, net: MantisNet) -> str:
 
 
 def _unusable(path: Path, why: str) -> SettingError:
-    return SettingError(f"encoder.weights: {path}: {why}; download {_CONFIG} and {_WEIGHTS} from {_SOURCE} anew")
+    return SettingError(f"encoder.weights: {path}: {why}; download {_CONFIG} and {_WEIGHTS} from {_SOURCE} again")
 
 
 def _first(error: ValidationError) -> str:

@@ -1,6 +1,6 @@
 """The network of MantisV2, cut after the layer that is asked for; parameters are named as in the published file.
 
-V. Feofanov et al., "MantisV2", arXiv 2602.17868; written anew after the package mantis-tsfm 1.1.0 (Apache-2.0), whose
+V. Feofanov et al., "MantisV2", arXiv 2602.17868; own code after the package mantis-tsfm 1.1.0 (Apache-2.0), whose
 numbers it gives up to rounding. One series goes in; 32 patches of it and a class token attend to each other.
 """
 

@@ -1,7 +1,7 @@
 """Time-MAE: a masked autoencoder of patches, trained from scratch on the windows it will encode.
 
 M. Cheng et al., "TimeMAE: Self-Supervised Representations of Time Series with Decoupled Masked Autoencoders", WSDM
-2026 (arXiv 2303.00320); written anew, with the defaults of the official implementation (github.com/Mingyue-Cheng/
+2026 (arXiv 2303.00320); own implementation, with the defaults of the official implementation (github.com/Mingyue-Cheng/
 TimeMAE) where the RONDO paper is silent. In each step 60 % of the patches are hidden, the same ones in all windows.
 The encoder sees the others; from its tokens a regressor predicts, for every hidden patch, the token that a slow copy
 of the encoder makes of it, and its codeword. The mean over all tokens of a window is its representation. Training

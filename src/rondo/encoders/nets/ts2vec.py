@@ -1,6 +1,6 @@
 """TS2Vec: a contrastive encoder trained from scratch on the windows it will encode.
 
-Z. Yue et al., "TS2Vec: Towards Universal Representation of Time Series", AAAI 2022 (arXiv 2106.10466); written anew
+Z. Yue et al., "TS2Vec: Towards Universal Representation of Time Series", AAAI 2022 (arXiv 2106.10466); own code
 after the official implementation (github.com/zhihanyue/ts2vec, MIT), whose defaults hold where the RONDO paper is
 silent. Windows are the instances: two overlapping random crops of each window, half of their frames masked, must
 find each other among all windows and all frames of the batch. The average of the weights over all steps encodes;

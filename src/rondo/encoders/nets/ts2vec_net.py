@@ -97,7 +97,7 @@ class Taps(nn.Module):
 class _TwoConvolutions(torch.autograd.Function):
     """conv(gelu(conv(gelu(z)))), which keeps two tensors for the way back where plain autograd keeps four.
 
-    The way back needs the activations again; computing them anew is cheaper than the memory.
+    The way back needs the activations again; computing them again is cheaper than the memory.
     """
 
     @staticmethod

@@ -34,8 +34,7 @@ class Marks:
             return None
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise ModelError(
-                f"{path}: expected the mark of a partition, but {error}; put the file back, or begin anew with another "
-                "--out"
+                f"{path}: expected the mark of a partition, but {error}; put it back, or begin again with another --out"
             ) from None
         self._written[partition] = offset
         return offset

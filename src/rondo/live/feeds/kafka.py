@@ -212,7 +212,7 @@ class KafkaFeed:
         if wanted > high:
             raise RecordingError(
                 f"{self._name}: partition {name} ends at offset {high}, and we had read up to {wanted}: the topic was "
-                "deleted and made again; begin anew with another --out"
+                "deleted and made again; begin again with another --out"
             )
         if wanted < low:
             n_lost = counted(low - wanted, "message")

@@ -35,7 +35,7 @@ class KafkaLosses:
             return
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise ModelError(
-                f"{path}: expected the first messages after a loss, but {error}; put the file back, or begin anew with "
+                f"{path}: expected the first messages after a loss, but {error}; put it back, or begin again with "
                 "another --out"
             ) from None
 

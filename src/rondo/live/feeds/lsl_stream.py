@@ -2,7 +2,7 @@
 
 A stream says how many channels it has, at which rate, and often what they are called; what does not fit the model is
 refused before the first row. Times are those of the sender, brought to the clock of this machine and smoothed by liblsl
-(clock synchronisation, dejittering, monotonic), and then to seconds since 1970: the clock of LSL begins anew whenever
+(clock synchronisation, dejittering, monotonic), and then to seconds since 1970: the clock of LSL begins again whenever
 a machine starts, and times must not go back.
 """
 

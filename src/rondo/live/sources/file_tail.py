@@ -45,7 +45,7 @@ class FileTail:
             self._begin_anew("replaced while nobody read it; read from its beginning", ClockState(**bookmark["clock"]))
         else:
             raise ModelError(
-                f"{path}: not the file that was read before, or changed since; put it back, or begin anew with "
+                f"{path}: not the file that was read before, or changed since; put it back, or begin again with "
                 "another --out and --checkpoint"
             )
         if request.follow and self._file.n_bytes() and not self._file.reader.read_head():

@@ -44,7 +44,7 @@ class Folder:
         path = self._path / Path(bookmark["file"]).name  # a checkpoint from someone else leads nowhere else
         if path.name != bookmark["file"] or not path.is_file() or not is_the_same_file(path, bookmark):
             raise ModelError(
-                f"{path}: the file that was being read is gone, or another one; put it back, or begin anew with "
+                f"{path}: the file that was being read is gone, or another one; put it back, or begin again with "
                 "another --out and --checkpoint"
             )
         self._file = TableFile(path, self._request, bookmark)

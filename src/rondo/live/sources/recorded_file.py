@@ -36,7 +36,7 @@ class RecordedFile:
         bookmark = request.bookmark
         if bookmark is not None and bookmark["sha256"] != self._sha256:
             raise ModelError(
-                f"{path}: changed since it was read; put the file back, or begin anew with another --out and "
+                f"{path}: changed since it was read; put the file back, or begin again with another --out and "
                 "--checkpoint"
             )
         known = with_kept((), (), request.channels)

@@ -43,7 +43,7 @@ class StandardInput:
         if bookmark is not None and bookmark["position"] > 0:
             if self._live:
                 self._before = bookmark["position"]
-                self._reader.begin_anew("begun anew after a restart; rows sent meanwhile are lost")
+                self._reader.begin_anew("begun again after a restart; rows sent meanwhile are lost")
             else:
                 self._to_pass_over = bookmark
 
@@ -123,7 +123,7 @@ class StandardInput:
 def _refused(why: str) -> ModelError:
     return ModelError(
         f"standard input: expected the rows of the earlier run once more from the beginning, {why}; pipe in the same "
-        "again, use --follow for a live pipe, or begin anew with another --out and --checkpoint"
+        "again, use --follow for a live pipe, or begin again with another --out and --checkpoint"
     )
 
 

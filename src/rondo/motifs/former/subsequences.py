@@ -75,7 +75,7 @@ def _windows_of_time(time: str, step_frames: int, rate: float | None) -> int:
 
 
 def _row_keys(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """One integer per row, equal exactly where rows are; ranked anew at each column, so that it cannot overflow."""
+    """One integer per row, equal exactly where rows are; ranked again at each column, so that it cannot overflow."""
     n_codes = int(rows.max(initial=0)) + 1
     keys = np.zeros(len(rows), dtype=np.int64)
     for column in rows.T:

@@ -136,7 +136,7 @@ class MotifFormer:
         codes = np.asarray(items, dtype=np.int64)
         if codes.ndim != 2 or codes.shape[1] not in self.lengths:
             learned = ", ".join(map(str, self.lengths))
-            raise SettingError(f"MotifFormer was trained on lengths {learned}, got items {codes.shape}; train it anew")
+            raise SettingError(f"MotifFormer was trained on lengths {learned}, got items {codes.shape}; train it again")
         return _descriptors(self.network, codes)
 
     def with_unit(self, prototype: Floats, prototypes: Floats) -> MotifFormer:
@@ -323,7 +323,7 @@ def pseudo_labels(
 
 
 def _forget(head: torch.nn.Linear, optimiser: torch.optim.Optimizer) -> None:
-    """Components are numbered anew at each labelling, so their classifier starts anew."""
+    """Components are numbered again at each labelling, so their classifier starts again."""
     for parameter in head.parameters():
         torch.nn.init.zeros_(parameter)
         optimiser.state.pop(parameter, None)
