@@ -76,6 +76,7 @@ FILES: dict[str, tuple[str, Maker | None, str]] = {
     "bad rate inside": ("x.npz", archive(X=waves(), rate=-5.0), "rate"),
     "unsorted clock": ("x.csv", timed([0, 2, 1, 3]), "sort"),
     "repeated clock": ("x.csv", timed([1, 1, 1, 1]), "in every row"),
+    "two rows": ("x.csv", timed([0, 0.02]), "too short"),
     "clock with a hole": ("x.csv", text("time,a\n1,1\n,2\n3,3\n"), "timestamp"),
     "unknown suffix": ("x.xls", raw(NOISE), "save it as .csv"),
     "frames in columns": ("x.npy", lambda path: np.save(path, waves().T[:, :400]), "2 frames x 400 channels"),
