@@ -55,7 +55,7 @@ def test_another_rate_is_read_on_request_and_labels_its_own_rows(
 def test_a_gap_in_a_resampled_recording_is_other_on_its_own_rows(quick: Rondo, stream: PlantedStream) -> None:
     other = stream.recording.resampled(100.0)
     values = other.values.copy()
-    values[7_001:7_401, 1] = np.nan
+    values[7_001:7_401] = np.nan
     labelling = quick.label_one(Recording(values, 100, other.channels), resample=True)
     lost = np.zeros(values.shape[0], dtype=bool)
     lost[7_001:7_401] = True

@@ -49,7 +49,7 @@ def finished(stream: PlantedStream, tmp_path_factory: pytest.TempPathFactory) ->
     folder = tmp_path_factory.mktemp("finished")
     values = np.array(stream.recording.values)
     np.savez(folder / "whole.npz", X=values[:6000], channels=list("abcdef"), rate=50.0, y=stream.motif_truth[:6000])
-    values[7000:7100, 2] = np.nan  # two seconds: a boundary
+    values[7000:7100] = np.nan  # two seconds: a boundary
     values[8000:8005] = np.nan  # a tenth: interpolated
     write_csv(folder / "holed.csv", values[6000:], np.arange(3000) / 50)
     outcome = call("discover", folder / "whole.npz", folder / "holed.csv", "--out", folder / "run", "--json")
