@@ -167,7 +167,7 @@ def test_a_frozen_stream_labels_as_label_does_and_stays_frozen(rondo: Command, h
     assert rondo("name", model, "unit:0", "rest", "--stream", "out").code == 0
 
 
-def test_a_recording_is_labelled_anew_with_what_the_stream_has_learned(rondo: Command, here: Path, model: Path) -> None:
+def test_a_recording_is_labelled_again_with_what_the_stream_has_learned(rondo: Command, here: Path, model: Path) -> None:
     values = waves(2000, seed=6)
     x = write_csv(here / "x.csv", values)
     assert rondo("stream", model, "--source", x, "--out", "live").code == 0
@@ -181,13 +181,13 @@ def test_a_recording_is_labelled_anew_with_what_the_stream_has_learned(rondo: Co
     assert tree(here / "live") == before
     kept = Rondo.load(here / "again" / "model")  # with the stream, so that it can be asked and fed again
     npt.assert_array_equal(kept.relabel(Recording(values, rate=50, channels=("a", "b"))).units, units)
-    from_checkpoint = rondo("label", model, x, "--rate", 50, "--out", "again", "--stream", "live/checkpoint")
+    from_checkpoint = rondo("label", model, x, "--rate", 50, "--out", "once_more", "--stream", "live/checkpoint")
     assert from_checkpoint.code == 0, from_checkpoint.err
-    npt.assert_array_equal(np.load(here / "again" / "units" / "x.npy"), units)
+    npt.assert_array_equal(np.load(here / "once_more" / "units" / "x.npy"), units)
 
 
 @pytest.mark.usefixtures("fake")
-def test_what_cannot_be_labelled_anew(rondo: Command, here: Path, rows: Path, model: Path) -> None:
+def test_what_cannot_be_labelled_again(rondo: Command, here: Path, rows: Path, model: Path) -> None:
     rondo("stream", model, "--source", rows, "--out", "live")
     (here / "empty").mkdir()
     (here / "x.csv").write_text("a,b\n1,2\n3,4\n")
