@@ -149,9 +149,8 @@ def test_same_seed_same_descriptors() -> None:
 
 
 def test_a_capped_epoch_is_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(train, "_ITEMS_PER_EPOCH", 12)
     monkeypatch.setattr(train, "_CLUSTERED_ITEMS", 10)
-    fitted = trained()
+    fitted = trained(config=SMALL.model_copy(update={"items_per_epoch": 12}))
     assert len(fitted.log) == 6
     assert np.isfinite(fitted.describe(ITEMS)).all()
 
