@@ -1,4 +1,4 @@
-"""A clock that jumps by 30,000 years, in every command that reads the recording or its run: no traceback, no lost row."""
+"""A clock that jumps by 30,000 years, in every command that reads the recording or its run: no traceback."""
 
 from __future__ import annotations
 

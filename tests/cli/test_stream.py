@@ -167,7 +167,9 @@ def test_a_frozen_stream_labels_as_label_does_and_stays_frozen(rondo: Command, h
     assert rondo("name", model, "unit:0", "rest", "--stream", "out").code == 0
 
 
-def test_a_recording_is_labelled_again_with_what_the_stream_has_learned(rondo: Command, here: Path, model: Path) -> None:
+def test_a_recording_is_labelled_again_with_what_the_stream_has_learned(
+    rondo: Command, here: Path, model: Path
+) -> None:
     values = waves(2000, seed=6)
     x = write_csv(here / "x.csv", values)
     assert rondo("stream", model, "--source", x, "--out", "live").code == 0
