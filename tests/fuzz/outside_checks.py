@@ -177,7 +177,7 @@ def folder_faults(out: Path, kind: str, rows: int | None = None, labels: np.ndar
             if path is None:
                 continue
             array = np.load(path, allow_pickle=False)
-            found += _agree(array, recording, level, paint, rows)
+            found += _agree(array, recording, level, paint, rows, _skipped(out, len(array)))
             if labels is not None and level == "motif" and not np.array_equal(array, labels):
                 found.append("medium: other labels than the same numbers in another file have")
     return found
@@ -192,8 +192,22 @@ def _segments(out: Path) -> dict[tuple[str, str], list[tuple[int, int, int]]]:
     return paint
 
 
+def _skipped(out: Path, n_rows: int) -> np.ndarray:
+    """Rows that a stream has skipped, by its rows.csv: they are OTHER, also inside a segment."""
+    skipped = np.zeros(n_rows, dtype=bool)
+    path = out / "rows.csv"
+    for row in csv.DictReader(path.read_text(encoding="utf-8").splitlines()) if path.is_file() else ():
+        skipped[int(row["row"]) :] = row["what"] == "skipped"
+    return skipped
+
+
 def _agree(
-    array: np.ndarray, recording: dict[str, Any], level: str, paint: dict[Any, Any], rows: int | None
+    array: np.ndarray,
+    recording: dict[str, Any],
+    level: str,
+    paint: dict[Any, Any],
+    rows: int | None,
+    skipped: np.ndarray,
 ) -> list[str]:
     found = []
     if array.ndim != 1 or array.dtype.kind != "i":
@@ -210,6 +224,7 @@ def _agree(
             found.append(f"medium: segment {start} to {end} of {len(array)} frames after {last}")
         drawn[start:end] = entry
         last = end
+    drawn[skipped] = -1
     if not np.array_equal(drawn, array):
         found.append(f"medium: segments and {level} labels differ in {int((drawn != array).sum())} frames")
     return found
