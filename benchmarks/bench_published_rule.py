@@ -52,7 +52,7 @@ def main() -> None:
     torch.set_num_threads(1)
     n_frames = int(sys.argv[1]) if len(sys.argv) > 1 else 160_000
     values = plant(PLAN, n_frames=n_frames, seed=0).recording.values
-    model = Rondo(preset="paper", window=75, step=18, settings=SHORT, device="cpu")
+    model = Rondo(preset="paper-variational", window=75, step=18, settings=SHORT, device="cpu")
     model.fit(Recording(values[:N_FIRST], rate=50))
     print(model)
     measured(model, "exemplars", values[N_FIRST:])

@@ -85,7 +85,7 @@ def discover(
     per_recording : bool
         Learn one vocabulary for each recording instead of one for all.
     preset : str
-        The settings to start from: "default", "paper" or "paper-deepdpm".
+        The settings to start from: "default", "paper" or "paper-variational".
     device : str or None
         Where networks run: "cpu", "cuda" or "auto". None takes the setting of the preset.
     seed : int or None

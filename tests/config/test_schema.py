@@ -92,6 +92,12 @@ def test_the_preset_paper_uses_the_papers_stages_and_projection() -> None:
     paper = PRESETS["paper"]
     assert (paper.encoder.name, paper.units.method, paper.motifs.method) == ("ts2vec", "unit_align", "motif_former")
     assert paper.windows.projection == "start"
+    assert (paper.units.mixture.kind, paper.motifs.mixture.kind) == ("deep_dpm", "deep_dpm")
+    assert (
+        PRESETS["paper-variational"].units.mixture.kind
+        == PRESETS["paper-variational"].motifs.mixture.kind
+        == "dp_gaussian"
+    )
 
 
 def test_every_setting_says_where_it_comes_from() -> None:
@@ -124,7 +130,7 @@ def test_presets_are_valid_and_frozen(preset: str) -> None:
 
 
 def test_an_unknown_preset_names_those_there_are() -> None:
-    assert refusal(preset="papper") == "unknown preset 'papper'; expected 'default', 'paper' or 'paper-deepdpm'"
+    assert refusal(preset="papper") == "unknown preset 'papper'; expected 'default', 'paper' or 'paper-variational'"
 
 
 def test_the_ways_listed_here_are_all_there_are() -> None:

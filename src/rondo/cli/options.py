@@ -193,9 +193,9 @@ Preset = Annotated[
     typer.Option(
         "--preset",
         metavar="NAME",
-        help="default (ours), paper (as published, with a variational DP mixture) or paper-deepdpm (with DeepDPM). "
+        help="default (ours), paper (as published, with DeepDPM) or paper-variational (with a variational mixture). "
         "Windows stay automatic: --window and --step give the paper's.",
-        autocompletion=completing("default", "paper", "paper-deepdpm"),
+        autocompletion=completing("default", "paper", "paper-variational"),
     ),
 ]
 ConfigFile = Annotated[

@@ -38,6 +38,9 @@ ExperimentName = Annotated[
 OutDir = Annotated[
     Path, typer.Option("--out", metavar="DIR", help="Folder of the rows; a run goes on where one stopped.")
 ]
+RowsAt = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="Folder of the rows, or a .csv file that `rows` printed.")
+]
 DataSets = Annotated[
     str | None, typer.Option("--datasets", metavar="A,B", help="Data sets, or folders of recordings; all if not given.")
 ]
@@ -126,7 +129,7 @@ def run(
 @app.command()
 def table(
     experiment: ExperimentName,
-    out: OutDir = Path("bench"),
+    out: RowsAt = Path("bench"),
     datasets: DataSets = None,
     methods: Methods = None,
     format: Annotated[str, typer.Option("--format", metavar="NAME", help="markdown, csv or latex.")] = "markdown",
@@ -160,7 +163,7 @@ def table(
 def figure(
     kind: Annotated[str, typer.Argument(metavar="FIGURE", help="segmentation, continual or scores.")],
     file: Annotated[Path, typer.Argument(metavar="FILE", help="To write: .png, .pdf or .svg.")],
-    out: OutDir = Path("bench"),
+    out: RowsAt = Path("bench"),
     experiment: Annotated[
         str | None, typer.Option("--experiment", metavar="NAME", help="Of the scores; static.")
     ] = None,
@@ -189,7 +192,7 @@ def figure(
 
 @app.command()
 def rows(
-    out: OutDir = Path("bench"),
+    out: RowsAt = Path("bench"),
     failed: Annotated[bool, typer.Option("--failed", metavar="", help="Only those that failed.")] = False,
 ) -> None:
     """Print the rows as CSV.

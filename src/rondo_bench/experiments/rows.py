@@ -10,6 +10,8 @@ Label tracks stand in a row as their runs, which are short.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -76,7 +78,12 @@ class Row:
 
 
 def read_rows(folder: Path) -> list[Row]:
-    """The last row of each key, in the order in which these were written; a torn last line is left out."""
+    """The last row of each key, in the order in which these were written; a torn last line is left out.
+
+    In place of a folder, a `.csv` file that `to_csv` made.
+    """
+    if folder.suffix == ".csv":
+        return _rows_of_csv(folder)
     path = folder / FILE
     try:
         text = path.read_bytes()
@@ -179,6 +186,52 @@ def to_csv(rows: Sequence[Row]) -> str:
         cells["finished"] = row.finished
         table.append([_short(cells.get(name)) for name in columns])
     return csv_of_rows(list(columns), table)
+
+
+def _rows_of_csv(path: Path) -> list[Row]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from None
+    try:
+        return from_csv(text)
+    except (KeyError, ValueError, TypeError) as error:
+        raise InputError(f"{path}: not the rows of a benchmark as `rondo bench rows` prints them ({error})") from None
+
+
+_COUNTS = ("n_frames", "n_channels", "n_segments", "n_true_segments")
+
+
+def from_csv(text: str) -> list[Row]:
+    """The rows that `to_csv` made a line of each, to as many digits as it keeps; columns that are missing are empty.
+
+    >>> row = Row(Key("static", "mocap", "a", "", "ticc", 0, "ab"), "ok", scores={"ari": 50.0}, peak_mb=9.0)
+    >>> from_csv(to_csv([row])) == [row]
+    True
+    """
+    return [_from_cells(cells) for cells in csv.DictReader(io.StringIO(text))]
+
+
+def _from_cells(cells: Mapping[str, str]) -> Row:
+    named = {name: cells.get(name, "") for name in (*Key._fields, "status", "error", "finished")}
+    key = Key(*(int(named[name]) if name == "seed" else named[name] for name in Key._fields))  # type: ignore[arg-type]
+    numbers = {name: float(cell) for name, cell in cells.items() if cell and name not in named}
+    counts = {name: int(numbers.pop(name)) for name in _COUNTS if name in numbers}
+    seconds, cpu_seconds = numbers.pop("seconds", 0.0), numbers.pop("cpu_seconds", 0.0)
+    peak_mb = numbers.pop("peak_mb", None)
+    clock = {name.removeprefix("clock_"): numbers.pop(name) for name in list(numbers) if name.startswith("clock_")}
+    return Row(
+        key,
+        named["status"] or "ok",
+        named["error"],
+        scores=numbers,
+        clock=clock,
+        counts=counts,
+        finished=named["finished"],
+        seconds=seconds,
+        cpu_seconds=cpu_seconds,
+        peak_mb=peak_mb,
+    )
 
 
 def _short(value: Any) -> Any:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import InputError, OutputError
-from rondo_bench.experiments.rows import FILE, Key, Row, open_rows, read_rows, to_csv
+from rondo_bench.experiments.rows import FILE, Key, Row, from_csv, open_rows, read_rows, to_csv
 from tests.bench.experiments.made_rows import row
 
 
@@ -119,3 +119,32 @@ def test_csv_has_a_line_for_each_row() -> None:
         "3",
     )
     assert (second["status"], second["error"], second["ari"]) == ("failed", "no, really", "")
+
+
+# ---------------------------------------------------------------- rows kept as csv
+
+
+def test_rows_printed_as_csv_are_read_again(tmp_path: Path) -> None:
+    rows = [row("one", "ticc", 50.25, seed=3), row("two", "ticc", 60.5)]
+    path = tmp_path / "rows.csv"
+    path.write_text(to_csv(rows))
+    read = read_rows(path)
+    assert [own.key for own in read] == [own.key for own in rows]
+    assert to_csv(read) == to_csv(rows)
+
+
+def test_a_csv_without_some_columns_is_read() -> None:
+    (read,) = from_csv("experiment,data_set,recording,method,seed,fingerprint,ari\nstatic,mocap,a,ticc,0,ab,50\n")
+    assert read.is_ok
+    assert (read.key.source, read.scores, read.peak_mb) == ("", {"ari": 50.0}, None)
+
+
+@pytest.mark.parametrize("text", ["a,b\n1,2\n", "experiment,seed\nstatic,x\n", "\x00"])
+def test_another_csv_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text(text)
+    if text == "\x00":
+        assert read_rows(path) == []
+        return
+    with pytest.raises(InputError, match="not the rows of a benchmark as `rondo bench rows` prints them"):
+        read_rows(path)
