@@ -26,7 +26,8 @@ from rondo.many.file_set import ManyFiles
 from rondo.many.way import Asked, files_to_read, warn_of_failed
 from rondo.methods import DEFAULT, Model, Options, find_method, load_model, refuse_idle
 from rondo.model import Rondo
-from rondo.model_result import result_of, transferred
+from rondo.model_result import result_of
+from rondo.model_transfer import transferred
 from rondo.progress import Progress, silent
 from rondo.result import Result
 from rondo.run.counting import Words
