@@ -42,7 +42,7 @@ from rondo.html_card import card
 from rondo.labelling import FitProfile, Labelling
 from rondo.model_fit import STAGES, learn, refuse_unbuilt
 from rondo.model_folder import model_card
-from rondo.model_labels import Prepared, labelled, prepared, relabelled, windows_in
+from rondo.model_labels import Windowed, labelled, relabelled, windowed, windows_in
 from rondo.model_result import result_of, words_of
 from rondo.model_transfer import move_units, refit_motifs
 from rondo.motifs.base import Motifs
@@ -234,7 +234,7 @@ class Rondo:
             labellings = [replace(own, notes=own.notes + notes) for own in labellings]
         return result_of([self], given, labellings, groups=groups)
 
-    def _learn(self, recordings: list[Recording], group_by: GroupBy, tell: Progress) -> list[tuple[Prepared, Timeline]]:
+    def _learn(self, recordings: list[Recording], group_by: GroupBy, tell: Progress) -> list[tuple[Windowed, Timeline]]:
         """Everything that `fit` does; what it was learned from comes back, to be labelled."""
         refuse_unbuilt(self.resolved_config())
         groups = groups_of_recordings(recordings, group_by)
@@ -253,7 +253,7 @@ class Rondo:
             seen if whole else self.unit_model_.timeline(w, group)
             for seen, whole, w, group in zip(known, is_whole, every, named, strict=True)
         ]
-        return list(zip(map(Prepared, recordings, signals, every), read, strict=True))
+        return list(zip(map(Windowed, recordings, signals, every), read, strict=True))
 
     def plan(self, channels: tuple[str, ...], surveys: Sequence[Survey], read: Callable[[str], Recording]) -> FitPlan:
         """Plan a fit to recordings that have been surveyed.
@@ -759,7 +759,7 @@ class Rondo:
         if not hasattr(self, "stream_"):
             raise NotFittedError("this Rondo follows no stream yet; call partial_fit(chunk) first, or use predict")
         given = self._as_read(recordings, rate)
-        labellings = [relabelled(self, prepared(self, own, resample, by_model=True)) for own in given]
+        labellings = [relabelled(self, windowed(self, own, resample, by_model=True)) for own in given]
         new = [unit for unit in self.stream_.reader.unit_ids if unit not in self.units_]
         return result_of([self], given, labellings, kind="label", is_foreign=True, more=[grown_sentence(new)])
 
@@ -789,7 +789,7 @@ class Rondo:
             If the recording lacks a channel of the model, or has another rate.
         """
         self._check_fitted()
-        one = prepared(self, recording, resample)
+        one = windowed(self, recording, resample)
         return labelled(self, one, self.unit_model_.timeline(one.windows, group))
 
     def fit_profile(self) -> FitProfile:
@@ -819,7 +819,7 @@ class Rondo:
     ) -> tuple[Signal, Windows]:
         """The frames and windows of a recording, for experiments that look inside."""
         self._check_fitted()
-        one = prepared(self, recording, resample, by_model=by_model)
+        one = windowed(self, recording, resample, by_model=by_model)
         return one.signal, one.windows
 
     # ------------------------------------------------------------ keeping

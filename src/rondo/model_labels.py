@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rondo.model import Rondo
 
 
-class Prepared(NamedTuple):
+class Windowed(NamedTuple):
     """A recording, and its frames and windows as the model sees them."""
 
     recording: Recording
@@ -31,7 +31,7 @@ class Prepared(NamedTuple):
     windows: Windows
 
 
-def prepared(model: Rondo, recording: Recording, resample: bool = False, *, by_model: bool = False) -> Prepared:
+def windowed(model: Rondo, recording: Recording, resample: bool = False, *, by_model: bool = False) -> Windowed:
     """`by_model`: scaled as a stream is, by the statistics of the model and never by its own."""
     preprocessor = model.preprocessor_
     if by_model:
@@ -42,7 +42,7 @@ def prepared(model: Rondo, recording: Recording, resample: bool = False, *, by_m
     if rates_known and not resample:
         common_rate([recording], model.rate_, "read it at the rate of the model (--resample, resample=True)")
     signal = preprocessor.apply(recording, model.rate_ if resample else None)
-    return Prepared(recording, signal, windows_in(signal, model.window_length_frames_, model.step_frames_))
+    return Windowed(recording, signal, windows_in(signal, model.window_length_frames_, model.step_frames_))
 
 
 def windows_in(signal: Signal, length: int, step: int) -> Windows:
@@ -50,7 +50,7 @@ def windows_in(signal: Signal, length: int, step: int) -> Windows:
     return Windows(signal.values, WindowGrid(length, step, signal.n_frames, signal.spans))
 
 
-def labelled(model: Rondo, given: Prepared, units: Timeline) -> Labelling:
+def labelled(model: Rondo, given: Windowed, units: Timeline) -> Labelling:
     """What units, read from its windows, and the motifs of the model say of a recording."""
     labels, window_of_frame = units.labels, _windows_of_frames(model, given.windows, units)
     foreign, accepted = labels == OTHER, replace(units, ids=labels)
@@ -66,7 +66,7 @@ def labelled(model: Rondo, given: Prepared, units: Timeline) -> Labelling:
     return shown if unshown is None else replace(shown, unshown=with_motifs(unshown))
 
 
-def relabelled(model: Rondo, given: Prepared) -> Labelling:
+def relabelled(model: Rondo, given: Windowed) -> Labelling:
     """The same with the vocabularies as the stream of the model has extended them."""
     units, motifs = model.stream_.timelines(given.windows)
     nearest = given.windows.grid.project(np.arange(len(given.windows)), "centre").astype(np.int64)
@@ -83,7 +83,7 @@ def _windows_of_frames(model: Rondo, windows: Windows, units: Timeline) -> NDArr
 
 
 def _labelling(
-    model: Rondo, given: Prepared, units: Timeline, motifs: MotifTimeline, window_of_frame: NDArray[np.int64]
+    model: Rondo, given: Windowed, units: Timeline, motifs: MotifTimeline, window_of_frame: NDArray[np.int64]
 ) -> Labelling:
     recording, signal, windows = given
     window_of = np.asarray(signal.to_rows(window_of_frame), np.int64)

@@ -14,7 +14,7 @@ from rondo.evidence.surrogate_test import find_evidence, shown_after_test
 from rondo.evidence.verdicts import Evidence
 from rondo.model_fit import STAGES, device_of
 from rondo.model_folder import provenance_of
-from rondo.model_labels import prepared
+from rondo.model_labels import windowed
 from rondo.model_result import result_of
 from rondo.motifs.base import Motifs
 from rondo.motifs.discover import fit_motifs
@@ -69,7 +69,7 @@ def _to_learn_from(
     model: Rondo, recordings: Sequence[Recording], resample: bool, group_by: GroupBy = None
 ) -> tuple[list[Windows], list[str]]:
     """The windows and groups of those recordings that are long enough for a window."""
-    every = [prepared(model, recording, resample).windows for recording in recordings]
+    every = [windowed(model, recording, resample).windows for recording in recordings]
     groups = groups_of_recordings(recordings, group_by)
     long = [(w, group) for w, group in zip(every, groups, strict=True) if len(w)]
     if not long:
