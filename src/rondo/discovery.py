@@ -1,16 +1,14 @@
-"""`rondo.discover` and `rondo.label`: recordings in, Result out; and Rondo itself as one of the methods."""
+"""`rondo.discover` and `rondo.label`: recordings in, Result out."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from rondo import cost
-from rondo.config.schema import RondoConfig, network_in, resolve
+from rondo.config.schema import resolve
 from rondo.data.as_recordings import as_recordings
 from rondo.data.groups import GroupBy
 from rondo.data.recording import Recording
@@ -20,19 +18,17 @@ from rondo.errors import RondoWarning
 from rondo.formats.kept_columns import KnownColumn, with_kept
 from rondo.formats.reading import Reading
 from rondo.grown_model import CHECKPOINT, has_checkpoint
-from rondo.labelling import Labelling
 from rondo.many.driver import discover_files, label_many
 from rondo.many.file_set import ManyFiles
 from rondo.many.way import Asked, files_to_read, warn_of_failed
 from rondo.methods import DEFAULT, Model, Options, find_method, load_model, refuse_idle
 from rondo.model import Rondo
-from rondo.model_result import result_of, transferred
+from rondo.model_transfer import transferred
 from rondo.progress import Progress, silent
 from rondo.result import Result
-from rondo.run.counting import Words
+from rondo.rondo_method import RondoSettings
 from rondo.run.summary import RunSummary
 from rondo.store.writing import check_free
-from rondo.training.device import require_torch
 
 
 def discover(
@@ -156,14 +152,14 @@ def discover(
     where = Asked(engine, workers, ray_address, group_by)
     why_not = why_in_memory(method, per_recording)
     label_columns = with_kept(label_columns, keep_columns)
-    reading = Reading(rate, key, label_columns, split_by, session)._asdict()
-    many = files_to_read(data, out, where, why_not, **reading)
+    reading = Reading(rate, key, label_columns, split_by, session)
+    many = files_to_read(data, out, where, why_not, reading)
     if many is not None and out is not None:
         warn_of_failed(discover_file_by_file(many, configured, chosen_seed, out, progress or silent))
         return Result.load(out)
     if out is not None:
         check_free(out)
-    recordings = as_recordings(data, **reading)
+    recordings = as_recordings(data, **reading._asdict())
     refuse_too_short(recordings)
     for note in chosen.notes(recordings, configured):
         warnings.warn(note, RondoWarning, stacklevel=2)
@@ -186,6 +182,11 @@ def discover_file_by_file(
     """Find what recurs in recordings that are read one after the other; see `rondo.many.driver`."""
     config = settings.config if seed is None else settings.config.model_copy(update={"seed": seed})
     return discover_files(many, Rondo.from_config(config), out, progress)
+
+
+def checked_seed(seed: int | None) -> int | None:
+    """A seed that every method takes; None leaves it to the settings."""
+    return None if seed is None else resolve(overrides={"seed": seed}).seed
 
 
 # ---------------------------------------------------------------- with a model that is there
@@ -286,8 +287,8 @@ def label(
     where = Asked(engine, workers, ray_address, group_by)
     label_columns = with_kept(label_columns, keep_columns, channels_of(fitted))
     why_not = why_labelled_at_once(fitted, adapt=adapt, refit_motifs=refit_motifs, with_stream=with_stream)
-    reading = Reading(rate, key, label_columns, split_by, session)._asdict()
-    many = files_to_read(data, out, where, why_not, **reading)
+    reading = Reading(rate, key, label_columns, split_by, session)
+    many = files_to_read(data, out, where, why_not, reading)
     if many is not None and out is not None and isinstance(fitted, Rondo):
         warn_of_failed(label_many(many, fitted, out, resample=resample, progress=progress or silent))
         return Result.load(out)
@@ -295,7 +296,7 @@ def label(
         check_free(out)
     result = labelled(
         fitted,
-        as_recordings(data, **reading),
+        as_recordings(data, **reading._asdict()),
         adapt=adapt,
         refit_motifs=refit_motifs,
         resample=resample,
@@ -365,93 +366,3 @@ def labelled(
     if with_stream:
         return model.relabel(given, resample=resample)
     return model.predict(given, resample=resample, group_by=group_by)
-
-
-# ---------------------------------------------------------------- settings
-
-
-def checked_seed(seed: int | None) -> int | None:
-    """A seed that every method takes; None leaves it to the settings."""
-    return None if seed is None else resolve(overrides={"seed": seed}).seed
-
-
-class RondoSettings(NamedTuple):
-    """Every setting of Rondo, whether each recording gets a vocabulary of its own, and whose recordings are."""
-
-    config: RondoConfig
-    per_recording: bool = False
-    group_by: GroupBy = None
-
-
-@dataclass(frozen=True)
-class RondoMethod:
-    """Rondo as a method."""
-
-    name: str = DEFAULT
-    help: str = "units, and the motifs that they compose; the default"
-
-    def configure(self, options: Options) -> RondoSettings:
-        """Preset, then file, then settings, then the options that have a name of their own."""
-        refuse_idle({"--states": options.states}, f"--method {self.name}")
-        if options.per_recording:
-            refuse_idle({"--group-by": options.group_by}, "--per-recording")
-        named = {
-            "windows.length": options.window,
-            "windows.step": options.step,
-            "motifs.window": options.motif_window,
-            "encoder.name": options.encoder,
-            "device": options.device,
-        }
-        overrides = dict(options.settings) | {name: value for name, value in named.items() if value is not None}
-        config = resolve(options.preset or "default", options.config, overrides)
-        require_torch(network_in(config))  # before files are read
-        return RondoSettings(config, options.per_recording, options.group_by)
-
-    def notes(self, recordings: Sequence[Recording], settings: RondoSettings, *, in_detail: bool = False) -> list[str]:
-        """How long it will take, where that is more than a minute."""
-        config, sizes = settings.config, [recording.n_frames for recording in recordings]
-        length, step = cost.expected_window_and_step(config, recordings)
-        n_channels = recordings[0].n_channels
-        own = cost.cost_of_fit(config, sizes, n_channels, length, step, per_recording=settings.per_recording)
-        is_long = own.seconds is not None and own.seconds > cost.WORTH_SAYING_S
-        return [f"this will take {own.sentence()}"] if is_long or in_detail else []
-
-    def discover(
-        self, recordings: Sequence[Recording], settings: RondoSettings, seed: int | None, progress: Progress
-    ) -> Result:
-        """One model for all recordings, or one for each."""
-        config = settings.config if seed is None else settings.config.model_copy(update={"seed": seed})
-        if not settings.per_recording:
-            model = Rondo.from_config(config)
-            return model.fit_predict(list(recordings), group_by=settings.group_by, progress=progress)
-        models: list[Rondo] = []
-        labellings: list[Labelling] = []
-        for recording in recordings:
-            model = Rondo.from_config(config)
-            labellings += model.fit_predict(recording, progress=_named(progress, recording)).labellings
-            models.append(model)
-        return result_of(models, recordings, labellings)
-
-    def load(self, folder: Path) -> Rondo:
-        """The model of a folder; one that lies in the folder of a stream, as the stream has grown it."""
-        from rondo.grown_model import grown_model
-
-        return grown_model(folder)
-
-    def words(self, folder: Path) -> Words:
-        """Of a model that lies in the folder of a stream, with what people have said about the stream."""
-        from rondo.grown_model import CHECKPOINT, edits_with
-
-        model = Rondo.load(folder)
-        model.edits_ = edits_with(model, folder.parent / CHECKPOINT)
-        return model.words()
-
-    def why_no_model(self) -> str:
-        return ""
-
-
-METHOD = RondoMethod()
-
-
-def _named(tell: Progress, recording: Recording) -> Progress:
-    return lambda what, done, total: tell(f"{recording.id}: {what}", done, total)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # the command line asks for names before anything heavy is th
 
 GROUP = "rondo.methods"
 DEFAULT = "rondo"
-_OWN = {DEFAULT: "rondo.discovery:METHOD", "clock": "rondo.clock_method:METHOD"}
+_OWN = {DEFAULT: "rondo.rondo_method:METHOD", "clock": "rondo.clock_method:METHOD"}
 
 
 @dataclass(frozen=True)

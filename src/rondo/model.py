@@ -1,4 +1,13 @@
-"""Rondo: the door. Its body names the stages in the paper's order; the maths lives in the stages."""
+"""Rondo: the door. Each method is described here; the modules of its room do the work.
+
+    fit                 data/fit_plan.py, then model_fit.py: the stages in the paper's order
+    adapt, fit_motifs   model_transfer.py
+    predict, relabel    model_labels.py, and model_result.py for the Result around the labels
+    stream              continual/, and stream_parts.py for its parts
+    save, load          model_folder.py
+
+What is left in this file is short: which recordings are read, and what the model then holds.
+"""
 
 from __future__ import annotations
 
@@ -6,51 +15,44 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args, overload
+from typing import TYPE_CHECKING, Any, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo import model_folder
 from rondo.config.overrides import changes_from
-from rondo.config.schema import ContinualRule, RondoConfig, SlowUnitsConfig, network_in, resolve
+from rondo.config.schema import ContinualRule, RondoConfig, resolve
 from rondo.continual.frozen import FrozenReader
 from rondo.continual.published.published_reader import PublishedReader
 from rondo.continual.stream import Stream, StreamReport
 from rondo.continual.updater import Updater
-from rondo.data.as_recordings import are_several, as_chunks, as_recordings, common_rate, same_rate
+from rondo.data.as_recordings import are_several, as_chunks, as_recordings, common_rate
 from rondo.data.fair_sample import taken
 from rondo.data.fit_plan import FitPlan, plan_fit
 from rondo.data.groups import GroupBy, groups_of_recordings
-from rondo.data.labels import OTHER
-from rondo.data.levels import note_on_levels
 from rondo.data.preprocess import Preprocessor, Signal, surveys_of
 from rondo.data.recording import Recording
 from rondo.data.signal import select
 from rondo.data.survey import Survey
-from rondo.data.windows import WindowGrid, Windows
-from rondo.encoders import build_encoder
-from rondo.errors import NotFittedError, RecordingError, SettingError, not_fitted
-from rondo.evidence.surrogate_test import find_evidence, shown_after_test
+from rondo.data.windows import Windows
+from rondo.errors import NotFittedError, SettingError, not_fitted
 from rondo.evidence.verdicts import Evidence
 from rondo.html_card import card
-from rondo.labelling import FitProfile, Labelling, repeat_starts
-from rondo.model_folder import model_card, provenance_of
+from rondo.labelling import FitProfile, Labelling
+from rondo.model_fit import STAGES, learn, refuse_unbuilt
+from rondo.model_folder import model_card
+from rondo.model_labels import Windowed, labelled, relabelled, windowed, windows_in
 from rondo.model_result import result_of, words_of
-from rondo.motifs.base import Motifs, MotifTimeline
-from rondo.motifs.composed import ComposedMotifs
-from rondo.motifs.discover import fit_motifs
-from rondo.motifs.former.subsequences import lengths_in_windows
+from rondo.model_transfer import move_units, refit_motifs
+from rondo.motifs.base import Motifs
 from rondo.progress import Progress, silent
 from rondo.result import Result
 from rondo.run.counting import Words
 from rondo.run.findings import grown_sentence
 from rondo.seeding import generators
 from rondo.store.cloud_folder import run_here
-from rondo.training.device import require_torch, resolve_device
 from rondo.training_notes import training_notes
-from rondo.units.adapt import distances_moved, moved_to
-from rondo.units.fit import fit_units
 from rondo.units.model import UnitModel
 from rondo.units.timeline import Timeline
 from rondo.vocabulary.edits import Edits, now
@@ -60,17 +62,6 @@ from rondo.wording import counted
 
 if TYPE_CHECKING:
     from rondo.stream_parts import StreamParts
-
-_STAGES = ("encoder", "units", "motifs", "evidence", "sample")  # each with a generator of its own; new ones go last
-
-
-class _Prepared(NamedTuple):
-    """A recording, as its windows see it, and the unit of each window."""
-
-    recording: Recording
-    signal: Signal
-    windows: Windows
-    units: Timeline
 
 
 class Rondo:
@@ -236,15 +227,16 @@ class Rondo:
         ('discover', True)
         """
         learned = self._learn(as_recordings(recordings, rate=rate), group_by, progress or silent)
-        groups = None if group_by is None else groups_of_recordings([one.recording for one in learned], group_by)
-        labellings = [self._label(*one) for one in learned]
+        given = [one.recording for one, _ in learned]
+        groups = None if group_by is None else groups_of_recordings(given, group_by)
+        labellings = [labelled(self, one, units) for one, units in learned]
         if notes := training_notes(self.unit_model_, self.motif_model_, self.config_):
             labellings = [replace(own, notes=own.notes + notes) for own in labellings]
-        return result_of([self], [one.recording for one in learned], labellings, groups=groups)
+        return result_of([self], given, labellings, groups=groups)
 
-    def _learn(self, recordings: list[Recording], group_by: GroupBy, tell: Progress) -> list[_Prepared]:
+    def _learn(self, recordings: list[Recording], group_by: GroupBy, tell: Progress) -> list[tuple[Windowed, Timeline]]:
         """Everything that `fit` does; what it was learned from comes back, to be labelled."""
-        _refuse_unbuilt(self.resolved_config())
+        refuse_unbuilt(self.resolved_config())
         groups = groups_of_recordings(recordings, group_by)
         tell("preparing", 0, 5)
         common_rate(recordings)
@@ -253,7 +245,7 @@ class Rondo:
         signals = [plan.preprocessor.apply(recording) for recording in recordings]
         sample = [taken(signal, own) for signal, own in zip(signals, plan.stretches, strict=True)]
         known = self.learn_from(plan, sample, groups, tell)
-        every = [_windows(signal, self.window_length_frames_, self.step_frames_) for signal in signals]
+        every = [windows_in(signal, self.window_length_frames_, self.step_frames_) for signal in signals]
         is_whole = [own is signal for own, signal in zip(sample, signals, strict=True)]
         # Of a recording that is a group by itself a sample was seen: all of it tells its place better.
         named: Sequence[str | None] = groups if group_by is not None else [None] * len(groups)
@@ -261,7 +253,7 @@ class Rondo:
             seen if whole else self.unit_model_.timeline(w, group)
             for seen, whole, w, group in zip(known, is_whole, every, named, strict=True)
         ]
-        return list(map(_Prepared, recordings, signals, every, read))
+        return list(zip(map(Windowed, recordings, signals, every), read, strict=True))
 
     def plan(self, channels: tuple[str, ...], surveys: Sequence[Survey], read: Callable[[str], Recording]) -> FitPlan:
         """Plan a fit to recordings that have been surveyed.
@@ -281,7 +273,7 @@ class Rondo:
             Preprocessing, window lengths and the stretches to learn from.
         """
         config = self.resolved_config()
-        return plan_fit(channels, surveys, config, read, generators(config.seed, _STAGES)["sample"])
+        return plan_fit(channels, surveys, config, read, generators(config.seed, STAGES)["sample"])
 
     def learn_from(
         self, plan: FitPlan, sample: Sequence[Signal], groups: Sequence[str], tell: Progress = silent
@@ -305,43 +297,14 @@ class Rondo:
             The unit of every window, for each signal in `sample`.
         """
         config = self.resolved_config()
-        _refuse_unbuilt(config)
-        rngs, device = generators(config.seed, _STAGES), _device(config)
-        (length, step, motif_length), rate = plan.scales, plan.rate
-        motif_settings = lengths_in_windows(config.motifs, step, rate)
-        every = [_windows(signal, length, step) for signal in sample]
-        windows, own = [w for w in every if len(w)], [g for w, g in zip(every, groups, strict=True) if len(w)]
-        tell("encoder", 1, 5)
-        encoder = build_encoder(config.encoder, int(rngs["encoder"].integers(2**31)), device).fit(
-            windows, lambda what, done, total: tell(f"encoder: {what}", done, total)
-        )
-        tell("units", 2, 5)
-        units = fit_units(windows, encoder, config.units, rngs["units"], device, tell, own)
-        tell("motifs", 3, 5)
-        timelines = [units.timeline(w, group) for w, group in zip(windows, own, strict=True)]
-        motifs = fit_motifs(windows, timelines, units, motif_settings, motif_length, rngs["motifs"], device, tell)
-        tell("evidence", 4, 5)
-        found = find_evidence(windows, timelines, units.ids, motifs, config, rngs["evidence"])
-        motifs, evidence = shown_after_test(motifs, found)
-        tell("done", 5, 5)
-
+        learned = learn(config, plan, sample, groups, tell)
         self.config_, self.preprocessor_ = config, plan.preprocessor
-        self.unit_model_, self.motif_model_, self.evidence_ = units, motifs, evidence
-        self.window_length_frames_, self.step_frames_, self.rate_ = length, step, rate
-        self.motif_window_frames_ = motif_length
-        fit_profile = FitProfile.of(np.concatenate([timeline.distances for timeline in timelines]))
-        self.provenance_ = provenance_of(plan.surveys) | {"fit_profile": fit_profile.as_json()}
-        if plan.n_learned_from < plan.n_usable:
-            self.provenance_ |= {"sample": {"n_frames": plan.n_learned_from, "of": plan.n_usable}}
-        has_places = isinstance(config.units, SlowUnitsConfig) and config.units.places
-        has_own_places = has_places and len(set(groups)) == len(groups)
-        deviations = [survey.deviations for survey in plan.surveys]
-        if note := note_on_levels(deviations, config.preprocess, has_own_places=has_own_places):
-            self.provenance_ |= {"note_on_levels": note}
+        self.unit_model_, self.motif_model_, self.evidence_ = learned.units, learned.motifs, learned.evidence
+        self.window_length_frames_, self.step_frames_, self.motif_window_frames_ = plan.scales
+        self.rate_, self.provenance_ = plan.rate, learned.provenance
         self.edits_ = Edits()  # the old ones were about other entries
         self._forget_stream()
-        known = iter(timelines)
-        return [next(known) if len(w) else units.timeline(w) for w in every]
+        return learned.timelines
 
     def adapt(
         self, recordings: Any, *, group_by: GroupBy = None, resample: bool = False, progress: Progress | None = None
@@ -382,17 +345,8 @@ class Rondo:
         >>> model.adapt(other).units_ == before
         True
         """
-        tell = progress or silent
-        tell("units", 0, 2)
-        recordings, windows, groups = self._to_learn_from(recordings, resample, group_by)
-        units = moved_to(self.unit_model_, windows, groups)
-        tell("evidence", 1, 2)
-        read = [units.timeline(w, group) for w, group in zip(windows, groups, strict=True)]
-        evidence = self._evidence(windows, read, self.motif_model_)
-        tell("done", 2, 2)
-        moved = {str(id): radii for id, radii in distances_moved(self.unit_model_, units, groups).items()}
-        adapted = {"units_adapted_to": provenance_of(recordings)["recordings"], "units_moved_by_radii": moved}
-        self.unit_model_, self.evidence_, self.provenance_ = units, evidence, self.provenance_ | adapted
+        self._check_fitted()
+        move_units(self, self._as_read(recordings), group_by, resample, progress or silent)
         self._forget_stream()
         return self
 
@@ -422,45 +376,13 @@ class Rondo:
         RecordingError
             If no recording is long enough for one window, or a channel is missing, or the rate differs.
         """
-        tell = progress or silent
-        tell("units", 0, 3)
-        recordings, windows, _ = self._to_learn_from(recordings, resample)
-        timelines = [self.unit_model_.timeline(w) for w in windows]
-        tell("motifs", 1, 3)
-        chosen = self.resolved_config()  # of which seed and device may differ from those of the fit
-        rngs, device = generators(chosen.seed, _STAGES), _device(chosen)
-        settings = lengths_in_windows(self.config_.motifs, self.step_frames_, self.rate_)
-        long = self.motif_window_frames_
-        motifs = fit_motifs(windows, timelines, self.unit_model_, settings, long, rngs["motifs"], device, tell)
-        tell("evidence", 2, 3)
-        motifs, evidence = shown_after_test(motifs, self._evidence(windows, timelines, motifs))
-        tell("done", 3, 3)
-        self.motif_model_, self.evidence_ = motifs, evidence
-        refitted = {"motifs_refitted_on": provenance_of(recordings)["recordings"], "motifs_refit_seed": chosen.seed}
-        self.provenance_ = self.provenance_ | refitted
+        self._check_fitted()
+        refit_motifs(self, self._as_read(recordings), resample, progress or silent)
         self._forget_stream()
         self.edits_ = self.edits_.among({"unit": self.unit_model_.ids})  # the motifs are others now
         for kept in self.edits_.groups("unit"):  # of which those that are units again are merged as these are
             self.merge(*(f"unit:{id}" for id in (kept, *self.edits_.absorbed("unit", kept))))
         return self
-
-    def _to_learn_from(
-        self, recordings: Any, resample: bool, group_by: GroupBy = None
-    ) -> tuple[list[Recording], list[Windows], list[str]]:
-        """What is given to learn from, and the windows and groups of those recordings that are long enough for one."""
-        self._check_fitted()
-        recordings = self._as_read(recordings)
-        every = [self._windows_of(recording, resample)[1] for recording in recordings]
-        groups = groups_of_recordings(recordings, group_by)
-        long = [(w, group) for w, group in zip(every, groups, strict=True) if len(w)]
-        if not long:
-            raise RecordingError("no recording is long enough for one window; nothing can be learned from it")
-        return recordings, [w for w, _ in long], [group for _, group in long]
-
-    def _evidence(self, windows: list[Windows], timelines: list[Timeline], motifs: Motifs) -> Evidence:
-        """Whether vocabularies that were changed for these windows recur in them."""
-        rng = generators(self.resolved_config().seed, _STAGES)["evidence"]
-        return find_evidence(windows, timelines, self.unit_model_.ids, motifs, self.config_, rng)
 
     # ------------------------------------------------------------ a stream that keeps coming
 
@@ -837,7 +759,7 @@ class Rondo:
         if not hasattr(self, "stream_"):
             raise NotFittedError("this Rondo follows no stream yet; call partial_fit(chunk) first, or use predict")
         given = self._as_read(recordings, rate)
-        labellings = [self._label_anew(recording, resample) for recording in given]
+        labellings = [relabelled(self, windowed(self, own, resample, by_model=True)) for own in given]
         new = [unit for unit in self.stream_.reader.unit_ids if unit not in self.units_]
         return result_of([self], given, labellings, kind="label", is_foreign=True, more=[grown_sentence(new)])
 
@@ -867,7 +789,8 @@ class Rondo:
             If the recording lacks a channel of the model, or has another rate.
         """
         self._check_fitted()
-        return self._label(*self._read(recording, resample, group))
+        one = windowed(self, recording, resample)
+        return labelled(self, one, self.unit_model_.timeline(one.windows, group))
 
     def fit_profile(self) -> FitProfile:
         """Summarise how near the windows of the fitted recordings lie to their units.
@@ -891,88 +814,13 @@ class Rondo:
         self._check_fitted()
         return words_of(self)
 
-    def _read(self, recording: Recording, resample: bool, group: str | None) -> _Prepared:
-        signal, windows = self._windows_of(recording, resample)
-        return _Prepared(recording, signal, windows, self.unit_model_.timeline(windows, group))
-
-    def _label(self, recording: Recording, signal: Signal, windows: Windows, units: Timeline) -> Labelling:
-        labels, window_of_frame = units.labels, self._windows_of_frames(windows, units)
-        foreign, accepted = labels == OTHER, replace(units, ids=labels)
-
-        def labelled(motifs: MotifTimeline) -> Labelling:
-            ids, scores = np.where(foreign, np.int32(OTHER), motifs.ids), np.where(foreign, 0.0, motifs.scores)
-            known = replace(motifs, ids=ids, scores=scores)
-            return self._labelling(recording, signal, windows, accepted, known, window_of_frame)
-
-        shown = labelled(self.motif_model_.timeline(units))
-        motifs = self.motif_model_
-        unshown = motifs.unshown_timeline(units) if isinstance(motifs, ComposedMotifs) else None
-        return shown if unshown is None else replace(shown, unshown=labelled(unshown))
-
-    def _label_anew(self, recording: Recording, resample: bool) -> Labelling:
-        signal, windows = self._windows_of(recording, resample, by_model=True)
-        units, motifs = self.stream_.timelines(windows)
-        nearest = windows.grid.project(np.arange(len(windows)), "centre").astype(np.int64)
-        return self._labelling(recording, signal, windows, units, motifs, nearest)
-
-    def _labelling(
-        self,
-        recording: Recording,
-        signal: Signal,
-        windows: Windows,
-        units: Timeline,
-        motifs: MotifTimeline,
-        window_of_frame: NDArray[np.int64],
-    ) -> Labelling:
-        window_of = np.asarray(signal.to_rows(window_of_frame), np.int64)
-
-        def rows(per_window: NDArray[Any], none: float) -> NDArray[Any]:  # OTHER = -1 finds `none` at the end
-            return np.asarray(np.append(per_window, per_window.dtype.type(none))[window_of])
-
-        unit_rows, motif_rows = rows(units.ids, OTHER), rows(motifs.ids, OTHER)
-        if self.config_.windows.projection == "vote":
-            unit_rows, motif_rows = (
-                np.ascontiguousarray(signal.to_rows(windows.grid.project(ids, "vote")))
-                for ids in (units.ids, motifs.ids)
-            )
-        return Labelling(
-            recording.id,
-            unit_rows,
-            motif_rows,
-            rows(np.where(units.ids == OTHER, 0, units.scores).astype(np.float32), 0),
-            rows(motifs.scores.astype(np.float32), 0),
-            recording.times_s,
-            recording.rate,
-            signal.row_breaks,
-            units.share_accepted,
-            signal.notes + _short_span_notes(signal, windows.grid),
-            repeat_starts(motif_rows, window_of, motifs, units.ids),
-            FitProfile.of(units.distances).distances,
-        ).edited(self.edits_)
-
-    def _windows_of_frames(self, windows: Windows, units: Timeline) -> NDArray[np.int64]:
-        """The window that speaks for each frame; OTHER where none does."""
-        rule = self.config_.windows.projection
-        if rule == "aligned":
-            return self.unit_model_.windows_of_frames(windows, units.ids)
-        numbers = np.arange(len(windows))
-        return windows.grid.project(numbers, "centre" if rule == "vote" else rule).astype(np.int64)
-
     def _windows_of(
         self, recording: Recording, resample: bool = False, *, by_model: bool = False
     ) -> tuple[Signal, Windows]:
-        """`by_model`: scaled as a stream is, by the statistics of the model and never by its own."""
+        """The frames and windows of a recording, for experiments that look inside."""
         self._check_fitted()
-        preprocessor = self.preprocessor_
-        if by_model:
-            own = preprocessor.config.model_copy(update={"statistics": "dataset"})
-            preprocessor = replace(preprocessor, config=own)
-        rates_known = self.rate_ is not None and recording.rate is not None
-        resample = resample and rates_known and not same_rate(recording.rate, self.rate_)
-        if rates_known and not resample:
-            common_rate([recording], self.rate_, "read it at the rate of the model (--resample, resample=True)")
-        signal = preprocessor.apply(recording, self.rate_ if resample else None)
-        return signal, _windows(signal, self.window_length_frames_, self.step_frames_)
+        one = windowed(self, recording, resample, by_model=by_model)
+        return one.signal, one.windows
 
     # ------------------------------------------------------------ keeping
 
@@ -1190,33 +1038,6 @@ class Rondo:
         from sklearn.utils import InputTags, Tags, TargetTags
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags(allow_nan=True))
-
-
-def _windows(signal: Signal, length: int, step: int) -> Windows:
-    return Windows(signal.values, WindowGrid(length, step, signal.n_frames, signal.spans))
-
-
-def _short_span_notes(signal: Signal, grid: WindowGrid) -> tuple[str, ...]:
-    short = [stop - start for start, stop in signal.spans if stop - start < grid.length_frames]
-    if not short:
-        return ()
-    stretches = counted(len(short), "stretch", "stretches")
-    return (f"{stretches} shorter than a window ({counted(sum(short), 'frame')} in all): labelled OTHER",)
-
-
-def _refuse_unbuilt(config: RondoConfig) -> None:
-    """Say at once what this version, as installed, cannot do, before any data are prepared for it."""
-    require_torch(network_in(config))
-    build_encoder(config.encoder)
-    if isinstance(config.units, SlowUnitsConfig) and config.units.mixture.latent_dim:
-        raise SettingError(
-            "units.mixture.latent_dim has no effect with units.method = 'slow', which has no autoencoder; "
-            "leave it at 0, or use units.method = 'unit_align'"
-        )
-
-
-def _device(config: RondoConfig) -> str:
-    return resolve_device(config.device, for_network=network_in(config) is not None)
 
 
 def _parameter_names() -> list[str]:

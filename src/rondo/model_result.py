@@ -7,20 +7,17 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rondo.data.groups import GroupBy, groups_of_recordings
 from rondo.data.recording import Recording
 from rondo.data.suggest import FEWEST_TELLING_FRAMES
 from rondo.data.too_short import too_few_windows
 from rondo.labelling import FitProfile, Labelling
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.model import MotifModel
-from rondo.progress import Progress, silent
 from rondo.result import Result
 from rondo.run.counting import Words
 from rondo.run.findings import (
     composition_sentence,
     merged_sentence,
-    moved_sentence,
     phrase_sentence,
     place_sentence,
     recurrence_sentence,
@@ -99,36 +96,6 @@ def stream_summary(model: Rondo, id: str, source: str, n_frames: int, counters: 
         stream=counters,
         config=model.config_.model_dump(mode="json"),
     )
-
-
-def transferred(
-    model: Rondo,
-    recordings: Sequence[Recording],
-    *,
-    adapt: bool = False,
-    refit_motifs: bool = False,
-    resample: bool = False,
-    group_by: GroupBy = None,
-    progress: Progress = silent,
-) -> Result:
-    """Recordings read with a model that is changed for them first: its units moved to them, its motifs learned again.
-
-    Whether the model fits is a question to its units before they were moved.
-    """
-    given = list(recordings)
-    as_fitted = [model.label_one(recording, resample) for recording in given] if adapt else []
-    if adapt:
-        model.adapt(given, group_by=group_by, resample=resample, progress=progress)
-    if refit_motifs:
-        model.fit_motifs(given, resample=resample, progress=progress)
-    groups = None if group_by is None else groups_of_recordings(given, group_by)
-    named: Sequence[str | None] = groups if groups is not None else [None] * len(given)
-    labellings = [model.label_one(own, resample, group) for own, group in zip(given, named, strict=True)]
-    for i, was in enumerate(as_fitted):
-        labellings[i] = replace(labellings[i], share_accepted=was.share_accepted, distance_profile=was.distance_profile)
-    more = [moved_sentence(model.provenance_)] if adapt else []
-    fitted = model.fit_profile()
-    return result_of([model], given, labellings, kind="label", fitted=fitted, more=more, groups=groups)
 
 
 def fit_notes(model: Rondo, n_frames: Sequence[int]) -> tuple[str, ...]:

@@ -6,26 +6,23 @@ A Result is a value: it does not change. What it holds is in memory, or read fro
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-import numpy as np
-
 from rondo.continual.journal import Event
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
-from rondo.errors import OutputError, RecordingError, RondoWarning, SettingError
+from rondo.errors import OutputError, RecordingError
 from rondo.labelling import FitProfile, Labelling
 from rondo.lazy import Lazy
 from rondo.report.contents import Overviews, TruthFile, Wish, n_segments_in
 from rondo.report.frame_scores import FrameScores, told_scores
 from rondo.report.overview import Overview, signal_overview
 from rondo.run.counting import Words, counted, known_words, profile_summary, recording_summary, with_known_evidence
-from rondo.run.findings import edited_findings, found_sentence
+from rondo.run.findings import edited_findings, found_and_fit_sentence
 from rondo.run.segments import to_pandas, whole_columns
 from rondo.run.summary import (
     EntrySummary,
@@ -36,6 +33,7 @@ from rondo.run.summary import (
     RunSummary,
     VocabularyEvidence,
 )
+from rondo.run.tables import curve_table, frame_table, tables_of
 from rondo.store.urls import Location, as_location
 from rondo.version import __version__
 from rondo.vocabulary.edits import Edits
@@ -194,7 +192,7 @@ class Result:
         at_hand = {recording.id: recording for recording in recordings}
         training = curve_table(named_words)
         return cls(
-            counted(base, *_tables_of(by_id), named_words),
+            counted(base, *tables_of(by_id), named_words),
             by_id,
             Overviews(ids, lambda id: signal_overview(at_hand[id].values, at_hand[id].channels)),
             Lazy(ids, lambda id: told_scores(by_id[id])),
@@ -475,7 +473,7 @@ class Result:
         """
         import pandas as pd
 
-        return pd.concat([_frame_table(labelling) for labelling in self], ignore_index=True)
+        return pd.concat([frame_table(labelling) for labelling in self], ignore_index=True)
 
     # ------------------------------------------------------------ showing it
 
@@ -590,16 +588,13 @@ class Result:
         >>> [float(edge) for edge in figure.axes[0].get_xlim()]
         [20.0, 60.0]
         """
-        from rondo.report.figure import MOST_FIGURES, figure_of
+        from rondo.report.figure import figure_of, figures_of
         from rondo.report.scene import Cutout
 
         view = Cutout(start, end, channels, level, None if truth is None else TruthFile(Path(truth)))
-        if recording is not None or len(self) == 1:
-            return figure_of(self, self[0 if recording is None else recording].recording_id, view, figsize, dark)
-        if len(self) > MOST_FIGURES:
-            told = f"drew the first {MOST_FIGURES} of {len(self):,} recordings; draw others by id, as in"
-            warnings.warn(f"{told} result.plot({self.recordings[MOST_FIGURES].id!r})", RondoWarning, stacklevel=2)
-        return [figure_of(self, one.id, view, figsize, dark) for one in self.recordings[:MOST_FIGURES]]
+        if recording is None and len(self) != 1:
+            return figures_of(self, view, figsize, dark)
+        return figure_of(self, self[0 if recording is None else recording].recording_id, view, figsize, dark)
 
     def plot_entry(
         self,
@@ -721,12 +716,9 @@ class Result:
         >>> result.usage().columns.tolist()[2:8]
         ['level', 'id', 'name', 'n_occurrences', 'share', 'per_hour']
         """
-        from rondo.report.usage import GroupUsage, Usage, group_usage, usage_of
+        from rondo.report.usage import usage_table
 
-        rows = usage_of(self, self._groups(group_by, per))
-        if per == "recording":
-            return _table_of(Usage, rows)
-        return _table_of(GroupUsage, group_usage(rows))
+        return usage_table(self, group_by, per)
 
     def transitions(
         self, group_by: str | Mapping[str, str] | None = None, *, per: Literal["recording", "group"] = "recording"
@@ -762,34 +754,12 @@ class Result:
         >>> bool((table.groupby(["level", "id"])["probability"].sum().round(6) == 1).all())
         True
         """
-        from rondo.report.transitions import GroupTransition, Transition, group_transitions, transitions_of
+        from rondo.report.transitions import transition_table
 
-        rows = transitions_of(self, self._groups(group_by, per))
-        return (
-            _table_of(Transition, rows) if per == "recording" else _table_of(GroupTransition, group_transitions(rows))
-        )
-
-    def _groups(self, by: str | Mapping[str, str] | None, per: str) -> dict[str, str] | None:
-        from rondo.report.usage import groups_of_run
-
-        if per not in ("recording", "group"):
-            raise SettingError(f"per is recording or group, got '{per}'")
-        found = groups_of_run(self, by)
-        if found is None and per == "group":
-            return groups_of_run(self, {one.id: "all" for one in self.recordings})
-        return found
-
-    def _found(self) -> str:
-        """What was found, and whether the model fits recordings that it was not fitted on."""
-        n_frames = sum(one.n_frames for one in self.recordings)
-        other = sum(one.share_other * one.n_frames for one in self.recordings) / max(1, n_frames)
-        verdicts = [fit.verdict for fit in self.fit.values()]
-        fits = f"; the model {verdicts[0]}" if len(set(verdicts)) == 1 else ""
-        fits = f"; the model fits {verdicts.count('fits')} of {len(verdicts)}" if len(set(verdicts)) > 1 else fits
-        return f"{found_sentence(self.summary)}; {other:.0%} OTHER{fits}"
+        return transition_table(self, group_by, per)
 
     def __repr__(self) -> str:
-        return f"<Result of {self.method}: {self._found()}>"
+        return f"<Result of {self.method}: {found_and_fit_sentence(self.summary)}>"
 
     def _repr_html_(self) -> str:
         """The finding, a still picture and the entries; the page itself is `report`."""
@@ -797,7 +767,9 @@ class Result:
         from rondo.report.result_card import result_card
 
         # recurrence was tested in the recordings that a model was fitted on, not in others that it labels
-        return result_card(self, finding(self.summary) if self.kind == "discover" else self._found())
+        return result_card(
+            self, finding(self.summary) if self.kind == "discover" else found_and_fit_sentence(self.summary)
+        )
 
     # ------------------------------------------------------------ the same, otherwise
 
@@ -881,7 +853,7 @@ class Result:
             labelling.recording_id: labelling.edited(words[labelling.recording_id if own else ""].edits)
             for labelling in self
         }
-        summary = with_known_evidence(counted(self.summary, *_tables_of(labellings), words), self.summary)
+        summary = with_known_evidence(counted(self.summary, *tables_of(labellings), words), self.summary)
         every = [one.edits for one in words.values()]
         findings = edited_findings(self.findings, every, summary.motifs_are_units)
         return replace(
@@ -892,53 +864,3 @@ class Result:
             folder=None,
             part_reader=None,
         )
-
-
-# ---------------------------------------------------------------- tables
-
-
-def _tables_of(labellings: Mapping[str, Labelling]) -> tuple[dict[str, pl.DataFrame], dict[str, pl.DataFrame]]:
-    """The segments of each recording, and those of motifs that labels do not show."""
-    each = [(id, labelling.table, labelling.unshown_table) for id, labelling in labellings.items()]
-    return {id: table for id, table, _ in each}, {id: table for id, _, table in each}
-
-
-def curve_table(words: Mapping[str, Words]) -> pl.DataFrame | None:
-    """What training reached: one row per curve and step, with the recording that has the vocabulary to itself."""
-    if not any(said.curves for said in words.values()):
-        return None
-    import polars as pl
-
-    rows = [
-        (key, curve, step, value)
-        for key, said in words.items()
-        for curve, values in said.curves.items()
-        for step, value in enumerate(values)
-    ]
-    columns = {"recording": pl.String, "curve": pl.String, "step": pl.Int64, "value": pl.Float64}
-    return pl.DataFrame(rows, schema=columns, orient="row")
-
-
-def _table_of(kind: type[Any], rows: Sequence[Any]) -> pd.DataFrame:
-    """One row for each value of a dataclass; its columns also where there are none."""
-    import pandas as pd
-
-    return pd.DataFrame(map(vars, rows), columns=[one.name for one in fields(kind)])
-
-
-def _frame_table(labelling: Labelling) -> pd.DataFrame:
-    import pandas as pd
-
-    n = labelling.n_frames
-    seconds = np.full(n, np.nan) if labelling.times_s is None else labelling.times_s
-    return pd.DataFrame(
-        {
-            "recording": [labelling.recording_id] * n,
-            "frame": np.arange(n),
-            "seconds": seconds,
-            "unit": labelling.units,
-            "motif": labelling.motifs,
-            "unit_score": labelling.unit_scores,
-            "motif_score": labelling.motif_scores,
-        }
-    )

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from rondo import Rondo
+from rondo import Recording, Rondo
 from rondo.live import session
 from rondo.live.session import Session, SessionPaths
 from tests.cli.running import Command, command, waves, write_csv
+from tests.continual.fakes import FakeStream
 
 
 @pytest.fixture(autouse=True)
@@ -24,6 +25,21 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def rondo(capfd: pytest.CaptureFixture[str]) -> Command:
     return command(capfd)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small model that knows the channels a and b at 50 Hz; a test file may have one of its own."""
+    folder = tmp_path_factory.mktemp("fitted") / "model"
+    fitted = Rondo(window=40, step=20, settings={"evidence": {"surrogates": 0}}, device="cpu")
+    fitted.fit(Recording(waves(900), rate=50, channels=("a", "b"))).save(folder)
+    return folder
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Streams that decide without a model: quick, and what they say can be foretold."""
+    monkeypatch.setattr(session, "stream_of", FakeStream.of)
 
 
 @pytest.fixture

@@ -74,3 +74,16 @@ def call(*arguments: object) -> Outcome:
         run([str(argument) for argument in arguments])
     assert isinstance(stopped.value.code, int)
     return Outcome(stopped.value.code, out.getvalue(), err.getvalue())
+
+
+def refused(done: Outcome, *words: str) -> None:
+    """With one line of error, perhaps after notes, in which each of the words stands."""
+    said = [line for line in done.err.splitlines() if line.startswith("error: ")]
+    assert (done.code, done.out, len(said)) == (2, "", 1), done.err
+    assert all(word in said[0] for word in words), said[0]
+
+
+def without_wall_clock(folder: Path) -> dict[str, bytes | None]:
+    """What a stream has written, apart from the files that tell when."""
+    hidden = ("checkpoint", "health.json", "alarms.jsonl")
+    return {name: content for name, content in tree(folder).items() if not name.startswith(hidden)}

@@ -12,24 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rondo import Recording, Rondo
 from rondo.live import session
 from tests.cli.running import Command, Outcome, tree, waves, write_csv
-from tests.continual.fakes import FakeStream
 from tests.live.test_base import TICKS, installed
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sources") / "model"
-    fitted = Rondo(window=40, step=20, settings={"evidence": {"surrogates": 0}}, device="cpu")
-    fitted.fit(Recording(waves(900), rate=50, channels=("a", "b"))).save(folder)
-    return folder
-
-
-@pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "stream_of", FakeStream.of)
 
 
 def written(out: Path) -> dict[str, bytes | None]:

@@ -23,25 +23,10 @@ from rondo.continual.journal import read_journal
 from rondo.live import session, table_file
 from tests.cli.killing import Killer
 from tests.cli.running import Command, tree, waves, write_csv
-from tests.continual.fakes import STEP, FakeStream
+from tests.continual.fakes import STEP
 from tests.systems import needs_posix, needs_proc
 
 N_ROWS = 900
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small model that knows the channels a and b."""
-    folder = tmp_path_factory.mktemp("stream") / "model"
-    settings = {"evidence": {"surrogates": 0}}
-    fitted = Rondo(window=40, step=20, settings=settings, device="cpu")
-    fitted.fit(Recording(waves(900), rate=50, channels=("a", "b"))).save(folder)
-    return folder
-
-
-@pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "stream_of", FakeStream.of)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rondo import Recording, Rondo
+from rondo import Rondo
 from rondo.continual.published.published_reader import PublishedReader
 from rondo.continual.updater import Updater
 from rondo.grown_model import grown_model
@@ -16,15 +16,6 @@ from rondo.live.session import Session, SessionPaths
 from tests.cli.running import Command, waves, write_csv
 
 RULE = "continual.rule=published"
-
-
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small model that was fitted without a word about rules."""
-    folder = tmp_path_factory.mktemp("rule") / "model"
-    fitted = Rondo(window=40, step=20, settings={"evidence": {"surrogates": 0}}, device="cpu")
-    fitted.fit(Recording(waves(900), rate=50, channels=("a", "b"))).save(folder)
-    return folder
 
 
 @pytest.fixture

@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rondo import Recording, Rondo
 from rondo.live import session
 from rondo.run.stream_folder import COLUMNS
 from tests.cli.killing import Killer
 from tests.cli.running import Command, waves, write_csv
-from tests.continual.fakes import FakeStream
 from tests.live.servers import free_port, kafka_cluster, mosquitto_server, wait_until, web_page
 from tests.live.test_sinks import Found, Listener, read_topic
 from tests.systems import needs_posix
@@ -25,17 +23,8 @@ from tests.systems import needs_posix
 N_ROWS = 1500
 
 
-@pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("watched") / "model"
-    fitted = Rondo(window=40, step=20, settings={"evidence": {"surrogates": 0}}, device="cpu")
-    fitted.fit(Recording(waves(900), rate=50, channels=("a", "b"))).save(folder)
-    return folder
-
-
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session, "stream_of", FakeStream.of)
+def fake(fake: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "CHUNK_ROWS", 50)
 
 

@@ -1,4 +1,4 @@
-"""Tracked animals: poses from videos, as trackers store them."""
+"""Tracked animals: poses from videos and positions from tags, as trackers store them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pandas as pd
 
-from tests.corpus.case import Case, Table, signal, text
+from tests.corpus.case import Case, Table, minute, rows, signal, text
 
 _POINTS = ("nose", "tail")
 
@@ -109,6 +109,22 @@ _DLC = "DeepLabCut/DeepLabCut `deeplabcut/utils/auxiliaryfunctions.py`"
 _SLEAP = "talmolab/sleap `sleap/info/write_tracking_h5.py`"
 _SURE = "how sure the tracker is"
 
+
+def _interleaved(path: Path, n: int) -> list[Table]:
+    """Two animals, each with a row at every moment."""
+    values = signal(n)
+    cells = rows(
+        values,
+        lambda row: f"{row},true,{minute(row // 2):%Y-%m-%d %H:%M:%S}.000,",
+        after=',"gps","Grus grus","{0}","{0}","Cranes"',
+    )
+    cells = [cell.format("Lena" if row % 2 == 0 else "Oskar") for row, cell in enumerate(cells)]
+    names = "event-id,visible,timestamp,location-long,location-lat,height-above-ellipsoid,sensor-type,"
+    names += "individual-taxon-canonical-name,tag-local-identifier,individual-local-identifier,study-name"
+    text(path, names, *cells)
+    return [values[0::2], values[1::2]]
+
+
 CASES = (
     Case(
         file="mouseDLC_resnet50.csv",
@@ -161,6 +177,26 @@ CASES = (
             "lines 1 to 8 skipped: no part of the table, as they have fewer",
             "line 10 skipped: it holds no numbers, but units: s, s, cm, cm, …",
             "column 'Recording time' left out: 'Trial time' is the clock,",
+        ),
+    ),
+    Case(
+        file="movebank.csv",
+        program="Movebank, several animals",
+        made="bytes",
+        write=_interleaved,
+        source="cran/move2 `tests/testthat/test-mt_read.R`",
+        channels=("location-long", "location-lat", "height-above-ellipsoid"),
+        rate=1 / 60,
+        refused="rows of several recordings share each time",
+        options={"split_by": "tag-local-identifier"},
+        notes=(
+            "column 'visible' left out: it holds text",
+            "column 'sensor-type' left out: it holds text",
+            "column 'individual-taxon-canonical-name' left out: it holds text",
+            "column 'individual-local-identifier' left out: it holds text",
+            "column 'study-name' left out: it holds text",
+            "one of 2 recordings in the file, told apart by column",
+            "column 'event-id' left out: by its name and its values it",
         ),
     ),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ XYZ = ("x", "y", "z")
 UNVERIFIED = "unverified"
 NO_PROGRAM = "no one program"
 BEGAN_S = 1_794_774_665  # 2026-11-15 20:31:05 UTC
+EARLY = datetime(2026, 2, 3, tzinfo=UTC)  # may be 3 February or 2 March
+EARLY_S = EARLY.timestamp()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,3 +116,21 @@ def rows(
 ) -> list[str]:
     """Each row between separators, after what comes before it."""
     return [before(row) + separator.join(f"{cell:g}" for cell in line) + after for row, line in enumerate(values)]
+
+
+def at(row: int, rate: float) -> datetime:
+    """The moment of a row, of those that begin at BEGAN_S."""
+    return datetime.fromtimestamp(BEGAN_S, UTC) + timedelta(seconds=row / rate)
+
+
+def minute(row: int, minutes: float = 1) -> datetime:
+    """The moment of a row, of those that begin at EARLY."""
+    return EARLY + timedelta(minutes=minutes * row)
+
+
+def java_number(number: float) -> str:
+    """A double as Java prints it: from ten millions on with an exponent."""
+    if abs(number) < 1e7:
+        return repr(float(number))
+    digits, exponent = f"{number:.15e}".split("e")
+    return f"{digits.rstrip('0')}E{int(exponent)}"

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from tests.corpus import animals, clocks, devices, layouts, machines, tables
+from tests.corpus import clocks, layouts
 from tests.corpus.case import Case
+from tests.corpus.documented import FAMILIES
 
-CASES: tuple[Case, ...] = (
-    *devices.CASES,
-    *machines.CASES,
-    *animals.CASES,
-    *tables.CASES,
-    *clocks.CASES,
-    *layouts.CASES,
-)
+CASES: tuple[Case, ...] = tuple(case for family in (*FAMILIES, clocks, layouts) for case in family.CASES)

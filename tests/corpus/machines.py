@@ -1,22 +1,14 @@
-"""Machines, meters and stations, as their public data sets are published."""
+"""Machines and test rigs, and the databases that keep their values."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import polars as pl
 
-from tests.corpus.case import NO_PROGRAM, UNVERIFIED, Case, Table, rows, signal, text
-
-_FROM = datetime(2026, 2, 3, tzinfo=UTC)  # may be 3 February or 2 March
-FROM_S = _FROM.timestamp()
-
-
-def _minute(row: int, minutes: float = 1) -> datetime:
-    return _FROM + timedelta(minutes=minutes * row)
+from tests.corpus.case import EARLY, EARLY_S, NO_PROGRAM, UNVERIFIED, Case, Table, rows, signal, text
 
 
 def _turbofan(path: Path, n: int) -> list[Table]:
@@ -44,7 +36,7 @@ def _skab(path: Path, n: int) -> Table:
     flags = (np.arange(n) // 60 % 3 == 1).astype(float)
     frame = pd.DataFrame(values, columns=list(_SKAB))
     frame["anomaly"], frame["changepoint"] = flags, np.abs(np.diff(flags, prepend=0))
-    frame.insert(0, "datetime", [f"{_FROM + timedelta(seconds=row):%Y-%m-%d %H:%M:%S}" for row in range(n)])
+    frame.insert(0, "datetime", [f"{EARLY + timedelta(seconds=row):%Y-%m-%d %H:%M:%S}" for row in range(n)])
     frame.to_csv(path, sep=";", index=False, lineterminator="\r\n")
     return values
 
@@ -59,48 +51,6 @@ _SKAB = (
     "Voltage",
     "Volume Flow RateRMS",
 )
-
-
-def _household(path: Path, n: int) -> Table:
-    values = np.abs(signal(n, 7)) + 0.1
-    when = [datetime(2006, 12, 16, 17, 24) + timedelta(minutes=row) for row in range(n)]
-    cells = rows(values, lambda row: f"{when[row]:%d/%m/%Y;%H:%M:%S};", ";")
-    blank = range(100, 104)
-    for row in blank:
-        cells[row] = f"{when[row]:%d/%m/%Y;%H:%M:%S};?;?;?;?;?;?;"
-    text(path, ";".join(["Date", "Time", *_HOUSEHOLD]), *cells)
-    values[blank.start : blank.stop] = np.nan
-    return values
-
-
-_HOUSEHOLD = (
-    "Global_active_power",
-    "Global_reactive_power",
-    "Voltage",
-    "Global_intensity",
-    "Sub_metering_1",
-    "Sub_metering_2",
-    "Sub_metering_3",
-)
-
-
-def _air_quality(path: Path, n: int) -> Table:
-    """UCI: decimal commas, hours with dots, -200 for no value, two separators at the end, blank rows below."""
-    values = np.abs(signal(n, 3, 1)) + 5
-    values[30:50, 0] = -200
-    cells = rows(values, lambda row: f"{_minute(row, 60):%d/%m/%Y;%H.%M.%S};", ";", ";;")
-    cells = [cell.replace(".", ",").replace(",", ".", 2) for cell in cells]
-    text(path, "Date;Time;CO(GT);PT08.S1(CO);NMHC(GT);;", *cells, *[";" * 6] * 5, end="\r\n")
-    return np.where(values == -200, np.nan, values)
-
-
-def _grid(path: Path, n: int) -> Table:
-    """A phasor unit that writes -999 while it has lost its satellites."""
-    values = signal(n, 2) + 60
-    values[80:90] = -999
-    times = [f"{_FROM + timedelta(milliseconds=20 * row):%Y-%m-%dT%H:%M:%S.%f}Z" for row in range(n)]
-    pl.DataFrame({"UTC": times, "freq": values[:, 0], "V_mag": values[:, 1]}).write_csv(path)
-    return np.where(values == -999, np.nan, values)
 
 
 def _mill(path: Path, n: int) -> Table:
@@ -118,27 +68,6 @@ def _bearing(path: Path, n: int) -> Table:
     """The name is the moment; its last part looks like a suffix."""
     values = signal(n, 8)
     text(path, *rows(values, separator="\t"))
-    return values
-
-
-def _blanks_in_dates(path: Path, n: int) -> Table:
-    values = signal(n)
-    text(path, "Datetime,x,y,z", *rows(values, lambda row: f"{_minute(row, 60):%d %m %Y %H:%M},"))
-    return values
-
-
-def _electricity(path: Path, n: int) -> Table:
-    values = np.abs(signal(n)) * 100
-    cells = rows(values, lambda row: f'"{_minute(row, 15):%Y-%m-%d %H:%M:%S}";', ";")
-    text(path, '"";"MT_001";"MT_002";"MT_003"', *(cell.replace(".", ",") for cell in cells))
-    return values
-
-
-def _server(path: Path, n: int) -> Table:
-    values = np.abs(signal(n, 1))
-    pd.DataFrame(
-        {"timestamp": [f"{_minute(row, 5):%Y-%m-%d %H:%M:%S}" for row in range(n)], "value": values[:, 0]}
-    ).to_csv(path, index=False)
     return values
 
 
@@ -185,24 +114,9 @@ def _two_machines(path: Path, n: int) -> list[Table]:
     """The second machine's rows begin where the clock began."""
     values = signal(n)
     half = n // 2
-    cells = rows(values, lambda row: f"{'AB'[row >= half]},{_FROM + timedelta(seconds=row % half):%Y-%m-%d %H:%M:%S},")
+    cells = rows(values, lambda row: f"{'AB'[row >= half]},{EARLY + timedelta(seconds=row % half):%Y-%m-%d %H:%M:%S},")
     text(path, "machine,time,x,y,z", *cells)
     return [values[:half], values[half:]]
-
-
-def _interleaved(path: Path, n: int) -> list[Table]:
-    """Two animals, each with a row at every moment."""
-    values = signal(n)
-    cells = rows(
-        values,
-        lambda row: f"{row},true,{_minute(row // 2):%Y-%m-%d %H:%M:%S}.000,",
-        after=',"gps","Grus grus","{0}","{0}","Cranes"',
-    )
-    cells = [cell.format("Lena" if row % 2 == 0 else "Oskar") for row, cell in enumerate(cells)]
-    names = "event-id,visible,timestamp,location-long,location-lat,height-above-ellipsoid,sensor-type,"
-    names += "individual-taxon-canonical-name,tag-local-identifier,individual-local-identifier,study-name"
-    text(path, names, *cells)
-    return [values[0::2], values[1::2]]
 
 
 def _restarts(path: Path, n: int) -> list[Table]:
@@ -220,7 +134,7 @@ def _historian(path: Path, n: int) -> Table:
     """One row per reading, as historians and databases export them."""
     values = signal(n)
     cells = [
-        f"{_FROM + timedelta(seconds=row):%Y-%m-%d %H:%M:%S},{tag},{cell:g}"
+        f"{EARLY + timedelta(seconds=row):%Y-%m-%d %H:%M:%S},{tag},{cell:g}"
         for row, line in enumerate(values)
         for tag, cell in zip(("TI-101", "PI-102", "FI-103"), line, strict=True)
     ]
@@ -276,49 +190,11 @@ CASES = (
         source="waico/SKAB `data/valve1/0.csv`",
         channels=_SKAB,
         rate=1.0,
-        began_s=FROM_S,
+        began_s=EARLY_S,
         notes=(
             "column 'anomaly' left out: by its name and its values it holds",
             "column 'changepoint' left out: by its name and its values it",
         ),
-    ),
-    Case(
-        file="household_power.txt",
-        program="UCI household power",
-        made="bytes",
-        write=_household,
-        source="crawles/ds_tools `data/household_power_consumption.txt`",
-        channels=_HOUSEHOLD,
-        rate=1 / 60,
-        began_s=datetime(2006, 12, 16, 17, 24, tzinfo=UTC).timestamp(),
-        notes=("columns 'Date' and 'Time' together are the clock",),
-    ),
-    Case(
-        file="AirQualityUCI.csv",
-        program="UCI air quality",
-        made="bytes",
-        write=_air_quality,
-        source=UNVERIFIED,
-        channels=("CO(GT)", "PT08.S1(CO)", "NMHC(GT)"),
-        rate=1 / 3600,
-        began_s=FROM_S,
-        notes=(
-            "columns 'Date' and 'Time' together are the clock",
-            "dates such as '03/02/2026' read as day, month, year, as the",
-            "5 rows without a value at its end left out",
-            "20 values of -200 in 'CO(GT)' read as missing",
-        ),
-    ),
-    Case(
-        file="pmu.csv",
-        program="a phasor unit",
-        made="polars",
-        write=_grid,
-        source=NO_PROGRAM,
-        channels=("freq", "V_mag"),
-        rate=50.0,
-        began_s=FROM_S,
-        notes=("10 values of -999 in 'freq' read as missing", "10 values of -999 in 'V_mag' read as missing"),
     ),
     Case(
         file="cnc_mill.csv",
@@ -339,37 +215,6 @@ CASES = (
         refused="unknown suffix '.24'",
         rename=".txt",
         notes=("no header line: the channels are named ch0 to ch7",),
-    ),
-    Case(
-        file="weather.csv",
-        program="a weather station, `03 02 2026 00:00`",
-        made="bytes",
-        write=_blanks_in_dates,
-        source=NO_PROGRAM,
-        rate=1 / 3600,
-        began_s=FROM_S,
-        notes=("dates such as '03 02 2026 00:00' read as day, month, year, as",),
-    ),
-    Case(
-        file="LD2011_2014.txt",
-        program="UCI electricity",
-        made="bytes",
-        write=_electricity,
-        source=UNVERIFIED,
-        channels=("MT_001", "MT_002", "MT_003"),
-        rate=1 / 900,
-        began_s=FROM_S,
-        notes=("column 1 is the clock, because it holds dates",),
-    ),
-    Case(
-        file="nab.csv",
-        program="Numenta NAB",
-        made="pandas",
-        write=_server,
-        source="numenta/NAB `data/artificialWithAnomaly/art_daily_nojump.csv`, of which older versions have labels too",
-        channels=("value",),
-        rate=1 / 300,
-        began_s=FROM_S,
     ),
     Case(
         file="labview.lvm",
@@ -422,26 +267,6 @@ CASES = (
         notes=("one of 2 recordings in the file, told apart by column 'machine'",),
     ),
     Case(
-        file="movebank.csv",
-        program="Movebank, several animals",
-        made="bytes",
-        write=_interleaved,
-        source="cran/move2 `tests/testthat/test-mt_read.R`",
-        channels=("location-long", "location-lat", "height-above-ellipsoid"),
-        rate=1 / 60,
-        refused="rows of several recordings share each time",
-        options={"split_by": "tag-local-identifier"},
-        notes=(
-            "column 'visible' left out: it holds text",
-            "column 'sensor-type' left out: it holds text",
-            "column 'individual-taxon-canonical-name' left out: it holds text",
-            "column 'individual-local-identifier' left out: it holds text",
-            "column 'study-name' left out: it holds text",
-            "one of 2 recordings in the file, told apart by column",
-            "column 'event-id' left out: by its name and its values it",
-        ),
-    ),
-    Case(
         file="restarts.csv",
         program="a logger that was restarted",
         made="bytes",
@@ -460,7 +285,7 @@ CASES = (
         source=NO_PROGRAM,
         channels=("FI-103", "PI-102", "TI-101"),
         rate=1.0,
-        began_s=FROM_S,
+        began_s=EARLY_S,
         refused="table.pivot(index='timestamp', columns='tag', values='value')",
         mend=_by_tag,
     ),

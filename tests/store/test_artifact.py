@@ -26,6 +26,7 @@ from rondo.model import Rondo
 from rondo.store import artifact
 from rondo.store.artifact import Artifact, load, save
 from rondo.synthetic import plant
+from tests.store.left_drafts import names_in
 
 MANIFEST, TENSORS = "manifest.json", "tensors.safetensors"
 SMALL = Artifact({"seed": 3}, {"python": "3"}, {"a.b": np.arange(6.0).reshape(2, 3), "ids": np.array([1, 2])})
@@ -46,10 +47,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole") / "model"
     Rondo(window=75, seed=0).fit(RECORDING).save(folder)
     return folder
-
-
-def names_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
 
 
 def sealed(folder: Path, manifest: dict[str, Any], tensors: bytes | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Files and folders on the disk: whole or not there, through no link, and nothing left of those who were killed."""
+"""Files and folders on the disk: whole or not there, and through no link."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ import os
 import stat
 import subprocess
 import sys
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rondo.errors import OutputError
-from rondo.store import writing
+from rondo.store import drafts
 from rondo.store.writing import (
-    clear_drafts,
     is_draft,
     make_folder,
     new_file,
@@ -28,26 +25,13 @@ from rondo.store.writing import (
     write_json,
     write_text,
 )
-
-
-def names_in(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+from tests.store.left_drafts import draft_name, names_in
 
 
 @pytest.fixture
 def known_draft(monkeypatch: pytest.MonkeyPatch) -> None:
     """The name of every draft can be foretold."""
-    monkeypatch.setattr(writing.secrets, "token_hex", lambda n: "0" * 2 * n)
-
-
-def dead_pid() -> int:
-    child = subprocess.Popen([sys.executable, "-c", ""])
-    child.wait()
-    return child.pid
-
-
-def draft_name(name: str, pid: int, here: str | None = None) -> str:
-    return f".{name}.{here or writing._here()}-{pid}-0123456789abcdef.draft"
+    monkeypatch.setattr(drafts.secrets, "token_hex", lambda n: "0" * 2 * n)
 
 
 # ---------------------------------------------------------------- one file
@@ -328,97 +312,3 @@ def test_links_pipes_and_devices_do_not_grow(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="not a regular file"):
         open_appending(Path("/dev/null"))
     assert (tmp_path / "precious").read_text() == "mine"
-
-
-# ---------------------------------------------------------------- what the killed have left
-
-
-def test_drafts_of_the_dead_are_cleared_by_the_next_writer(tmp_path: Path) -> None:
-    dead = dead_pid()
-    (tmp_path / draft_name("a", dead)).write_text("half")
-    (tmp_path / draft_name("b", dead)).mkdir()
-    (tmp_path / draft_name("b", dead) / "b").mkdir()
-    write_text(tmp_path / "c", "x")  # whatever the dead were writing in this folder
-    assert names_in(tmp_path) == ["c"]
-
-
-def test_a_folder_that_the_dead_were_replacing_is_put_back_whoever_comes_next(tmp_path: Path) -> None:
-    draft = tmp_path / draft_name("b", dead_pid())
-    (draft / "b.before").mkdir(parents=True)
-    (draft / "b.before" / "model").write_text("the only copy")
-    (draft / "other.before").mkdir()  # not what such a draft holds
-    write_text(tmp_path / "c", "x")
-    assert names_in(tmp_path) == ["b", "c"]
-    assert (tmp_path / "b" / "model").read_text() == "the only copy"
-
-
-def test_drafts_of_the_living_and_of_other_places_stay(tmp_path: Path) -> None:
-    dead = dead_pid()
-    kept = [
-        draft_name("a", os.getpid()),
-        draft_name("a", 1),
-        draft_name("a", dead, here="0" * 8),  # of another machine, on a disk that both use
-        ".a.draft",
-        f"{draft_name('a', dead)}.txt",
-        draft_name("a", dead).removeprefix("."),
-    ]
-    for name in kept:
-        (tmp_path / name).write_text("")
-    write_text(tmp_path / "a", "x")
-    assert names_in(tmp_path) == sorted([*kept, "a"])
-
-
-def test_drafts_that_nobody_has_touched_for_a_day_are_cleared(tmp_path: Path) -> None:
-    old = tmp_path / draft_name("a", os.getpid(), here="0" * 8)
-    old.write_text("")
-    os.utime(old, (time.time() - 90_000,) * 2)
-    clear_drafts(tmp_path / "a")
-    assert names_in(tmp_path) == []
-
-
-def test_a_link_called_like_a_draft_is_removed_and_not_what_it_leads_to(tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "precious").write_text("mine")
-    (tmp_path / draft_name("a", dead_pid())).symlink_to("mine")
-    clear_drafts(tmp_path / "a")
-    assert names_in(tmp_path) == ["mine"]
-    inside = tmp_path / draft_name("a", dead_pid())
-    inside.mkdir()
-    (inside / "link").symlink_to(tmp_path / "mine")
-    clear_drafts(tmp_path / "a")
-    assert (tmp_path / "mine" / "precious").read_text() == "mine"
-
-
-def test_killed_while_replacing_the_folder_before_comes_back(tmp_path: Path) -> None:
-    """Between the two renames nothing has the name; the next writer finds the old one, should it fail itself."""
-    script = f"""
-import os, signal
-from pathlib import Path
-from rondo.store.writing import whole_folder
-rename, calls = Path.rename, iter(range(9))
-def killed(self, target):
-    if next(calls) == 1:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return rename(self, target)
-Path.rename = killed
-with whole_folder(Path({str(tmp_path / "out")!r}), replaces=True) as draft:
-    (draft / "a").write_text("2")
-"""
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "a").write_text("1")
-    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == -9
-    assert not (tmp_path / "out").exists()
-    with pytest.raises(KeyboardInterrupt), whole_folder(tmp_path / "out", replaces=True):
-        raise KeyboardInterrupt
-    assert (tmp_path / "out" / "a").read_text() == "1"
-    assert names_in(tmp_path) == ["out"]
-
-
-def test_what_cannot_be_cleared_is_in_nobodys_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: Any, **__: Any) -> None:
-        raise PermissionError(errno.EACCES, "Permission denied")
-
-    (tmp_path / draft_name("a", dead_pid())).mkdir()
-    monkeypatch.setattr(writing.shutil, "rmtree", refuse)
-    write_text(tmp_path / "a", "x")
-    assert (tmp_path / "a").read_text() == "x"

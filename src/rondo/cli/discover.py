@@ -5,14 +5,14 @@ from __future__ import annotations
 import json as json_module
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rondo.cli import options
 from rondo.cli.progress import detail, is_quiet, is_verbose, progress
 from rondo.cli.terminal import print
-from rondo.methods import DEFAULT, Options, find_method, method_names
+from rondo.methods import DEFAULT, Method, Options, find_method, method_names
 from rondo.store.urls import as_location, joined
 from rondo.wording import notes_by_recording
 
@@ -22,30 +22,34 @@ if TYPE_CHECKING:
     from rondo.run.summary import RunSummary
 
 
+MethodName = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help=f"rondo (default), or another method: {', '.join(method_names()[1:-1])}; or clock (the data-blind "
+        "control).",
+        autocompletion=options.completing_methods,
+    ),
+]
+PerRecording = Annotated[
+    bool, typer.Option("--per-recording", metavar="", help="A vocabulary for each recording, as in the paper.")
+]
+States = Annotated[
+    int | None,
+    typer.Option("--states", metavar="N", help="Number of states, for ticc, hmm and kmeans; of pieces, for clock."),
+]
+
+
 def discover(
     paths: options.Recordings,
     out: options.RunPlace,
-    method: Annotated[
-        str,
-        typer.Option(
-            "--method",
-            metavar="NAME",
-            help=f"rondo (default), or another method: {', '.join(method_names()[1:-1])}; or clock (the data-blind "
-            "control).",
-            autocompletion=options.completing_methods,
-        ),
-    ] = DEFAULT,
+    method: MethodName = DEFAULT,
     window: options.Window = None,
     step: options.Step = None,
     motif_window: options.MotifWindow = None,
-    per_recording: Annotated[
-        bool,
-        typer.Option("--per-recording", metavar="", help="A vocabulary for each recording, as in the paper."),
-    ] = False,
-    states: Annotated[
-        int | None,
-        typer.Option("--states", metavar="N", help="Number of states, for ticc, hmm and kmeans; of pieces, for clock."),
-    ] = None,
+    per_recording: PerRecording = False,
+    states: States = None,
     encoder: options.EncoderName = None,
     rate: options.Rate = None,
     key: options.Key = None,
@@ -78,7 +82,6 @@ def discover(
     own = options.overrides(set_)
     given = Options(window, step, states, encoder, preset, device, per_recording, own, config, motif_window, group_by)
     settings = chosen.configure(given)
-    from rondo.data.too_short import refuse_too_short
     from rondo.discovery import checked_seed, why_in_memory
     from rondo.formats.kept_columns import with_kept
     from rondo.formats.reading import Reading
@@ -90,7 +93,7 @@ def discover(
     check_place(out)
     asked = Asked(engine, workers, ray_address, group_by)
     reading = Reading(rate, key, with_kept(label_column, keep_column), split_by, session)
-    many = many_files(paths, asked, **reading._asdict())
+    many = many_files(paths, asked, reading)
     why_not = why_in_memory(method, per_recording) or why_not_split(split_by)
     file_by_file = goes_file_by_file(many, asked, why_not)
     if dry_run:
@@ -104,27 +107,40 @@ def discover(
         announce(out, summary, json)
         raise typer.Exit(2 if summary.failed else 0)
     check_free(out)
-    recordings = read_all(paths, reading)
+    summary = _discovered_at_once(chosen, read_all(paths, reading), settings, chosen_seed, out)
+    announce(out, summary, json)
+
+
+def _discovered_at_once(
+    method: Method, recordings: list[Recording], settings: Any, seed: int | None, out: Path
+) -> RunSummary:
+    from rondo.data.too_short import refuse_too_short
+
     refuse_too_short(recordings)
-    notes = chosen.notes(recordings, settings)
+    _say_notes(method, recordings, settings)
+    with progress() as tell:
+        result = method.discover(recordings, settings, seed, tell)
+        tell("writing", len(recordings), len(recordings))
+        result.save(out)
+    return result.summary
+
+
+def _say_notes(method: Method, recordings: list[Recording], settings: Any) -> None:
+    """What a method says before it begins; with --verbose, all of it."""
+    notes = method.notes(recordings, settings)
     for note in notes:
         print(f"note: {note}", file=sys.stderr)
     if is_verbose():
-        for note in chosen.notes(recordings, settings, in_detail=True):
+        for note in method.notes(recordings, settings, in_detail=True):
             if note not in notes:
                 detail(note)
-    with progress() as tell:
-        result = chosen.discover(recordings, settings, chosen_seed, tell)
-        tell("writing", len(recordings), len(recordings))
-        result.save(out)
-    announce(out, result.summary, json)
 
 
 def read_all(paths: list[Path], reading: Reading) -> list[Recording]:
     """The recordings of files and folders."""
     from rondo.formats.reading import read_files
 
-    recordings = read_files(paths, **reading._asdict())
+    recordings = read_files(paths, reading)
     for recording in recordings:
         detail(f"{recording.source}: {recording!r}, channels {', '.join(recording.channels)}")
     return recordings

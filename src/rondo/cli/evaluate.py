@@ -122,7 +122,7 @@ def _with_shared(
 def _clock_of(labels: Path, rate: float | None) -> FrameClock | None:
     """By which clock annotations in seconds become frames: the given rate, or that of the run around `labels`."""
     from rondo.data.frame_clock import FrameClock
-    from rondo.data.recording import checked_rate
+    from rondo.data.recording_checks import checked_rate
     from rondo.report.wall_clock import clock_of
     from rondo.result import Result
     from rondo.run.summary import SUMMARY

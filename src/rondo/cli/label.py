@@ -14,36 +14,44 @@ from rondo.cli.terminal import print
 from rondo.errors import SettingError
 
 if TYPE_CHECKING:
+    from rondo.data.recording import Recording
     from rondo.model import Rondo
+    from rondo.run.summary import RunSummary
+
+
+Adapt = Annotated[
+    bool, typer.Option("--adapt", metavar="", help="Transfer: move the units to where these recordings have them.")
+]
+RefitMotifs = Annotated[
+    bool, typer.Option("--refit-motifs", metavar="", help="Transfer: keep the units, learn the motifs again.")
+]
+GrownStream = Annotated[
+    Path | None,
+    typer.Option("--stream", metavar="DIR", help="Units and motifs as they have grown in this --out of `stream`."),
+]
+Resample = Annotated[
+    bool, typer.Option("--resample", metavar="", help="Read recordings of another rate at the rate of the model.")
+]
+MotifSeed = Annotated[
+    int | None, typer.Option("--seed", metavar="N", help="For --refit-motifs; the seed of the model if not given.")
+]
 
 
 def label(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or the run folder that holds it.")],
+    model: options.FittedModel,
     paths: options.Recordings,
     out: options.RunPlace,
-    adapt: Annotated[
-        bool,
-        typer.Option("--adapt", metavar="", help="Transfer: move the units to where these recordings have them."),
-    ] = False,
-    refit_motifs: Annotated[
-        bool, typer.Option("--refit-motifs", metavar="", help="Transfer: keep the units, learn the motifs again.")
-    ] = False,
-    stream: Annotated[
-        Path | None,
-        typer.Option("--stream", metavar="DIR", help="Units and motifs as they have grown in this --out of `stream`."),
-    ] = None,
-    resample: Annotated[
-        bool, typer.Option("--resample", metavar="", help="Read recordings of another rate at the rate of the model.")
-    ] = False,
+    adapt: Adapt = False,
+    refit_motifs: RefitMotifs = False,
+    stream: GrownStream = None,
+    resample: Resample = False,
     rate: options.Rate = None,
     key: options.Key = None,
     label_column: options.LabelColumns = None,
     split_by: options.SplitBy = None,
     session: options.OneSession = False,
     keep_column: options.KeepColumns = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", help="For --refit-motifs; the seed of the model if not given.")
-    ] = None,
+    seed: MotifSeed = None,
     device: options.Device = None,
     group_by: options.Groups = None,
     engine: options.EngineName = None,
@@ -65,7 +73,7 @@ def label(
 
     Example: rondo label run day2.csv --rate 100 --out run2
     """
-    from rondo.discovery import channels_of, follows_stream, labelled, why_labelled_at_once
+    from rondo.discovery import channels_of, follows_stream, why_labelled_at_once
     from rondo.editing import model_folder
     from rondo.formats.kept_columns import with_kept
     from rondo.formats.reading import Reading
@@ -79,18 +87,17 @@ def label(
         raise SettingError(f"--stream reads with what a stream has learned, {given} learns from what is read; give one")
     check_place(out)
     folder = model_folder(model)
-    name = method_of(folder)
-    learning = {"--adapt": adapt, "--refit-motifs": refit_motifs, "--stream": stream, "--seed": seed}
-    if name == "rondo":
+    if (name := method_of(folder)) == "rondo":
         fitted: Any = _loaded(folder, stream, {"seed": seed, "device": device})
+        with_stream = stream is not None or follows_stream(folder)
     else:
+        learning = {"--adapt": adapt, "--refit-motifs": refit_motifs, "--stream": stream, "--seed": seed}
         refuse_idle(learning | {"--device": device, "--group-by": group_by}, f"a model of {name}")
-        fitted = load_model(folder)
-    with_stream = name == "rondo" and (stream is not None or follows_stream(folder))
+        fitted, with_stream = load_model(folder), False
     asked = Asked(engine, workers, ray_address, group_by)
     columns = with_kept(label_column, keep_column, channels_of(fitted))
     reading = Reading(rate, key, columns, split_by, session)
-    many = many_files(paths, asked, **reading._asdict())
+    many = many_files(paths, asked, reading)
     why = why_labelled_at_once(fitted, adapt=adapt, refit_motifs=refit_motifs, with_stream=with_stream)
     file_by_file = goes_file_by_file(many, asked, why or why_not_split(split_by))
     if dry_run:
@@ -104,21 +111,20 @@ def label(
         announce(out, summary, json)
         raise typer.Exit(2 if summary.failed else 0)
     check_free(out)
-    recordings = read_all(paths, reading)
+    how = {"adapt": adapt, "refit_motifs": refit_motifs, "resample": resample, "with_stream": with_stream}
+    announce(out, _labelled_at_once(fitted, read_all(paths, reading), how, group_by, out), json)
+
+
+def _labelled_at_once(
+    model: Any, recordings: list[Recording], how: dict[str, bool], group_by: str | None, out: Path
+) -> RunSummary:
+    from rondo.discovery import labelled
+
     with progress() as tell:
-        result = labelled(
-            fitted,
-            recordings,
-            adapt=adapt,
-            refit_motifs=refit_motifs,
-            resample=resample,
-            group_by=group_by,
-            with_stream=with_stream,
-            progress=tell,
-        )
+        result = labelled(model, recordings, **how, group_by=group_by, progress=tell)
         tell("writing", len(recordings), len(recordings))
         result.save(out)
-    announce(out, result.summary, json)
+    return result.summary
 
 
 def _loaded(folder: Path, stream: Path | None, chosen: dict[str, Any]) -> Rondo:

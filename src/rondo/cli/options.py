@@ -13,6 +13,8 @@ from rondo.cli.terminal import print
 if TYPE_CHECKING:
     from rondo.config.schema import RondoConfig
     from rondo.report.contents import TruthFile
+
+FittedModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or the run folder that holds it.")]
 EditedModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A run folder, or a model folder.")]
 EditedStream = Annotated[
     Path | None,

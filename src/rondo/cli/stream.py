@@ -7,15 +7,16 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rondo.cli.options import overrides
+from rondo.cli import options
 from rondo.cli.progress import is_quiet
 from rondo.cli.stream_notes import NO_WINDOW, StreamNotes, nothing_came, rows_in_words, say_note
 from rondo.cli.terminal import print, print_over
@@ -30,56 +31,67 @@ _POLL_S = 0.1  # how long a row may lie in the source before it is seen
 _BETWEEN_STATUS_S = 2.0
 
 
+SourceAddress = Annotated[str, typer.Option("--source", metavar="SOURCE", help="{sources}")]
+StreamPlace = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write, or to go on with.")]
+CheckpointDir = Annotated[
+    Path | None, typer.Option("--checkpoint", metavar="DIR", help="Where to go on from; OUT/checkpoint if not given.")
+]
+Follow = Annotated[
+    bool, typer.Option("--follow", metavar="", help="The source goes on: wait for more rows until stopped.")
+]
+Frozen = Annotated[bool, typer.Option("--frozen", metavar="", help="Label as `rondo label` does, and learn nothing.")]
+StreamSettings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="A setting of this stream, e.g. --set continual.rule=published; without, those of the model.",
+    ),
+]
+KeepChannels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep-column",
+        metavar="NAME",
+        help="A channel taken as it is: no number in it is read as a code of missing values; may be repeated.",
+    ),
+]
+Every = Annotated[
+    int, typer.Option("--every", metavar="N", min=1, help="Windows between checkpoints; also every 60 s of data.")
+]
+JsonLines = Annotated[
+    bool, typer.Option("--json", metavar="", help="Print labels and events as JSON lines on stdout: --sink -.")
+]
+Sinks = Annotated[list[str] | None, typer.Option("--sink", metavar="SINK", help="{sinks}")]
+Alarms = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--alarm",
+        metavar="NAME=LIMIT",
+        help="nothing-fits=30s, silent=60s, unreadable=50%, new-unit and refused are on; behind=5min is not. "
+        "NAME=off, or none for all; may be repeated.",
+    ),
+]
+FailOn = Annotated[
+    list[str] | None,
+    typer.Option("--fail-on", metavar="NAMES", help="Alarms that end the run, with exit code 3: silent,refused."),
+]
+
+
 def stream(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or the run folder that holds it.")],
-    source: Annotated[str, typer.Option("--source", metavar="SOURCE", help="{sources}")],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder to write, or to go on with.")],
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option("--checkpoint", metavar="DIR", help="Where to go on from; OUT/checkpoint if not given."),
-    ] = None,
-    follow: Annotated[
-        bool, typer.Option("--follow", metavar="", help="The source goes on: wait for more rows until stopped.")
-    ] = False,
-    frozen: Annotated[
-        bool, typer.Option("--frozen", metavar="", help="Label as `rondo label` does, and learn nothing.")
-    ] = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="A setting of this stream, e.g. --set continual.rule=published; without, those of the model.",
-        ),
-    ] = None,
-    keep_column: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--keep-column",
-            metavar="NAME",
-            help="A channel taken as it is: no number in it is read as a code of missing values; may be repeated.",
-        ),
-    ] = None,
-    every: Annotated[
-        int, typer.Option("--every", metavar="N", min=1, help="Windows between checkpoints; also every 60 s of data.")
-    ] = 1000,
-    json: Annotated[
-        bool, typer.Option("--json", metavar="", help="Print labels and events as JSON lines on stdout: --sink -.")
-    ] = False,
-    sink: Annotated[list[str] | None, typer.Option("--sink", metavar="SINK", help="{sinks}")] = None,
-    alarm: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--alarm",
-            metavar="NAME=LIMIT",
-            help="nothing-fits=30s, silent=60s, unreadable=50%, new-unit and refused are on; behind=5min is not. "
-            "NAME=off, or none for all; may be repeated.",
-        ),
-    ] = None,
-    fail_on: Annotated[
-        list[str] | None,
-        typer.Option("--fail-on", metavar="NAMES", help="Alarms that end the run, with exit code 3: silent,refused."),
-    ] = None,
+    model: options.FittedModel,
+    source: SourceAddress,
+    out: StreamPlace,
+    checkpoint: CheckpointDir = None,
+    follow: Follow = False,
+    frozen: Frozen = False,
+    settings: StreamSettings = None,
+    keep_column: KeepChannels = None,
+    every: Every = 1000,
+    json: JsonLines = False,
+    sink: Sinks = None,
+    alarm: Alarms = None,
+    fail_on: FailOn = None,
 ) -> None:
     """Label a stream as it comes. Started again with the same command, it goes on exactly where it was.
 
@@ -91,8 +103,6 @@ def stream(
     from rondo.editing import model_folder
     from rondo.errors import SettingError
     from rondo.live.devices.messages import feed_kind
-    from rondo.live.one_writer import only_writer
-    from rondo.live.session import Session, SessionPaths
     from rondo.live.supervising.alarm_limits import parse_alarms, parse_fail_on
     from rondo.live.supervising.supervision import Supervision
     from rondo.model import Rondo
@@ -105,31 +115,38 @@ def stream(
     folder = model_folder(model)
     fitted = Rondo.load(folder)
     fitted.config_ = _of_this_stream(fitted.config_, settings)
-    if feed_kind(source) is not None:
-        from rondo.cli.stream_fleet import stream_fleet
+    kept, is_fleet = keep_column or (), feed_kind(source) is not None
+    if is_fleet and checkpoint is not None:
+        raise SettingError("--checkpoint: every device has its own, OUT/DEVICE/checkpoint; leave the option away")
+    with Supervision(out, sinks, limits, ends_it, following=follow or is_fleet, say=say) as around:
+        if is_fleet:
+            from rondo.cli.stream_fleet import stream_fleet
 
-        if checkpoint is not None:
-            raise SettingError("--checkpoint: every device has its own, OUT/DEVICE/checkpoint; leave the option away")
-        with Supervision(out, sinks, limits, ends_it, following=True, say=say) as around:
-            stream_fleet(
-                fitted, folder, source, out, every, frozen=frozen, around=around, keep_columns=keep_column or ()
-            )
-        if around.failure is not None:
-            raise typer.Exit(around.failure)
-        return
-    place = SessionPaths(source, out, checkpoint or out / "checkpoint", follow)
-    with (
-        Supervision(out, sinks, limits, ends_it, following=follow, say=say) as around,
-        only_writer(out, place.checkpoint),
-        closing(Session(fitted, folder, place, every, frozen=frozen, keep_columns=keep_column or ())) as session,
-    ):
+            stream_fleet(fitted, folder, source, out, every, frozen=frozen, around=around, keep_columns=kept)
+        else:
+            from rondo.live.session import Session, SessionPaths
+
+            place = SessionPaths(source, out, checkpoint or out / "checkpoint", follow)
+            opened = partial(Session, fitted, folder, place, every, frozen=frozen, keep_columns=kept)
+            if not _stream_one(place, opened, around, sinks):
+                return
+    if around.failure is not None:
+        raise typer.Exit(around.failure)
+
+
+def _stream_one(place: SessionPaths, opened: Callable[[], Session], around: Supervision, sinks: Sequence[str]) -> bool:
+    """Label one stream, until it ends or someone asks to stop; whether there was anything left to label."""
+    from rondo.live.one_writer import only_writer
+
+    out = place.out
+    with only_writer(out, place.checkpoint), closing(opened()) as session:
         if session.finished:
             done = f"finished already, {counted(session.counters.n_rows, 'row')}; nothing to do"
             print(f"{out}: {done}; rows that the source got since need another --out", file=sys.stderr)
             if sinks:  # which may not have had everything
                 around.begin(session.id, out, session)
                 around.close("finished")
-            return
+            return False
         if session.resumed:
             print(f"going on after {counted(session.counters.n_rows, 'row')}", file=sys.stderr)
         with asked_to_stop() as stop:
@@ -139,10 +156,9 @@ def stream(
             notes.say(all_of_it=True)
             around.close("finished" if session.finished else "stopped", around.failure or 0)
         if not stop and not session.counters.n_rows:
-            say_note(nothing_came(source))
+            say_note(nothing_came(place.where))
         _say_goodbye(session, out, "-" in sinks)
-    if around.failure is not None:
-        raise typer.Exit(around.failure)
+    return True
 
 
 def _of_this_stream(config: RondoConfig, settings: list[str] | None) -> RondoConfig:
@@ -150,7 +166,7 @@ def _of_this_stream(config: RondoConfig, settings: list[str] | None) -> RondoCon
     from rondo.config.overrides import changed
     from rondo.errors import SettingError
 
-    chosen = overrides(settings)
+    chosen = options.overrides(settings)
     for name in chosen:
         if not name.startswith("continual."):
             raise SettingError(

@@ -41,18 +41,22 @@ _BAR = 40  # characters of an agreement of 1
 _MOST_FITTED_FRAMES = 60_000  # of each recording, with --fit: enough to see, quick enough to wait for
 
 
+LookForLevels = Annotated[
+    bool, typer.Option("--levels/--no-levels", help="Look for levels: window lengths at which two views agree best.")
+]
+FitEach = Annotated[
+    bool, typer.Option("--fit", metavar="", help="Also find units with each window: how many, how long, how alike.")
+]
+Picture = Annotated[
+    Path | None, typer.Option("--picture", metavar="FILE", help="Also draw the curve, as a new file FILE.svg.")
+]
+
+
 def suggest(
     paths: options.Recordings,
-    levels: Annotated[
-        bool,
-        typer.Option("--levels/--no-levels", help="Look for levels: window lengths at which two views agree best."),
-    ] = True,
-    fit: Annotated[
-        bool, typer.Option("--fit", metavar="", help="Also find units with each window: how many, how long, how alike.")
-    ] = False,
-    picture: Annotated[
-        Path | None, typer.Option("--picture", metavar="FILE", help="Also draw the curve, as a new file FILE.svg.")
-    ] = None,
+    levels: LookForLevels = True,
+    fit: FitEach = False,
+    picture: Picture = None,
     rate: options.Rate = None,
     key: options.Key = None,
     label_column: options.LabelColumns = None,
@@ -72,7 +76,7 @@ def suggest(
     from rondo.data.as_recordings import common_rate
     from rondo.data.preprocess import Preprocessor
     from rondo.data.scales import choose_scales
-    from rondo.data.suggest import typical_period, window_curve
+    from rondo.data.suggest import window_curve
     from rondo.formats.kept_columns import with_kept
     from rondo.formats.reading import Reading
 
@@ -88,22 +92,10 @@ def suggest(
     curve = window_curve(signals, length)
     fits = _fits(recordings, settings, curve) if fit else []
     scales = _scales_seen(signals, settings.seed) if levels else None
-    sizes = [signal.n_frames for signal in signals]
-    cost = cost_of_fit(settings, sizes, len(preprocessor.channels), length, step)
-    facts: dict[str, Any] = {
-        "window_length_frames": length,
-        "step_frames": step,
-        "motif_window_frames": motif_length,
-        "rate": signals[0].rate,
-        "typical_period_frames": typical_period(signals),
-        "n_frames": sum(sizes),
-        "n_recordings": len(signals),
-        "curve": [asdict(candidate) for candidate in curve],
-    }
-    if fits:
-        facts["fits"] = [asdict(one) for one in fits]
-    if scales is not None:
-        facts["levels"] = _as_dict(scales)
+    cost = cost_of_fit(settings, [signal.n_frames for signal in signals], len(preprocessor.channels), length, step)
+    facts = _facts(signals, (length, step, motif_length), curve)
+    facts |= {"fits": [asdict(one) for one in fits]} if fits else {}
+    facts |= {"levels": _as_dict(scales)} if scales is not None else {}
     facts["cost"] = {"seconds": cost.seconds, "megabytes": cost.megabytes}
     for note in notes_by_recording((signal.id, signal.notes) for signal in signals):
         print(f"note: {note}", file=sys.stderr)
@@ -121,6 +113,22 @@ def suggest(
         print(sentence)
     if picture is not None:
         print(f"picture: {picture}")
+
+
+def _facts(signals: Sequence[Signal], scales: tuple[int, int, int], curve: Sequence[Candidate]) -> dict[str, Any]:
+    from rondo.data.suggest import typical_period
+
+    length, step, motif_length = scales
+    return {
+        "window_length_frames": length,
+        "step_frames": step,
+        "motif_window_frames": motif_length,
+        "rate": signals[0].rate,
+        "typical_period_frames": typical_period(signals),
+        "n_frames": sum(signal.n_frames for signal in signals),
+        "n_recordings": len(signals),
+        "curve": [asdict(candidate) for candidate in curve],
+    }
 
 
 def _draw(

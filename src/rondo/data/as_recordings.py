@@ -35,10 +35,9 @@ def as_recordings(
     several: list[Recording] = []
     for place, item in enumerate(given):
         if isinstance(item, str | Path):
-            from rondo.formats.reading import read_files  # brings the readers of all formats
+            from rondo.formats.reading import Reading, read_files  # brings the readers of all formats
 
-            reading: dict[str, Any] = {"key": key, "split_by": split_by, "session": session}
-            several += read_files([item], rate=rate, label_columns=label_columns, **reading)
+            several += read_files([item], Reading(rate, key, label_columns, split_by, session))
         elif split_by is not None:
             id = "recording" if len(given) == 1 else f"recording{place}"
             several += _parts_of(item, split_by, id, rate, label_columns)

@@ -17,6 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rondo.data.recording_checks import (
+    checked_names,
+    checked_times,
+    checked_values,
+    names_by_position,
+    rate_of,
+    refuse_values_nobody_can_use,
+)
+from rondo.data.recording_checks import checked_rate as checked_rate
 from rondo.errors import RecordingError
 from rondo.html_card import MOST_ROWS, card
 from rondo.store.urls import as_location
@@ -24,8 +33,6 @@ from rondo.times import duration_in_words
 from rondo.wording import counted
 
 Values = NDArray[np.float32]
-_LEAST_RATE, _HIGHEST_RATE = 1e-12, 1e12  # a row in 30,000 years, a row per picosecond: beyond is a mistake
-_MOST_SHORT_STEPS = 0.01  # of all steps, before the clock is said to jitter
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,13 +94,13 @@ class Recording:
         missing_codes: Sequence[tuple[str, float]] = (),
     ) -> None:
         try:
-            checked = _checked_values(values)
-            names = _checked_names(channels, checked.shape[1])
-            _refuse_values_nobody_can_use(checked, names)
-            times = None if timestamps_s is None else _checked_times(timestamps_s, checked.shape[0])
+            checked = checked_values(values)
+            names = checked_names(channels, checked.shape[1])
+            refuse_values_nobody_can_use(checked, names)
+            times = None if timestamps_s is None else checked_times(timestamps_s, checked.shape[0])
             hertz = checked_rate(rate)
             if hertz is None and times is not None and times.size > 1:
-                hertz = checked_rate(_rate_of(times))
+                hertz = checked_rate(rate_of(times))
         except RecordingError as error:
             raise RecordingError(f"recording '{id}': {error}") from error
         store = object.__setattr__
@@ -126,7 +133,7 @@ class Recording:
     @property
     def is_unnamed(self) -> bool:
         """Whether the channels only have default names (ch0, ch1, ...)."""
-        return self.channels == _names_by_position(self.n_channels)
+        return self.channels == names_by_position(self.n_channels)
 
     def renamed(self, id: str) -> Recording:
         """Return the same recording under another id; values are shared, not copied.
@@ -372,124 +379,3 @@ class Recording:
         from rondo.formats.kept_columns import with_kept
 
         return from_frame(frame, rate=rate, id=id, label_columns=with_kept(label_columns, keep_columns))
-
-
-def checked_rate(rate: float | None) -> float | None:
-    """The rate as a positive float, or None."""
-    try:
-        hertz = None if rate is None else float(rate)
-    except (TypeError, ValueError):
-        hertz = float("nan")
-    if hertz is not None and not (np.isfinite(hertz) and hertz > 0):
-        raise RecordingError(f"the rate must be a positive number of Hz, got {rate!r}; give the frames per second")
-    if hertz is not None and not _LEAST_RATE <= hertz <= _HIGHEST_RATE:
-        bounds = f"between {_LEAST_RATE:g} and {_HIGHEST_RATE:g} Hz"
-        raise RecordingError(f"the rate must lie {bounds}, got {hertz:g}; check the rate, or the unit of the clock")
-    return hertz
-
-
-def _checked_values(values: ArrayLike) -> Values:
-    try:
-        array = np.asarray(values)
-    except ValueError as error:  # numpy's word for ragged nesting
-        raise RecordingError("rows of unequal length; expected (n_frames, n_channels)") from error
-    if array.dtype.kind not in "fiub":
-        raise RecordingError(f"expected numbers, got an array of {array.dtype}; convert it or leave the column out")
-    if array.ndim == 1:
-        array = array[:, None]
-    if array.ndim != 2:
-        raise RecordingError(f"expected 2 dimensions (n_frames, n_channels), got {array.ndim} {array.shape}")
-    if array.shape[0] == 0 or array.shape[1] == 0:
-        raise RecordingError(f"it is empty, {array.shape[0]} frames x {array.shape[1]} channels")
-    with np.errstate(over="ignore"):
-        single = np.ascontiguousarray(array, dtype=np.float32)
-    if single is array or np.shares_memory(single, array):
-        single = single.view()  # the caller keeps the right to write into an own array; ours is read-only
-    single.flags.writeable = False
-    return single
-
-
-def _checked_names(channels: Sequence[str] | None, n_channels: int) -> tuple[str, ...]:
-    names = () if channels is None else tuple(str(name) for name in channels)
-    if not names:
-        return _names_by_position(n_channels)
-    if len(names) != n_channels:
-        raise RecordingError(f"{len(names)} channel names for {n_channels} channels; give one name per column")
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise RecordingError(f"the channel name '{twice}' stands twice; names must differ")
-    return names
-
-
-def _names_by_position(n_channels: int) -> tuple[str, ...]:
-    return tuple(f"ch{i}" for i in range(n_channels))
-
-
-def _refuse_values_nobody_can_use(values: Values, names: Sequence[str], block: int = 1 << 16) -> None:
-    """Infinities anywhere, or NaN everywhere; blocks keep the masks small beside a large recording."""
-    any_number = False
-    for start in range(0, values.shape[0], block):
-        part = values[start : start + block]
-        finite = np.isfinite(part)
-        any_number |= bool(finite.any())
-        if not finite.all() and np.isinf(part).any():
-            frame, channel = (int(i) for i in np.argwhere(np.isinf(part))[0])
-            raise RecordingError(
-                f"infinite (or beyond float32) value in frame {start + frame}, channel '{names[channel]}'; "
-                "replace it by NaN if the sensor was silent there"
-            )
-    if not any_number:
-        raise RecordingError(f"all {values.size} values are NaN or missing; expected at least one number")
-
-
-def _checked_times(timestamps_s: ArrayLike, n_frames: int) -> NDArray[np.float64]:
-    given = np.asarray(timestamps_s)
-    if given.dtype.kind == "M":
-        silent = np.isnat(given)
-        given = np.where(silent, np.nan, given.astype("datetime64[us]").astype(np.int64) / 1e6)
-    if given.dtype.kind not in "fiu":
-        raise RecordingError(f"timestamps must be seconds or datetime64, got an array of {given.dtype}; convert them")
-    times = np.array(given, dtype=np.float64)
-    if times.shape != (n_frames,):
-        raise RecordingError(f"timestamps of shape {times.shape} for {n_frames} frames; give one per frame")
-    if not np.isfinite(times).all():
-        row = int(np.flatnonzero(~np.isfinite(times))[0])
-        raise RecordingError(f"the timestamp of frame {row} is missing or not finite; fill it in or drop the row")
-    steps = np.diff(times)
-    if (steps <= 0).any():
-        row = int(np.flatnonzero(steps <= 0)[0]) + 1
-        kind = "repeats" if steps[row - 1] == 0 else "is earlier than"
-        raise RecordingError(
-            f"timestamps must increase, but frame {row} ({times[row]:.6f} s) {kind} "
-            f"the one before ({times[row - 1]:.6f} s); sort the rows and drop duplicates" + _set_back(steps, row)
-        )
-    times.flags.writeable = False
-    return times
-
-
-def _set_back(steps: NDArray[np.float64], row: int) -> str:
-    """What else may have happened where it is one row at which time goes back by many."""
-    usual = float(np.median(np.abs(steps)))
-    if (steps <= 0).sum() > 1 or -steps[row - 1] < 10 * usual:
-        return ""
-    if abs(-steps[row - 1] - 3600.0) < 10 * usual:
-        return ", or write the zone (+02:00), if it is the end of summer time"
-    return ", or cut the file there, if two recordings stand one after the other"
-
-
-def _rate_of(times: NDArray[np.float64]) -> float:
-    """Frames per second, from the mean of the steps that are near the median one.
-
-    The median alone is coarse where a clock counts in milliseconds (30 Hz steps by 33, 33, 34 ms) or from
-    1970 (float64 then resolves 0.2 us), the mean alone is spoilt by gaps. Digits beyond the ninth are noise. Lost rows
-    make no step shorter, so where many are short it is the clock that jitters, and long steps make up for them.
-    """
-    return float(f"{1.0 / usual_steps(np.diff(times)).mean():.9g}")
-
-
-def usual_steps(steps: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Those of the steps from row to row that tell the rate; the median where none does."""
-    median = np.median(steps)
-    jitters = (steps < median / 2).mean() > _MOST_SHORT_STEPS
-    usual = steps[steps < median * 10] if jitters else steps[(steps > median / 2) & (steps < median * 1.5)]
-    return usual if usual.size else np.array([median])

@@ -14,7 +14,8 @@ from typing import Any, TypeVar
 
 from polars.exceptions import PanicException
 
-from rondo.data.recording import Recording, checked_rate
+from rondo.data.recording import Recording
+from rondo.data.recording_checks import checked_rate
 from rondo.errors import InputError, RecordingError
 from rondo.formats.class_codes import without_codes
 from rondo.formats.file_names import PACKINGS, TEXT_SUFFIXES, id_of, is_folder, suffix_of

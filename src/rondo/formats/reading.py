@@ -88,24 +88,17 @@ def read(
             found = read_recording(place, rate=rate, key=key, label_columns=label_columns, session=session)
             return found.read_from(place)
     paths = [path] if isinstance(path, str | Path) else path
-    return read_files(paths, rate=rate, key=key, label_columns=label_columns, split_by=split_by, session=session)
+    return read_files(paths, Reading(rate, key, label_columns, split_by, session))
 
 
-def read_files(
-    paths: Sequence[str | Path],
-    *,
-    rate: float | None = None,
-    key: str | None = None,
-    label_columns: Sequence[str] = (),
-    split_by: str | None = None,
-    session: bool = False,
-) -> list[Recording]:
+def read_files(paths: Sequence[str | Path], reading: Reading) -> list[Recording]:
     """The recordings of these files, and of the files directly in these folders or matching these patterns."""
     from rondo.formats.expected_memory import refuse_all_at_once
     from rondo.formats.file_names import id_of
     from rondo.formats.files import find_recordings, label_files_in, read_parts, read_recording
     from rondo.formats.recording_file import RecordingFile
 
+    rate, key, label_columns, split_by, session = reading
     if session and split_by is not None:
         raise SettingError("--session merges tables into one recording, --split-by cuts them into several; give one")
     places = [as_location(path) for path in paths]

@@ -18,7 +18,7 @@ import numpy as np
 
 from rondo.arrays import Floats
 from rondo.data.as_recordings import RATE_TOLERANCE, in_hertz
-from rondo.data.recording import usual_steps
+from rondo.data.recording_checks import usual_steps
 from rondo.errors import RecordingError
 
 BLOCK_ROWS = 256

@@ -15,11 +15,11 @@ from rondo.many.label_work import LABELS, TABLES, LabelPart
 from rondo.many.unfinished import close_run
 from rondo.model import Rondo
 from rondo.model_result import findings_of, fit_notes
-from rondo.result import curve_table
 from rondo.run.counting import EntryTally, evidence_row, profile_summary
 from rondo.run.folder import MOST_DRAWN, TRAINING, run_of, write_summary
 from rondo.run.segments import LEVELS
 from rondo.run.summary import SUMMARY, FailedFile, RecordingSummary, RunKind, RunSummary
+from rondo.run.tables import curve_table
 from rondo.store.csv_text import csv_of_rows, csv_of_table, plain_table
 from rondo.store.part_folder import LocalFolder, PartFolder, put_files, seen_here
 from rondo.store.writing import whole_file, write_text

@@ -15,6 +15,7 @@ from rondo.engine.choose import ENGINES, engine_of
 from rondo.engine.local import n_cores
 from rondo.errors import RondoWarning, SettingError
 from rondo.formats.expected_memory import PROCESS_BYTES, is_much, needed, refuse_all_at_once
+from rondo.formats.reading import Reading
 from rondo.formats.recording_file import recording_files
 from rondo.free_memory import free_bytes, in_gigabytes
 from rondo.many.file_set import ManyFiles, Where
@@ -48,29 +49,19 @@ class Asked:
             raise SettingError("--ray-address names a cluster for --engine ray; give both, or neither")
 
 
-def many_files(
-    paths: Sequence[str | Path],
-    asked: Asked,
-    *,
-    rate: float | None = None,
-    key: str | None = None,
-    label_columns: Sequence[str] = (),
-    split_by: str | None = None,
-    session: bool = False,
-) -> ManyFiles:
+def many_files(paths: Sequence[str | Path], asked: Asked, reading: Reading) -> ManyFiles:
     """The files that are named, with what their headers say.
 
     Recordings that a column tells apart have no group yet (`split_by`): nobody knows their ids before files are read.
     """
     asked.refuse_contradictions()
     where = Where(asked.engine or "local", asked.workers, asked.ray_address)
+    rate, key, label_columns, split_by, session = reading
     files = recording_files(paths, rate=rate, key=key, label_columns=label_columns, session=session)
     return ManyFiles.of(files, where, asked.group_by if split_by is None else None)
 
 
-def files_to_read(
-    data: Any, out: str | Path | None, asked: Asked, why_not: str = "", **reading: Any
-) -> ManyFiles | None:
+def files_to_read(data: Any, out: str | Path | None, asked: Asked, why_not: str, reading: Reading) -> ManyFiles | None:
     """The files to be read one after the other; None where what was given is to be held in memory."""
     given = list(data) if are_several(data) else [data]
     if not given or not all(isinstance(one, str | Path) for one in given):
@@ -81,8 +72,8 @@ def files_to_read(
         if asked.engine is not None:
             raise SettingError("engine reads file by file, and writes labels as files are done; give out=")
         return None
-    many = many_files(given, asked, **reading)
-    why_not = why_not or why_not_split(reading.get("split_by"))
+    many = many_files(given, asked, reading)
+    why_not = why_not or why_not_split(reading.split_by)
     return many if goes_file_by_file(many, asked, why_not) else None
 
 

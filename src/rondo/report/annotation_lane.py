@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rondo.data.frame_clock import FrameClock
 from rondo.data.labels import OTHER, runs_of
-from rondo.data.recording import checked_rate
+from rondo.data.recording_checks import checked_rate
 from rondo.formats.annotations.annotation import Annotation
 from rondo.formats.annotations.tracks import NO_CLASS
 from rondo.formats.annotations.truth import truth_of

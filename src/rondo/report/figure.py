@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.errors import RondoWarning
 from rondo.report.colours import ink_on
 from rondo.report.figure_style import (
     DARK,
@@ -55,6 +57,15 @@ def figure_of(
     """The figure of one recording; of many channels the first are drawn."""
     scene = scene_of(result, recording_id, view, _MOST_ROWS, MOST_CHANNELS)
     return draw_scene(scene, figsize, DARK if dark else LIGHT)
+
+
+def figures_of(result: Result, view: Cutout, figsize: tuple[float, float] | None, dark: bool) -> list[Figure]:
+    """A figure for each recording; of very many, the first."""
+    if len(result) > MOST_FIGURES:
+        told = f"drew the first {MOST_FIGURES} of {len(result):,} recordings; draw others by id, as in"
+        other = result.recordings[MOST_FIGURES].id
+        warnings.warn(f"{told} result.plot({other!r})", RondoWarning, stacklevel=3)
+    return [figure_of(result, one.id, view, figsize, dark) for one in result.recordings[:MOST_FIGURES]]
 
 
 class _Panel(NamedTuple):

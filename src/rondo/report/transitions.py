@@ -18,9 +18,11 @@ import numpy as np
 
 from rondo.data.labels import OTHER
 from rondo.report.between_groups import MOST_COMPARED, gaps_between, holm, mean_interval
-from rondo.report.usage import entry_names
+from rondo.report.usage import entry_names, groups_for
+from rondo.run.tables import row_table
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
 
     from rondo.result import Result
@@ -79,6 +81,14 @@ def transitions_of(result: Result, groups: Mapping[str, str] | None = None) -> l
     """Every transition that occurs in a vocabulary, in every recording in which its first entry is followed at all."""
     own = result.summary.own_vocabularies
     return transitions_in(result.table, result.recordings, entry_names(result), groups, own_vocabularies=own)
+
+
+def transition_table(result: Result, group_by: str | Mapping[str, str] | None, per: str) -> pd.DataFrame:
+    """What `Result.transitions` gives."""
+    rows = transitions_of(result, groups_for(result, group_by, per))
+    if per == "recording":
+        return row_table(Transition, rows)
+    return row_table(GroupTransition, group_transitions(rows))
 
 
 def transitions_in(

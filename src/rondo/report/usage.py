@@ -20,9 +20,11 @@ from rondo.data.groups import groups_of
 from rondo.data.labels import OTHER
 from rondo.errors import SettingError
 from rondo.report.between_groups import MOST_COMPARED, gaps_between, holm, mean_interval, smallest_p_of
+from rondo.run.tables import row_table
 from rondo.wording import quoted
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
 
     from rondo.result import Result
@@ -111,6 +113,12 @@ def usage_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Us
     return rows
 
 
+def usage_table(result: Result, group_by: str | Mapping[str, str] | None, per: str) -> pd.DataFrame:
+    """What `Result.usage` gives."""
+    rows = usage_of(result, groups_for(result, group_by, per))
+    return row_table(Usage, rows) if per == "recording" else row_table(GroupUsage, group_usage(rows))
+
+
 def entry_names(result: Result) -> dict[tuple[str, str, int], str]:
     """What people call entries, by recording ("" where all share a vocabulary), level and id."""
     return {(entry.recording, level, entry.id): entry.name for level, entry in result.entries}
@@ -144,6 +152,16 @@ def groups_of_run(result: Result, by: str | Mapping[str, str] | None = None) -> 
         known = {recording.id: recording.group or recording.id for recording in result.recordings}
         return known if any(recording.group for recording in result.recordings) else None
     return groups_of([one.id for one in result.recordings], by, {one.id: one.source for one in result.recordings})
+
+
+def groups_for(result: Result, by: str | Mapping[str, str] | None, per: str) -> dict[str, str] | None:
+    """The groups of a table per recording or per group; without any, all recordings are one group."""
+    if per not in ("recording", "group"):
+        raise SettingError(f"per is recording or group, got '{per}'")
+    found = groups_of_run(result, by)
+    if found is None and per == "group":
+        return groups_of_run(result, {one.id: "all" for one in result.recordings})
+    return found
 
 
 def unit_of_comparison(result: Result, groups: Mapping[str, str]) -> list[str]:

@@ -35,6 +35,16 @@ def found_sentence(summary: RunSummary) -> str:
     )
 
 
+def found_and_fit_sentence(summary: RunSummary) -> str:
+    """What was found, and whether the model fits recordings that it was not fitted on."""
+    n_frames = sum(one.n_frames for one in summary.recordings)
+    other = sum(one.share_other * one.n_frames for one in summary.recordings) / max(1, n_frames)
+    verdicts = [one.fit.verdict for one in summary.recordings if one.fit is not None]
+    fits = f"; the model {verdicts[0]}" if len(set(verdicts)) == 1 else ""
+    fits = f"; the model fits {verdicts.count('fits')} of {len(verdicts)}" if len(set(verdicts)) > 1 else fits
+    return f"{found_sentence(summary)}; {other:.0%} OTHER{fits}"
+
+
 def fit_sentence(recording: str, fit: FitSummary, fitted: Profile) -> str:
     """The verdict on one recording, with the figures it rests on beside those of the fitted recordings.
 

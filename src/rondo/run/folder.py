@@ -21,9 +21,8 @@ A folder is written whole or not at all. That of a run over many files (`rondo.m
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,7 +41,8 @@ from rondo.report.wall_clock import run_clock
 from rondo.result import Result
 from rondo.run.counting import Words
 from rondo.run.row_frames import RowFrames
-from rondo.run.segments import LEVELS, labels_in, optional_columns, spans_in, unit_sequences, whole_columns
+from rondo.run.segment_file import SegmentFile, read_segments, reading_table
+from rondo.run.segments import LEVELS, labels_in, spans_in, unit_sequences
 from rondo.run.stream_folder import (
     DECISIONS,
     decided_segments,
@@ -55,7 +55,7 @@ from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary, read_summar
 from rondo.store.cloud_folder import whole_cloud_folder
 from rondo.store.csv_text import csv_of_table, text_table
 from rondo.store.own_arrays import UNREADABLE, map_array
-from rondo.store.reading import read_regular, regular
+from rondo.store.reading import read_regular
 from rondo.store.urls import Location
 from rondo.store.writing import check_free, make_folder, whole_file, whole_folder, write_json
 from rondo.vocabulary.edits import Edits, read_edits, write_edits
@@ -215,31 +215,6 @@ def run_of(run_dir: Path, summary: RunSummary) -> Result:
     )
 
 
-@dataclass(frozen=True)
-class SegmentFile:
-    """segments.parquet of a run over many recordings, read in parts."""
-
-    path: Path
-    run: RunSummary
-
-    def counts(self) -> dict[str, int]:
-        """How many segments each recording has."""
-        import polars as pl
-
-        with _reading_table(self.path):
-            found = (
-                pl.scan_parquet(regular(self.path), glob=False, hive_partitioning=False)
-                .group_by("recording")
-                .len()
-                .collect(engine="streaming")
-            )
-        return dict(found.iter_rows())
-
-    def rows(self, recordings: Sequence[str]) -> pl.DataFrame:
-        """The segments of some recordings."""
-        return read_segments(self.path, self.run, recordings)
-
-
 def _running_stream(run_dir: Path, summary: RunSummary) -> Result:
     """A stream that goes on, or was stopped, from the files that it appends to."""
     folder = run_dir / _MODEL
@@ -273,7 +248,7 @@ def _tables(run_dir: Path, summary: RunSummary) -> Lazy[pl.DataFrame]:
 def _read_training(path: Path) -> pl.DataFrame:
     import polars as pl
 
-    with _reading_table(path, "curves of training"):
+    with reading_table(path, "curves of training"):
         return text_table(pl.read_csv(io.BytesIO(read_regular(path)), schema_overrides={"recording": pl.String}))
 
 
@@ -384,79 +359,3 @@ def _track(path: Path, n_frames: int) -> Labels:
             "run `rondo discover` again"
         )
     return track
-
-
-@contextmanager
-def _reading_table(path: Path, what: str = "a table of segments") -> Iterator[None]:
-    import polars as pl
-
-    try:
-        yield
-    # a damaged file can also panic inside polars' native code, which is no Exception
-    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise OutputError(f"{path}: cannot be read as {what} ({reason}); run `rondo discover` again") from error
-
-
-def read_segments(path: Path, run: RunSummary, recordings: Sequence[str] | None = None) -> pl.DataFrame:
-    """A table of segments with all columns, null where there is none; checked against the summary.
-
-    `recordings`: only their rows are read.
-    """
-    import polars as pl
-
-    wanted = {
-        "recording": pl.String, "level": pl.String, "id": pl.Int32, "start_frame": pl.Int64, "end_frame": pl.Int64,
-    }  # fmt: skip
-    with _reading_table(path):
-        rows = pl.scan_parquet(regular(path), glob=False, hive_partitioning=False)
-        if recordings is not None:
-            rows = rows.filter(pl.col("recording").is_in(recordings))
-        table = rows.collect()
-        missing = [name for name in wanted if name not in table.columns]
-        if missing:
-            raise OutputError(f"{path}: the column '{missing[0]}' is missing; run `rondo discover` again")
-        kinds = wanted | {name: kind for name, kind in optional_columns().items() if name in table.columns}
-        table = whole_columns(table.with_columns(pl.col(name).cast(kind) for name, kind in kinds.items()))
-    _check_spans(table, path, run)
-    places = {one.id: place for place, one in enumerate(run.recordings)}
-    order = [
-        pl.col("recording").replace_strict(places),
-        pl.col("level").replace_strict({"unit": 0, "motif": 1}),
-        pl.col("start_frame"),
-    ]
-    return table.sort(order, maintain_order=True)
-
-
-def _times_ok() -> pl.Expr:
-    """Of a segment: none, or two that follow on each other."""
-    import polars as pl
-
-    start_s, end_s = pl.col("start_s"), pl.col("end_s")
-    in_order = start_s.is_finite() & end_s.is_finite() & (start_s <= end_s)
-    return (start_s.is_null() & end_s.is_null()) | in_order.fill_null(False)
-
-
-def _check_spans(table: pl.DataFrame, path: Path, run: RunSummary) -> None:
-    import polars as pl
-
-    lengths = pl.DataFrame(
-        {"recording": [r.id for r in run.recordings], "n_frames": [r.n_frames for r in run.recordings]}
-    )
-    known = table.join(lengths, on="recording", how="left").with_row_index("row")
-    spans_ok = (pl.col("start_frame") >= 0) & (pl.col("start_frame") < pl.col("end_frame"))
-    sound = (
-        (spans_ok & (pl.col("end_frame") <= pl.col("n_frames"))).fill_null(False)
-        & pl.col("level").is_in(["unit", "motif"]).fill_null(False)
-        & pl.col("id").is_not_null()
-        & _times_ok()
-    )
-    bad = known.filter(~sound.fill_null(False))
-    if bad.height:
-        row = bad.row(0, named=True)
-        raise OutputError(
-            f"{path}: row {row['row']} (recording '{row['recording']}', level '{row['level']}', "
-            f"id {row['id']}, frames {row['start_frame']} to {row['end_frame']}, seconds {row['start_s']} to "
-            f"{row['end_s']}) does not fit summary.json; "
-            "run `rondo discover` again"
-        )

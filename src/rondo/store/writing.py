@@ -2,7 +2,7 @@
 
 Everything is written to a draft beside its place, brought to the disk, and renamed. A draft has a name of its own and
 is made with O_EXCL and O_NOFOLLOW: a link that waits in a folder from someone else is never written through. What a
-killed process left is cleared by the next writer to the same place.
+killed process left is cleared by the next writer to the same place (`rondo.store.drafts`).
 
     whole_file, write_bytes, write_text, write_json   one file, new or in the place of another
     whole_files                                       several new files, all or none
@@ -16,30 +16,23 @@ from __future__ import annotations
 import errno
 import json
 import os
-import platform
-import re
-import secrets
 import shutil
 import stat
-import time
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
 from rondo.errors import OutputError
+from rondo.store.drafts import BEFORE, draft_of
+from rondo.store.drafts import clear_drafts as clear_drafts
+from rondo.store.drafts import is_draft as is_draft
 from rondo.store.urls import as_location, refuse_url
 
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 _BINARY = getattr(os, "O_BINARY", 0)  # without it Windows would write each line end as two characters
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # a pipe would keep whoever opens it waiting
 
-_LONGEST_STEM = 40  # of a name in the name of its draft: a name may have 255 bytes, a character four
-_DRAFT = re.compile(r"\.(?P<stem>.*)\.(?P<here>[0-9a-f]{8})-(?P<pid>\d{1,9})-[0-9a-f]{16}\.draft", re.DOTALL)
-_BEFORE = ".before"  # after the name of a folder that waits inside a draft until the new one is in place
-_FORGOTTEN_S = 24 * 3600.0  # nobody writes one file for so long
 _MANY_FILES = 1_000  # from here on the disk is asked once for all files: one by one they take 7 ms each
 
 _ROOM = "make room or give permission"
@@ -58,7 +51,7 @@ def whole_file(path: Path, advice: str = _ROOM) -> Iterator[IO[bytes]]:
     """
     with _named(path, advice):
         clear_drafts(path)
-        draft = _draft_of(path)
+        draft = draft_of(path)
         try:
             with new_file(draft) as file:
                 yield file
@@ -75,7 +68,7 @@ def open_draft(path: Path) -> Iterator[IO[bytes]]:
 
     Drafts that a killed process left are not looked for: a folder of 20,000 files would be listed 20,000 times.
     """
-    draft = _draft_of(path)
+    draft = draft_of(path)
     try:
         with new_file(draft) as file:
             yield file
@@ -166,7 +159,7 @@ def _written(path: Path, content: bytes) -> Iterator[Path]:
     """A draft beside `path` that holds the content."""
     path.parent.mkdir(parents=True, exist_ok=True)
     clear_drafts(path)
-    draft = _draft_of(path)
+    draft = draft_of(path)
     try:
         with new_file(draft) as file:
             file.write(content)
@@ -213,7 +206,7 @@ def whole_folder(out: Path, advice: str = _ELSEWHERE, *, replaces: bool = False)
     with _named(out, advice):
         target = _resolved(out)
         new_parents = [parent for parent in target.parents if not parent.exists()]
-        outer = _draft_of(target)
+        outer = draft_of(target)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             clear_drafts(target)
@@ -234,7 +227,7 @@ def whole_folder(out: Path, advice: str = _ELSEWHERE, *, replaces: bool = False)
 
 def _aside(outer: Path, target: Path) -> Path:
     """Where the folder that is being replaced waits, until the new one has its name."""
-    return outer / f"{target.name}{_BEFORE}"
+    return outer / f"{target.name}{BEFORE}"
 
 
 def _put_in_place(draft: Path, target: Path, aside: Path | None) -> None:
@@ -284,75 +277,6 @@ def link_file(source: Path, target: Path) -> bool:
     except OSError:
         return False
     return True
-
-
-# ---------------------------------------------------------------- drafts
-
-
-def clear_drafts(path: Path) -> None:
-    """Take away what killed processes have left in the folder of `path`, whatever they were writing there.
-
-    A folder that one was about to replace is put back under its name.
-    """
-    for draft in _abandoned(path.parent):
-        with suppress(OSError):  # what cannot be tidied up is in nobody's way
-            if draft.is_symlink() or not draft.is_dir():
-                draft.unlink(missing_ok=True)
-                continue
-            _put_back(draft)
-            shutil.rmtree(draft)
-
-
-def _put_back(draft: Path) -> None:
-    """OSError where it cannot be done: then the draft has to stay."""
-    for before in draft.iterdir():
-        target = draft.with_name(before.name.removesuffix(_BEFORE))
-        is_ours = before.name.endswith(_BEFORE) and _stem(draft) == target.name[:_LONGEST_STEM]
-        if is_ours and before.is_dir() and not before.is_symlink() and not os.path.lexists(target):
-            before.rename(target)
-
-
-def is_draft(name: str) -> bool:
-    """Whether a file or folder of this name is a draft that `rondo.store` writes, or has left."""
-    return _DRAFT.fullmatch(name) is not None
-
-
-def _draft_of(path: Path) -> Path:
-    return path.with_name(f".{path.name[:_LONGEST_STEM]}.{_here()}-{os.getpid()}-{secrets.token_hex(8)}.draft")
-
-
-def _stem(draft: Path) -> str:
-    found = _DRAFT.fullmatch(draft.name)
-    return "" if found is None else found["stem"]
-
-
-def _abandoned(folder: Path) -> list[Path]:
-    try:
-        with os.scandir(folder) as entries:
-            named = [(_DRAFT.fullmatch(entry.name), entry) for entry in entries if entry.name.endswith(".draft")]
-        return [folder / entry.name for found, entry in named if found is not None and _is_abandoned(found, entry)]
-    except OSError:  # no right to look
-        return []
-
-
-def _is_abandoned(found: re.Match[str], entry: os.DirEntry[str]) -> bool:
-    if os.name != "posix" or found["here"] != _here():  # on Windows os.kill would end the process that is asked about
-        return time.time() - entry.stat(follow_symlinks=False).st_mtime > _FORGOTTEN_S
-    try:
-        os.kill(int(found["pid"]), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:  # it runs, and belongs to someone else
-        return False
-    return False
-
-
-@cache
-def _here() -> str:
-    """What the number of a process is unique in: this machine and, inside a container, its own space of numbers."""
-    space = Path("/proc/self/ns/pid")
-    inside = str(space.readlink()) if space.is_symlink() else ""
-    return f"{zlib.crc32(f'{platform.node()} {inside}'.encode()):08x}"
 
 
 # ---------------------------------------------------------------- to the disk

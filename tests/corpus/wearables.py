@@ -1,24 +1,12 @@
-"""Sensors that people wear, phones, and what their own programs export."""
+"""Sensors that people wear, and what their own programs export."""
 
 from __future__ import annotations
 
-import csv
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from zoneinfo import ZoneInfo
 
 import numpy as np
-import pandas as pd
 
-from tests.corpus.case import BEGAN_S, NO_PROGRAM, UNVERIFIED, Case, Table, rows, signal, text
-
-_BEGAN = datetime.fromtimestamp(BEGAN_S, UTC)
-
-_TO_SUMMER = timedelta(days=120)
-
-
-def at(row: int, rate: float) -> datetime:
-    return _BEGAN + timedelta(seconds=row / rate)
+from tests.corpus.case import BEGAN_S, Case, Table, at, java_number, rows, signal, text
 
 
 def _empatica(path: Path, n: int) -> Table:
@@ -138,93 +126,6 @@ _LEGEND = (
 )
 
 
-def _java(number: float) -> str:
-    """A double as Java prints it: from ten millions on with an exponent."""
-    if abs(number) < 1e7:
-        return repr(float(number))
-    digits, exponent = f"{number:.15e}".split("e")
-    return f"{digits.rstrip('0')}E{int(exponent)}"
-
-
-def _openbci(path: Path, n: int) -> Table:
-    """A Ganglion: what the board does not send is 0 in columns that are all named Other."""
-    values = np.column_stack([signal(n, 4) * 20 - 4000, signal(n, 3)])
-    head = ["%OpenBCI Raw EXG Data", "%Number of channels = 4", "%Sample Rate = 200 Hz"]
-    head += ["%Board = OpenBCI_GUI$BoardGanglionBLE"]
-    names = ["Sample Index", *(f"EXG Channel {i}" for i in range(4)), *(f"Accel Channel {i}" for i in range(3))]
-    names += [*["Other"] * 5, "Timestamp", "Other", "Timestamp (Formatted)"]
-    cells = [
-        ", ".join(_java(cell) for cell in (row % 201, *line, *[0.0] * 5, BEGAN_S + row / 200, 0.0))
-        + f", {at(row, 200):%Y-%m-%d %H:%M:%S}.{row * 5 % 1000:03d}"
-        for row, line in enumerate(values)
-    ]
-    text(path, *head, ", ".join(names), *cells)
-    return values
-
-
-def _openbci_2018(path: Path, n: int) -> Table:
-    values = np.column_stack([np.round(signal(n, 4) * 20 - 4000, 2), signal(n, 3)])
-    head = ["%OpenBCI Raw EEG Data", "%Number of channels = 4", "%Sample Rate = 200.0 Hz"]
-    head += ["%First Column = SampleIndex", "%Last Column = Timestamp "]
-    head += ["%Other Columns = EEG data in microvolts followed by Accel Data (in G) interleaved with Aux Data"]
-    cells = [
-        f"{row % 201}, "
-        + ", ".join([*(f"{cell:.2f}" for cell in line[:4]), *(f"{cell:.3f}" for cell in line[4:])])
-        + f", {at(row, 200):%H:%M:%S}.{row * 5 % 1000:03d}, {BEGAN_S * 1000 + row * 5}"
-        for row, line in enumerate(values)
-    ]
-    text(path, *head, *cells)
-    return values
-
-
-def _openbci_rate_only(path: Path, n: int) -> Table:
-    """As the first program wrote it, without a clock."""
-    values = signal(n, 4) * 20 - 4000
-    head = ["%OpenBCI Raw EEG Data", "%", "%Sample Rate = 250.0 Hz", "%First Column = SampleIndex"]
-    head += ["%Other Columns = EEG data in microvolts"]
-    cells = [f"{row % 256}, " + ", ".join(f"{cell:.2f}" for cell in line) for row, line in enumerate(values)]
-    text(path, *head, *cells)
-    return np.round(values, 2)
-
-
-def _sensorlog(path: Path, n: int) -> Table:
-    values = signal(n)
-    frame = pd.DataFrame(values, columns=[f"accelerometerAcceleration{axis}(G)" for axis in "XYZ"])
-    frame.insert(0, "accelerometerTimestamp_sinceReboot(s)", [f"{62_608 + row / 50:.6f}" for row in range(n)])
-    frame.insert(0, "loggingSample(N)", range(1, n + 1))
-    frame.insert(0, "loggingTime(txt)", [f"{at(row, 50).isoformat('T', 'milliseconds')}" for row in range(n)])
-    frame.to_csv(path, index=False)
-    return values
-
-
-def _phyphox(path: Path, n: int) -> Table:
-    values = signal(n)
-    names = ["Time (s)", *(f"Acceleration {axis} (m/s^2)" for axis in "xyz")]
-    with path.open("w", newline="") as file:
-        writer = csv.writer(file, quoting=csv.QUOTE_STRINGS if hasattr(csv, "QUOTE_STRINGS") else csv.QUOTE_NONNUMERIC)
-        writer.writerow(names)
-        file.writelines(
-            ",".join(f"{cell:.9E}".replace("E+0", "E").replace("E-0", "E-") for cell in (row / 100, *line)) + "\n"
-            for row, line in enumerate(values)
-        )
-    return values
-
-
-def _physics_toolbox(path: Path, n: int) -> Table:
-    """In a language with decimal commas it writes U+2212 for minus."""
-    values = np.column_stack([signal(n), np.abs(signal(n, 1)) + 1])
-    lines = [f"{row / 50:.3f};" + ";".join(f"{cell:.4f}" for cell in line) for row, line in enumerate(values)]
-    text(path, "time;gFx;gFy;gFz;TgF", *(line.replace(".", ",").replace("-", "\u2212") for line in lines))
-    return values
-
-
-def _sensor_logger(path: Path, n: int) -> Table:
-    values = signal(n)
-    cells = rows(values, lambda row: f"{(BEGAN_S * 100 + row) * 10_000_000},{row / 100:.6f},")
-    text(path, "time,seconds_elapsed,z,y,x", *cells)
-    return values
-
-
 def _axivity(path: Path, n: int) -> Table:
     values = signal(n)
     text(path, *rows(values, lambda row: f"{at(row, 100):%Y-%m-%d %H:%M:%S}.{row * 10 % 1000:03d},"))
@@ -253,18 +154,11 @@ def _geneactiv(path: Path, n: int) -> Table:
     return np.column_stack([values[:, :4], np.zeros(n), values[:, 4:]])
 
 
-def _unix(path: Path, n: int, per_second: int) -> Table:
-    values = signal(n)
-    cells = rows(values, lambda row: f"{BEGAN_S * per_second + row * per_second // 50},")
-    text(path, "unixtime,Acc X (G),Acc Y (G),Acc Z (G)", *cells)
-    return values
-
-
 def _shimmer(path: Path, n: int) -> Table:
     """Lines end in a separator, but the last does not."""
     values = signal(n)
     names = [f"Shimmer_5B_{name}_CAL" for name in ("Timestamp_Unix", "Accel_LN_X", "Accel_LN_Y", "Accel_LN_Z")]
-    cells = rows(values, lambda row: f"{_java(BEGAN_S * 1000 + row * 20)}\t", "\t", "\t")
+    cells = rows(values, lambda row: f"{java_number(BEGAN_S * 1000 + row * 20)}\t", "\t", "\t")
     cells[-1] = cells[-1].removesuffix("\t")
     text(path, '"sep=\t"', "\t".join(names) + "\t", "\t".join(["ms", *["m/(s^2)"] * 3]) + "\t", *cells, end="\r\n")
     return values
@@ -283,37 +177,6 @@ def _polar(path: Path, n: int) -> Table:
     return values
 
 
-def _mind_monitor(path: Path, n: int) -> Table:
-    """Rows have no cell for the events; an event has a row of its own, without values, and comes a little early."""
-    values = np.column_stack([signal(n, 31), np.ones((n, 5)), np.full(n, 100.0)])
-    cells = rows(values, lambda row: f"{at(row, 10):%Y-%m-%d %H:%M:%S}.{row % 10}00,")
-    blink = f"{at(21, 10):%Y-%m-%d %H:%M:%S}.106," + "," * 37 + "/muse/elements/blink"
-    text(path, ",".join(["TimeStamp", *_MUSE, "Elements"]), *cells[:21], blink, *cells[21:])
-    return values
-
-
-_EEG = ("TP9", "AF7", "AF8", "TP10")
-_MUSE = (
-    *(f"{band}_{place}" for band in ("Delta", "Theta", "Alpha", "Beta", "Gamma", "RAW") for place in _EEG),
-    "AUX_RIGHT",
-    *(f"{sensor}_{axis}" for sensor in ("Accelerometer", "Gyro") for axis in "XYZ"),
-    "HeadBandOn",
-    *(f"HSI_{place}" for place in _EEG),
-    "Battery",
-)
-
-
-def _java_zone(path: Path, n: int) -> Table:
-    values = signal(n)
-    london = ZoneInfo("Europe/London")
-    cells = rows(
-        values,
-        lambda row: f"{(at(row * 60, 1.0) - _TO_SUMMER).astimezone(london):%Y-%m-%dT%H:%M:%S%z} [Europe/London],",
-    )
-    text(path, "timestamp,x,y,z", *cells)
-    return values
-
-
 def _xsens_dot(path: Path, n: int) -> Table:
     """The lines above the table have more cells than the table."""
     values = signal(n, 6)
@@ -328,7 +191,6 @@ def _xsens_dot(path: Path, n: int) -> Table:
 
 
 E4 = "lines 1 and 2 read as an Empatica E4 writes them"
-UNIX = ("Acc X (G)", "Acc Y (G)", "Acc Z (G)")
 NO_HEADER = "no header line"
 
 CASES = (
@@ -405,102 +267,6 @@ CASES = (
         ),
     ),
     Case(
-        file="openbci.txt",
-        program="OpenBCI GUI",
-        made="bytes",
-        write=_openbci,
-        source="OpenBCI/OpenBCI_GUI `OpenBCI_GUI/DataWriterODF.pde`, `Board.pde`, `BoardGanglion.pde`",
-        channels=(*(f"EXG Channel {i}" for i in range(4)), *(f"Accel Channel {i}" for i in range(3))),
-        rate=200.0,
-        began_s=BEGAN_S,
-        notes=(
-            "lines 1 to 4 skipped: remarks",
-            "the columns named 'Other' left out: they share the name",
-            "column 'Timestamp (Formatted)' left out: 'Timestamp' is the",
-            "column 'Sample Index' left out: it only counts the rows",
-        ),
-    ),
-    Case(
-        file="openbci_2018.txt",
-        program="OpenBCI GUI before 2020",
-        made="bytes",
-        write=_openbci_2018,
-        source="OpenBCI/OpenBCI_GUI `OpenBCI_GUI/DataLogging.pde`",
-        channels=tuple(f"ch{place}" for place in range(1, 8)),
-        rate=200.0,
-        began_s=BEGAN_S,
-        notes=(
-            "lines 1 to 6 skipped: remarks",
-            NO_HEADER,
-            "column 'ch9' is the clock, because its numbers count from 1970",
-            "column 'ch8' left out: 'ch9' is the clock, and it tells",
-            "column 'ch0' left out: it only counts the rows",
-            "clock 'ch9' read as milliseconds since 1970",
-        ),
-    ),
-    Case(
-        file="openbci_old.txt",
-        program="OpenBCI, its first program",
-        made="bytes",
-        write=_openbci_rate_only,
-        source=UNVERIFIED,
-        channels=("ch1", "ch2", "ch3", "ch4"),
-        rate=250.0,
-        notes=(
-            "lines 1 to 5 skipped: remarks",
-            "no header line: the channels are named ch0 to ch4",
-            "column 'ch0' left out: it only counts the rows",
-            "rate of 250 Hz taken from the lines above the table",
-        ),
-    ),
-    Case(
-        file="sensorlog.csv",
-        program="SensorLog (iOS)",
-        made="pandas",
-        write=_sensorlog,
-        source="jhuwit/actiread `tests/testthat/test-sensorlog.R`",
-        channels=tuple(f"accelerometerAcceleration{axis}(G)" for axis in "XYZ"),
-        rate=50.0,
-        began_s=BEGAN_S,
-        notes=(
-            "column 'loggingTime(txt)' is the clock, because it holds dates",
-            "column 'accelerometerTimestamp_sinceReboot(s)' left out: 'loggingTime(txt)' is",
-            "column 'loggingSample(N)' left out: it only counts the rows",
-        ),
-    ),
-    Case(
-        file="phyphox.csv",
-        program="phyphox",
-        made="csv",
-        write=_phyphox,
-        source="phyphox/phyphox-android `app/src/main/java/de/rwth_aachen/phyphox/DataExport.java`",
-        channels=tuple(f"Acceleration {axis} (m/s^2)" for axis in "xyz"),
-        rate=100.0,
-    ),
-    Case(
-        file="physics_toolbox.csv",
-        program="Physics Toolbox",
-        made="bytes",
-        write=_physics_toolbox,
-        source=UNVERIFIED,
-        channels=("gFx", "gFy", "gFz", "TgF"),
-        rate=50.0,
-    ),
-    Case(
-        file="sensor_logger.csv",
-        program="Sensor Logger, nanoseconds",
-        made="bytes",
-        write=_sensor_logger,
-        source="tszheichoi/awesome-sensor-logger `README.md`",
-        channels=("z", "y", "x"),
-        rate=100.0,
-        began_s=BEGAN_S,
-        notes=(
-            "column 'seconds_elapsed' left out: 'time' is the clock, and it",
-            "clock 'time' read as nanoseconds since 1970, from its size",
-        ),
-    ),
-    Case(
         file="axivity.csv",
         program="Axivity OmGui",
         made="bytes",
@@ -525,39 +291,6 @@ CASES = (
             "no header line: the channels are named ch0 to ch6",
             "column 'ch0' is the clock, because it holds dates",
         ),
-    ),
-    Case(
-        file="unix_ms.csv",
-        program="a phone, milliseconds",
-        made="bytes",
-        write=lambda path, n: _unix(path, n, 1000),
-        source=NO_PROGRAM,
-        channels=UNIX,
-        rate=50.0,
-        began_s=BEGAN_S,
-        notes=("milliseconds since 1970",),
-    ),
-    Case(
-        file="unix_us.csv",
-        program="a phone, microseconds",
-        made="bytes",
-        write=lambda path, n: _unix(path, n, 10**6),
-        source=NO_PROGRAM,
-        channels=UNIX,
-        rate=50.0,
-        began_s=BEGAN_S,
-        notes=("microseconds since 1970",),
-    ),
-    Case(
-        file="unix_ns.csv",
-        program="Android, nanoseconds",
-        made="bytes",
-        write=lambda path, n: _unix(path, n, 10**9),
-        source=NO_PROGRAM,
-        channels=UNIX,
-        rate=50.0,
-        began_s=BEGAN_S,
-        notes=("nanoseconds since 1970",),
     ),
     Case(
         file="shimmer.csv",
@@ -588,30 +321,6 @@ CASES = (
             "column 'Phone timestamp' is the clock, because it holds dates",
             "column 'sensor timestamp [ns]' left out: 'Phone timestamp' is",
         ),
-    ),
-    Case(
-        file="mind_monitor.csv",
-        program="Mind Monitor (Muse)",
-        made="bytes",
-        write=_mind_monitor,
-        source="hpi-dhc/devicely `tests/Muse_test_data/read_test_data.csv`",
-        channels=_MUSE,
-        rate=10.0,
-        began_s=BEGAN_S,
-        notes=(
-            "column 'Elements' left out: it holds text",
-            "1 row without a value left out: the clock 'TimeStamp' goes",
-        ),
-    ),
-    Case(
-        file="java_zone.csv",
-        program="Java, `+0100 [Europe/London]`",
-        made="bytes",
-        write=_java_zone,
-        source=NO_PROGRAM,
-        rate=1 / 60,
-        began_s=BEGAN_S - _TO_SUMMER.total_seconds(),
-        notes=("clock 'timestamp' names a zone ('2026-07-18T21:31:05+0100",),
     ),
     Case(
         file="xsens_dot.csv",

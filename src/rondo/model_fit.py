@@ -1,0 +1,100 @@
+"""What a fit does once it is planned: the stages in the paper's order, each with its own generator; no mathematics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rondo.config.schema import RondoConfig, SlowUnitsConfig, network_in
+from rondo.data.fit_plan import FitPlan
+from rondo.data.levels import note_on_levels
+from rondo.data.preprocess import Signal
+from rondo.encoders import build_encoder
+from rondo.errors import SettingError
+from rondo.evidence.surrogate_test import find_evidence, shown_after_test
+from rondo.evidence.verdicts import Evidence
+from rondo.labelling import FitProfile
+from rondo.model_folder import provenance_of
+from rondo.model_labels import windows_in
+from rondo.motifs.base import Motifs
+from rondo.motifs.discover import fit_motifs
+from rondo.motifs.former.subsequences import lengths_in_windows
+from rondo.progress import Progress
+from rondo.seeding import generators
+from rondo.training.device import require_torch, resolve_device
+from rondo.units.fit import fit_units
+from rondo.units.model import UnitModel
+from rondo.units.timeline import Timeline
+
+STAGES = ("encoder", "units", "motifs", "evidence", "sample")  # each with a generator of its own; new ones go last
+
+
+class Learned(NamedTuple):
+    """What the stages learned; `timelines` hold the unit of every window of each signal that they learned from."""
+
+    units: UnitModel
+    motifs: Motifs
+    evidence: Evidence
+    provenance: dict[str, Any]
+    timelines: list[Timeline]
+
+
+def learn(
+    config: RondoConfig, plan: FitPlan, sample: Sequence[Signal], groups: Sequence[str], tell: Progress
+) -> Learned:
+    """Encoder, units, motifs and their evidence, from the stretches that a plan chose; `groups` of each signal."""
+    refuse_unbuilt(config)
+    rngs, device = generators(config.seed, STAGES), device_of(config)
+    (length, step, motif_length), rate = plan.scales, plan.rate
+    motif_settings = lengths_in_windows(config.motifs, step, rate)
+    every = [windows_in(signal, length, step) for signal in sample]
+    windows, own = [w for w in every if len(w)], [g for w, g in zip(every, groups, strict=True) if len(w)]
+    tell("encoder", 1, 5)
+    encoder = build_encoder(config.encoder, int(rngs["encoder"].integers(2**31)), device).fit(
+        windows, lambda what, done, total: tell(f"encoder: {what}", done, total)
+    )
+    tell("units", 2, 5)
+    units = fit_units(windows, encoder, config.units, rngs["units"], device, tell, own)
+    tell("motifs", 3, 5)
+    timelines = [units.timeline(w, group) for w, group in zip(windows, own, strict=True)]
+    motifs = fit_motifs(windows, timelines, units, motif_settings, motif_length, rngs["motifs"], device, tell)
+    tell("evidence", 4, 5)
+    found = find_evidence(windows, timelines, units.ids, motifs, config, rngs["evidence"])
+    motifs, evidence = shown_after_test(motifs, found)
+    tell("done", 5, 5)
+    known = iter(timelines)
+    read = [next(known) if len(w) else units.timeline(w) for w in every]
+    return Learned(units, motifs, evidence, _provenance(config, plan, groups, timelines), read)
+
+
+def _provenance(
+    config: RondoConfig, plan: FitPlan, groups: Sequence[str], timelines: Sequence[Timeline]
+) -> dict[str, Any]:
+    fit_profile = FitProfile.of(np.concatenate([timeline.distances for timeline in timelines]))
+    provenance = provenance_of(plan.surveys) | {"fit_profile": fit_profile.as_json()}
+    if plan.n_learned_from < plan.n_usable:
+        provenance |= {"sample": {"n_frames": plan.n_learned_from, "of": plan.n_usable}}
+    has_places = isinstance(config.units, SlowUnitsConfig) and config.units.places
+    has_own_places = has_places and len(set(groups)) == len(groups)
+    deviations = [survey.deviations for survey in plan.surveys]
+    if note := note_on_levels(deviations, config.preprocess, has_own_places=has_own_places):
+        provenance |= {"note_on_levels": note}
+    return provenance
+
+
+def refuse_unbuilt(config: RondoConfig) -> None:
+    """Say at once what this version, as installed, cannot do, before any data are prepared for it."""
+    require_torch(network_in(config))
+    build_encoder(config.encoder)
+    if isinstance(config.units, SlowUnitsConfig) and config.units.mixture.latent_dim:
+        raise SettingError(
+            "units.mixture.latent_dim has no effect with units.method = 'slow', which has no autoencoder; "
+            "leave it at 0, or use units.method = 'unit_align'"
+        )
+
+
+def device_of(config: RondoConfig) -> str:
+    """Where networks run; without one, the processor."""
+    return resolve_device(config.device, for_network=network_in(config) is not None)

@@ -1,0 +1,17 @@
+"""What the tests of live sources share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.live.servers import MqttServer, mosquitto_server
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[MqttServer]:
+    """A broker of MQTT 5, which amqtt does not speak."""
+    with mosquitto_server(tmp_path, needs_mosquitto=True) as found:
+        yield found
