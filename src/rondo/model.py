@@ -36,7 +36,7 @@ from rondo.evidence.verdicts import Evidence
 from rondo.html_card import card
 from rondo.labelling import FitProfile, Labelling, repeat_starts
 from rondo.model_folder import model_card, provenance_of
-from rondo.model_result import result_of, words_of
+from rondo.model_result import fit_notes, result_of, words_of
 from rondo.motifs.base import Motifs, MotifTimeline
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.discover import fit_motifs
@@ -238,8 +238,8 @@ class Rondo:
         learned = self._learn(as_recordings(recordings, rate=rate), group_by, progress or silent)
         groups = None if group_by is None else groups_of_recordings([one.recording for one in learned], group_by)
         labellings = [self._label(*one) for one in learned]
-        if notes := training_notes(self.unit_model_, self.motif_model_, self.config_):
-            labellings = [replace(own, notes=own.notes + notes) for own in labellings]
+        notes = fit_notes(self, [one.recording.n_frames for one in learned])
+        labellings[0] = replace(labellings[0], notes=labellings[0].notes + notes)
         return result_of([self], [one.recording for one in learned], labellings, groups=groups)
 
     def _learn(self, recordings: list[Recording], group_by: GroupBy, tell: Progress) -> list[_Prepared]:
@@ -338,6 +338,8 @@ class Rondo:
         deviations = [survey.deviations for survey in plan.surveys]
         if note := note_on_levels(deviations, config.preprocess, has_own_places=has_own_places):
             self.provenance_ |= {"note_on_levels": note}
+        if limits := training_notes(units, motifs, config):
+            self.provenance_ |= {"training_notes": list(limits)}
         self.edits_ = Edits()  # the old ones were about other entries
         self._forget_stream()
         known = iter(timelines)

@@ -54,8 +54,6 @@ def result_of(
     that follow on those of the models.
     """
     first = models[0]
-    if kind == "discover" and (notes := fit_notes(first, [own.n_frames for own in recordings])):
-        labellings = [replace(labellings[0], notes=(*labellings[0].notes, *notes)), *labellings[1:]]
     return Result.of(
         "rondo",
         recordings,
@@ -132,9 +130,9 @@ def transferred(
 
 
 def fit_notes(model: Rondo, n_frames: Sequence[int]) -> tuple[str, ...]:
-    """What there is to say about all recordings that a model was learned from; the first one bears it."""
+    """What there is to say about a fit to recordings of these lengths; the first recording bears it."""
     notes = (short_window_note(model, n_frames), str(model.provenance_.get("note_on_levels", "")))
-    return tuple(note for note in notes if note)
+    return (*(note for note in notes if note), *model.provenance_.get("training_notes", ()))
 
 
 def short_window_note(model: Rondo, n_frames: Sequence[int]) -> str:
