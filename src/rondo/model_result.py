@@ -144,7 +144,7 @@ def short_window_note(model: Rondo, n_frames: Sequence[int]) -> str:
         return ""
     return (
         f"with {longest} frames a window is only {model.window_length_frames_} frames long; "
-        "units are then values and no movements: record longer, or give --window"
+        "units will reflect signal level only: record longer, or give --window"
     )
 
 
