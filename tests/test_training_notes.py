@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rondo.config.schema import resolve
+from rondo.discovery import METHOD, RondoSettings
 from rondo.errors import RondoWarning
 from rondo.model import Rondo
+from rondo.progress import silent
 from rondo.synthetic import plant
+from tests.cli.running import call
+from tests.many.sets import assert_same_run, write_set
 
 pytest.importorskip("torch")
 
@@ -45,3 +50,30 @@ def test_a_floor_of_steps_and_a_sample_of_items_are_named() -> None:
 def test_without_limits_nothing_is_said() -> None:
     said = notes_with(motifs__items_per_epoch=0, units__mixture__autoencoder_least_steps=0)
     assert "epochs instead" not in said and "sample" not in said
+
+
+LIMITED = [
+    part
+    for name, value in (SMALL | {"motifs.items_per_epoch": 10, "motifs.lengths": "[2, 3]"}).items()
+    for part in ("--set", f"{name}={value}")
+]
+
+
+def test_a_fit_file_by_file_prints_the_notes_of_one_in_memory(tmp_path: Path) -> None:
+    files = write_set(tmp_path / "files", n_files=2)
+    asked = ("discover", files, "--rate", 50, "--preset", "paper", *LIMITED)
+    in_memory = call(*asked, "--out", tmp_path / "memory")
+    by_file = call(*asked, "--out", tmp_path / "by_file", "--engine", "serial")
+    for done in (in_memory, by_file):
+        assert done.code == 0, done.err
+        assert done.err.count("epochs instead of 10") == done.err.count("saw a sample of 10 of ") == 1
+    assert_same_run(tmp_path / "memory", tmp_path / "by_file")
+
+
+def test_a_recording_with_its_own_vocabulary_has_each_note_once() -> None:
+    config = resolve(overrides={"windows.length": 50, "evidence.surrogates": 0})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RondoWarning)
+        alone = RondoSettings(config, per_recording=True)
+        result = METHOD.discover([plant(n_frames=900, seed=0).recording], alone, 0, silent)
+    assert sum("18 windows" in note for note in result.labellings[0].notes) == 1

@@ -20,18 +20,23 @@ MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be 
     "rondo.continual.reading": ("Decision", ""),
     "rondo.continual.journal": ("Event", ""),
     "rondo.metrics": (
-        "evaluate Scores ScoreRow clock_labels compare Comparison evaluate_continual",
+        "evaluate Scores ScoreRow shared_scores SharedScores meaning clock_labels compare Comparison "
+        "evaluate_continual ContinualScores StageScores",
         "No learner can import this module: a contract in the build. What each score says: [scores](../judging.md).",
     ),
     "rondo.formats.annotations.annotation": ("Annotation", ""),
     "rondo.scale_curve": ("scale_curve ScaleCurve Scale", "`rondo suggest` shows the same curve."),
     "rondo.editing": (
-        "editing open_vocabulary EditedVocabulary apply_edits apply_file undo_edit edits_in show_edits",
+        "editing open_vocabulary model_folder EditedVocabulary apply_edits apply_file undo_edit edits_in show_edits",
         "Names, merges and edits of frames in the folder of a run. See [the report](../report.md).",
     ),
-    "rondo.synthetic": ("plant plant_subjects structureless PlantedStream", ""),
-    "rondo_bench.data_sets.read": ("read_data_set", "See [data sets](../benchmark.md#data-sets)."),
-    "rondo_bench.baselines": ("build_baseline label_recording", "See [other methods](../benchmark.md#other-methods)."),
+    "rondo.synthetic": ("plant plant_subjects structureless StreamPlan Novelty Gaps PlantedStream", ""),
+    "rondo_bench.data_sets.read": ("read_data_set DataSet", "See [data sets](../benchmark.md#data-sets)."),
+    "rondo_bench.baselines": (
+        "baseline_names build_baseline label_recording BaselineSettings Baseline ReadingBaseline FittedBaseline "
+        "JoiningBaseline JoiningReader",
+        "See [other methods](../benchmark.md#other-methods).",
+    ),
 }
 
 
@@ -102,6 +107,8 @@ def _member_blocks(owner: str, thing: type) -> Iterator[str]:
 
 
 def _signature(name: str, thing: Callable[..., Any]) -> str:
+    if getattr(thing, "_is_protocol", False):
+        return f"```python\nclass {name}(Protocol)\n```"
     signature = inspect.signature(thing)
     parts, star = [], False
     for parameter in signature.parameters.values():

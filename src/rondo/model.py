@@ -43,7 +43,7 @@ from rondo.labelling import FitProfile, Labelling
 from rondo.model_fit import STAGES, learn, refuse_unbuilt
 from rondo.model_folder import model_card
 from rondo.model_labels import Windowed, labelled, relabelled, windowed, windows_in
-from rondo.model_result import result_of, words_of
+from rondo.model_result import fit_notes, result_of, words_of
 from rondo.model_transfer import move_units, refit_motifs
 from rondo.motifs.base import Motifs
 from rondo.progress import Progress, silent
@@ -52,7 +52,6 @@ from rondo.run.counting import Words
 from rondo.run.findings import grown_sentence
 from rondo.seeding import generators
 from rondo.store.cloud_folder import run_here
-from rondo.training_notes import training_notes
 from rondo.units.model import UnitModel
 from rondo.units.timeline import Timeline
 from rondo.vocabulary.edits import Edits, now
@@ -230,8 +229,8 @@ class Rondo:
         given = [one.recording for one, _ in learned]
         groups = None if group_by is None else groups_of_recordings(given, group_by)
         labellings = [labelled(self, one, units) for one, units in learned]
-        if notes := training_notes(self.unit_model_, self.motif_model_, self.config_):
-            labellings = [replace(own, notes=own.notes + notes) for own in labellings]
+        notes = fit_notes(self, [one.n_frames for one in given])
+        labellings[0] = replace(labellings[0], notes=labellings[0].notes + notes)
         return result_of([self], given, labellings, groups=groups)
 
     def _learn(self, recordings: list[Recording], group_by: GroupBy, tell: Progress) -> list[tuple[Windowed, Timeline]]:

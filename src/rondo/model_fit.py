@@ -24,6 +24,7 @@ from rondo.motifs.former.subsequences import lengths_in_windows
 from rondo.progress import Progress
 from rondo.seeding import generators
 from rondo.training.device import require_torch, resolve_device
+from rondo.training_notes import training_notes
 from rondo.units.fit import fit_units
 from rondo.units.model import UnitModel
 from rondo.units.timeline import Timeline
@@ -66,7 +67,10 @@ def learn(
     tell("done", 5, 5)
     known = iter(timelines)
     read = [next(known) if len(w) else units.timeline(w) for w in every]
-    return Learned(units, motifs, evidence, _provenance(config, plan, groups, timelines), read)
+    provenance = _provenance(config, plan, groups, timelines)
+    if limits := training_notes(units, motifs, config):
+        provenance |= {"training_notes": list(limits)}
+    return Learned(units, motifs, evidence, provenance, read)
 
 
 def _provenance(

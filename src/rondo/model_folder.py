@@ -76,6 +76,7 @@ class _Provenance(BaseModel):
     step_frames: int
     motif_window_frames: int
     recordings: list[_SeenRecording]
+    training_notes: list[str] = []
 
 
 def _first_fault(error: Exception) -> str:

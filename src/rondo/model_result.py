@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -51,8 +51,6 @@ def result_of(
     that follow on those of the models.
     """
     first = models[0]
-    if kind == "discover" and (notes := fit_notes(first, [own.n_frames for own in recordings])):
-        labellings = [replace(labellings[0], notes=(*labellings[0].notes, *notes)), *labellings[1:]]
     return Result.of(
         "rondo",
         recordings,
@@ -99,9 +97,9 @@ def stream_summary(model: Rondo, id: str, source: str, n_frames: int, counters: 
 
 
 def fit_notes(model: Rondo, n_frames: Sequence[int]) -> tuple[str, ...]:
-    """What there is to say about all recordings that a model was learned from; the first one bears it."""
+    """What there is to say about a fit to recordings of these lengths; the first recording bears it."""
     notes = (short_window_note(model, n_frames), str(model.provenance_.get("note_on_levels", "")))
-    return tuple(note for note in notes if note)
+    return (*(note for note in notes if note), *model.provenance_.get("training_notes", ()))
 
 
 def short_window_note(model: Rondo, n_frames: Sequence[int]) -> str:
@@ -113,7 +111,7 @@ def short_window_note(model: Rondo, n_frames: Sequence[int]) -> str:
         return ""
     return (
         f"with {longest} frames a window is only {model.window_length_frames_} frames long; "
-        "units are then values and no movements: record longer, or give --window"
+        "units will reflect signal level only: record longer, or give --window"
     )
 
 

@@ -36,20 +36,69 @@ _ID = "stream"
 
 @dataclass(frozen=True, eq=False)
 class StreamPart:
-    """What has become due since the part before."""
+    """What a stream has decided since the part before.
 
-    decisions: list[Decision]  # one per window, under the ids that people have kept
-    events: list[Event]  # what was promoted, merged or given up, and what happened to the input
-    table: pl.DataFrame = field(repr=False)  # as `segments`, a polars table
+    Parameters
+    ----------
+    decisions : list of Decision
+        The labels of each window, under the ids that people have kept in merges.
+    events : list of Event
+        Changes of the vocabularies, and gaps and skipped rows of the input.
+    table : polars.DataFrame
+        The table of `segments`.
+
+    Examples
+    --------
+    >>> import rondo
+    >>> from rondo.synthetic import plant
+    >>> stream = plant(n_frames=2_000, seed=1)
+    >>> model = rondo.Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(stream.recording.values, rate=50)
+    >>> parts = list(model.stream([stream.recording.values]))
+    >>> parts[-1].segments.columns.tolist()[:4]
+    ['recording', 'level', 'id', 'name']
+    """
+
+    decisions: list[Decision]
+    events: list[Event]
+    table: pl.DataFrame = field(repr=False)
 
     @property
     def segments(self) -> pd.DataFrame:
-        """The segments that have ended since the part before, as `Result.segments` has them; each comes once."""
+        """The segments that have ended since the part before, with the columns of `Result.segments`."""
         return to_pandas(self.table)
 
 
 class StreamParts:
-    """An iterator of parts; `result` is what all of them say together."""
+    """Iterator over the parts of a stream; `Rondo.stream` returns one.
+
+    The last part holds the end of the stream. Rows that are skipped are counted in a RondoWarning.
+
+    Parameters
+    ----------
+    model : Rondo
+        The fitted model that the stream begins with; it does not change.
+    stream : Stream
+        The stream that labels the rows.
+    rows : iterable
+        Single rows (n_channels,), or chunks of rows: arrays (n_rows, n_channels), tables or Recordings.
+
+    Raises
+    ------
+    RecordingError
+        While iterating, if rows have other channels or another rate than the model.
+
+    Examples
+    --------
+    >>> import rondo
+    >>> from rondo.synthetic import plant
+    >>> stream = plant(n_frames=2_000, seed=1)
+    >>> model = rondo.Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(stream.recording.values, rate=50)
+    >>> parts = model.stream(row for row in stream.recording.values)
+    >>> sum(len(part.decisions) for part in parts) > 30
+    True
+    >>> parts.result.kind, parts.result.units.shape
+    ('stream', (2000,))
+    """
 
     def __init__(self, model: Rondo, stream: Stream, rows: Iterable[Any]) -> None:
         self._model, self._stream = model, stream
@@ -94,7 +143,7 @@ class StreamParts:
 
     @property
     def result(self) -> Result:
-        """The Result of everything that was issued so far; its model is the one that the stream has grown."""
+        """The Result of all labels so far; its model has what the stream has learned."""
         model = copy.copy(self._model)
         model.stream_ = self._stream
         counters = StreamSummary(

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from rondo.vocabulary.edits import Edits
     from rondo.vocabulary.names import EntryId
 
-_AFTERWARDS = "labels written from now on say so (rondo label, rondo stream)"
-_SHOWN = "labels, segments and report of {} say so"
+_AFTERWARDS = "applies to labels written from now on (rondo label, rondo stream)"
+_SHOWN = "updated: labels, segments and report of {}"
 _ISSUED = "labels that a stream has issued stay issued in its labels.csv"
 
 

@@ -244,7 +244,7 @@ def _why(signals: Sequence[Signal], facts: dict[str, Any], settings: RondoConfig
     )
     cycles = length / period
     if length < FEWEST_TELLING_FRAMES:
-        rule += f" With {longest:,} frames a window sees values and no movements: record longer."
+        rule += f" With {longest:,} frames a window reflects signal level only: record longer."
     if cycles < 0.5 and facts["motif_window_frames"] < period:
         rule += f" This one holds {cycles:.1f} of a typical period; try --window {round(period)} beside it."
     return [

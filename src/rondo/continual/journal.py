@@ -31,17 +31,35 @@ _MOST_BYTES = 1 << 32  # 20 million events; what is larger is no journal
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happened to a vocabulary, a novelty buffer or the input: when, to which ids, on what evidence.
+    """One change of a vocabulary, a novelty buffer or the input of a stream.
 
+    Parameters
+    ----------
+    kind : "refine", "merge", "promote", "expire", "gap" or "skip"
+        What happened.
+    level : "unit", "motif" or "input"
+        Where; "gap" and "skip" belong to the input.
+    frame : int
+        The prepared frame at which it happened.
+    time_s : float or None
+        Its time by the clock of the data, never of the computer; None without a clock.
+    ids : tuple of int
+        The entries that it is about.
+    evidence : mapping
+        Numbers and texts that led to it, by name. Numbers are Python's own and finite.
+
+    Raises
+    ------
+    ModelError
+        If a field has another type, or a value that JSON cannot hold.
+
+    Examples
+    --------
     >>> event = Event("promote", "unit", frame=1200, time_s=12.0, ids=(4,), evidence={"support": 9.5, "regions": 3})
     >>> event.to_json()
     '{"kind":"promote","level":"unit","frame":1200,"time_s":12.0,"ids":[4],"evidence":{"support":9.5,"regions":3}}'
     >>> Event.from_json(event.to_json()) == event
     True
-
-    `frame` is the prepared frame at which it happened; `time_s` comes from the data, never from the wall clock, and is
-    None where the data have no clock. The kinds "gap" and "skip" belong to the level "input": what was bridged, cut or
-    dropped there. Numbers are plain and finite, so that the line in the journal is the event to the last bit.
     """
 
     kind: Kind
@@ -65,12 +83,34 @@ class Event:
         object.__setattr__(self, "evidence", dict(self.evidence))  # the caller may go on with its own
 
     def to_json(self) -> str:
-        """One line of JSON; floats are written so that they are read back to the bit."""
+        """Write the event as one line of JSON.
+
+        Returns
+        -------
+        str
+            The line, from which `from_json` reads the same event to the bit.
+        """
         return json.dumps(asdict(self), separators=(",", ":"), allow_nan=False)
 
     @classmethod
     def from_json(cls, line: str) -> Event:
-        """The event that wrote this line; anything else is refused."""
+        """Read an event from a line of a journal.
+
+        Parameters
+        ----------
+        line : str
+            What `to_json` wrote.
+
+        Returns
+        -------
+        Event
+            The event.
+
+        Raises
+        ------
+        ModelError
+            If the line is not an event.
+        """
         try:
             fields: Any = json.loads(line)
         except (ValueError, RecursionError):

@@ -20,10 +20,35 @@ if TYPE_CHECKING:
 
 
 class Decision(NamedTuple):
-    """The labels of one window, frozen when issued; [start_frame, stop_frame) are the frames it speaks for.
+    """The labels of one window of a stream; they never change.
 
-    These are the frames nearest to its middle within the run of its unit: decisions of a stretch follow on each other,
-    from its first frame to its last. A window whose frames the signal gives to another unit is not issued.
+    Each decision labels the frames nearest to the middle of its window. The decisions of a stretch without gaps follow
+    each other without a break. A window whose frames all belong to other units has no decision.
+
+    Parameters
+    ----------
+    window : int
+        Number of the window, from 0.
+    start_frame : int
+        First frame that is labelled.
+    stop_frame : int
+        First frame after them.
+    unit : int
+        Id of the unit, or OTHER.
+    motif : int
+        Id of the motif, or OTHER.
+    unit_score : float
+        Score of the unit, as in `Result.segments`.
+    motif_score : float
+        Score of the motif.
+    start_s : float or None
+        Time of the first frame by the clock of the data; None without a clock.
+
+    Examples
+    --------
+    >>> decision = Decision(window=3, start_frame=75, stop_frame=112, unit=4, motif=1, unit_score=0.9, motif_score=0.8)
+    >>> decision.stop_frame - decision.start_frame
+    37
     """
 
     window: int
@@ -33,7 +58,7 @@ class Decision(NamedTuple):
     motif: int
     unit_score: float
     motif_score: float
-    start_s: float | None = None  # by the clock of the data, where they have one
+    start_s: float | None = None
 
 
 Due = tuple[list[Decision], list[Event]]

@@ -45,13 +45,42 @@ if TYPE_CHECKING:
 
 
 class StreamReport(NamedTuple):
-    """What became due: decisions and events, each in its order."""
+    """What a stream decided about the rows that it was given; `Rondo.partial_fit` returns one.
+
+    Parameters
+    ----------
+    decisions : list of Decision
+        The labels of windows, in order of time.
+    events : list of Event
+        Changes of the vocabularies, and gaps and skipped rows of the input, in order.
+
+    Examples
+    --------
+    >>> import rondo
+    >>> from rondo.synthetic import plant
+    >>> rows = plant(n_frames=2_000, seed=1).recording.values
+    >>> model = rondo.Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(rows, rate=50)
+    >>> report = model.partial_fit(rows)
+    >>> report.decisions[0].start_frame
+    0
+    """
 
     decisions: list[Decision]
     events: list[Event]
 
     def edited(self, edits: Edits) -> StreamReport:
-        """With decisions under the ids that people have kept; events stay those of the learner."""
+        """Replace the ids of merged entries in the decisions by the ids that were kept; events stay as they are.
+
+        Parameters
+        ----------
+        edits : Edits
+            What people have merged.
+
+        Returns
+        -------
+        StreamReport
+            The changed report.
+        """
         decisions = [
             own._replace(unit=edits.kept("unit", own.unit), motif=edits.kept("motif", own.motif))
             for own in self.decisions

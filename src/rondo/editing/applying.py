@@ -47,6 +47,23 @@ def apply_edits(run: str | Path, wanted: Sequence[Mapping[str, Any]]) -> list[di
     ------
     SettingError
         If an edit is not possible in this run; then nothing is changed.
+    OutputError
+        If the folder holds no run, or another process is editing it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import rondo
+    >>> from rondo.synthetic import plant
+    >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = result.save(Path(folder, "run"))
+    ...     _ = apply_edits(run, [{"kind": "name", "level": "unit", "ids": [0], "name": "rest"}])
+    ...     named = rondo.Result.load(run).entries[0][1].name
+    ...     _ = undo_edit(run)
+    ...     history = edits_in(run)
+    >>> named, [(edit["number"], edit["undone"]) for edit in history]
+    ('rest', [(1, True), (2, False)])
     """
     folder, edits = _folder(run), wanted_edits(wanted)
     with changing(folder):
@@ -80,7 +97,9 @@ def apply_file(run: str | Path, file: str | Path) -> list[dict[str, Any]]:
     Raises
     ------
     SettingError
-        If the file belongs to another run, or an edit is not possible.
+        If the file cannot be read or belongs to another run, or an edit is not possible.
+    OutputError
+        If the folder holds no run, or another process is editing it.
     """
     folder = _folder(run)
     return apply_edits(folder, read_wanted(Path(file), read_summary(folder).identity))
@@ -105,6 +124,8 @@ def undo_edit(run: str | Path, number: int | None = None) -> list[dict[str, Any]
     ------
     SettingError
         If there is no such edit.
+    OutputError
+        If the folder holds no run, or another process is editing it.
     """
     return apply_edits(run, [{"kind": "undo", "number": number}])
 
@@ -121,6 +142,11 @@ def edits_in(run: str | Path) -> list[dict[str, Any]]:
     -------
     list of dict
         The history of the run, as for `apply_edits`.
+
+    Raises
+    ------
+    OutputError
+        If the folder holds no run.
     """
     folder = _folder(run)
     return [row.as_json() for row in read_lists(folder, read_summary(folder)).history()]

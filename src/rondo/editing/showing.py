@@ -27,6 +27,11 @@ def show_edits(run: Path) -> None:
     ----------
     run : Path
         The folder of a run.
+
+    Raises
+    ------
+    OutputError
+        If the folder holds no run.
     """
     result = Result.load(run)
     stream = result.summary.stream

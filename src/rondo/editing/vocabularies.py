@@ -239,7 +239,37 @@ def editing(where: Path, stream: Path | None = None, recording: str | None = Non
 
 
 def model_folder(given: Path, recording: str | None = None) -> Path:
-    """The model folder that was meant: the one given, or the one inside a run folder; of a bucket, a copy of it."""
+    """Find the folder of a model.
+
+    Parameters
+    ----------
+    given : Path
+        The folder of a model, or of a run with a model in it; one in a bucket is copied to this machine first.
+    recording : str or None
+        The id of a recording, if every recording of the run has its own model.
+
+    Returns
+    -------
+    Path
+        The folder of the model. A folder that is no run is returned as it is.
+
+    Raises
+    ------
+    ModelError
+        If the run holds no model, or several and `recording` names none of them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import rondo
+    >>> from rondo.synthetic import plant
+    >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     run = result.save(Path(folder, "run"))
+    ...     model_folder(run).relative_to(run).as_posix()
+    'model'
+    """
     given = run_here(given, without=("labels", "units", "scores", "overview"))
     run, key = _run_and_key(given, recording)
     if run is None:

@@ -22,7 +22,28 @@ __all__ = [
 
 
 def declared_encoder(name: str) -> DeclaredEncoder[Any]:
-    """What the file of the encoder says about it."""
+    """Find the declaration of an encoder.
+
+    Parameters
+    ----------
+    name : str
+        The encoder.
+
+    Returns
+    -------
+    DeclaredEncoder
+        Its declaration.
+
+    Raises
+    ------
+    SettingError
+        If there is no such encoder.
+
+    Examples
+    --------
+    >>> declared_encoder("summary_stats").is_network
+    False
+    """
     declared = ENCODERS.get(name)
     if not isinstance(declared, DeclaredEncoder):
         known = ", ".join(known for known, way in ENCODERS.items() if isinstance(way, DeclaredEncoder))
@@ -31,6 +52,32 @@ def declared_encoder(name: str) -> DeclaredEncoder[Any]:
 
 
 def build_encoder(config: EncoderConfig, seed: int = 0, device: str = "cpu") -> Encoder:
-    """The encoder that a configuration names; `seed` and `device` are for those that are trained."""
+    """Make the encoder that settings name.
+
+    Parameters
+    ----------
+    config : EncoderConfig
+        The settings of the encoder.
+    seed : int
+        Seed of its training, if it is trained.
+    device : str
+        Where a network runs: "cpu" or "cuda".
+
+    Returns
+    -------
+    Encoder
+        The encoder, not fitted yet.
+
+    Raises
+    ------
+    SettingError
+        If there is no such encoder.
+
+    Examples
+    --------
+    >>> from rondo.config.schema import resolve
+    >>> type(build_encoder(resolve().encoder)).__name__
+    'SummaryStats'
+    """
     encoder: Encoder = declared_encoder(config.name).build(config, seed, device)
     return encoder

@@ -24,27 +24,90 @@ Curves = Mapping[str, Sequence[float]]
 
 
 class FittedEncoder(Protocol):
-    """Maps windows to representations; equal windows get equal representations, whatever the batch."""
+    """A fitted encoder: it maps windows to representations.
+
+    Equal windows have equal representations in every batch.
+
+    Examples
+    --------
+    >>> from rondo.config.schema import resolve
+    >>> from rondo.data.windows import WindowGrid, Windows
+    >>> from rondo.encoders import build_encoder
+    >>> signal = np.random.default_rng(0).normal(size=(500, 4)).astype(np.float32)
+    >>> windows = Windows(signal, WindowGrid(50, 25, 500, ((0, 500),)))
+    >>> fitted = build_encoder(resolve().encoder).fit([windows])
+    >>> len(fitted.encode(windows)) == len(windows)
+    True
+    """
 
     @property
     def curves(self) -> Curves:
-        """The training log, to be plotted; empty where nothing is trained."""
+        """The training log by the name of what was measured; empty if nothing is trained."""
 
     def encode(self, windows: Windows) -> Representations:
-        """Representations (n_windows, n_dims) of the windows of one signal."""
+        """Encode the windows of one signal.
+
+        Parameters
+        ----------
+        windows : Windows
+            The windows.
+
+        Returns
+        -------
+        array of float32
+            A representation for each window (n_windows, n_dims).
+        """
 
     def tensors(self) -> Tensors:
-        """Everything learned, as arrays, for the model folder."""
+        """Collect what was learned, for a model folder.
+
+        Returns
+        -------
+        dict of str to array
+            Arrays from which `Encoder.restore` makes it again.
+        """
 
 
 class Encoder(Protocol):
-    """Settings of an encoder, ready to be fitted."""
+    """An encoder with its settings, before it is fitted; `build_encoder` returns one.
+
+    Examples
+    --------
+    >>> from rondo.config.schema import resolve
+    >>> from rondo.encoders import build_encoder
+    >>> type(build_encoder(resolve().encoder)).__name__
+    'SummaryStats'
+    """
 
     def fit(self, windows: Sequence[Windows], progress: Progress = silent) -> FittedEncoder:
-        """Learn from the windows of one or many signals."""
+        """Learn from windows.
+
+        Parameters
+        ----------
+        windows : sequence of Windows
+            The windows of each signal.
+        progress : callable
+            Called as progress(what, done, total).
+
+        Returns
+        -------
+        FittedEncoder
+            The fitted encoder.
+        """
 
     def restore(self, tensors: Tensors) -> FittedEncoder:
-        """The fitted encoder that wrote these tensors."""
+        """Make a fitted encoder again.
+
+        Parameters
+        ----------
+        tensors : mapping
+            What `FittedEncoder.tensors` returned.
+
+        Returns
+        -------
+        FittedEncoder
+            The fitted encoder.
+        """
 
 
 class EncoderCost(NamedTuple):
@@ -59,17 +122,30 @@ S = TypeVar("S", bound=EncoderSettings)
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredEncoder(Way, Generic[S]):
-    """An encoder as the registry finds it: one value at the top of one module.
+    """The declaration of an encoder: one value at the top of one module.
 
-    The module is imported with all others whenever a configuration is made, so it imports no large library: `build`
-    does.
+    The module is imported whenever a configuration is made. A large library belongs into `build`.
 
     Parameters
     ----------
-    build
-        The encoder of these settings, a seed and a device ("cpu", "cuda").
-    cost
-        Of these settings for so many windows of so many frames.
+    settings : type
+        The class of its settings; the default of their `name` is the name of the encoder.
+    help : str
+        A few words, for people who choose.
+    order : int
+        Its place in lists.
+    is_network : bool
+        Whether it needs torch (extra `nets`) and can use a GPU.
+    build : callable
+        Makes the encoder from settings, a seed and a device ("cpu", "cuda").
+    cost : callable
+        Estimates the cost from settings, the number of windows and their length in frames.
+
+    Examples
+    --------
+    >>> from rondo.encoders import declared_encoder
+    >>> declared_encoder("ts2vec").is_network
+    True
     """
 
     build: Callable[[S, int, str], Encoder]

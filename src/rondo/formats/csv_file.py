@@ -38,6 +38,6 @@ FORMAT = RecordingFormat(
     suffixes=(".csv", ".tsv", ".txt"),
     read=read_csv,
     read_parts=read_csv_parts,
-    help="one row per frame, perhaps below a header; a `time` column is the clock; also packed, as `.csv.gz`",
+    help="one row per frame; the header is optional; a `time` column is the clock; also packed, as `.csv.gz`",
     order=0,
 )

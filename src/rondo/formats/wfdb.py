@@ -145,6 +145,6 @@ FORMAT = RecordingFormat(
     name="wfdb",
     suffixes=(".hea",),
     read=read_wfdb,
-    help="WFDB (PhysioNet): signals of one rate, from the `.dat` beside it",
+    help="WFDB (PhysioNet): signals of one rate, from the `.dat` in the same folder",
     order=3,
 )

@@ -33,9 +33,21 @@ GROUP = "rondo.sources"
 
 
 class Skip(NamedTuple):
-    """Something in the input that gave no row: `n_lines` lines from `line` on.
+    """A part of the input that gave no rows.
 
-    With 0 lines the input itself began again: what came before and what comes after do not follow on each other.
+    Parameters
+    ----------
+    line : int
+        The first line that was skipped.
+    n_lines : int
+        Number of lines; 0 if the input itself began again, so that rows before and after it are not neighbours.
+    reason : str
+        Why, in words.
+
+    Examples
+    --------
+    >>> Skip(line=812, n_lines=1, reason="a cell is no number").n_lines
+    1
     """
 
     line: int
@@ -44,61 +56,169 @@ class Skip(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Some rows of a stream: those that follow what was skipped, if anything was.
+    """Rows that a source has read.
 
-    Skipped lines always come before the first of the rows they are given with, so that the order of events does not
-    depend on how many rows are asked for.
+    Skipped lines come before the first of these rows, so the order of events does not depend on how many rows are
+    read at a time.
+
+    Parameters
+    ----------
+    values : array of float32
+        The rows (n_rows, n_channels) in the order of the requested channels; NaN where a value is missing.
+    times_s : array of float64 or None
+        The time of each row (n_rows,); None without a clock.
+    position : int
+        The position of the source after these rows: bytes of a file or of standard input, or rows of a recording.
+    skipped : tuple of Skip
+        What was skipped before these rows.
+    n_unreadable : int
+        Number of cells without a finite number; they are NaN.
+    beside : array of float32 or None
+        The columns of `Request.beside`; NaN where a column is missing.
+    missing_cells : mapping
+        Number of cells that a session has set to NaN, by channel.
+
+    Examples
+    --------
+    >>> Rows(np.zeros((3, 2), np.float32), times_s=None, position=3).values.shape
+    (3, 2)
     """
 
-    values: NDArray[np.float32]  # (n_rows, n_channels), NaN where missing, in the order of the model's channels
+    values: NDArray[np.float32]
     times_s: NDArray[np.float64] | None
-    position: int  # after these rows, opaque: bytes of the file or of standard input, rows of a recording
+    position: int
     skipped: tuple[Skip, ...] = ()
-    n_unreadable: int = 0  # cells that held no finite number, and are NaN
-    beside: NDArray[np.float32] | None = None  # the columns that were asked for beside, NaN where there is none
-    missing_cells: Mapping[str, int] = {}  # of channels that have some: cells that a session has made missing
+    n_unreadable: int = 0
+    beside: NDArray[np.float32] | None = None
+    missing_cells: Mapping[str, int] = {}
 
 
 class Source(Protocol):
-    """Where rows come from."""
+    r"""An open source of rows; `open_source` returns one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "day.csv").write_text("time,x\n" + "".join(f"{i / 10},{i}\n" for i in range(100)))
+    ...     source = open_source(str(Path(folder, "day.csv")), Request(("x",), rate=10.0))
+    ...     rows = source.read(at_most=4)
+    ...     source.close()
+    >>> rows.values.ravel().tolist()
+    [0.0, 1.0, 2.0, 3.0]
+    """
 
     @property
     def ended(self) -> bool:
         """Whether no row will ever come again."""
 
     def read(self, at_most: int) -> Rows | None:
-        """The next rows, at most so many; None where there are none now."""
+        """Read the next rows.
+
+        Parameters
+        ----------
+        at_most : int
+            The largest number of rows.
+
+        Returns
+        -------
+        Rows or None
+            The rows; None if there are none at the moment.
+
+        Raises
+        ------
+        RecordingError
+            If the source cannot be read, or lacks a channel.
+        """
 
     def wait(self, seconds: float) -> None:
-        """Return when there may be rows, at the latest after so many seconds."""
+        """Wait for rows.
+
+        Parameters
+        ----------
+        seconds : float
+            The longest time to wait.
+        """
 
     def bookmark(self) -> Bookmark:
-        """Where the rows given so far end."""
+        """Mark the end of the rows read so far.
+
+        Returns
+        -------
+        mapping
+            Plain JSON, for `Request.bookmark`.
+        """
 
     def backlog_bytes(self) -> int:
-        """Bytes that are there and not read yet, as far as one can tell."""
+        """Estimate what is available and not read yet.
+
+        Returns
+        -------
+        int
+            Bytes.
+        """
 
     def close(self) -> None:
-        """Let go of what is open."""
+        """Close files and connections."""
 
 
 class Request(NamedTuple):
-    """What a source is asked for: rows in these channels, those of the model, and in this order."""
+    """What to read from a source.
+
+    Parameters
+    ----------
+    channels : tuple of str
+        The channels of the model, in its order.
+    rate : float or None
+        The rate of the model, for rows without times.
+    follow : bool
+        Wait for more rows at the end, if the kind of source can.
+    bookmark : mapping or None
+        Continue after the rows that this bookmark marks.
+    beside : tuple of str
+        Further columns to read, which mark missing cells; `Rows.beside` holds them.
+
+    Examples
+    --------
+    >>> Request(("acc_x", "acc_y"), rate=50.0).follow
+    False
+    """
 
     channels: tuple[str, ...]
-    rate: float | None = None  # of the model: rows without times are taken to have it
-    follow: bool = False  # wait for more, where the kind can
-    bookmark: Bookmark | None = None  # go on after these rows
-    beside: tuple[str, ...] = ()  # columns that say which cells are missing, to be given too where they are there
+    rate: float | None = None
+    follow: bool = False
+    bookmark: Bookmark | None = None
+    beside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class SourceKind:
-    """A kind of source, declared once: its name, the addresses it takes, and how it is opened.
+    """The declaration of a kind of source.
 
-    `name` stands in checkpoints, so it never changes. `address` and `help` are what `rondo stream --help` shows.
-    `matches` says whether an address is one of this kind; `id_of` names the stream, and so the files written about it.
-    Kinds are asked in their `order`: those of other packages come before ours.
+    Parameters
+    ----------
+    name : str
+        Its name. Checkpoints store it, so it must never change.
+    address : str
+        The form of its addresses, for `rondo stream --help`.
+    help : str
+        What it reads, for the same.
+    can_follow : bool
+        Whether it can wait for more rows.
+    matches : callable
+        Whether an address is of this kind.
+    id_of : callable
+        The id of the stream at an address, which names its files.
+    open : callable
+        Opens an address for a Request.
+    order : int
+        Kinds are tried in this order; those of other packages come before those of Rondo.
+
+    Examples
+    --------
+    >>> kind = next(kind for kind in source_kinds() if kind.name == "file")
+    >>> kind.can_follow, kind.id_of("days/day1.csv")
+    (True, 'day1')
     """
 
     name: str
@@ -125,7 +245,18 @@ def named(source: str) -> Iterator[None]:
 
 
 def source_kinds() -> tuple[SourceKind, ...]:
-    """All kinds, those of other packages first: so they can take files that ours would read otherwise."""
+    """List the kinds of sources.
+
+    Returns
+    -------
+    tuple of SourceKind
+        Those of other packages first, so that they can take files that Rondo would read too.
+
+    Examples
+    --------
+    >>> "file" in [kind.name for kind in source_kinds()]
+    True
+    """
     return tuple(Registry(SourceKind, (sources.__name__,), GROUP).values())
 
 
@@ -155,7 +286,32 @@ def source_kind(where: str) -> tuple[str, str]:
 
 
 def open_source(where: str, request: Request) -> Source:
-    """The source that `--source` names, from its beginning or from a bookmark on."""
+    """Open a source.
+
+    Parameters
+    ----------
+    where : str
+        An address as `rondo stream --source` takes it, of a kind with one stream: a path, a folder or "-".
+    request : Request
+        What to read.
+
+    Returns
+    -------
+    Source
+        The open source, at its beginning or at the bookmark.
+
+    Raises
+    ------
+    RecordingError
+        If no kind takes the address, it cannot be read, or it cannot be followed.
+
+    Examples
+    --------
+    >>> open_source("nowhere.csv", Request(("x",)))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    rondo.errors.RecordingError: nowhere.csv: there is no such file or folder; --source takes ...
+    """
     kind = _kind_of(where)
     if kind is None:
         raise RecordingError(f"{where}: {_why_none(where)}; --source takes {_addresses()}")

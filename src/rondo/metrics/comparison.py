@@ -52,8 +52,21 @@ class ClassRow:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Frames shared by each entry (rows by id, OTHER last) and each class (columns, the first to appear first).
+    """Number of frames that each entry shares with each class; `compare` returns one.
 
+    Parameters
+    ----------
+    ids : tuple of int
+        The entries, OTHER last: the rows of `frames`.
+    class_names : tuple of str
+        The classes in order of appearance: the columns of `frames`.
+    frames : array of int64
+        The number of shared frames (n_entries, n_classes).
+    n_occurrences : array of int64
+        The number of occurrences of each entry (n_entries,).
+
+    Examples
+    --------
     >>> comparison = compare({"day1": (Annotation(["sit", "sit", "walk", "walk"]), np.array([4, 4, 4, 7]))})
     >>> [(row.id, row.main_class, round(row.purity, 2)) for row in comparison.entries]
     [(4, 'sit', 0.67), (7, 'walk', 1.0)]
@@ -63,17 +76,19 @@ class Comparison:
 
     ids: tuple[int, ...]
     class_names: tuple[str, ...]
-    frames: NDArray[np.int64]  # (n_entries, n_classes)
-    n_occurrences: NDArray[np.int64]  # (n_entries,)
+    frames: NDArray[np.int64]
+    n_occurrences: NDArray[np.int64]
 
     @cached_property
     def entries(self) -> tuple[EntryRow, ...]:
+        """A row for each entry: frames, occurrences, main class and purity."""
         main, sizes = self.frames.argmax(axis=1), self.frames.sum(axis=1)
         rows = zip(self.ids, sizes.tolist(), self.n_occurrences.tolist(), main.tolist(), self.frames, strict=True)
         return tuple(EntryRow(id, n, runs, self.class_names[c], float(row[c] / n)) for id, n, runs, c, row in rows)
 
     @cached_property
     def classes(self) -> tuple[ClassRow, ...]:
+        """A row for each class: frames, coverage, share of OTHER, and the entry that shares most frames with it."""
         is_entry = np.array(self.ids) != OTHER
         main = np.where(is_entry, self.frames.argmax(axis=1), -1)
         rows = []
@@ -86,13 +101,13 @@ class Comparison:
 
     @property
     def purity(self) -> float:
-        """Of all frames that are not OTHER, the share that is of its entry's main class; 0 where all are OTHER."""
+        """The share of frames, of those that are not OTHER, in the main class of their entry; 0 if all are OTHER."""
         own = self._found
         return float(own.max(axis=1).sum() / own.sum()) if own.size else 0.0
 
     @property
     def largest_class_share(self) -> float:
-        """The purity that one entry for all those frames would have."""
+        """The purity that a single entry for all these frames would have."""
         own = self._found
         return float(own.sum(axis=0).max() / own.sum()) if own.size else 0.0
 
@@ -102,12 +117,17 @@ class Comparison:
 
     @property
     def share_other(self) -> float:
+        """The share of frames that are OTHER."""
         return float(1 - self._found.sum() / self.frames.sum())
 
     def suggested_names(self) -> dict[int, str]:
-        """A class for each entry that is mostly of it and shares the most frames with it, so that no two get the same.
+        """Suggest the names of classes for entries.
 
-        A class that is only a number n is called "class n".
+        Returns
+        -------
+        dict of int to str
+            A name for each entry of which more than half is one class; each class names only the entry that shares
+            most frames with it. A class that is a number n is named "class n".
         """
         found: dict[int, str] = {}
         for c, name in enumerate(self.class_names):
@@ -118,6 +138,13 @@ class Comparison:
         return dict(sorted(found.items()))
 
     def as_dict(self) -> dict[str, Any]:
+        """Convert to plain values, as `rondo compare --json` prints them.
+
+        Returns
+        -------
+        dict
+            Purity, shares, the rows of entries and classes, and the confusion table.
+        """
         return {
             "n_frames": int(self.frames.sum()),
             "purity": self.purity,
@@ -134,9 +161,29 @@ class Comparison:
 
 
 def compare(pairs: Mapping[str, tuple[Annotation, NDArray[np.integer]]]) -> Comparison:
-    """For each recording its annotation and its labels (n_frames,), which come from one vocabulary.
+    """Compare labels of one vocabulary with annotations, entry by entry.
 
-    Classes are told apart by their names, where they have any: files may number them in different ways.
+    Parameters
+    ----------
+    pairs : mapping
+        For each recording id its Annotation and its labels (n_frames,). Classes of the same name are the same class in
+        all recordings; without names, those of the same number.
+
+    Returns
+    -------
+    Comparison
+        The shared frames of entries and classes, with purity and coverage.
+
+    Raises
+    ------
+    AnnotationError
+        If `pairs` is empty, or an annotation and its labels have different lengths.
+
+    Examples
+    --------
+    >>> comparison = compare({"day1": (Annotation(["sit", "sit", "walk", "walk"]), np.array([4, 4, 4, 7]))})
+    >>> comparison.purity, comparison.largest_class_share
+    (0.75, 0.5)
     """
     if not pairs:
         raise AnnotationError("there is nothing to compare: expected at least one recording with annotation and labels")

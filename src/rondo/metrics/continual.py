@@ -26,7 +26,22 @@ ClassPerformance = Callable[[Overlap, Index], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class StageScores:
-    """One recording up to `percent` of its frames: shares for old and new classes; None while none is new."""
+    """Scores of one recording from its start to one stage, as shares from 0 to 1.
+
+    Parameters
+    ----------
+    percent : int
+        The stage: percent of the frames.
+    old : float
+        Performance on old classes, those of the first 20 % of the recording.
+    new : float or None
+        Performance on new classes; None if none has occurred yet.
+
+    Examples
+    --------
+    >>> StageScores(100, old=0.5, new=1.0).h
+    0.6666666666666666
+    """
 
     percent: int
     old: float
@@ -34,7 +49,7 @@ class StageScores:
 
     @property
     def h(self) -> float | None:
-        """H = 2 A_old A_new / (A_old + A_new); 0 when both are."""
+        """H = 2 A_old A_new / (A_old + A_new), 0 if both are 0; None if `new` is None."""
         if self.new is None:
             return None
         return 2 * self.old * self.new / (self.old + self.new) if self.old + self.new > 0 else 0.0
@@ -42,25 +57,60 @@ class StageScores:
 
 @dataclass(frozen=True)
 class ContinualScores:
-    """The stages of every recording, under both readings of class-level performance."""
+    """The scores of every recording at every stage; `evaluate_continual` returns them.
+
+    Parameters
+    ----------
+    recall : mapping
+        For each recording id its StageScores, with segment recall as the performance on a class.
+    frame_accuracy : mapping
+        The same with frame accuracy.
+
+    Examples
+    --------
+    >>> scores = evaluate_continual({"day1": ([0, 0, 0, 0, 1, 1, 1, 1, 0, 0], [5, 5, 5, 5, 5, 6, 6, 6, 6, 6])})
+    >>> [(stage.percent, stage.old, stage.new) for stage in scores.recall["day1"]][-2:]
+    [(80, 1.0, 1.0), (100, 0.5, 1.0)]
+    """
 
     recall: Mapping[str, tuple[StageScores, ...]]
     frame_accuracy: Mapping[str, tuple[StageScores, ...]]
 
     def as_dict(self) -> dict[str, dict[str, float | None]]:
-        """Under `recall` and `frame_accuracy`: old_20 … old_100, new_40 …, h_40 … and forgetting, 0-100.
+        """Average over recordings, in percent.
 
-        Averages over recordings with equal weight; `new` and `h` over those where a new class has appeared by
-        then, None where there are none.
+        Returns
+        -------
+        dict
+            Under `recall` and `frame_accuracy`: old_20 to old_100, new_40 to new_100, h_40 to h_100 and forgetting.
+            `new` and `h` are averages over recordings in which a new class has occurred by then; None without any.
         """
         return {"recall": _averages(self.recall), "frame_accuracy": _averages(self.frame_accuracy)}
 
 
 def evaluate_continual(pairs: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> ContinualScores:
-    """H-score at 40, 60, 80, 100 % of each recording, and forgetting M_f = A_old(20 %) - A_old(100 %).
+    """Score labels of streams: H-score at 40, 60, 80, 100 % of each recording, and forgetting.
 
-    `pairs` as in `evaluate`; the labels must be those issued as the stream went on, not revised afterwards.
+    Forgetting is A_old(20 %) - A_old(100 %).
 
+    Parameters
+    ----------
+    pairs : mapping
+        For each recording id its classes and its labels, as in `evaluate`. The labels must be those that the stream
+        issued, without later changes.
+
+    Returns
+    -------
+    ContinualScores
+        The scores of every recording at every stage; `as_dict` averages them.
+
+    Raises
+    ------
+    AnnotationError
+        If `pairs` is empty, or tracks are empty or have different lengths.
+
+    Examples
+    --------
     >>> truth = [0, 0, 0, 0, 1, 1, 1, 1, 0, 0]
     >>> scores = evaluate_continual({"day1": (truth, [5, 5, 5, 5, 5, 6, 6, 6, 6, 6])}).as_dict()
     >>> round(scores["recall"]["h_100"], 1), scores["recall"]["forgetting"]

@@ -29,14 +29,23 @@ SharedTracks = Mapping[str, ArrayLike | Annotation]
 
 @dataclass(frozen=True)
 class SharedScores:
-    """How well one vocabulary serves all groups, in percent.
+    """Scores of a vocabulary that groups of recordings share, in percent; `shared_scores` returns them.
 
-    Attributes
+    Parameters
     ----------
-    per_person_ari : ARI of each group by itself, its recordings joined; mean over groups.
-    pooled_ari : ARI of all recordings joined into one; low where the same class has other ids in other groups.
-    meaning : see `meaning`.
-    n_groups : people, machines or days; recordings where nothing groups them.
+    per_person_ari : float
+        ARI of each group alone, with its recordings joined; mean over groups.
+    pooled_ari : float
+        ARI of all recordings joined; low if the same class has different ids in different groups.
+    meaning : float
+        The score of `meaning`.
+    n_groups : int
+        Number of groups (people, machines or days); without groups, of recordings.
+
+    Examples
+    --------
+    >>> SharedScores(per_person_ari=90.0, pooled_ari=85.0, meaning=88.0, n_groups=3).as_dict()["meaning"]
+    88.0
     """
 
     per_person_ari: float
@@ -45,39 +54,80 @@ class SharedScores:
     n_groups: int
 
     def as_dict(self) -> dict[str, float | int]:
+        """Convert to plain values.
+
+        Returns
+        -------
+        dict
+            Each score by its name.
+        """
         return asdict(self)
 
 
 def meaning(truth: SharedTracks, labels: SharedTracks, groups: Mapping[str, str] | None = None) -> float:
-    """Share of frames, in percent, that are called right when ids are read as the other groups use them.
+    """Score whether ids mean the same in all groups.
 
-    A unit of group A is called the class that it mostly is in the frames of all other groups together; a tie goes to
-    the lowest class (names: the first in sorted order). Frames of a unit that occurs in no other group are wrong.
-    The share is taken within each group and averaged over groups with equal weight, so a long recording counts
-    no more than a short one. As in `evaluate`, every frame counts: OTHER is one more id, and a class for unlabelled
-    frames (-1) is one more class. One id for everything therefore scores the share of the largest class.
+    A unit in group A is read as the class that it mostly is in all other groups together; ties go to the lowest class
+    (of names, the first in sorted order). The score is the share of frames whose class is read correctly: within each
+    group, then averaged over groups with equal weight. A unit that occurs in no other group is wrong. Every frame
+    counts: OTHER is one more id, and unlabelled frames (-1) are one more class. A single id for everything scores the
+    share of the largest class.
 
+    Parameters
+    ----------
+    truth : mapping
+        For each recording id a class for every frame (n_frames,): whole numbers, names, or an Annotation.
+    labels : mapping
+        For each recording id a label for every frame, all of one vocabulary.
+    groups : mapping or None
+        The group of each recording id. None makes each recording a group.
+
+    Returns
+    -------
+    float
+        The score in percent.
+
+    Raises
+    ------
+    AnnotationError
+        If truth and labels have different recordings or lengths, a recording has no group, there are fewer than two
+        groups, or only some recordings have names as classes.
+
+    Examples
+    --------
     >>> truth = {"ann": [0, 0, 1, 1], "bob": [0, 1, 1, 1]}
     >>> meaning(truth, {"ann": [5, 5, 6, 6], "bob": [5, 6, 6, 6]})
     100.0
     >>> meaning(truth, {"ann": [5, 5, 6, 6], "bob": [7, 6, 6, 6]})
     62.5
-
-    Parameters
-    ----------
-    truth, labels : by recording id, a class and a label for every frame (n_frames,): whole numbers or names.
-    groups : the group of each recording; without, every recording is a group of its own.
-
-    Raises
-    ------
-    AnnotationError : for tracks that do not match, or fewer than two groups.
     """
     return _meaning(_cells(truth, labels, groups))
 
 
 def shared_scores(truth: SharedTracks, labels: SharedTracks, groups: Mapping[str, str] | None = None) -> SharedScores:
-    """Per-person ARI, pooled ARI and meaning of labels from one vocabulary; parameters as for `meaning`.
+    """Score labels of one vocabulary that several groups share.
 
+    Parameters
+    ----------
+    truth : mapping
+        For each recording id a class for every frame, as in `meaning`.
+    labels : mapping
+        For each recording id a label for every frame, all of one vocabulary.
+    groups : mapping or None
+        The group of each recording id. None makes each recording a group.
+
+    Returns
+    -------
+    SharedScores
+        Per-person ARI, pooled ARI and meaning.
+
+    Raises
+    ------
+    AnnotationError
+        If the tracks do not match, as in `meaning`.
+
+    Examples
+    --------
     >>> truth = {"ann": [0, 0, 1, 1], "bob": [0, 0, 1, 1]}
     >>> shared_scores(truth, {"ann": [5, 5, 6, 6], "bob": [6, 6, 5, 5]}).as_dict()  # each right, but swapped
     {'per_person_ari': 100.0, 'pooled_ari': -16.666666666666664, 'meaning': 0.0, 'n_groups': 2}

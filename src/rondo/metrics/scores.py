@@ -29,7 +29,37 @@ from rondo.metrics.segmental import edit, f1, match_segments, recall
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """The scores of one recording, or of several averaged."""
+    """The scores of one recording, or averages over several; shares are percentages.
+
+    Parameters
+    ----------
+    mof : float
+        Frame accuracy, each cluster mapped to its most frequent class.
+    recall : float
+        Share of true segments with the right class on at least half of their frames, mean over classes.
+    f1_10, f1_25, f1_50 : float
+        Segmental F1 at an overlap of 10, 25 and 50 %.
+    edit : float
+        Edit score of the sequence of segments.
+    seg_ratio : float
+        Number of predicted segments over number of true ones; pooled over recordings.
+    ari : float
+        Adjusted Rand index.
+    ami : float
+        Adjusted mutual information.
+    one_to_one : float
+        Frame accuracy under the best one-to-one mapping of clusters and classes.
+    n_clusters : float
+        Number of clusters.
+    occurrences_per_cluster : float
+        Mean number of segments of a cluster.
+
+    Examples
+    --------
+    >>> row = evaluate({"day1": ([0, 0, 1, 1], [4, 4, 7, 7])}).average
+    >>> row.ari, row.n_clusters
+    (100.0, 2.0)
+    """
 
     mof: float
     recall: float
@@ -45,24 +75,56 @@ class ScoreRow:
     occurrences_per_cluster: float
 
     def as_dict(self) -> dict[str, float]:
+        """Convert to plain values.
+
+        Returns
+        -------
+        dict
+            Each score by its name.
+        """
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Scores:
-    """A prediction's scores: the `average`, the row of each recording, and the same for the `clock` control.
+    """The scores of labels, and those of the clock.
 
-    The clock cuts each recording into as many equal pieces as the prediction has raw segments there.
+    The clock is a control: it cuts each recording into as many equal pieces as the labels have segments there.
+
+    Parameters
+    ----------
+    average : ScoreRow
+        The average over recordings.
+    recordings : mapping
+        The scores of each recording, by its id.
+    clock : ScoreRow
+        The average of the clock.
+    clock_recordings : mapping
+        The scores of the clock for each recording.
+    shared : SharedScores or None
+        Scores of a vocabulary that several groups share; only `rondo.evaluate` fills it.
+
+    Examples
+    --------
+    >>> scores = evaluate({"day1": ([0, 0, 1, 1], [4, 4, 7, 7]), "day2": ([0, 1], [4, 4])})
+    >>> scores.average.ari, scores.recordings["day2"].ari
+    (50.0, 0.0)
     """
 
     average: ScoreRow
     recordings: Mapping[str, ScoreRow]
     clock: ScoreRow
     clock_recordings: Mapping[str, ScoreRow]
-    shared: SharedScores | None = None  # where several groups of recordings share a vocabulary
+    shared: SharedScores | None = None
 
     def as_dict(self) -> dict[str, float | int | dict[str, float | int]]:
-        """The averages, the number of recordings, under `clock` the same for the control, and `shared`, if any."""
+        """Convert to plain values, as `rondo evaluate --json` prints them.
+
+        Returns
+        -------
+        dict
+            The averages and `n_recordings`; under `clock` the same for the clock; `shared`, if there is any.
+        """
         n_recordings = len(self.recordings)
         found: dict[str, float | int | dict[str, float | int]] = {
             **self.average.as_dict(),
@@ -73,10 +135,26 @@ class Scores:
 
 
 def evaluate(pairs: Mapping[str, tuple[ArrayLike, ArrayLike]]) -> Scores:
-    """Score labels against truth: for each recording id two tracks (n_frames,), first classes, then labels.
+    """Score labels against a ground truth.
 
-    OTHER is one more cluster. Raises `AnnotationError` for tracks that are empty or of unequal length.
+    Parameters
+    ----------
+    pairs : mapping
+        For each recording id two tracks (n_frames,): classes, then labels; whole numbers or names. OTHER is one more
+        cluster.
 
+    Returns
+    -------
+    Scores
+        Scores of each recording, their average, and the same for the clock.
+
+    Raises
+    ------
+    AnnotationError
+        If `pairs` is empty, or tracks are empty or have different lengths.
+
+    Examples
+    --------
     >>> scores = evaluate({"day1": ([0, 0, 1, 1, 0, 0], [4, 4, 7, 7, 4, 9])})
     >>> round(scores.average.mof), round(scores.average.one_to_one), scores.average.seg_ratio
     (100, 83, 1.3333333333333333)
@@ -137,8 +215,27 @@ def clock_runs(n_frames: int, n_pieces: int) -> Runs:
 
 
 def clock_labels(n_frames: int, n_pieces: int) -> Labels:
-    """The clock as a label for each frame: the number of its piece, of `n_pieces` equal ones.
+    """Label frames by the clock: cut a recording into equal pieces.
 
+    Parameters
+    ----------
+    n_frames : int
+        Number of frames.
+    n_pieces : int
+        Number of pieces, from 1 to `n_frames`.
+
+    Returns
+    -------
+    array of int32
+        The number of its piece, from 0, for each frame.
+
+    Raises
+    ------
+    SettingError
+        If `n_pieces` is out of range.
+
+    Examples
+    --------
     >>> clock_labels(7, 3).tolist()
     [0, 0, 0, 1, 1, 2, 2]
     """

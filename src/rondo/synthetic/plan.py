@@ -12,7 +12,25 @@ from rondo.synthetic.motifs import MAX_ITEMS, Form, Stage, Structure
 
 
 class Novelty(NamedTuple):
-    """New motifs, with new units in them, that do not occur before the share `at` of the stream's time."""
+    """New motifs with new units, which occur only from some time of the stream on.
+
+    Parameters
+    ----------
+    at : float
+        The time of the first occurrence, as a share of the stream between 0 and 1.
+    n_motifs : int
+        Number of new motifs.
+    n_units : int
+        Number of new units.
+
+    Examples
+    --------
+    >>> from rondo.synthetic import plant
+    >>> plan = StreamPlan(novelty=(Novelty(at=0.5),))
+    >>> stream = plant(plan, n_frames=6_000, seed=0)
+    >>> stream.unit_first_seen[plan.n_units - 1] >= 3_000
+    True
+    """
 
     at: float
     n_motifs: int = 1
@@ -20,7 +38,24 @@ class Novelty(NamedTuple):
 
 
 class Gaps(NamedTuple):
-    """How many stretches are NaN (`n_silent`), how many have no rows (`n_missing`), how long each lasts."""
+    """Stretches of a stream without values.
+
+    Parameters
+    ----------
+    n_silent : int
+        Number of stretches in which channels are NaN.
+    n_missing : int
+        Number of stretches whose rows are missing; the clock jumps there.
+    seconds : (float, float)
+        Shortest and longest stretch.
+
+    Examples
+    --------
+    >>> from rondo.synthetic import plant
+    >>> stream = plant(StreamPlan(gaps=Gaps(n_silent=2, n_missing=1)), n_frames=6_000, seed=0)
+    >>> len(stream.silences), len(stream.jumps)
+    (2, 1)
+    """
 
     n_silent: int = 0
     n_missing: int = 0
@@ -35,11 +70,50 @@ DAY_S = 86_400
 class StreamPlan:
     """What to plant; the defaults are the standard planted set.
 
-    `n_units` and `n_motifs` count those that `novelty` brings later. `noise` is the standard deviation of the
-    sensor noise beside amplitudes of about 1; `variation` scales how much instances of one unit differ;
-    `style` how much subjects differ in gain and offset; `drift` how far baseline and amplitude wander.
-    `n_one_offs` background stretches hold a shape that never comes again: at both levels their truth is
-    OTHER. `motifs` is their structure (`rondo.synthetic.motifs`); a context lasts about `context_s` at a time.
+    Parameters
+    ----------
+    rate : float
+        Frames per second, at least 20.
+    n_channels : int
+        Number of channels.
+    n_units : int
+        Number of units, with those of `novelty`.
+    n_motifs : int
+        Number of motifs, with those of `novelty`.
+    unit_s : (float, float)
+        Shortest and longest duration of a unit, in seconds.
+    background_s : (float, float)
+        Shortest and longest stretch of background between two occurrences, in seconds.
+    noise : float
+        Standard deviation of the sensor noise, 0 to 3; amplitudes are about 1.
+    variation : float
+        How much instances of one unit differ, 0 to 3.
+    style : float
+        How much subjects differ in gain and offset, 0 to 3.
+    drift : float
+        How far baseline and amplitude drift, 0 to 3.
+    novelty : tuple of Novelty
+        Motifs and units that occur only from some time on, in order of time.
+    n_one_offs : int
+        Number of background stretches with a shape that occurs once; their truth is OTHER at both levels.
+    gaps : Gaps
+        Stretches without values.
+    motifs : "sharing", "own", "cycles" or "contexts"
+        Structure of the motifs: sequences that share units, sequences that share none, sequences that repeat without a
+        pause, or long stretches in which a few units occur in any order.
+    context_s : (float, float)
+        Shortest and longest occurrence of a context, in seconds; only for motifs="contexts".
+
+    Raises
+    ------
+    SettingError
+        If a value is out of range, or there are too few units for the motifs.
+
+    Examples
+    --------
+    >>> from rondo.synthetic import plant
+    >>> plant(StreamPlan(n_channels=3, noise=0.5), n_frames=1_000, seed=0).recording
+    Recording('planted0-subject0', 1000 frames x 3 channels, 50 Hz)
     """
 
     rate: float = 50.0

@@ -33,61 +33,197 @@ from rondo.wording import did_you_mean
 
 
 class BaselineSettings(StageSettings):
-    """What all baselines have: how a recording is prepared."""
+    """Settings that all baselines have; each baseline adds its own.
+
+    Parameters
+    ----------
+    preprocess : PreprocessConfig
+        How a recording is prepared.
+
+    Examples
+    --------
+    >>> build_baseline("kmeans", {"preprocess.scaling": "none"}).config.preprocess.scaling
+    'none'
+    """
 
     preprocess: PreprocessConfig = PreprocessConfig()
 
 
 class Baseline(Protocol):
-    """One method with its settings: a frozen dataclass whose only field is `config`."""
+    """A method with its settings, as a frozen dataclass whose only field is `config`; `build_baseline` returns one.
+
+    Examples
+    --------
+    >>> baseline = build_baseline("kmeans", {"n_states": 3})
+    >>> baseline.config.n_states
+    3
+    """
 
     @property
     def config(self) -> BaselineSettings:
         """Its settings."""
 
     def fit_predict(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> Labels:
-        """One label for each frame of the signal; OTHER where the method cannot say."""
+        """Label every frame of a signal.
+
+        Parameters
+        ----------
+        signal : Signal
+            The prepared recording.
+        rng : numpy.random.Generator
+            Source of all random draws.
+        progress : callable
+            Called as progress(what, done, total).
+
+        Returns
+        -------
+        array of int32
+            A label for each frame; OTHER for frames that the method cannot label.
+        """
 
 
 class FittedBaseline(Protocol):
-    """What a method learned from one recording, where it can read another with it."""
+    """What a method has learned; it can label other recordings.
+
+    Examples
+    --------
+    >>> from rondo.data.preprocess import Preprocessor
+    >>> from rondo.synthetic import plant
+    >>> baseline = build_baseline("kmeans", {"n_states": 3})
+    >>> recording = plant(n_frames=2_000, seed=0).recording
+    >>> signal = Preprocessor.fit([recording], baseline.config.preprocess).apply(recording)
+    >>> fitted = baseline.fit(signal, np.random.default_rng(0))
+    >>> fitted.predict(signal).shape
+    (2000,)
+    """
 
     def predict(self, signal: Signal) -> Labels:
-        """One label for each frame; the states are those learned, under the same ids in every recording."""
+        """Label every frame of a signal with the learned states.
+
+        Parameters
+        ----------
+        signal : Signal
+            The prepared recording.
+
+        Returns
+        -------
+        array of int32
+            A label for each frame; states have the same ids in every recording.
+        """
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
-        """All that was learned, as arrays from which `restore` makes it again."""
+        """Collect what was learned, for a model folder.
+
+        Returns
+        -------
+        dict of str to array
+            Arrays from which `ReadingBaseline.restore` makes it again.
+        """
 
 
 @runtime_checkable
 class ReadingBaseline(Baseline, Protocol):
-    """A baseline that can read another recording with what it learned from the first."""
+    """A baseline that can label other recordings with what it has learned.
+
+    Examples
+    --------
+    >>> isinstance(build_baseline("kmeans"), ReadingBaseline), isinstance(build_baseline("clap"), ReadingBaseline)
+    (True, False)
+    """
 
     def fit(self, signal: Signal, rng: np.random.Generator, progress: Progress = silent) -> FittedBaseline:
-        """What is learned from this signal; `fit_predict` equals its `predict` on the same signal."""
+        """Learn from a signal. `fit_predict` gives the same labels as `predict` of the result.
+
+        Parameters
+        ----------
+        signal : Signal
+            The prepared recording.
+        rng : numpy.random.Generator
+            Source of all random draws.
+        progress : callable
+            Called as progress(what, done, total).
+
+        Returns
+        -------
+        FittedBaseline
+            What was learned.
+        """
 
     def restore(self, tensors: Mapping[str, NDArray[np.generic]]) -> FittedBaseline:
-        """What was learned, from its tensors; it predicts the same to the bit."""
+        """Make again what was learned; it gives the same labels to the bit.
+
+        Parameters
+        ----------
+        tensors : mapping
+            What `FittedBaseline.tensors` returned.
+
+        Returns
+        -------
+        FittedBaseline
+            What was learned.
+        """
 
 
 @runtime_checkable
 class JoiningBaseline(Baseline, Protocol):
-    """A baseline whose states mean the same in all recordings that it is given together."""
+    """A baseline that learns the same states for several recordings.
+
+    Examples
+    --------
+    >>> isinstance(build_baseline("compile"), JoiningBaseline), isinstance(build_baseline("kmeans"), JoiningBaseline)
+    (True, False)
+    """
 
     def fit_predict_many(
         self, signals: Sequence[Signal], rng: np.random.Generator, progress: Progress = silent
     ) -> list[Labels]:
-        """One label for each frame of each signal, from one set of states."""
+        """Label every frame of several signals with one set of states.
+
+        Parameters
+        ----------
+        signals : sequence of Signal
+            The prepared recordings.
+        rng : numpy.random.Generator
+            Source of all random draws.
+        progress : callable
+            Called as progress(what, done, total).
+
+        Returns
+        -------
+        list of array of int32
+            A label for each frame of each signal.
+        """
 
 
 @runtime_checkable
 class JoiningReader(ReadingBaseline, JoiningBaseline, Protocol):
-    """A baseline that can read another recording with what it learned from several."""
+    """A baseline that learns from several recordings and can label others.
+
+    Examples
+    --------
+    >>> isinstance(build_baseline("compile"), JoiningReader)
+    True
+    """
 
     def fit_many(
         self, signals: Sequence[Signal], rng: np.random.Generator, progress: Progress = silent
     ) -> FittedBaseline:
-        """What is learned from these signals; `fit_predict_many` equals its `predict` on each."""
+        """Learn from several signals. `fit_predict_many` gives the same labels as `predict` of the result.
+
+        Parameters
+        ----------
+        signals : sequence of Signal
+            The prepared recordings.
+        rng : numpy.random.Generator
+            Source of all random draws.
+        progress : callable
+            Called as progress(what, done, total).
+
+        Returns
+        -------
+        FittedBaseline
+            What was learned.
+        """
 
 
 @runtime_checkable
@@ -99,12 +235,46 @@ class MakesBaseline(Protocol):
 
 
 def baseline_names() -> tuple[str, ...]:
-    """Every method that an installed package adds, by its name (`rondo.methods`)."""
+    """List the methods that installed packages add.
+
+    Returns
+    -------
+    tuple of str
+        Their names, in alphabetical order.
+
+    Examples
+    --------
+    >>> "ticc" in baseline_names()
+    True
+    """
     return tuple(name for name in method_names() if name not in ("rondo", "clock"))
 
 
 def build_baseline(name: str, overrides: Mapping[str, Any] | None = None) -> Baseline:
-    """The method of this name with its own defaults, changed by dotted overrides ({"windows.length": 256})."""
+    """Build a method with its settings.
+
+    Parameters
+    ----------
+    name : str
+        The method; `baseline_names` lists them.
+    overrides : mapping or None
+        Settings by their dotted names: {"windows.length": 256}. All others have the defaults of the method.
+
+    Returns
+    -------
+    Baseline
+        The method.
+
+    Raises
+    ------
+    SettingError
+        If there is no such method, it is no baseline, or a setting is unknown or out of range.
+
+    Examples
+    --------
+    >>> build_baseline("kmeans", {"windows.length": 256}).config.windows.length
+    256
+    """
     known = baseline_names()
     if name not in known:
         hint = did_you_mean(name, known, f"expected one of {', '.join(known)}")
@@ -120,7 +290,39 @@ def build_baseline(name: str, overrides: Mapping[str, Any] | None = None) -> Bas
 def label_recording(
     recording: Recording, baseline: Baseline, rng: np.random.Generator, progress: Progress = silent
 ) -> Labels:
-    """One label for each row of the recording, which is prepared as the method's settings say."""
+    """Prepare one recording as the settings of a method say, and label it.
+
+    Parameters
+    ----------
+    recording : Recording
+        The recording.
+    baseline : Baseline
+        The method.
+    rng : numpy.random.Generator
+        Source of all random draws.
+    progress : callable
+        Called as progress(what, done, total).
+
+    Returns
+    -------
+    array of int32
+        A label for each row, 0, 1, ... in order of appearance; OTHER for rows without one.
+
+    Raises
+    ------
+    RecordingError
+        If the recording cannot be used, or is too short for the method.
+    SettingError
+        If a setting does not suit the recording.
+
+    Examples
+    --------
+    >>> from rondo.synthetic import plant
+    >>> baseline = build_baseline("kmeans", {"n_states": 3})
+    >>> labels = label_recording(plant(n_frames=2_000, seed=0).recording, baseline, np.random.default_rng(0))
+    >>> labels.shape, np.unique(labels).tolist()
+    ((2000,), [0, 1, 2])
+    """
     signal = Preprocessor.fit([recording], baseline.config.preprocess).apply(recording)
     return in_order_of_appearance(signal.to_rows(baseline.fit_predict(signal, rng, progress)))
 

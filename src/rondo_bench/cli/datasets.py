@@ -6,7 +6,7 @@ import json as json_module
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -28,6 +28,7 @@ DataDir = Annotated[
     Path | None,
     typer.Option("--data", metavar="DIR", envvar="RONDO_DATA", help="Folder that holds local copies."),
 ]
+_MOST_LINES = 12  # about recordings that differ
 Name = Annotated[str, typer.Argument(metavar="NAME", help="As `rondo datasets list` prints it.")]
 
 
@@ -91,7 +92,7 @@ def info(
 
 @app.command()
 def verify(name: Name, data: DataDir = None, json: options.Json = False) -> None:
-    """Hold a copy against the paper: counts, and what a constant prediction scores; exit code 1 where they differ.
+    """Compare a copy with what is expected: counts, rate, the scores of a constant. Exit code 1 if it differs.
 
     Example: rondo datasets verify mocap --data data
     """
@@ -99,8 +100,16 @@ def verify(name: Name, data: DataDir = None, json: options.Json = False) -> None
 
     from rondo.errors import SettingError
     from rondo.metrics import evaluate
-    from rondo_bench.data_sets.read import find_copy
-    from rondo_bench.data_sets.verify import CONSTANT_SCORES, check_constant, check_counts, count, other_recordings
+    from rondo_bench.data_sets.read import data_directory, find_copy
+    from rondo_bench.data_sets.verify import (
+        CONSTANT_SCORES,
+        check_constant,
+        check_counts,
+        count,
+        differences,
+        other_recordings,
+        what_to_do,
+    )
 
     copy = find_copy(name, data)
     listing = copy.listing
@@ -117,15 +126,18 @@ def verify(name: Name, data: DataDir = None, json: options.Json = False) -> None
         facts = {"name": listing.name, "agrees": agrees, "checks": [asdict(check) for check in checks]}
         missing, more = other_recordings(listing, counts)
         facts |= {"frames": dict(counts.frames), "missing": missing, "not_expected": more}
-        print(json_module.dumps(facts | {"unreadable": dict(counts.unreadable)}))
+        facts |= {"unreadable": dict(counts.unreadable), "differences": differences(listing, counts)}
+        print(json_module.dumps(facts))
     else:
         _print_checks(listing, checks, counts)
     if not agrees:
+        if not json:
+            print(what_to_do(listing, cast(Path, data_directory(data))))
         raise typer.Exit(1)
 
 
 def _print_checks(listing: Listing, checks: Sequence[Check], counts: Counts) -> None:
-    from rondo_bench.data_sets.verify import other_recordings
+    from rondo_bench.data_sets.verify import EXPECTED_FRAMES, differences
 
     print(f"{listing.title}\n  {'':<16} {'expected':>12} {'found':>12}")
     for check in checks:
@@ -133,12 +145,14 @@ def _print_checks(listing: Listing, checks: Sequence[Check], counts: Counts) -> 
     if all(check.agrees for check in checks):
         print(f"{listing.name}: as expected ({listing.source})")
         return
-    for what, ids in zip(("missing", "not expected"), other_recordings(listing, counts), strict=True):
-        if ids:
-            print(f"{what}: {', '.join(ids)}")
-    for why in counts.unreadable.values():
-        print(f"cannot be read: {why}")
-    print("frames of each recording: " + ", ".join(f"{id} {frames}" for id, frames in counts.frames.items()))
+    found = differences(listing, counts)
+    for line in found[:_MOST_LINES]:
+        print(line)
+    if len(found) > _MOST_LINES:
+        print(f"and {len(found) - _MOST_LINES} more (--json lists all)")
+    has_other_length = any(check.what == "frames" and not check.agrees for check in checks)
+    if has_other_length and listing.name not in EXPECTED_FRAMES:  # then only a person can tell which recording it is
+        print("frames of each recording: " + ", ".join(f"{id} {frames}" for id, frames in counts.frames.items()))
     print(f"{listing.name}: differs from what is expected ({listing.source})")
 
 

@@ -36,19 +36,23 @@ def download(offer: Offer, folder: Path, progress: Progress = silent) -> int:
     done = _note(folder)
     fetched = 0
     for remote in offer.remotes():
-        if done.get(remote.name) == remote.address:
-            continue
         target = folder / remote.name
+        if done.get(remote.name) == remote.address and (target.is_file() or _is_archive(target)):
+            continue
         if not target.resolve().is_relative_to(folder.resolve()):
             raise SettingError(f"{remote.address}: its name '{remote.name}' would lead outside {folder}")
         if not target.is_file():  # a name is only given to what is complete: an archive waits to be unpacked
             fetch(remote, target, progress)
-        if target.suffix.lower() == ".zip":
+        if _is_archive(target):
             _unpack(target, folder, offer.keep, progress)
         done[remote.name] = remote.address
         _write_note(folder, done)
         fetched += 1
     return fetched
+
+
+def _is_archive(target: Path) -> bool:
+    return target.suffix.lower() == ".zip"
 
 
 def _unpack(archive: Path, folder: Path, keep: tuple[str, ...], progress: Progress) -> None:
@@ -99,7 +103,7 @@ def unpack(archive: Path, folder: Path, keep: Sequence[str] = ("*",), progress: 
     except OSError as error:
         raise OutputError(f"{folder}: cannot unpack there ({error.strerror}); {_AGAIN}") from None
     for _, target in targets:
-        if target.suffix.lower() == ".zip":
+        if _is_archive(target):
             n_files += unpack(target, target.parent, keep, progress)
             target.unlink()
         else:

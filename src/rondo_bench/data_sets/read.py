@@ -39,7 +39,23 @@ from rondo_bench.data_sets.catalogue import Listing, find_data_set, folders_of, 
 
 @dataclass(frozen=True, eq=False)
 class DataSet:
-    """Recordings, and the annotation of each by its id; those without one are not in `annotations`."""
+    """Recordings with their annotations; `read_data_set` returns one.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set, or of the folder.
+    recordings : tuple of Recording
+        The recordings, without classes.
+    annotations : mapping
+        The Annotation of each recording that has one, by its id.
+
+    Examples
+    --------
+    >>> data_set = DataSet("mine", (Recording([[0.5], [1.5]], rate=50, id="day1"),), {"day1": Annotation([0, 1])})
+    >>> data_set.annotations[data_set.recordings[0].id].n_frames
+    2
+    """
 
     name: str
     recordings: tuple[Recording, ...]
@@ -122,9 +138,43 @@ class Copy:
 def read_data_set(
     name: str, folder: Path | None = None, limit: int | None = None, only: tuple[str, ...] = ()
 ) -> DataSet:
-    """The data set of that name under the data directory `folder`, or the plain folder that `name` is the path of.
+    """Read a public data set from a local copy, or recordings with classes from a folder of your own.
 
-    `limit` takes the first so many recordings, `only` those of the given ids.
+    Parameters
+    ----------
+    name : str
+        A name that `rondo datasets list` prints, or the path of a folder.
+    folder : Path or None
+        The folder of data sets. None takes the variable RONDO_DATA, else `data` in ~/.config/rondo/rondo.toml.
+    limit : int or None
+        Read only so many recordings, from the first on.
+    only : tuple of str
+        Read only the recordings of these ids.
+
+    Returns
+    -------
+    DataSet
+        The recordings and their annotations.
+
+    Raises
+    ------
+    SettingError
+        If there is no data set of this name, no folder of data sets, no recording of an id in `only`, or `limit` is
+        less than 1.
+    RecordingError
+        If there is no copy of the data set, or a file of it cannot be read.
+    AnnotationError
+        If the classes of a recording cannot be read, or have another length.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savez(Path(folder, "day1.npz"), X=np.zeros((5, 2)), y=[0, 0, 3, 3, 3], rate=50.0)
+    ...     data_set = read_data_set(folder)
+    >>> data_set.recordings[0], data_set.annotations["day1"].classes.tolist()
+    (Recording('day1', 5 frames x 2 channels, 50 Hz), [0, 0, 3, 3, 3])
     """
     copy = find_copy(name, folder)
     paths = list(copy.paths)

@@ -25,6 +25,7 @@ from rondo.formats.annotations import annotation as label_tracks
 from rondo.formats.annotations.annotation import Annotation
 from rondo.formats.class_codes import without_codes
 from rondo.formats.columns import is_label_name
+from rondo.wording import counted
 
 META = "meta.json"
 _HEAD_BYTES = 1 << 16
@@ -50,7 +51,10 @@ def read_recording(path: Path) -> Recording:
         return without_codes(recording)
     if len(channels) != recording.n_channels:
         where = path.with_name(META)
-        raise RecordingError(f"{where}: {len(channels)} channels are named, but {path} has {recording.n_channels}")
+        raise RecordingError(
+            f"{path}: it has {counted(recording.n_channels, 'channel')}, but {where} names {len(channels)}; "
+            "get the file again, or correct the names"
+        )
     return without_codes(
         Recording(recording.values, recording.rate, channels, recording.id, recording.timestamps_s, recording.notes)
     )
@@ -69,7 +73,7 @@ def read_annotation(path: Path) -> Annotation | None:
         found = label_tracks.read_annotation(cast(Path, apart))
         track = Annotation(found.classes, found.names, id=path.stem)
     classes = _meta(path).get("classes")
-    if track.names or not classes:
+    if track.names or not classes or isinstance(classes, str):  # a text is a remark on the classes
         return track
     return named_by_number(
         track, dict(enumerate(classes)) if isinstance(classes, list) else classes, path.with_name(META)
@@ -130,7 +134,7 @@ def named_by_number(track: Annotation, names: Mapping[Any, str], where: Path) ->
     """
     try:
         by_number = {0: "none"} | {int(number): str(name) for number, name in names.items()}
-    except (TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError):
         raise AnnotationError(f"{where}: 'classes' must be a list of names, or names by number") from None
     known = np.array(sorted(by_number))
     if not np.isin(track.classes, known).all():

@@ -44,8 +44,10 @@ def test_verify_says_what_agrees_and_what_differs(rondo: Command, here: Path) ->
     assert ["recordings", "9", "8", "DIFFERS"] in lines
     assert ["frames", "65,611", "59,556", "DIFFERS"] in lines
     assert ["channels", "4", "4", "ok"] in lines
-    assert "amc_86_01 4579" in bad.out
-    assert "missing: amc_86_14" in bad.out.splitlines()
+    assert "missing: recording amc_86_14" in bad.out.splitlines()
+    folder = Path("data") / "mocap"
+    again = f"to get it again, move {folder} away and run: rondo datasets download mocap --data data"
+    assert bad.out.splitlines()[-1] == again
     (here / "data" / "mocap" / "4d" / "amc_86_11.4d").write_text("1 2 3 4\n1 2\n")
     torn = rondo("datasets", "verify", "mocap", "--data", "data")
     assert torn.code == 1
@@ -70,8 +72,49 @@ def test_verify_refuses_what_it_cannot_read(rondo: Command, here: Path) -> None:
     (here / "data" / "mocap").mkdir()
     (here / "data" / "mocap" / "amc_86_01.4d").write_text("1 2 3 4\n1 2\n")
     damaged = rondo("datasets", "verify", "mocap", "--data", "data")
-    assert damaged.code == 2
-    assert "amc_86_01.4d" in damaged.err
+    assert damaged.code == 1
+    assert ["readable", "1", "0", "DIFFERS"] in [line.split() for line in damaged.out.splitlines()]
+    assert "amc_86_01.4d: expected 4 numbers in a row" in damaged.out
+
+
+def broken(path: Path, **changes: object) -> None:
+    with np.load(path) as stored:
+        np.savez(path, **({name: stored[name] for name in stored.files} | changes))
+
+
+def test_verify_names_the_file_that_differs_and_how_to_get_it_again(rondo: Command, here: Path) -> None:
+    rng, path = np.random.default_rng(0), here / "data" / "HuGaDB" / "various_01_00.npz"
+    path.parent.mkdir(parents=True)
+    whole = rng.normal(size=(3142, 38))
+    np.savez(path, X=whole, y=np.arange(3142) % 4)
+    shown, page = Path("data") / "HuGaDB" / "various_01_00.npz", "(page: https://github.com/romanchereshnev/HuGaDB)"
+    assert rondo("datasets", "verify", "hugadb", "--data", "data").code == 0
+    for changes, expected in (
+        ({"X": whole[:3000], "y": np.arange(3000) % 4}, f"{shown}: 3,000 frames, expected 3,142"),
+        ({"X": whole[:, :37]}, f"{shown}: 37 channels, expected 38"),
+        ({"rate": 100.0}, f"{shown}: 100 Hz, expected 60 Hz"),
+    ):
+        broken(path, **changes)
+        found = rondo("datasets", "verify", "hugadb", "--data", "data")
+        assert found.code == 1
+        assert expected in found.out.splitlines()
+        assert found.out.splitlines()[-1].startswith("to get it again, ")
+        assert found.out.splitlines()[-1].endswith(page)
+        as_json = json.loads(rondo("datasets", "verify", "hugadb", "--data", "data", "--json").out)
+        assert as_json["differences"] == [expected]
+        np.savez(path, X=whole, y=np.arange(3142) % 4)
+    path.write_bytes(path.read_bytes()[:5000])
+    assert f"cannot be read: {shown}: it is damaged" in rondo("datasets", "verify", "hugadb", "--data", "data").out
+
+
+def test_verify_of_many_damaged_files_is_short(rondo: Command, here: Path) -> None:
+    folder = here / "data" / "tssb"
+    folder.mkdir(parents=True)
+    for number in range(20):
+        (folder / f"series{number}.npz").write_bytes(b"PK")
+    out = rondo("datasets", "verify", "tssb", "--data", "data").out
+    assert out.count("cannot be read: ") == 12
+    assert "and 8 more (--json lists all)" in out.splitlines()
 
 
 def test_download_then_verify(rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,6 +163,6 @@ def test_download_needs_a_place_and_says_what_a_person_must_do(rondo: Command, h
 
 @pytest.mark.data
 def test_real_copies_are_verified(rondo: Command, data_dir: Path) -> None:
-    for name in ("mocap", "actrectut", "openpack", "hugadb"):
+    for name in ("mocap", "actrectut", "openpack", "hugadb", "mocap6", "tssb"):
         outcome = rondo("datasets", "verify", name, "--data", data_dir)
         assert outcome.code == 0, outcome.out

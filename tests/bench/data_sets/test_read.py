@@ -58,7 +58,12 @@ def test_a_file_beside_them_names_channels_and_classes(tmp_path: Path) -> None:
     written(folder / "meta.json", json.dumps({"classes": ["null", "one"]}))
     track = read_data_set("openpack", tmp_path).annotations["a"]
     assert (track.classes.tolist(), track.names) == ([0, 300, 100, 100, 0], ())  # a number without a name: as it is
-    for text, message in (("{", "cannot be read as JSON"), ('{"channels": ["left"]}', "1 channels are named")):
+    written(folder / "meta.json", json.dumps({"classes": "numbers of the authors"}))
+    assert read_data_set("openpack", tmp_path).annotations["a"].names == ()  # a remark names none
+    written(folder / "meta.json", json.dumps({"classes": 5}))
+    with pytest.raises(AnnotationError, match="must be a list of names"):
+        read_data_set("openpack", tmp_path)
+    for text, message in (("{", "cannot be read as JSON"), ('{"channels": ["left"]}', "names 1; get the file again")):
         written(folder / "meta.json", text)
         with pytest.raises(RecordingError, match=message):
             read_data_set("openpack", tmp_path)

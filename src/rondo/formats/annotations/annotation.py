@@ -41,11 +41,25 @@ SUFFIXES = (".csv", ".npy", ".npz")
 
 @dataclass(frozen=True, eq=False)
 class Annotation:
-    """The class of every frame: `classes` (n_frames,) in int64, read-only.
+    """The class of every frame of a recording, for evaluation only.
 
-    `names`, where known, holds the name of class 0, 1, ...; classes given as names are numbered in sorted
-    order.
+    Parameters
+    ----------
+    classes : array
+        A class for each frame (n_frames,): whole numbers, or names, which are numbered in sorted order. The attribute
+        `classes` is a read-only array of int64.
+    names : tuple of str
+        The names of the classes 0, 1, ...; () if they have none.
+    id : str
+        The id of the recording.
 
+    Raises
+    ------
+    AnnotationError
+        If `classes` is empty, has another shape or no whole numbers, or `names` does not match it.
+
+    Examples
+    --------
     >>> annotation = Annotation(["walk", "walk", "sit"], id="day1")
     >>> annotation.classes.tolist(), annotation.names
     ([1, 1, 0], ('sit', 'walk'))
@@ -72,6 +86,7 @@ class Annotation:
 
     @property
     def n_frames(self) -> int:
+        """Number of frames."""
         return int(self.classes.size)
 
 
