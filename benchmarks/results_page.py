@@ -70,13 +70,18 @@ def parse(parser: argparse.ArgumentParser, file: str, arguments: Sequence[str] |
 
 
 def command_of(given: argparse.Namespace, typed: Sequence[str]) -> str:
-    """The command without `--page`; a path is shown by its name in capitals, since the folder is another elsewhere.
+    """The command without `--page`. Folders are others elsewhere: a path is shown as DATA, of several their names.
 
     >>> given = argparse.Namespace(program="benchmarks/a.py", data=Path("/home/me/sets"), seeds=3, page=Path("b.md"))
     >>> command_of(given, ["/home/me/sets", "--seeds", "3", "--page", "b.md"])[-37:]
     'python benchmarks/a.py DATA --seeds 3'
     """
-    names = {str(value): name.upper() for name, value in vars(given).items() if isinstance(value, Path)}
+    names: dict[str, str] = {}
+    for name, value in vars(given).items():
+        if isinstance(value, Path):
+            names[str(value)] = name.upper()
+        elif isinstance(value, list):
+            names |= {str(path): path.name for path in value if isinstance(path, Path)}
     words = list(typed)
     if "--page" in words:
         at = words.index("--page")
