@@ -1,9 +1,9 @@
 """Cases in which people see at once what recurs, and what a run shows of it; and the levels that `rondo suggest` marks.
 
-    python benchmarks/real_cases.py cases FOLDER... [--rate HZ] [--key NAME] [--page docs/results/evidence.md]
+    python benchmarks/real_cases.py cases FOLDER [--rate HZ] [--key NAME] [--page docs/results/evidence.md]
     python benchmarks/real_cases.py levels SET... --data DATA [--recordings N] [--page docs/results/judging.md]
 
-`cases`: each folder holds the recordings of one case (one task recorded many times, one machine program run again, run
+`cases`: a folder holds the recordings of one case (one task recorded many times, one machine program run again, run
 to failure), read together with the defaults as `rondo discover FOLDER` does: units by verdict, the level that labels
 show and its entries by verdict, in how many files each of its commonest occurs. `order` is how far files agree on
 which of two such entries comes first: of the pairs of entries and the files that have both, the share that has them in
@@ -39,7 +39,7 @@ from rondo.run.summary import EntrySummary
 from rondo.scale_curve import Scale, ScaleCurve, levels_of, scale_curve
 from rondo.synthetic import StreamPlan, plant
 
-SECTIONS = ("cases", "levels")
+SECTIONS = ("engines", "compass_suturing", "levels")  # a case has a section by the name of its folder
 N_SHOWN = 8  # entries of a case
 PLAN = StreamPlan(motifs="contexts", n_channels=8, unit_s=(1.5, 2.5), context_s=(14, 20))
 FACTOR = 2.0  # a level this near to half a mean segment has found it
@@ -155,7 +155,7 @@ def level_cells(data: Path, name: str, most: int | None) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=SECTIONS)
+    parser.add_argument("what", choices=("cases", "levels"))
     parser.add_argument("names", type=Path, nargs="+", help="folders of cases, or sets")
     parser.add_argument("--rate", type=float, help="of cases")
     parser.add_argument("--key", help="of cases")
@@ -173,7 +173,7 @@ def main() -> None:
         table = Table("set (recordings)", "with a level", *near, "levels of the mean curve")
         for name in given.names:
             table.add(*level_cells(given.data, str(name), given.recordings))
-    write_section(given, given.what, table)
+    write_section(given, "levels" if given.what == "levels" else given.names[0].name.lower(), table)
 
 
 if __name__ == "__main__":

@@ -66,6 +66,8 @@ def parse(parser: argparse.ArgumentParser, file: str, arguments: Sequence[str] |
     given = parser.parse_args(typed)
     given.program = f"benchmarks/{Path(file).name}"
     given.command = command_of(given, typed)
+    if given.page is not None and f"<!-- written by {given.program}: " not in given.page.read_text(encoding="utf-8"):
+        raise SystemExit(f"{given.page} has no section that {given.program} writes")  # before hours of measuring
     return given
 
 
@@ -112,12 +114,3 @@ def replace_section(page: Path, program: str, section: str, body: str) -> None:
         raise SystemExit(f"{page} should have one section of this name, but has {len(found)}: {begin} … {END}")
     new = f"{begin}\n\n{body}\n\n{END}"
     write_text(page, text[: found[0].start()] + new + text[found[0].end() :])
-
-
-def sections_of(text: str) -> list[tuple[str, str, str]]:
-    """Program, name and text of each section of a page.
-
-    >>> sections_of("# A\\n\\n<!-- written by benchmarks/a.py: b -->\\n| c |\\n<!-- end -->\\n")
-    [('benchmarks/a.py', 'b', '| c |\\n')]
-    """
-    return [(match[1], match[2], match[3]) for match in _SECTION.finditer(text)]

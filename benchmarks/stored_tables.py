@@ -49,6 +49,7 @@ COLUMNS = {
     "n_clusters": "clusters",
     "h_100": "H@100",
     "forgetting": "M_f",
+    "promoted": "promoted",
 }
 
 Row = Mapping[str, str]
