@@ -21,6 +21,7 @@ from rondo.engine.base import Done, Engine
 from rondo.engine.choose import ENGINES, engine_of
 from rondo.engine.measure import attempt
 from rondo.progress import Progress, silent
+from rondo.wording import counted
 
 SECTIONS = ("engines",)
 
@@ -80,7 +81,7 @@ def main() -> None:
         for n_workers in given.workers if name != "serial" else [1]:
             cost = cost_of(PlainJoblib(n_workers) if name == "joblib" else engine_of(name, n_workers), given.tasks)
             times = f"{cost.to_first_s:.1f} s", f"{cost.per_task_ms:.2f} ms", f"{cost.to_end_s:.1f} s"
-            table.add(f"{name}, {n_workers} worker(s)", *times, f"{cost.peak_mb:.0f} MB")
+            table.add(f"{name}, {counted(n_workers, 'worker')}", *times, f"{cost.peak_mb:.0f} MB")
     write_section(given, "engines", load, table)
 
 

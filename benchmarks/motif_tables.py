@@ -43,8 +43,9 @@ from unit_tables import (
     windows_of,
 )
 
-from rondo.config.schema import ComposedMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig
+from rondo.config.schema import MotifFormerConfig, MotifsConfig, NoMotifsConfig
 from rondo.data.labels import OTHER, Labels
+from rondo.data.windows import Windows
 from rondo.encoders import build_encoder
 from rondo.motifs.discover import fit_motifs
 from rondo.motifs.former.linking import Rule, link
@@ -79,7 +80,6 @@ WAYS: dict[str, Way] = {  # ways with the same units stand together, and among t
     **{f"paper, {name}": way for name, way in with_former("ts2vec", "paper").items()},
     "paper, without MotifFormer": Way("ts2vec", "paper", NoMotifsConfig()),
     **{f"{DIRECT}, {name}": way for name, way in with_former("ts2vec", DIRECT).items()},
-    "default": Way("summary_stats", "default", ComposedMotifsConfig()),
     **{f"default units, {name}": way for name, way in with_former("summary_stats", "default").items()},
     "default units alone": Way("summary_stats", "default", NoMotifsConfig()),
 }
@@ -90,7 +90,7 @@ PUBLISHED = ("paper, MotifFormer, link none", "paper, MotifFormer, link overlap"
 def rules_of(way: str) -> dict[str, str]:
     """How a way's labels get from windows to frames, and what its row says about it."""
     if WAYS[way].units == "default":
-        return {"aligned": ""} | ({"vote": ", labels by vote of the windows"} if way == "default" else {})
+        return {"aligned": ""}
     return {"vote": ""} | ({"start": ", labels from window starts"} if way in PUBLISHED else {})
 
 
@@ -112,7 +112,7 @@ def fit(task: Task, results: Path) -> None:
         model = fit_units([windows], encoder, config.units, generators(task.seed, STAGES)["units"], task.device)
         timeline = model.timeline(windows)
         units_s = time.process_time() - start
-        for way, motifs, n_motifs, motifs_s in motifs_by_way(tuple(ways), timeline, model, task):
+        for way, motifs, n_motifs, motifs_s in motifs_by_way(tuple(ways), windows, timeline, model, task):
             tracks = dict(zip(LEVELS, (timeline.ids, motifs), strict=True))
             labels = {
                 f"{level}.{rule}": windows.grid.project(ids, rule).astype(np.int16)
@@ -126,7 +126,7 @@ def fit(task: Task, results: Path) -> None:
 
 
 def motifs_by_way(
-    ways: Sequence[str], units: Timeline, model: UnitModel, task: Task
+    ways: Sequence[str], windows: Windows, units: Timeline, model: UnitModel, task: Task
 ) -> Iterator[tuple[str, Labels, int, float]]:
     """Each way, its motif of every window, how many motifs there are, CPU seconds as if it were the only way."""
     from rondo.motifs.former.motifs import FormerMotifs  # brings torch, which the tables do without
@@ -135,7 +135,7 @@ def motifs_by_way(
         alike = tuple(same)
         start = time.process_time()
         rng = generators(task.seed, STAGES)["motifs"]
-        fitted = fit_motifs([units], model, config, rng, task.device)
+        fitted = fit_motifs([windows], [units], model, config, windows.grid.length_frames, rng, task.device)
         if not isinstance(fitted, FormerMotifs):
             yield alike[0], fitted.timeline(units).ids, len(fitted.ids), time.process_time() - start
             continue
