@@ -1,6 +1,7 @@
 """What an engine costs: start, each task after the first, end, and memory of a worker, with work that does nothing.
 
-python benchmarks/bench_engine.py [--tasks 2000] [--workers 1 2] [--engines serial local joblib ray]
+    python benchmarks/bench_engine.py [--tasks 2000] [--workers 1 2] [--engines serial local joblib ray]
+        [--page docs/results/scale.md]
 
 `joblib` is no engine of Rondo: it is joblib.Parallel with loky, one task at a time, for comparison.
 """
@@ -14,10 +15,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from results_page import Table, parse, write_section
+
 from rondo.engine.base import Done, Engine
 from rondo.engine.choose import ENGINES, engine_of
 from rondo.engine.measure import attempt
 from rondo.progress import Progress, silent
+from rondo.wording import counted
+
+SECTIONS = ("engines",)
 
 
 def nothing(task: int) -> int:
@@ -67,13 +73,16 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=2000)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--engines", nargs="+", choices=[*ENGINES, "joblib"], default=["serial", "local"])
-    given = parser.parse_args()
-    print(f"{given.tasks} tasks, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    given = parse(parser, __file__)
+    load = f"{given.tasks:,} tasks, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}."
+    print(load, end="\n\n")
+    table = Table("engine", "to the first result", "each task after that", "to the end", "memory of a worker")
     for name in given.engines:
         for n_workers in given.workers if name != "serial" else [1]:
             cost = cost_of(PlainJoblib(n_workers) if name == "joblib" else engine_of(name, n_workers), given.tasks)
-            times = f"first after {cost.to_first_s:.2f} s, then {cost.per_task_ms:.3f} ms a task"
-            print(f"{name:<7} {n_workers} worker(s): {times}, end {cost.to_end_s:.2f} s, worker {cost.peak_mb:.0f} MB")
+            times = f"{cost.to_first_s:.1f} s", f"{cost.per_task_ms:.2f} ms", f"{cost.to_end_s:.1f} s"
+            table.add(f"{name}, {counted(n_workers, 'worker')}", *times, f"{cost.peak_mb:.0f} MB")
+    write_section(given, "engines", load, table)
 
 
 if __name__ == "__main__":

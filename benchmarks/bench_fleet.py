@@ -1,12 +1,13 @@
 """Many devices in one process: how much faster than real time, at what cost in memory, and for how long.
 
-    OMP_NUM_THREADS=1 python benchmarks/bench_fleet.py SCRATCH [--devices 200] [--minutes 10] [--payload json|npy]
-        [--actors 2]
+    OMP_NUM_THREADS=1 python benchmarks/bench_fleet.py SCRATCH --devices 200 4 --minutes 15 1440 --payload json npy
+        [--actors 0 0] [--page docs/results/scale.md]
 
 Each device sends 9 channels at 50 Hz, one message a second, as JSON columns with a clock or as an .npy array. The feed
 is a list in memory, so what is measured is all of `rondo stream` behind the broker: payloads, rows, windows, labels,
 files, checkpoints, marks. Two numbers tell: the share of one core that real time needs (rows come 50 times a second),
-and the memory in each tenth of the run. With --actors the devices are dealt out to Ray actors, one process each.
+and the memory in the first and in the last tenth of the run. With --actors the devices are dealt out to Ray actors,
+one process each. Each option takes several values, one for each row of the table; a single one counts for all rows.
 SCRATCH is emptied afterwards.
 """
 
@@ -26,6 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from results_page import Table, parse, write_section
 
 from rondo import Rondo
 from rondo.live.devices import fleet as fleet_module
@@ -33,6 +35,7 @@ from rondo.live.devices.fleet import Fleet
 from rondo.live.devices.messages import FeedKind, FeedRequest, Message
 from rondo.synthetic import StreamPlan, plant
 
+SECTIONS = ("many-devices",)
 RATE, N_CHANNELS = 50.0, 9
 N_FIRST = 30_000  # frames that the model is fitted on
 N_KINDS = 8  # recordings that the devices play, each from another place
@@ -157,33 +160,45 @@ def on_actors(n_actors: int, model: Path, out: Path, n_devices: int, n_seconds: 
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("scratch", type=Path)
-    parser.add_argument("--devices", type=int, default=200)
-    parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--payload", choices=["json", "npy"], default="json")
-    parser.add_argument("--window", default="2s")
-    parser.add_argument("--actors", type=int, default=0, help="Ray actors that share the devices; 0: this process")
-    asked = parser.parse_args()
-    model = Rondo(asked.window, settings={"evidence.surrogates": 0})
-    model.fit(plant(StreamPlan(rate=RATE, n_channels=N_CHANNELS), n_frames=N_FIRST, seed=0).recording)
-    scratch = asked.scratch.absolute()
+def cells_of(model: Rondo, scratch: Path, n_devices: int, minutes: float, payload: str, n_actors: int) -> list[str]:
+    """One row of the table."""
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
     model.save(scratch / "model")
-    run = (scratch / "model", scratch / "out", asked.devices, round(60 * asked.minutes), asked.payload)
-    found = on_actors(asked.actors, *run) if asked.actors else [measured(*run)]
-    cpu, n_rows = sum(one.cpu_s for one in found), sum(one.n_rows for one in found)
-    tenths = " ".join(f"{mb:.0f}" for mb in np.sum([one.memory_mb for one in found], axis=0))
-    print(
-        f"{asked.devices} devices x {asked.minutes:g} min in {max(1, asked.actors)} process(es) ({n_rows:,.0f} rows, "
-        f"{sum(one.n_labels for one in found):,} labels), {asked.payload}: {max(one.took_s for one in found):.0f} s, "
-        f"{cpu:.0f} CPU-s without making messages = {100 * cpu / (60 * asked.minutes):.0f} % of one core in real time, "
-        f"{n_rows / cpu:,.0f} rows per CPU-s; memory {tenths} MB, "
-        f"{sum(one.n_bytes for one in found) / 1e6:.0f} MB on the disk"
-    )
+    run = (scratch / "model", scratch / "out", n_devices, round(60 * minutes), payload)
+    found = on_actors(n_actors, *run) if n_actors else [measured(*run)]
     shutil.rmtree(scratch)
+    cpu, n_rows = sum(one.cpu_s for one in found), sum(one.n_rows for one in found)
+    tenths = np.sum([one.memory_mb for one in found], axis=0)
+    disk = sum(one.n_bytes for one in found) / 1e6 / n_devices / (minutes / 60)
+    return [
+        f"{n_devices}, {minutes:g} min",
+        payload + (f", {n_actors} Ray actors" if n_actors else ""),
+        f"{100 * cpu / (60 * minutes):.0f} % of one core",
+        f"{n_rows / cpu:,.0f}",
+        f"{tenths[0]:.0f} MB, then {tenths[-1]:.0f} MB",
+        f"{disk:.2f} MB",
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("scratch", type=Path)
+    parser.add_argument("--devices", type=int, nargs="+", default=[200])
+    parser.add_argument("--minutes", type=float, nargs="+", default=[10])
+    parser.add_argument("--payload", choices=["json", "npy"], nargs="+", default=["json"])
+    parser.add_argument("--actors", type=int, nargs="+", default=[0], help="Ray actors; 0: this process")
+    parser.add_argument("--window", default="2s")
+    given = parse(parser, __file__)
+    model = Rondo(given.window, settings={"evidence.surrogates": 0})
+    model.fit(plant(StreamPlan(rate=RATE, n_channels=N_CHANNELS), n_frames=N_FIRST, seed=0).recording)
+    options = (given.devices, given.minutes, given.payload, given.actors)
+    n_rows = max(map(len, options))
+    head = ("devices", "messages", "CPU in real time", "rows per CPU second", "memory", "on disk, a device and hour")
+    table = Table(*head)
+    for row in zip(*(own * n_rows if len(own) == 1 else own for own in options), strict=True):
+        table.add(*cells_of(model, given.scratch.absolute(), *row))
+    write_section(given, "many-devices", table)
 
 
 if __name__ == "__main__":

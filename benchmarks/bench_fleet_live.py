@@ -2,6 +2,7 @@
 
     mosquitto -p 18840 &        with `max_queued_messages 0` in its configuration, if Rondo is to be away for long
     OMP_NUM_THREADS=1 python benchmarks/bench_fleet_live.py mqtt://127.0.0.1:18840 SCRATCH [--devices 200] [--minutes 2]
+        [--page docs/results/scale.md]
 
 Each device sends 9 channels at 50 Hz, one JSON message a second, with the time of day as its clock. Late is how long
 after the last message the labels stop growing: the windows that the model needs are not in it. SCRATCH is emptied.
@@ -23,11 +24,13 @@ from pathlib import Path
 import numpy as np
 from paho.mqtt import client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
+from results_page import Table, parse, write_section
 
 from rondo import Rondo
 from rondo.live.address import parse_address
 from rondo.synthetic import StreamPlan, plant
 
+SECTIONS = ("devices-live",)
 RATE, N_CHANNELS, N_FIRST, N_KINDS = 50.0, 9, 30_000, 8
 
 
@@ -71,7 +74,7 @@ def main() -> None:
     parser.add_argument("scratch", type=Path)
     parser.add_argument("--devices", type=int, default=200)
     parser.add_argument("--minutes", type=float, default=2)
-    asked = parser.parse_args()
+    asked = parse(parser, __file__)
     warnings.simplefilter("ignore")
     model = Rondo("2s", settings={"evidence.surrogates": 0})
     model.fit(plant(StreamPlan(rate=RATE, n_channels=N_CHANNELS), n_frames=N_FIRST, seed=0).recording)
@@ -96,13 +99,13 @@ def main() -> None:
             time.sleep(0.2)
         late, took = time.monotonic() - ended, time.monotonic() - began
         cpu, memory = cpu_seconds(rondo.pid) - before, memory_mb(rondo.pid)
-        print(
-            f"{asked.devices} devices x {asked.minutes:g} min by the broker: {n_rows(out):,} of {expected:,} rows, "
-            f"{100 * cpu / took:.0f} % of one core, {memory:.0f} MB; all read {late:.0f} s after the last was sent "
-            f"(known every 5 s); the sender was late by {latest:.1f} s at most"
-        )
+        table = Table("devices", "rows read", "CPU", "memory", "all read after the last was sent", "sender late by")
+        read = f"{n_rows(out):,} of {expected:,}"
+        costs = f"{100 * cpu / took:.0f} % of one core", f"{memory:.0f} MB", f"{late:.0f} s", f"{latest:.1f} s at most"
+        table.add(f"{asked.devices}, {asked.minutes:g} min", read, *costs)
         rondo.send_signal(signal.SIGTERM)
     client.loop_stop()
+    write_section(asked, "devices-live", table)
     shutil.rmtree(asked.scratch)
 
 

@@ -1,7 +1,7 @@
 """Many recordings: what `rondo discover` takes for 10, 100 and 1,000 files, in time and in memory of all its processes.
 
-    python benchmarks/bench_many.py SCRATCH --files 10 100 1000 --frames 360000 --channels 9
-    python benchmarks/bench_many.py SCRATCH --files 20000 --frames 120 --channels 3
+    python benchmarks/bench_many.py SCRATCH --files 10 100 1000 [--page docs/results/scale.md]
+    python benchmarks/bench_many.py SCRATCH --files 20000 --frames 120 --channels 3 [--page docs/results/scale.md]
 
 Recordings are planted streams of ten people who share their units. Of each person one stretch is made; a recording
 begins somewhere in it and goes round, with its own level and size of every channel, so that writing costs little. They
@@ -22,9 +22,12 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from results_page import Table, parse, write_section
 
 from rondo.synthetic import StreamPlan, plant_subjects
 
+SECTIONS = ("many-files", "many-small-files")
+SMALL_FRAMES = 1_000  # fewer are a small file
 RATE, N_SUBJECTS, BLOCK_FRAMES = 50.0, 10, 30_000
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -129,23 +132,23 @@ def main() -> None:
     parser.add_argument("--engine", default="local")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--verbose", action="store_true")
-    asked = parser.parse_args()
+    asked = parse(parser, __file__)
     blocks = blocks_of(asked.frames, asked.channels)
     recordings, n_written = asked.scratch / "recordings", 0
     extra = ["--engine", asked.engine, "--workers", str(asked.workers), *(["--verbose"] if asked.verbose else [])]
-    rows = []
+    table = Table("files", "frames x channels", "values", "seconds", "CPU seconds", "a file", "peak memory")
     try:
         for n_files in sorted(asked.files):
             write_recordings(recordings, n_written, n_files, asked.frames, blocks, asked.suffix)
             n_written, out = n_files, asked.scratch / f"run{n_files}"
             seconds, cpu, peak = measured(recordings, out, extra)
             gigabytes = 4e-9 * n_files * asked.frames * asked.channels
-            rows.append((n_files, gigabytes, seconds, cpu, cpu / n_files, peak))
+            sizes = f"{asked.frames:,} x {asked.channels}", f"{gigabytes:.2f} GB"
+            costs = f"{seconds:,.0f}", f"{cpu:,.0f}", f"{cpu / n_files:.3g}", f"{peak / 1000:.2f} GB"
+            table.add(f"{n_files:,}", *sizes, *costs)
             if not asked.keep:
                 shutil.rmtree(out)
-        print(f"{'files':>6} {'GB':>6} {'seconds':>8} {'CPU s':>8} {'per file':>8} {'MB':>6}")
-        for n_files, gigabytes, seconds, cpu, each, peak in rows:
-            print(f"{n_files:>6} {gigabytes:>6.2f} {seconds:>8.1f} {cpu:>8.1f} {each:>8.4f} {peak:>6.0f}")
+        write_section(asked, "many-small-files" if asked.frames < SMALL_FRAMES else "many-files", table)
     finally:
         if not asked.keep:
             shutil.rmtree(asked.scratch, ignore_errors=True)

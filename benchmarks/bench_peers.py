@@ -2,6 +2,7 @@
 
     pip install . claspy stumpy ruptures hmmlearn "tsseg[torch,accelerators]"
     OMP_NUM_THREADS=1 python benchmarks/bench_peers.py DATA [--datasets mocap …] [--tools …] [--limit 180] [--keep DIR]
+    OMP_NUM_THREADS=1 python benchmarks/bench_peers.py DATA --page docs/results/peers.md
 
 DATA is the folder of data sets. Packages that are not installed are named and left out. Every tool has the defaults of
 its own documentation, one seed, one thread, and the values that Rondo's preparation gives (gaps filled, each channel
@@ -13,8 +14,10 @@ described by the mean and deviation of each channel and clustered by k-means, th
 
 A tool has a process of its own on each data set, and is stopped where one recording takes more than --limit seconds of
 CPU or 8 GiB. One whose cost is quadratic is not tried where its time on shorter recordings says that it would be: the
-estimate stands in its place. Libraries are loaded and compiled before the clock starts. Scores are means over
-recordings, for tools that finished all of them. --keep keeps what was found, and a second run takes it from there.
+estimate stands in its place. Libraries are loaded and compiled before the clock starts. Memory is the most that the
+process held while it labelled, libraries and the recording included. Scores are means over recordings, for tools that
+finished all of them; Rondo has two rows, its units and its motifs. --keep keeps what was found, and a second run takes
+it from there.
 """
 
 from __future__ import annotations
@@ -27,30 +30,35 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from platform import python_version
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # CPU time of one thread, set before numpy and torch are loaded
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from results_page import Table, parse, write_section
 
-from rondo import Recording, Rondo, __version__
+from rondo import Labelling, Recording, Rondo
 from rondo.config.schema import PreprocessConfig
 from rondo.data.labels import Labels, runs_of
 from rondo.data.preprocess import Preprocessor
 from rondo.data.windows import WindowGrid
+from rondo.engine.measure import forget_peak, peak_mb
 from rondo.metrics import clock_labels, evaluate
 from rondo_bench.experiments.inputs import read_some, recording_ids
 from rondo_bench.experiments.spec import read_data_sets
+from rondo_bench.experiments.summary import title_of
 
 Matrix = NDArray[np.float64]
 
+SECTIONS = ("packages",)
 SUBSETS = {"usc_had": 2}  # recordings of 200,000 frames, of which the first two are run
 MOST_STATES = 20  # tried by recipes that choose a number
 MEMORY_GIB = 8
@@ -88,9 +96,8 @@ class Tool:
 # ---------------------------------------------------------------- tools
 
 
-def rondo(given: Given) -> ArrayLike:
-    model = Rondo(window=given.window, step=given.step, seed=0).fit(given.recording)
-    return model.predict(given.recording).motifs
+def rondo(given: Given) -> Labelling:
+    return Rondo(window=given.window, step=given.step, seed=0).fit(given.recording).predict(given.recording)
 
 
 def claspy_clap(given: Given) -> ArrayLike:
@@ -154,7 +161,8 @@ def hmm_windows(given: Given) -> ArrayLike:
 
 
 TOOLS = {
-    "rondo": Tool("Rondo", rondo),
+    "rondo-units": Tool("Rondo, units", lambda given: rondo(given).units),
+    "rondo-motifs": Tool("Rondo, motifs", lambda given: rondo(given).motifs),
     "kmeans": Tool("scikit-learn: k-means of windows", kmeans_windows),
     "hmm": Tool("hmmlearn: HMM of windows", hmm_windows, "hmmlearn"),
     "clap": Tool("claspy: CLaP", claspy_clap, "claspy", quadratic=True),
@@ -226,25 +234,33 @@ def measure(name: str, data_set: str, recording_ids: Sequence[str], given: argpa
     """One tool on these recordings in turn, each under the limit; labels and CPU seconds go to files."""
     import resource
 
-    import torch
-
     warnings.simplefilter("ignore")
-    torch.set_num_threads(1)
     tool = TOOLS[name]
     for i, id in enumerate(recording_ids):
         own, _ = read_given(data_set, id, given.data)
         if i == 0:
             tool.label(warming(own.values.shape[1]))
-        np.random.seed(0)  # noqa: NPY002 - detectors of tsseg draw from it
-        torch.manual_seed(0)
+        if tool.package == "tsseg":
+            seed_tsseg()
         end = int(time.process_time() + given.limit) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (end, resource.RLIM_INFINITY))
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_GIB << 30, resource.RLIM_INFINITY))
+        forget_peak()
         before = time.process_time()
         segments = np.asarray(tool.label(own))
         states = states_of(segments, own) if tool.segments_only else segments
         seconds = time.process_time() - before
-        np.savez(kept_at(given.keep, data_set, id, name), states=states, segments=segments, seconds=seconds)
+        found = {"states": states, "segments": segments, "seconds": seconds, "peak_mb": peak_mb() or np.nan}
+        np.savez(kept_at(given.keep, data_set, id, name), **found)
+
+
+def seed_tsseg() -> None:
+    """Its detectors draw from the generators of numpy and torch; other tools are measured without torch."""
+    import torch
+
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    np.random.seed(0)  # noqa: NPY002
 
 
 def kept_at(folder: Path, data_set: str, recording_id: str, name: str) -> Path:
@@ -281,11 +297,12 @@ Size = tuple[int, int]  # frames, channels
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one tool found in all recordings of a set, and its CPU seconds; or why it did not."""
+    """What one tool found in all recordings of a set, its CPU seconds and most memory; or why it did not."""
 
     states: Mapping[str, Labels]
     segments: Mapping[str, Labels]
     seconds: Mapping[str, float]
+    peak_mb: float = np.nan
     why_not: str = ""
 
 
@@ -297,7 +314,9 @@ def outcome_of(
     estimate = max(estimated(times, size) for size in sizes.values()) if TOOLS[name].quadratic else 0.0
     todo = [id for id, path in paths.items() if not path.is_file()]
     if todo and estimate > given.limit:
-        return Outcome({}, {}, {}, f"not tried: about {estimate / 60:.0f} min, by its time on shorter recordings")
+        return Outcome(
+            {}, {}, {}, why_not=f"not tried: about {estimate / 60:.0f} min, by its time on shorter recordings"
+        )
     reason = _run(name, data_set, todo, given) if todo else ""
     kept = {id: dict(np.load(path)) for id, path in paths.items() if path.is_file()}
     seconds = {id: float(own["seconds"]) for id, own in kept.items()}
@@ -305,9 +324,9 @@ def outcome_of(
     if len(kept) < len(paths):
         failed = next(id for id in paths if id not in kept)
         size = "{:,} frames of {} channels".format(*sizes[failed])
-        return Outcome({}, {}, {}, f"{reason} on {failed} ({size})")
+        return Outcome({}, {}, {}, why_not=f"{reason} on {failed} ({size})")
     states, segments = ({id: own[which] for id, own in kept.items()} for which in ("states", "segments"))
-    return Outcome(states, segments, seconds)
+    return Outcome(states, segments, seconds, max(float(own["peak_mb"]) for own in kept.values()))
 
 
 def estimated(times: Mapping[Size, float], size: Size) -> float:
@@ -349,28 +368,33 @@ def covering(truth: Labels, labels: Labels) -> float:
     return 100 * float(np.sum(best)) / len(truth)
 
 
-def line_of(data_set: str, tool: Tool, outcome: Outcome, truths: Mapping[str, Labels], of_rondo: float) -> str:
-    """One line of the table."""
-    start = f"| {data_set} | {tool.title}{f' (told: {tool.told})' if tool.told else ''} |"
+def cells_of(tool: Tool, outcome: Outcome, truths: Mapping[str, Labels], of_rondo: float) -> list[str]:
+    """One row of the table, but for the data set."""
+    title = f"{tool.title} (given: {tool.told})" if tool.told else tool.title
     if outcome.why_not:
-        return f"{start} {outcome.why_not} | | | | | |"
+        return [title, outcome.why_not]
     scores = evaluate({id: (truths[id], own) for id, own in outcome.states.items()})
     own, clock = scores.average, scores.clock
     covers = np.mean([covering(truths[id], found) for id, found in outcome.segments.items()])
     ticks = {id: clock_labels(len(found), len(runs_of(found).starts)) for id, found in outcome.segments.items()}
     ticking = np.mean([covering(truths[id], found) for id, found in ticks.items()])
     seconds = sum(outcome.seconds.values())
-    return (
-        f"{start} {own.ari:.1f} / {own.ami:.1f} / {own.one_to_one:.1f} | {clock.ari:.1f} / {clock.ami:.1f} / "
-        f"{clock.one_to_one:.1f} | {covers:.1f} ({ticking:.1f}) | {own.n_clusters:.1f} | {own.seg_ratio:.2f} | "
-        f"{seconds / len(truths):.1f} ({f'{seconds / of_rondo:.1f}' if of_rondo else '–'}) |"
-    )
+    return [
+        title,
+        f"{own.ari:.1f} / {own.ami:.1f} / {own.one_to_one:.1f}",
+        f"{clock.ari:.1f} / {clock.ami:.1f} / {clock.one_to_one:.1f}",
+        f"{covers:.1f} ({ticking:.1f})",
+        f"{own.n_clusters:.1f}",
+        f"{own.seg_ratio:.2f}",
+        f"{seconds / len(truths):.1f} ({f'{seconds / of_rondo:.1f}' if of_rondo else '–'})",
+        f"{outcome.peak_mb:,.0f} MB",
+    ]
 
 
-def lines(given: argparse.Namespace, names: Sequence[str]) -> Iterator[str]:
-    """The table, as it is measured."""
-    yield "| data | tool | ARI / AMI / one-to-one | clock | covering (clock) | states | SegRatio | CPU s (x Rondo) |"
-    yield "|---|---|---|---|---|---|---|---|"
+def table_of(given: argparse.Namespace, names: Sequence[str]) -> Table:
+    """All tools on all sets."""
+    scores = ("ARI / AMI / one-to-one", "clock", "covering (clock)", "states", "SegRatio")
+    table = Table("data", "tool", *scores, "CPU s (x Rondo)", "peak memory")
     times: dict[str, dict[Size, float]] = {name: {} for name in names}
     for data_set in given.datasets:
         ids = recording_ids(data_set, given.data)[: given.recordings or SUBSETS.get(data_set)]
@@ -379,8 +403,10 @@ def lines(given: argparse.Namespace, names: Sequence[str]) -> Iterator[str]:
         truths, of_rondo = {id: truth for id, (_, truth) in read.items()}, 0.0
         for name in names:
             outcome = outcome_of(name, data_set, sizes, times[name], given)
-            of_rondo = sum(outcome.seconds.values()) if name == "rondo" else of_rondo
-            yield line_of(f"{data_set} ({len(ids)})", TOOLS[name], outcome, truths, of_rondo)
+            of_rondo = sum(outcome.seconds.values()) if name == "rondo-units" else of_rondo
+            title = f"{title_of(data_set, read_data_sets())} ({len(ids)})"
+            table.add(title, *cells_of(TOOLS[name], outcome, truths, of_rondo))
+    return table
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -392,7 +418,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--limit", type=float, default=180.0, help="CPU seconds of one run")
     parser.add_argument("--keep", type=Path, help="folder of labels, taken from there where they are")
     parser.add_argument("--measure", nargs="+", help=argparse.SUPPRESS)
-    given = parser.parse_args(arguments)
+    given = parse(parser, __file__, arguments)
     if given.measure:
         name, data_set, *ids = given.measure
         return measure(name, data_set, ids, given)
@@ -401,12 +427,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for package in missing:
         print(f"{package} is not installed and left out: pip install {package}", file=sys.stderr)
     used = ["numpy", "scikit-learn", *(package for package in packages if package not in missing)]
-    print(", ".join([f"rondo-ts {__version__}", *(f"{package} {version(package)}" for package in used)]), end="\n\n")
+    versions = ", ".join(f"{package} {version(package)}" for package in used) + f", Python {python_version()}."
+    print(versions, end="\n\n")
     with tempfile.TemporaryDirectory() as spare:
         given.keep = given.keep or Path(spare)
         given.keep.mkdir(parents=True, exist_ok=True)
-        for line in lines(given, [name for name in given.tools if TOOLS[name].package not in missing]):
-            print(line, flush=True)
+        table = table_of(given, [name for name in given.tools if TOOLS[name].package not in missing])
+    write_section(given, "packages", versions, table)
     return None
 
 

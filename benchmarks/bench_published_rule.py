@@ -1,6 +1,6 @@
 """Cost of a stream by the published continual rule: CPU time per window beside ours, and memory that stays.
 
-    OMP_NUM_THREADS=1 python benchmarks/bench_published_rule.py [n_frames]
+    OMP_NUM_THREADS=1 python benchmarks/bench_published_rule.py [n_frames] [--page docs/results/scale.md]
 
 Planted streams of 6 channels at 50 Hz, windows of 1.5 s every 0.36 s; UnitAlign and MotifFormer with the sizes of the
 paper (latents of 32, lengths 2 to 10) and little training, which costs nothing in a stream.
@@ -8,14 +8,16 @@ paper (latents of 32, lengths 2 to 10) and little training, which costs nothing 
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 import time
 import warnings
+from typing import get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from results_page import Table, parse, write_section
 
 from rondo import Rondo
 from rondo.config.schema import ContinualRule
@@ -23,6 +25,7 @@ from rondo.data.recording import Recording
 from rondo.synthetic import StreamPlan, plant
 from rondo.synthetic.plan import Novelty
 
+SECTIONS = ("published-rule",)
 N_FIRST = 16_000  # frames that the model is fitted on
 PLAN = StreamPlan(n_units=9, n_motifs=6, novelty=(Novelty(at=0.4, n_motifs=1, n_units=1),))
 SHORT = {
@@ -34,29 +37,33 @@ SHORT = {
 }
 
 
-def measured(model: Rondo, rule: ContinualRule, values: NDArray[np.float32], n_parts: int = 4) -> None:
-    """Parts of one stream, each with its CPU time per window and the size of the state after it."""
+def measured(model: Rondo, rule: ContinualRule, values: NDArray[np.float32], n_parts: int = 4) -> list[str]:
+    """CPU time per window and the size of the state, at least and at most over parts of the stream."""
     stream, rows = model.stream(rule=rule), len(values) // n_parts
     each, sizes = [], []
     for part in range(n_parts):
         began = time.process_time()
         n_windows = len(stream.feed(values[part * rows : (part + 1) * rows]).decisions)
-        each.append(f"{1e3 * (time.process_time() - began) / max(1, n_windows):.1f}")
+        each.append(1e3 * (time.process_time() - began) / max(1, n_windows))
         tensors, plain = stream.state()
-        sizes.append(f"{(sum(own.nbytes for own in tensors.values()) + len(json.dumps(plain))) / 1e6:.1f}")
-    print(f"{rule}: {' / '.join(each)} ms per window, state {' / '.join(sizes)} MB", flush=True)
+        sizes.append((sum(own.nbytes for own in tensors.values()) + len(json.dumps(plain))) / 1e6)
+    return [f"{min(each):.1f} to {max(each):.1f} ms", f"{min(sizes):.1f} to {max(sizes):.1f} MB"]
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("n_frames", type=int, nargs="?", default=160_000)
+    given = parse(parser, __file__)
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    n_frames = int(sys.argv[1]) if len(sys.argv) > 1 else 160_000
-    values = plant(PLAN, n_frames=n_frames, seed=0).recording.values
+    values = plant(PLAN, n_frames=given.n_frames, seed=0).recording.values
     model = Rondo(preset="paper-variational", window=75, step=18, settings=SHORT, device="cpu")
     model.fit(Recording(values[:N_FIRST], rate=50))
-    print(model)
-    measured(model, "exemplars", values[N_FIRST:])
-    measured(model, "published", values[N_FIRST:])
+    table = Table("`continual.rule`", "units", "motifs", "CPU of a window", "state")
+    sizes = len(model.unit_model_.ids), len(model.motif_model_.ids)
+    for rule in get_args(ContinualRule):
+        table.add(rule, *sizes, *measured(model, rule, values[N_FIRST:]))
+    write_section(given, "published-rule", table)
 
 
 if __name__ == "__main__":

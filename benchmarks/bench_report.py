@@ -1,6 +1,7 @@
 """The report in a real browser: its size, how soon it is drawn, how long a zoom step takes.
 
     python benchmarks/bench_report.py [--frames N] [--channels N] [--recordings N] [--repeats N]
+        [--page docs/results/report.md]
 
 Needs playwright (the extra `test`) and a chromium on the PATH; nothing is downloaded. Two pages:
 
@@ -9,8 +10,8 @@ Needs playwright (the extra `test`) and a chromium on the PATH; nothing is downl
 - a thousand recordings of 1,200 frames and 6 channels.
 
 A zoom step is timed from the wheel to the end of the frame in which it is drawn. Bars: at most 12 MB, drawn within 1 s,
-steps of 50 ms (p95); a thousand recordings open within 2 s. Figures depend on what else the machine does: the load is
-printed.
+steps of 50 ms (p95); a thousand recordings open within 2 s. A bar that is missed is named on stderr. Figures depend on
+what else the machine does: the load is printed. Cells are the least and the most of the repeats.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 from playwright.sync_api import sync_playwright
+from results_page import Table, parse, write_section
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the run folders live with the tests
 
@@ -33,10 +36,9 @@ from rondo import Result
 from tests.report.browsing import wait_in
 from tests.report.run_folders import write_run_folder
 
+SECTIONS = ("size-and-speed",)
 BAR_MB, BAR_OPEN_S, BAR_STEP_MS, BAR_MANY_S = 12.0, 1.0, 50.0, 2.0
 N_STEPS = 60
-
-FINEST = "Math.min(...rondoPage.timelines[0].signal.levels.map((level) => level.bucket))"
 
 ZOOM = """async (nSteps) => {
   const {canvas} = rondoPage.timelines[0], box = canvas.getBoundingClientRect(), steps = []
@@ -49,13 +51,6 @@ ZOOM = """async (nSteps) => {
   }
   return steps
 }"""
-
-DRAW = """(nSteps) => Array.from({length: nSteps}, (_, i) => {
-  const timeline = rondoPage.timelines[0], begun = performance.now()
-  timeline.view = {start: timeline.nFrames / 3, end: timeline.nFrames / 3 + timeline.nFrames / 3 * 0.9 ** i}
-  timeline.draw()
-  return performance.now() - begun
-})"""
 
 
 def long_run(folder: Path, n_frames: int, n_channels: int) -> Path:
@@ -73,66 +68,74 @@ def wide_run(folder: Path, n_recordings: int) -> Path:
     return write_run_folder(folder, recording_ids=ids, n_frames=1200, with_truth=False)
 
 
-def written(folder: Path, what: str) -> Path:
-    begun = time.perf_counter()
+def written(folder: Path) -> tuple[Path, str]:
+    """The page, and its size."""
     report = Result.load(folder).report(folder / "report.html")
-    print(f"{what}; written in {time.perf_counter() - begun:.1f} s")
-    told("size", report.stat().st_size / 1e6, BAR_MB, "MB")
-    return report
+    return report, shown([report.stat().st_size / 1e6], BAR_MB, "MB", 1)
 
 
-def opened(browser: Any, report: Path, bar_s: float) -> Any:
-    """The page once everything in it is drawn and unpacked; how long that took is printed."""
+def opened(browser: Any, report: Path) -> tuple[Any, float]:
+    """The page once everything in it is drawn and unpacked; seconds until it was drawn."""
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     begun = time.perf_counter()
     page.goto(report.as_uri(), wait_until="commit")
     wait_in(page, "window.rondoDrawn")
-    told("opened and drawn", time.perf_counter() - begun, bar_s, "s")
+    seconds = time.perf_counter() - begun
     wait_in(page, "window.rondoUnpacked")
-    print(f"everything unpacked {' ' * 14} {time.perf_counter() - begun:>8.2f} s   (meanwhile the page answers)")
-    return page
+    return page, seconds
 
 
-def told(what: str, value: float, bar: float, unit: str) -> None:
-    load = os.getloadavg()[0]
-    print(
-        f"{what:<34} {value:>8.2f} {unit:<3} bar {bar:g}: {'met' if value <= bar else 'MISSED'} (load {load:.1f})",
-        flush=True,
-    )
+def shown(values: Sequence[float], bar: float, unit: str, digits: int) -> str:
+    """The least and the most; a bar that is missed is named."""
+    if max(values) > bar:
+        print(f"{max(values):.{digits}f} {unit} is above the bar of {bar:g} {unit}", file=sys.stderr)
+    ends = dict.fromkeys(f"{value:.{digits}f}" for value in (min(values), max(values)))
+    return f"{' to '.join(ends)} {unit}"
 
 
-def zoomed(page: Any) -> None:
-    steps = sorted(page.evaluate(ZOOM, N_STEPS))
-    print(f"zoom steps: median {steps[N_STEPS // 2]:.1f} ms, longest {steps[-1]:.1f} ms")
-    told("zoom step, p95", steps[round(0.95 * N_STEPS) - 1], BAR_STEP_MS, "ms")
-    draws = sorted(page.evaluate(DRAW, N_STEPS))
-    print(f"of which drawing: median {draws[N_STEPS // 2]:.1f} ms, longest {draws[-1]:.1f} ms")
+def long_cells(browser: Any, folder: Path, given: argparse.Namespace) -> list[str]:
+    """The page of one long recording, opened and zoomed."""
+    report, size = written(long_run(folder, given.frames, given.channels))
+    seconds, medians, slow = [], [], []
+    for _ in range(given.repeats):
+        page, took = opened(browser, report)
+        steps = sorted(page.evaluate(ZOOM, N_STEPS))
+        seconds.append(took)
+        medians.append(steps[N_STEPS // 2])
+        slow.append(steps[round(0.95 * N_STEPS) - 1])
+        page.close()
+    zoom = shown(medians, BAR_STEP_MS, "ms", 0), shown(slow, BAR_STEP_MS, "ms", 0)
+    name = f"{given.frames:,} frames of {given.channels} channels"
+    return [name, size, shown(seconds, BAR_OPEN_S, "s", 2), *zoom]
 
 
-def main(options: argparse.Namespace) -> None:
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
-    with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        one = long_run(Path(place) / "one", options.frames, options.channels)
-        report = written(one, f"{options.frames:,} frames x {options.channels} channels")
-        for _ in range(options.repeats):
-            page = opened(browser, report, BAR_OPEN_S)
-            print(f"frames to a point at the closest zoom: {page.evaluate(FINEST)}")
-            zoomed(page)
-            page.close()
-        many = wide_run(Path(place) / "many", options.recordings)
-        report = written(many, f"{options.recordings:,} recordings")
-        for _ in range(options.repeats):
-            opened(browser, report, BAR_MANY_S).close()
-        browser.close()
+def wide_cells(browser: Any, folder: Path, given: argparse.Namespace) -> list[str]:
+    """The page of many recordings, opened."""
+    report, size = written(wide_run(folder, given.recordings))
+    seconds = []
+    for _ in range(given.repeats):
+        page, took = opened(browser, report)
+        seconds.append(took)
+        page.close()
+    return [f"{given.recordings:,} recordings", size, shown(seconds, BAR_MANY_S, "s", 2)]
 
 
-def options() -> argparse.Namespace:
+def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, value in (("frames", 1_000_000), ("channels", 12), ("recordings", 1000), ("repeats", 3)):
         parser.add_argument(f"--{name}", type=int, default=value)
-    return parser.parse_args()
+    given = parse(parser, __file__)
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))))
+    load = f"{given.repeats} repeats, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}."
+    print(load, end="\n\n")
+    table = Table("page", "size", "opened and drawn", "zoom step, median", "zoom step, p95")
+    with tempfile.TemporaryDirectory() as place, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        table.add(*long_cells(browser, Path(place) / "one", given))
+        table.add(*wide_cells(browser, Path(place) / "many", given))
+        browser.close()
+    write_section(given, "size-and-speed", load, table)
 
 
 if __name__ == "__main__":
-    main(options())
+    main()

@@ -1,13 +1,13 @@
 """Whole fit and predict of long recordings: seconds of each stage, peak memory, growth with the stream.
 
     OMP_NUM_THREADS=1 python benchmarks/bench_scale.py [--preset default paper] [--device cpu] [--frames 90000]
-        [--times 1 2 4] [--set evidence.surrogates=0 …] [--profile]
+        [--times 1 2 4] [--set evidence.surrogates=0 …] [--profile] [--page docs/results/motifs.md]
 
 Planted streams of 9 channels, windows of 200 frames every 100, as a long wearable recording has them (bench_units.py).
 Each size runs in a process of its own, so that peak memory is its own; a short fit before it pays for imports and, on a
-GPU, for its start. Cells are wall seconds (CPU seconds). Wanted: time that grows with the stream, 360,000 frames in
-less than 2 GB and, with the default preset, in 90 s on two cores and 15 s on a GPU, with the paper's in 6 minutes and
-30 s; predict 20 times faster than fit. `--profile` adds the functions in which predict spends most time.
+GPU, for its start. Stages are CPU seconds, on a GPU wall seconds. Wanted: time that grows with the stream, 360,000
+frames in less than 2 GB and, with the default preset, in 90 s on two cores and 15 s on a GPU, with the paper's in 6
+minutes and 30 s; predict 20 times faster than fit. `--profile` adds the functions in which predict spends most time.
 """
 
 from __future__ import annotations
@@ -16,17 +16,21 @@ import argparse
 import cProfile
 import multiprocessing
 import pstats
-import resource
 import time
 import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from results_page import Table, parse, write_section
+
 from rondo.config.schema import parse_override
 from rondo.data.recording import Recording
+from rondo.engine.measure import forget_peak, peak_mb
 from rondo.model import Rondo
 from rondo.synthetic import StreamPlan, plant
 
+SECTIONS = ("whole-fit", "whole-fit-on-a-gpu")
+STAGES = ("preparing", "encoder", "units", "motifs", "evidence")
 LENGTH, STEP, N_CHANNELS = 200, 100, 9
 SHORT = {
     "default": {},
@@ -41,8 +45,8 @@ class Cost(NamedTuple):
     wall_s: float
     cpu_s: float
 
-    def __str__(self) -> str:
-        return f"{self.wall_s:.2f} ({self.cpu_s:.2f})"
+    def shown(self, device: str) -> str:
+        return f"{self.wall_s if device == 'cuda' else self.cpu_s:.2f}"
 
 
 class StageClock:
@@ -88,44 +92,27 @@ def timed(work: Callable[[], Any], device: str) -> tuple[Any, Cost]:
     return result, _between(start, now())
 
 
-def piece_costs(model: Rondo, recording: Recording, device: str) -> dict[str, Cost]:
-    """The larger pieces of predict, each run once more by itself; "units" has the encoder in it."""
-    (_, windows), preparing = timed(lambda: model._windows_of(recording), device)
-    _, encoder = timed(lambda: model.unit_model_.encoder.encode(windows), device)
-    timeline, units = timed(lambda: model.unit_model_.timeline(windows), device)
-    _, motifs = timed(lambda: model.motif_model_.timeline(timeline), device)
-    return {"preparing": preparing, "encoder": encoder, "encoder and units": units, "motifs": motifs}
-
-
-def measure(preset: str, device: str, n_frames: int, settings: dict[str, Any], profile: bool) -> str:
-    """The report of one size, several lines."""
+def measure(
+    preset: str, device: str, n_frames: int, settings: dict[str, Any], profile: bool
+) -> tuple[list[str], list[str]]:
+    """The row of one size, and the functions in which predict spends most time where those are wanted."""
     warnings.simplefilter("ignore")
     short = Rondo(LENGTH, STEP, preset=preset, settings=SHORT[preset] | settings, device=device)
     short.fit(planted(6_000)).predict(planted(6_000))
     recording = planted(n_frames)
-    before_mb, clock = peak_mb(), StageClock(device)
+    forget_peak()
+    clock = StageClock(device)
     model = Rondo(LENGTH, STEP, preset=preset, settings=settings, device=device)
     _, fit = timed(lambda: model.fit(recording, progress=clock), device)
-    after_mb = peak_mb()
+    memory = f"{peak_mb() or 0:,.0f} MB{gpu_peak(device)}"
     _, predict = timed(lambda: model.predict(recording), device)  # once, like fit: the best of several would flatter it
-    pieces = piece_costs(model, recording, device)
-    n_units, n_motifs = len(model.unit_model_.ids), len(model.motif_model_.ids)
-    lines = [
-        f"{preset}, {device}, {n_frames:,} frames: {n_units} units, {n_motifs} motifs",
-        f"  fit      {fit}: " + ", ".join(f"{stage} {cost}" for stage, cost in clock.costs.items()),
-        f"  predict  {predict}; again, piece by piece: " + ", ".join(f"{part} {cost}" for part, cost in pieces.items()),
-        f"  fit / predict  {fit.wall_s / predict.wall_s:.1f} x ({fit.cpu_s / predict.cpu_s:.1f} x by CPU time)",
-        f"  peak memory  {after_mb:.0f} MB ({before_mb:.0f} MB before fit){gpu_peak(device)}",
-    ]
-    return "\n".join([*lines, *(hot_spots(model, recording) if profile else ())])
+    costs = [*(clock.costs.get(stage, Cost(0.0, 0.0)) for stage in STAGES), fit, predict]
+    row = [f"{preset}, {device}", f"{n_frames:,}", *(cost.shown(device) for cost in costs), memory]
+    return row, hot_spots(model, recording) if profile else []
 
 
 def planted(n_frames: int) -> Recording:
     return plant(StreamPlan(n_channels=N_CHANNELS), n_frames=n_frames, seed=0).recording
-
-
-def peak_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def gpu_peak(device: str) -> str:
@@ -153,13 +140,18 @@ def main() -> None:
     parser.add_argument("--times", nargs="+", type=int, default=[1, 2, 4])
     parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="settings of both presets")
     parser.add_argument("--profile", action="store_true")
-    given = parser.parse_args()
+    given = parse(parser, __file__)
     settings = dict(parse_override(text) for text in given.set)
+    table, notes = Table("preset", "frames", *STAGES, "fit", "predict", "peak memory"), list[str]()
     for preset in given.preset:
         for times in given.times:
             asked = (preset, given.device, times * given.frames, settings, given.profile)
             with multiprocessing.get_context("spawn").Pool(1) as pool:
-                print(pool.apply(measure, asked), flush=True)
+                row, own = pool.apply(measure, asked)
+            table.add(*row)
+            notes += own
+    print(*notes, sep="\n")
+    write_section(given, "whole-fit-on-a-gpu" if given.device == "cuda" else "whole-fit", table)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""Speed of the continual mode: windows per second, latency, and memory over an endless stream.
+"""Speed of the continual mode, in CPU time: windows per second, latency, and memory over an endless stream.
 
-    OMP_NUM_THREADS=1 python benchmarks/bench_stream.py [n_windows] [--encoder ts2vec]
+    OMP_NUM_THREADS=1 python benchmarks/bench_stream.py [n_windows] [--encoders summary_stats ts2vec]
+        [--page docs/results/scale.md]
 
-First the update path by itself: points that wander between known units, with something new now and then. Then whole
-streams of 9 channels at 100 Hz, windows of 2 s every second, fed in chunks of 100 rows. Wanted: 2,000 windows/s without
+The update path by itself: points that wander between known units, with something new now and then. Then whole streams
+of 9 channels at 100 Hz, windows of 2 s every second, fed in chunks of 100 rows. Wanted: 2,000 windows/s without
 encoding, p99 under 20 ms, memory flat over a million windows, 50 times real time with TS2Vec.
 """
 
@@ -11,16 +12,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import time
 import warnings
 
 import numpy as np
+from results_page import Table, parse, write_section
 
 from rondo import Rondo
 from rondo.continual.updater import Updater
+from rondo.engine.measure import peak_mb
 from rondo.synthetic import StreamPlan, plant
 
+SECTIONS = ("one-stream",)
 N_CHANNELS, RATE, LENGTH, STEP, CHUNK = 9, 100.0, 200, 100, 100
 N_FIRST = 60_000  # frames that the model is fitted on
 NEW_EVERY = 1_000  # windows
@@ -32,7 +35,7 @@ def fitted(encoder: str) -> Rondo:
     return Rondo(LENGTH, STEP, encoder, settings=settings).fit(stream.recording)
 
 
-def update_path(model: Rondo, n_windows: int) -> None:
+def update_path(model: Rondo, n_windows: int) -> list[str]:
     """Points drawn at exemplars of the units, one unit after another, and every so often at a place that is new."""
     exemplars = model.unit_model_.exemplars
     grid = (LENGTH, STEP)
@@ -49,41 +52,45 @@ def update_path(model: Rondo, n_windows: int) -> None:
             place = new[rng.integers(3)] if is_new else exemplars.points[rng.integers(len(exemplars.points))]
         point = place + rng.normal(scale=spread, size=place.size)
         lasting -= 1
-        start = time.perf_counter()
+        start = time.process_time()
         updater.push_point(point, number * STEP, blocks)
-        each[number] = time.perf_counter() - start
+        each[number] = time.process_time() - start
         if number and number % (n_windows // 4) == 0:
-            memory.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+            memory.append(peak_mb() or 0.0)
     state, plain = updater.state()
     size = sum(tensor.nbytes for tensor in state.values()) + len(json.dumps(plain))
-    print(f"update path: {n_windows:,} windows, {1 / each.mean():,.0f} windows/s, {updater.counters}")
-    print(f"  latency: median {1e3 * np.median(each):.2f} ms, p99 {1e3 * np.quantile(each, 0.99):.2f} ms")
-    print(f"  peak memory after each quarter: {', '.join(f'{mb:.0f}' for mb in memory)} MB; state {size / 1024:.0f} kB")
+    times = f"median {1e3 * np.median(each):.2f} ms, p99 {1e3 * np.quantile(each, 0.99):.1f} ms of a window"
+    grown = f"state {size / 1e6:.1f} MB; process +{memory[-1] - memory[0]:.0f} MB from the first to the last quarter"
+    return [f"update path alone, {n_windows:,} windows", f"{1 / each.mean():,.0f} windows/s", times, grown]
 
 
-def whole(model: Rondo, name: str, n_frames: int, *, frozen: bool) -> None:
+def whole(model: Rondo, name: str, n_frames: int, *, frozen: bool) -> list[str]:
     values = plant(StreamPlan(rate=RATE, n_channels=N_CHANNELS), n_frames=n_frames, seed=1).recording.values
     stream, seconds = model.stream(frozen=frozen), []
     for start in range(0, n_frames, CHUNK):
-        begun = time.perf_counter()
+        begun = time.process_time()
         stream.feed(values[start : start + CHUNK])
-        seconds.append(time.perf_counter() - begun)
+        seconds.append(time.process_time() - begun)
     each = np.array(seconds)
     times, slow_ms = n_frames / RATE / each.sum(), 1e3 * np.quantile(each, 0.99)
     mode = "frozen" if frozen else "learning"
-    print(f"whole, {name}, {mode}: {times:,.0f} times real time, p99 of a chunk of {CHUNK} rows {slow_ms:.2f} ms")
+    return [f"whole stream, {name}, {mode}", f"{times:,.0f} times real time", f"p99 {slow_ms:.1f} ms of a chunk"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("n_windows", type=int, nargs="?", default=1_000_000)
-    parser.add_argument("--encoder", default="summary_stats")
-    given = parser.parse_args()
+    parser.add_argument("--encoders", nargs="+", default=["summary_stats"])
+    given = parse(parser, __file__)
     warnings.simplefilter("ignore")
-    model = fitted(given.encoder)
-    for frozen in (False, True):
-        whole(model, given.encoder, 60_000 if given.encoder == "ts2vec" else 360_000, frozen=frozen)
-    update_path(model, given.n_windows)
+    table = Table("what", "speed", "per step", "memory")
+    for encoder in given.encoders:
+        model = fitted(encoder)
+        for frozen in (False, True):
+            table.add(*whole(model, encoder, 60_000 if encoder == "ts2vec" else 360_000, frozen=frozen))
+        if encoder == given.encoders[0]:  # the path is the same for all
+            table.add(*update_path(model, given.n_windows))
+    write_section(given, "one-stream", table)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from results_page import Table, parse, write_section
 
 from rondo import Recording, Rondo
 from rondo.errors import RecordingError
@@ -29,6 +30,7 @@ from rondo.metrics import evaluate
 
 Labels = NDArray[np.int32]
 Case = tuple[Recording, Labels]
+SECTIONS = ("dropouts",)
 SETS = ("OpenPack", "USC-HAD", "PTE")
 FAULTS = ("130 s", "half", "throughout")
 ANSWERS = ("fill", "cut", "drop")
@@ -107,13 +109,14 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("sets", nargs="*", default=list(SETS))
     parser.add_argument("--places", type=int, default=2)
-    given = parser.parse_args()
+    given = parse(parser, __file__)
     warnings.simplefilter("ignore")
-    print("| set | fault | without it | fill | cut | drop |\n|---|---|---|---|---|---|", flush=True)
+    table = Table("set", "fault", "without it", *ANSWERS)
     for name in given.sets:
         cases = cases_of(given.data / name)
         for fault in FAULTS:
-            print(f"| {name} | {fault} | " + " | ".join(row_of(cases, fault, given.places)) + " |", flush=True)
+            table.add(name, fault, *row_of(cases, fault, given.places))
+    write_section(given, "dropouts", table)
 
 
 if __name__ == "__main__":

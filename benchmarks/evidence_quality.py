@@ -1,12 +1,12 @@
 """How far the evidence of recurrence can be trusted: claims on noise, which are false, and where recurrence is plain.
 
-    python benchmarks/evidence_quality.py noise [n_seeds] [n_frames]
+    python benchmarks/evidence_quality.py noise [n_seeds] [n_frames] [--page docs/results/evidence.md]
     python benchmarks/evidence_quality.py files [n_seeds]
     python benchmarks/evidence_quality.py planted [n_seeds] [n_frames]
     python benchmarks/evidence_quality.py plain [n_seeds]
-    python benchmarks/evidence_quality.py recordings DATA SET...
+    python benchmarks/evidence_quality.py recordings --data DATA
     python benchmarks/evidence_quality.py motifs [n_seeds] [n_frames]
-    python benchmarks/evidence_quality.py phrases [n_seeds] [n_frames]
+    python benchmarks/evidence_quality.py phrases [n_seeds] [n_frames ...]
 
 `whole` is the share of streams with p <= 0.05, `streams` the share with at least one unit that recurs; then how many
 units have each verdict, and which evidence those have that recur. `noise` is one recording, `files` 20 short ones with
@@ -19,13 +19,13 @@ without their order. `phrases` counts the streams of noise in which labels show 
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
-import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -34,6 +34,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before numpy and torch are 
 
 import numpy as np
 from numpy.typing import NDArray
+from results_page import Table, parse, write_section
 from scipy.signal import butter, lfilter, sosfilt
 
 from rondo import Rondo
@@ -47,6 +48,8 @@ from rondo.motifs.shuffling import Sequences
 from rondo.synthetic import StreamPlan, plant
 from rondo.training.device import one_thread
 
+SECTIONS = ("noise-2-min", "noise-8-min", "files", "planted", "plain", "recordings", "motifs", "phrases")
+SETS = ("MoCap", "HuGaDB", "PTE", "COMPASS_Suturing", "USC-HAD")
 N_SURROGATES, N_SEQUENCES, N_CHANNELS, RATE = 7, 19, 6, 50.0
 N_FILES = 20
 WARM_UP = 3000  # frames that a filter needs to forget that it began at zero
@@ -198,23 +201,37 @@ def evidence_of(recordings: list[Recording], seed: int, window: str | None = Non
     return Found(evidence, fitted - start, time.process_time() - read)
 
 
-HEAD = "| stream | whole | streams | recurs | not shown | once | alike | spacing | order | place | share of CPU |"
+HEAD = (
+    "stream",
+    "whole",
+    "streams",
+    "units: recurs / not shown / once",
+    "evidence of those that recur",
+    "share of CPU",
+)
+KINDS = {
+    "alike": "likeness",
+    "spacing": "spacing",
+    "order": "order",
+    "start": "place",
+    "end": "place",
+    "place": "place",
+}
 
 
-def row(name: str, results: list[Found]) -> str:
+def cells_of(results: list[Found]) -> list[str]:
+    """One row of the table, but for its name."""
     units = [list(found.evidence.units.values()) for found in results]
     verdicts = Counter(entry.verdict for own in units for entry in own)
-    kinds = Counter(entry.reason.kind for own in units for entry in own)
+    kinds = Counter(KINDS[entry.reason.kind] for own in units for entry in own if entry.reason.kind in KINDS)
     spent = sum(found.evidence_s for found in results)
-    cells = [
+    return [
         f"{np.mean([found.evidence.recurs for found in results]):.0%}",
         f"{np.mean([any(entry.verdict == 'recurs' for entry in own) for own in units]):.0%}",
-        *(str(verdicts[v]) for v in ("recurs", "not shown", "occurs once")),
-        *(str(kinds[kind]) for kind in ("alike", "spacing", "order")),
-        str(kinds["start"] + kinds["end"] + kinds["place"]),
+        " / ".join(str(verdicts[verdict]) for verdict in ("recurs", "not shown", "occurs once")),
+        ", ".join(f"{kind} {kinds[kind]}" for kind in dict.fromkeys(KINDS.values()) if kinds[kind]),
         f"{spent / (spent + sum(found.fit_s for found in results)):.0%}",
     ]
-    return f"| {name} | " + " | ".join(cells) + " |"
 
 
 def streams(what: str, n_seeds: int, n_frames: int) -> Iterator[tuple[str, list[Found]]]:
@@ -236,9 +253,9 @@ def streams(what: str, n_seeds: int, n_frames: int) -> Iterator[tuple[str, list[
         yield name, results
 
 
-def motif_claims(n_seeds: int, n_frames: int) -> None:
+def motif_claims(n_seeds: int, n_frames: int) -> Table:
     """How many motifs of several units are claimed, where order was planted and where there is none."""
-    print("| seed | runs | motifs | claimed | without order: phrases | claimed | CPU-s |\n" + "|---" * 7 + "|")
+    table = Table("seed", "runs", "motifs", "claimed", "without order: phrases", "claimed", "CPU-s")
     for seed in range(n_seeds):
         recording = plant(n_frames=n_frames, seed=seed).recording
         model = Rondo(seed=seed, settings={"evidence.surrogates": 0}).fit(recording)
@@ -255,42 +272,75 @@ def motif_claims(n_seeds: int, n_frames: int) -> None:
         recurring = {i: Counter({phrase: n}) for i, (phrase, n) in enumerate(phrases.items()) if n > 1}
         chance = composition_evidence(replace(runs, units=ids[plain]), recurring, units, 0.05, N_SEQUENCES, rng)
         false = sum(entry.verdict == "recurs" for entry in chance.values())
-        cells = (seed, runs.units.size, len(composed), sum(composed), len(chance), false, f"{seconds:.2f}")
-        print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+        table.add(seed, runs.units.size, len(composed), sum(composed), len(chance), false, f"{seconds:.2f}")
+    return table
 
 
-def phrase_claims(n_seeds: int, n_frames: int) -> None:
+def phrase_claims(n_seeds: int, lengths: Sequence[int]) -> Table:
     """In how many streams of noise labels show phrases or contexts, and in how many phrases are found; all false."""
-    print("| stream | streams | phrases shown | contexts shown | phrases found |\n|---|---|---|---|---|")
-    for name, noise in NOISES.items():
+    table = Table("streams", "length", "phrases shown", "contexts shown", "phrases found")
+    for n_frames in lengths:
         shown, found = Counter[str](), 0
-        for seed in range(n_seeds):
-            recording = Recording(noise(n_frames, np.random.default_rng(seed)).astype(np.float32), rate=RATE)
-            motifs = Rondo(seed=seed).fit(recording).motif_model_
-            assert isinstance(motifs, ComposedMotifs)
-            shown[motifs.shown] += 1
-            found += motifs.phrases is not None
-        print(f"| {name} | {n_seeds} | {shown['phrase']} | {shown['context']} | {found} |", flush=True)
+        for noise in NOISES.values():
+            for seed in range(n_seeds):
+                recording = Recording(noise(n_frames, np.random.default_rng(seed)).astype(np.float32), rate=RATE)
+                motifs = Rondo(seed=seed).fit(recording).motif_model_
+                assert isinstance(motifs, ComposedMotifs)
+                shown[motifs.shown] += 1
+                found += motifs.phrases is not None
+        kinds = f"{n_seeds * len(NOISES)} of {len(NOISES)} kinds of noise"
+        table.add(kinds, minutes(n_frames), shown["phrase"], shown["context"], found)
+    return table
 
 
-def main(what: str, *rest: str) -> None:
+def minutes(n_frames: int) -> str:
+    """
+    >>> minutes(6000)
+    '2 min'
+    """
+    return f"{n_frames / RATE / 60:g} min"
+
+
+def recordings_table(data: Path) -> Table:
+    """Each recording of some sets by itself."""
+    table = Table(*HEAD)
+    for name in SETS:
+        rate = json.loads((data / name / "meta.json").read_text())["rate_hz"]
+        paths = sorted((data / name).glob("*.npz"))
+        found = [evidence_of([Recording(np.load(path)["X"], rate, id=path.stem)], 0) for path in paths]
+        table.add(f"{name} ({len(paths)})", *cells_of(found))
+    return table
+
+
+def streams_table(what: str, n_seeds: int, n_frames: int) -> Table:
+    table = Table(*HEAD)
+    for name, results in streams(what, n_seeds, n_frames):
+        table.add(name, *cells_of(results))
+    return table
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = ("noise", "files", "planted", "plain", "recordings", "motifs", "phrases")
+    parser.add_argument("what", choices=kinds)
+    parser.add_argument("n_seeds", type=int, nargs="?", default=10)
+    parser.add_argument("n_frames", type=int, nargs="*")
+    parser.add_argument("--data", type=Path, help="the folder of data sets, for recordings")
+    given = parse(parser, __file__, arguments)
     warnings.simplefilter("ignore")
-    if what in ("motifs", "phrases"):
-        claims = motif_claims if what == "motifs" else phrase_claims
-        claims(*(*map(int, rest), *(10, 30_000)[len(rest) :]))
-        return
-    print(HEAD + "\n" + "|---" * 11 + "|")
-    if what == "recordings":
-        for name in rest[1:]:
-            rate = json.loads((Path(rest[0]) / name / "meta.json").read_text())["rate_hz"]
-            paths = sorted((Path(rest[0]) / name).glob("*.npz"))
-            found = [evidence_of([Recording(np.load(path)["X"], rate, id=path.stem)], 0) for path in paths]
-            print(row(f"{name} ({len(paths)})", found), flush=True)
-        return
-    defaults = (10, 400 if what == "files" else 6000)
-    for name, results in streams(what, *map(int, rest), *defaults[len(rest) :]):
-        print(row(name, results), flush=True)
+    lengths = given.n_frames or [{"files": 400, "motifs": 30_000}.get(given.what, 6_000)]
+    section = given.what
+    if given.what == "recordings":
+        table = recordings_table(given.data)
+    elif given.what == "motifs":
+        table = motif_claims(given.n_seeds, lengths[0])
+    elif given.what == "phrases":
+        table = phrase_claims(given.n_seeds, lengths)
+    else:
+        table = streams_table(given.what, given.n_seeds, lengths[0])
+        section += f"-{minutes(lengths[0]).replace(' ', '-')}" if given.what == "noise" else ""
+    write_section(given, section, table)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -1,6 +1,6 @@
 """Units of one to three channels: with shapes and without, windows from the data alone.
 
-    OMP_NUM_THREADS=1 python benchmarks/few_channels.py DATA [--sets TSSB cuts many]
+    OMP_NUM_THREADS=1 python benchmarks/few_channels.py DATA [--sets TSSB cuts many] [--page docs/results/units.md]
 
 `TSSB`: 75 series of one channel and unknown rate. Series of odd rank by name are the development half, on which the
 settings were chosen; the others are the confirmation half. `cuts`: the first one or three channels of recordings with a
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from results_page import Table, parse, write_section
 
 from rondo.config.schema import resolve
 from rondo.data.preprocess import Preprocessor
@@ -31,6 +32,7 @@ from rondo.metrics.overlap import Overlap
 from rondo.metrics.segmentation import change_point_f1, covering
 from rondo.units.fit import fit_units
 
+SECTIONS = ("one-to-three-channels",)
 Case = tuple[Recording, NDArray[Any]]
 CUTS = (("USC-HAD", 3, 3), ("USC-HAD", 1, 3), ("HuGaDB", 3, 9), ("ActRecTut", 3, 4), ("MoCap", 3, 9), ("MoCap", 1, 9))
 MANY = ("MoCap", "HuGaDB", "ActRecTut")
@@ -62,20 +64,22 @@ def scores_of(cases: list[Case], overrides: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--sets", nargs="+", choices=("TSSB", "cuts", "many"), default=["TSSB", "cuts", "many"])
-    given = parser.parse_args()
+    parser.add_argument("--sets", nargs="+", choices=("TSSB", "cuts", "many"), default=["TSSB", "cuts"])
+    given = parse(parser, __file__)
     warnings.simplefilter("ignore")
     sets: dict[str, list[Case]] = {}
     if "TSSB" in given.sets:
         series = cases_of(given.data / "TSSB")
-        sets |= {"TSSB development": series[::2], "TSSB confirmation": series[1::2], "TSSB": series}
+        halves = {"TSSB, development half": series[::2], "TSSB, confirmation half": series[1::2], "TSSB, all": series}
+        sets |= {f"{name} ({len(own)} series)": own for name, own in halves.items()}
     if "cuts" in given.sets:
         sets |= {f"{name}, {n} of its channels": cases_of(given.data / name, n, most) for name, n, most in CUTS}
     if "many" in given.sets:
         sets |= {name: cases_of(given.data / name) for name in MANY}
-    print("| set | " + " | ".join(CHOICES) + " |\n|---" + "|---" * len(CHOICES) + "|", flush=True)
+    table = Table("set", *CHOICES)
     for name, cases in sets.items():
-        print(f"| {name} | " + " | ".join(scores_of(cases, own) for own in CHOICES.values()) + " |", flush=True)
+        table.add(name, *(scores_of(cases, own) for own in CHOICES.values()))
+    write_section(given, "one-to-three-channels", table)
 
 
 if __name__ == "__main__":

@@ -1,22 +1,23 @@
 """Where a stream forgets: recall of old classes with and without the null class, and the stream beside `label`.
 
-    RONDO_DATA=FOLDER OMP_NUM_THREADS=1 python benchmarks/forgetting.py [--sets actrectut openpack usc_had]
+    OMP_NUM_THREADS=1 python benchmarks/forgetting.py DATA [--sets actrectut openpack usc_had planted] [--each]
+        [--page docs/results/streams.md]
 
 The progressive experiment of `rondo bench run continual`. M_f is the fall of the recall of classes seen in the first
 20 %; `no null` leaves out class 0. `label` is the same model on the whole recording, in the scale of the stream; its
-first 20 % are those of the fit.
+first 20 % are those of the fit. `--each` adds every recording.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import warnings
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from results_page import Table, parse, write_section
 
 from rondo import Rondo
 from rondo.data.labels import runs_of
@@ -29,6 +30,9 @@ from rondo_bench.experiments.configured import rondo_for
 from rondo_bench.experiments.continual import follow
 from rondo_bench.experiments.inputs import read_some, recording_ids
 from rondo_bench.experiments.spec import read_data_sets, read_experiment
+from rondo_bench.experiments.summary import title_of
+
+SECTIONS = ("forgetting",)
 
 
 def falls(truth: NDArray[np.int64], labels: NDArray[np.int32]) -> tuple[float, float]:
@@ -54,23 +58,27 @@ def labelled(model: Rondo, recording: Recording, n_first: int) -> NDArray[np.int
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sets", nargs="+", default=["actrectut", "openpack", "usc_had"])
-    given = parser.parse_args()
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--sets", nargs="+", default=["actrectut", "openpack", "usc_had", "planted"])
+    parser.add_argument("--each", action="store_true", help="every recording, not only the mean of its set")
+    given = parse(parser, __file__)
     warnings.simplefilter("ignore")
-    data = Path(os.environ.get("RONDO_DATA", "shared/data"))
-    print("| recording | M_f | no null | ARI | ARI of label |\n|---|---|---|---|---|")
+    table = Table("set", "M_f", "without null", "ARI, stream", "ARI, `label`")
     for name in given.sets:
         of_set, rows = read_data_sets()[name], []
         config = rondo_for(read_experiment("continual").methods["rondo"], name, of_set, "continual")
-        streams = read_some(name, data, recording_ids(name, data), of_set)
+        streams = read_some(name, given.data, recording_ids(name, given.data), of_set)
         for recording in streams.recordings:
             truth, model = streams.annotations[recording.id].classes, Rondo.from_config(config)
             labels = follow(model, recording, "unit").labels
             whole = labelled(model, recording, recording.n_frames * INITIAL_PERCENT // 100)
             scores = [evaluate({"": (truth, own)}).average.as_dict()["ari"] for own in (labels, whole)]
             rows.append([*falls(truth, labels), *scores])
-            print(f"| {recording.id} | " + " | ".join(f"{value:.1f}" for value in rows[-1]) + " |", flush=True)
-        print(f"| **{name}** | " + " | ".join(f"{value:.1f}" for value in np.mean(rows, axis=0)) + " |", flush=True)
+            if given.each:
+                table.add(recording.id, *(f"{value:.1f}" for value in rows[-1]))
+        title = f"{title_of(name, read_data_sets())} ({len(rows)})"
+        table.add(title, *(f"{value:.1f}" for value in np.mean(rows, axis=0)))
+    write_section(given, "forgetting", table)
 
 
 if __name__ == "__main__":

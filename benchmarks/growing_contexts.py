@@ -1,22 +1,26 @@
 """Contexts that grow in a stream against contexts that stay as fitted: motif-level ARI and AMI, and what was promoted.
 
-    RONDO_DATA=FOLDER OMP_NUM_THREADS=1 python benchmarks/growing_contexts.py [--seeds 6] [--sets OpenPack PTE]
+    OMP_NUM_THREADS=1 python benchmarks/growing_contexts.py DATA [--seeds 6] [--sets OpenPack PTE]
+        [--page docs/results/streams.md]
 
 Planted: 33 minutes; a fit on the first 35 %; at 40 % a new context comes, with two units of its own (`new`), with none
 (`known units`), or not at all (`none`). Real: a fit on the first half of a recording, the second half as a stream.
-`right` says whether the promoted context stands for the new one.
+Cells are means over the streams in which the fit finds contexts; `right` are promoted contexts that stand for the new
+one, `false` the others.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from results_page import Table, parse, write_section
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from rondo import Recording, Rondo
@@ -28,9 +32,25 @@ from rondo.motifs.composed import ComposedMotifs
 from rondo.synthetic import StreamPlan, plant
 from rondo.synthetic.plan import Novelty
 
+SECTIONS = ("growing-contexts",)
 N_FRAMES, N_FITTED = 100_000, 35_000
-PLANTED = {"new": (Novelty(at=0.4, n_units=2),), "known units": (Novelty(at=0.4, n_units=0),), "none": ()}
-MOST = {"OpenPack": 2, "PTE": 8, "Billboard": 12}
+PLANTED = {
+    "a new context with two new units": (Novelty(at=0.4, n_units=2),),
+    "a new context of known units": (Novelty(at=0.4, n_units=0),),
+    "no new context": (),
+}
+MOST = {"PTE": 8, "Billboard": 12, "OpenPack": 2}
+
+
+class Compared(NamedTuple):
+    """ARI and AMI as fitted, then growing; contexts that were promoted, rightly and not."""
+
+    scores: list[float]
+    n_right: int
+    n_false: int
+
+
+Stream = tuple[Recording, NDArray[np.integer], int]  # with its classes, and the frames that are fitted
 
 
 def read(model: Rondo, values: NDArray[np.float32], grows: bool) -> tuple[NDArray[np.int64], list[Event]]:
@@ -44,8 +64,8 @@ def read(model: Rondo, values: NDArray[np.float32], grows: bool) -> tuple[NDArra
     return motifs, [event for report in reports for event in report.events if event.level == "motif"]
 
 
-def compared(recording: Recording, truth: NDArray[np.integer], n_fitted: int) -> tuple[list[float], str] | None:
-    """ARI and AMI as fitted, then growing; what was promoted or merged. None where the fit finds no contexts."""
+def compared(recording: Recording, truth: NDArray[np.integer], n_fitted: int) -> Compared | None:
+    """None where the fit finds no contexts."""
     first = Recording(recording.values[:n_fitted], recording.rate, recording.channels, recording.id)
     model = Rondo(settings={"evidence.surrogates": 0}).fit(first)
     motifs, rest = model.motif_model_, truth[n_fitted:]
@@ -57,38 +77,41 @@ def compared(recording: Recording, truth: NDArray[np.integer], n_fitted: int) ->
         labels, events = read(model, recording.values[n_fitted:], grows)
         scores += [100 * adjusted_rand_score(rest, labels), 100 * adjusted_mutual_info_score(rest, labels)]
     known = set(truth[:n_fitted].tolist())
-    told = []
-    for event in (event for event in events if event.kind in ("promote", "merge")):
+    right = []
+    for event in (event for event in events if event.kind == "promote"):
         own = Counter(rest[labels == event.ids[0]].tolist()).most_common(1)
-        right = " right" if event.kind == "promote" and own and own[0][0] not in known else ""
-        told.append(event.kind + right)
-    return scores, ", ".join(told)
+        right.append(bool(own) and own[0][0] not in known)
+    return Compared(scores, sum(right), len(right) - sum(right))
 
 
-def show(name: str, found: tuple[list[float], str] | None) -> None:
-    if found is not None:
-        print(f"{name:<28}" + " ".join(f"{score:6.1f}" for score in found[0]) + f"  {found[1]}", flush=True)
+def planted(novelty: tuple[Novelty, ...], n_seeds: int) -> Iterator[Stream]:
+    for seed in range(n_seeds):
+        stream = plant(StreamPlan(motifs="contexts", novelty=novelty), n_frames=N_FRAMES, seed=seed)
+        yield stream.recording, stream.motif_truth, N_FITTED
+
+
+def recorded(folder: Path, most: int) -> Iterator[Stream]:
+    for path in sorted(folder.glob("*.npz"))[:most]:
+        recording = Recording.from_file(path)
+        yield recording, np.load(path)["y"].astype(np.int64), recording.n_frames // 2
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--sets", nargs="*", default=list(MOST), choices=list(MOST))
-    given = parser.parse_args()
+    given = parse(parser, __file__)
     warnings.simplefilter("ignore")
-    print(f"{'':<28}{'as fitted':^13} {'growing':^13}\n{'':<28}{'ARI':>6} {'AMI':>6} {'ARI':>6} {'AMI':>6}")
-    for kind, novelty in PLANTED.items():
-        for seed in range(given.seeds):
-            planted = plant(StreamPlan(motifs="contexts", novelty=novelty), n_frames=N_FRAMES, seed=seed)
-            show(f"planted {seed}, {kind}", compared(planted.recording, planted.motif_truth, N_FITTED))
-    for name in given.sets:
-        folder, scores = Path(os.environ.get("RONDO_DATA", "shared/data")) / name, []
-        for path in sorted(folder.glob("*.npz"))[: MOST[name]]:
-            recording = Recording.from_file(path)
-            found = compared(recording, np.load(path)["y"].astype(np.int64), recording.n_frames // 2)
-            show(f"{name} {path.stem}", found)
-            scores += [found[0]] if found else []
-        show(f"{name}, mean of {len(scores)}", (np.mean(scores, axis=0).tolist(), ""))
+    streams = {f"planted, {kind}": planted(novelty, given.seeds) for kind, novelty in PLANTED.items()}
+    streams |= {f"{name}, second half": recorded(given.data / name, MOST[name]) for name in given.sets}
+    table = Table("streams", "contexts as fitted: ARI / AMI", "growing: ARI / AMI", "promoted: right", "false")
+    for name, own in streams.items():
+        found = [one for one in (compared(*stream) for stream in own) if one is not None]
+        scores = np.mean([one.scores for one in found], axis=0)
+        cells = [f"{ari:.1f} / {ami:.1f}" for ari, ami in (scores[:2], scores[2:])]
+        table.add(f"{name} ({len(found)})", *cells, *(sum(one[i] for one in found) for i in (1, 2)))
+    write_section(given, "growing-contexts", table)
 
 
 if __name__ == "__main__":

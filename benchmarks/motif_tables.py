@@ -1,7 +1,7 @@
 """The motif level on recordings with annotations: the paper's chain, its ablations and ours, all scores, several seeds.
 
     python benchmarks/motif_tables.py fit DATA RESULTS [--sets MoCap …] [--seeds 5] [--workers 2] [--device cpu]
-    python benchmarks/motif_tables.py table DATA RESULTS [--sets …] [--seeds 5]
+    python benchmarks/motif_tables.py table DATA RESULTS [--sets …] [--seeds 5] [--page docs/results/motifs.md]
 
 DATA holds a folder of .npz recordings (`X`, and `y` for scoring) per set; `--only` names some of them. `fit` writes one
 file of labels per recording, seed and way to RESULTS and leaves out what is there, so that it can be stopped and
@@ -27,10 +27,25 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # one thread per worker, set befo
 
 import numpy as np
 from numpy.typing import NDArray
-from unit_tables import COLUMNS, RULES, STAGES, WINDOWS, Remembered, Task, result_name, row_of, settings_of, windows_of
+from results_page import Table, parse, write_section
+from unit_tables import (
+    CLOCK,
+    COLUMNS,
+    RECURRENCE,
+    RULES,
+    STAGES,
+    WINDOWS,
+    Remembered,
+    Task,
+    cells_of,
+    result_name,
+    settings_of,
+    windows_of,
+)
 
-from rondo.config.schema import ComposedMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig
+from rondo.config.schema import MotifFormerConfig, MotifsConfig, NoMotifsConfig
 from rondo.data.labels import OTHER, Labels
+from rondo.data.windows import Windows
 from rondo.encoders import build_encoder
 from rondo.motifs.discover import fit_motifs
 from rondo.motifs.former.linking import Rule, link
@@ -40,6 +55,7 @@ from rondo.units.fit import fit_units
 from rondo.units.model import UnitModel
 from rondo.units.timeline import Timeline
 
+SECTIONS = ("mocap", "actrectut", "openpack", "openpack-levels")
 LEVELS = ("units", "motifs")
 LINKS: tuple[Rule, ...] = ("none", "overlap", "descriptor")
 SETS = ("MoCap", "ActRecTut", "OpenPack")
@@ -64,7 +80,6 @@ WAYS: dict[str, Way] = {  # ways with the same units stand together, and among t
     **{f"paper, {name}": way for name, way in with_former("ts2vec", "paper").items()},
     "paper, without MotifFormer": Way("ts2vec", "paper", NoMotifsConfig()),
     **{f"{DIRECT}, {name}": way for name, way in with_former("ts2vec", DIRECT).items()},
-    "default": Way("summary_stats", "default", ComposedMotifsConfig()),
     **{f"default units, {name}": way for name, way in with_former("summary_stats", "default").items()},
     "default units alone": Way("summary_stats", "default", NoMotifsConfig()),
 }
@@ -75,7 +90,7 @@ PUBLISHED = ("paper, MotifFormer, link none", "paper, MotifFormer, link overlap"
 def rules_of(way: str) -> dict[str, str]:
     """How a way's labels get from windows to frames, and what its row says about it."""
     if WAYS[way].units == "default":
-        return {"aligned": ""} | ({"vote": ", labels by vote of the windows"} if way == "default" else {})
+        return {"aligned": ""}
     return {"vote": ""} | ({"start": ", labels from window starts"} if way in PUBLISHED else {})
 
 
@@ -97,7 +112,7 @@ def fit(task: Task, results: Path) -> None:
         model = fit_units([windows], encoder, config.units, generators(task.seed, STAGES)["units"], task.device)
         timeline = model.timeline(windows)
         units_s = time.process_time() - start
-        for way, motifs, n_motifs, motifs_s in motifs_by_way(tuple(ways), timeline, model, task):
+        for way, motifs, n_motifs, motifs_s in motifs_by_way(tuple(ways), windows, timeline, model, task):
             tracks = dict(zip(LEVELS, (timeline.ids, motifs), strict=True))
             labels = {
                 f"{level}.{rule}": windows.grid.project(ids, rule).astype(np.int16)
@@ -111,7 +126,7 @@ def fit(task: Task, results: Path) -> None:
 
 
 def motifs_by_way(
-    ways: Sequence[str], units: Timeline, model: UnitModel, task: Task
+    ways: Sequence[str], windows: Windows, units: Timeline, model: UnitModel, task: Task
 ) -> Iterator[tuple[str, Labels, int, float]]:
     """Each way, its motif of every window, how many motifs there are, CPU seconds as if it were the only way."""
     from rondo.motifs.former.motifs import FormerMotifs  # brings torch, which the tables do without
@@ -120,7 +135,7 @@ def motifs_by_way(
         alike = tuple(same)
         start = time.process_time()
         rng = generators(task.seed, STAGES)["motifs"]
-        fitted = fit_motifs([units], model, config, rng, task.device)
+        fitted = fit_motifs([windows], [units], model, config, windows.grid.length_frames, rng, task.device)
         if not isinstance(fitted, FormerMotifs):
             yield alike[0], fitted.timeline(units).ids, len(fitted.ids), time.process_time() - start
             continue
@@ -158,28 +173,25 @@ def tasks_of(paths: Sequence[Path], seeds: int, ways: Sequence[str], device: str
 # ---------------------------------------------------------------- tables
 
 
-def print_tables(results: Path, name: str, paths: Sequence[Path], seeds: int) -> None:
-    windows = "/".join(map(str, WINDOWS[name]))
-    print(f"\n### {name}, {len(paths)} recordings, {seeds} seeds, windows {windows}\n")
-    print_header("motifs", *COLUMNS, "clock ari / ami / one_to_one", "CPU-s each", "number of motifs", "OTHER, %")
+def motif_table(results: Path, name: str, paths: Sequence[Path], seeds: int) -> Table:
+    """All ways on the recordings of one set."""
+    table = Table("way", *COLUMNS.values(), CLOCK, "CPU-s each", "motifs", "OTHER, %")
     classes = classes_of(paths, "y")
     for way in WAYS:
         for rule, words in rules_of(way).items():
-            row = row_of(results, name, classes, way, WAYS[way].encoder, f"motifs.{rule}", seeds)
-            cells = f"{row} | {counts(results, name, paths, way, rule, seeds)}" if row else "not run"
-            print(f"| {way}{words} | {cells} |")
-    fine = classes_of(paths, "y2")
-    if fine:
-        print(f"\n{name}, both levels against both annotations; ari / ami / one_to_one (the same of the clock)\n")
-        columns = [(level, key, track) for key, track in (("y2", fine), ("y", classes)) for level in LEVELS]
-        print_header("way", *(f"{level}, `{key}`" for level, key, _ in columns))
-        for way in WAYS:
-            cells = (agreement(results, name, track, way, level, seeds) for level, _, track in columns)
-            print(f"| {way} | " + " | ".join(cells) + " |")
+            cells = cells_of(results, name, classes, way, WAYS[way].encoder, f"motifs.{rule}", seeds)
+            cells += counts(results, name, paths, way, rule, seeds) if cells else ["not run"]
+            table.add(way + words, *cells)
+    return table
 
 
-def print_header(*cells: str) -> None:
-    print("| " + " | ".join(cells) + " |\n" + "|---" * len(cells) + "|")
+def level_table(results: Path, name: str, paths: Sequence[Path], seeds: int) -> Table:
+    """Both levels against both annotations: ARI / AMI / one-to-one (the same of the clock)."""
+    columns = [(level, key, classes_of(paths, key)) for key in ("y2", "y") for level in LEVELS]
+    table = Table("way", *(f"{level}, `{key}`" for level, key, _ in columns))
+    for way in WAYS:
+        table.add(way, *(agreement(results, name, track, way, level, seeds) for level, _, track in columns))
+    return table
 
 
 def classes_of(paths: Sequence[Path], key: str) -> dict[str, NDArray[Any]]:
@@ -187,13 +199,13 @@ def classes_of(paths: Sequence[Path], key: str) -> dict[str, NDArray[Any]]:
     return {id: own[key] for id, own in stored.items() if key in own}
 
 
-def counts(results: Path, name: str, paths: Sequence[Path], way: str, rule: str, seeds: int) -> str:
+def counts(results: Path, name: str, paths: Sequence[Path], way: str, rule: str, seeds: int) -> list[str]:
     """Motifs in a vocabulary and the share of frames that none explains, means over recordings and seeds."""
     names = (result_name(name, path.stem, WAYS[way].encoder, seed, way) for path in paths for seed in range(seeds))
     stored = [np.load(results / name) for name in names]
     n_motifs = np.mean([own["entries"][1] for own in stored])
     other = np.mean([(own[f"motifs.{rule}"] == OTHER).mean() for own in stored])
-    return f"{n_motifs:.1f} | {100 * other:.1f}"
+    return [f"{n_motifs:.1f}", f"{100 * other:.1f}"]
 
 
 def agreement(results: Path, name: str, truth: dict[str, NDArray[Any]], way: str, level: str, seeds: int) -> str:
@@ -208,8 +220,8 @@ def agreement(results: Path, name: str, truth: dict[str, NDArray[Any]], way: str
         scores = evaluate(
             {id: (truth[id], np.load(path)[f"{level}.{next(iter(rules_of(way)))}"]) for id, path in files.items()}
         )
-        own.append([getattr(scores.average, column) for column in COLUMNS[:3]])
-        clock.append([getattr(scores.clock, column) for column in COLUMNS[:3]])
+        own.append([getattr(scores.average, column) for column in RECURRENCE])
+        clock.append([getattr(scores.clock, column) for column in RECURRENCE])
     spread = zip(np.mean(own, axis=0), np.std(own, axis=0, ddof=1), strict=True)
     of_clock = " / ".join(f"{value:.0f}" for value in np.mean(clock, axis=0))
     return " / ".join(f"{mean:.1f} ± {sd:.1f}" for mean, sd in spread) + f" ({of_clock})"
@@ -226,7 +238,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--device", default="cpu")
-    given = parser.parse_args()
+    given = parse(parser, __file__)
     found = {name: sorted((given.data / name).glob("*.npz")) for name in given.sets}
     paths = {name: [p for p in own if not given.only or p.stem in given.only] for name, own in found.items()}
     if given.what == "fit":
@@ -234,7 +246,11 @@ def main() -> None:
         fit_all(tasks_of(every, given.seeds, given.ways, given.device, given.results), given.results, given.workers)
     else:
         for name, own in paths.items():
-            print_tables(given.results, name, own, given.seeds)
+            print(f"\n{name}, {given.seeds} seeds, windows {'/'.join(map(str, WINDOWS[name]))}\n")
+            write_section(given, name.lower(), motif_table(given.results, name, own, given.seeds))
+            if classes_of(own, "y2"):
+                print()
+                write_section(given, f"{name.lower()}-levels", level_table(given.results, name, own, given.seeds))
 
 
 if __name__ == "__main__":

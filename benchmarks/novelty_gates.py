@@ -1,6 +1,6 @@
 """Which windows are known? The radius of units in the latent space, as in the paper, against the nearest exemplar.
 
-    OMP_NUM_THREADS=1 python benchmarks/novelty_gates.py
+    OMP_NUM_THREADS=1 python benchmarks/novelty_gates.py [--page docs/results/streams.md]
 
 A model is fitted on the first fifth of planted streams in which two units appear at 40 % and 60 %. Cells are the shares
 of later windows that are accepted: of those that hold one known unit (all should be), and of those that hold a new one
@@ -9,11 +9,13 @@ of later windows that are accepted: of those that hold one known unit (all shoul
 
 from __future__ import annotations
 
+import argparse
 import warnings
 
 import numpy as np
 from numpy.typing import NDArray
 from progressive import NEW
+from results_page import Table, parse, write_section
 
 from rondo import Recording, Rondo
 from rondo.continual.updater import Updater
@@ -22,6 +24,7 @@ from rondo.synthetic import plant
 from rondo.units.timeline import centre_distances
 from rondo_bench.experiments.inputs import PLANTED_FRAMES, PLANTED_PLAN
 
+SECTIONS = ("novelty-gates",)
 LENGTH, STEP, SEEDS = 75, 18, range(20, 28)
 PURE = 0.9  # share of a window that one unit must fill
 
@@ -52,14 +55,14 @@ def accepted(seed: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[n
 
 
 def main() -> None:
+    given = parse(argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]), __file__)
     warnings.simplefilter("ignore")
-    print(
-        "| seed | known, by latents | known, by exemplars | new, by latents | new, by exemplars |\n" + "|---" * 5 + "|"
-    )
+    table = Table("seed", *(f"{kind}, by {gate}" for kind in ("known", "new") for gate in ("latents", "exemplars")))
     for seed in SEEDS:
         by_latents, by_exemplars, known, new = accepted(seed)
         shares = [gate[kind].mean() for kind in (known, new) for gate in (by_latents, by_exemplars)]
-        print(f"| {seed} | " + " | ".join(f"{100 * share:.0f} %" for share in shares) + " |", flush=True)
+        table.add(seed, *(f"{100 * share:.0f} %" for share in shares))
+    write_section(given, "novelty-gates", table)
 
 
 if __name__ == "__main__":

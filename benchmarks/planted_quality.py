@@ -1,37 +1,47 @@
 """How well planted units and motifs are recovered: mean over seeds, both levels, beside the clock.
 
     python benchmarks/planted_quality.py [n_seeds] [n_frames] [first_seed] [motifs.method]
+    python benchmarks/planted_quality.py 4 60000 20 motif_former --page docs/results/motifs.md
 
 The constants of the motif search were chosen while looking at seeds 0 to 5, so the first seed is 20.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 
 import numpy as np
+from results_page import Table, parse, write_section
 
 from rondo import Rondo
 from rondo.cli.demo import COLUMNS, N_FRAMES
 from rondo.metrics import evaluate
 from rondo.synthetic import plant
 
+SECTIONS = ("motif-former",)  # of one method; the default is scored by guard.py
 
-def main(n_seeds: int = 10, n_frames: int = N_FRAMES, first_seed: int = 20, method: str = "phrases") -> None:
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, value in (("n_seeds", 10), ("n_frames", N_FRAMES), ("first_seed", 20)):
+        parser.add_argument(name, type=int, nargs="?", default=value)
+    parser.add_argument("method", nargs="?", default="motif_former")
+    given = parse(parser, __file__)
     rows: dict[str, list[list[float]]] = {"units": [], "motifs": [], "units, clock": [], "motifs, clock": []}
-    for seed in range(first_seed, first_seed + n_seeds):
-        stream = plant(n_frames=n_frames, seed=seed)
-        labelling = Rondo(seed=seed, settings={"motifs.method": method}).fit_predict(stream.recording)
+    for seed in range(given.first_seed, given.first_seed + given.n_seeds):
+        stream = plant(n_frames=given.n_frames, seed=seed)
+        labelling = Rondo(seed=seed, settings={"motifs.method": given.method}).fit_predict(stream.recording)
         pairs = {"units": (stream.unit_truth, labelling.units), "motifs": (stream.motif_truth, labelling.motifs)}
         for level, pair in pairs.items():
             scores = evaluate({"stream": pair}).as_dict()
             rows[level].append([scores[key] for key in COLUMNS])
             rows[f"{level}, clock"].append([scores["clock"][key] for key in COLUMNS])
-    print("| | " + " | ".join(COLUMNS.values()) + " |\n|" + "---|" * (len(COLUMNS) + 1))
-    for name, table in rows.items():
-        mean, spread = np.mean(table, axis=0), np.std(table, axis=0)
-        print(f"| {name} | " + " | ".join(f"{m:.1f} ± {s:.1f}" for m, s in zip(mean, spread, strict=True)) + " |")
+    table = Table("", *COLUMNS.values())
+    for name, own in rows.items():
+        mean, spread = np.mean(own, axis=0), np.std(own, axis=0)
+        table.add(name, *(f"{m:.1f} ± {s:.1f}" for m, s in zip(mean, spread, strict=True)))
+    write_section(given, "motif-former", table)
 
 
 if __name__ == "__main__":
-    main(*(int(argument) for argument in sys.argv[1:4]), *sys.argv[4:5])
+    main()

@@ -1,6 +1,7 @@
 """What becomes of units and motifs that appear in the middle of a stream: found, false, and after how many visits.
 
     OMP_NUM_THREADS=1 python benchmarks/progressive.py [--sets planted planted_motifs] [--encoder summary_stats]
+        [--page docs/results/continual_rules.md]
 
 The scores of the progressive experiment, on all sets and for all methods, are those of `rondo bench run continual`;
 this adds what is known of planted streams only. They are 8 of 33 minutes, in which two units appear at 40 % and 60 %,
@@ -17,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from results_page import Table, parse, write_section
 
 from rondo import Rondo
 from rondo.config.ways import ENCODERS
@@ -25,6 +27,7 @@ from rondo_bench.experiments.continual import Followed, follow
 from rondo_bench.experiments.inputs import PLANTED, read_some, recording_ids
 from rondo_bench.experiments.spec import Level, SetSpec, read_data_sets
 
+SECTIONS = ("promotions",)
 NEW = {"unit": (8, 9), "motif": (5, 6)}  # those that appear later
 
 
@@ -56,7 +59,7 @@ def novelty(classes: NDArray[np.int64], followed: Followed, level: Level, window
     return Found(new, len(promoted), n_false, delays)
 
 
-def row_of(name: str, of_set: SetSpec, settings: dict[str, str]) -> str:
+def cells_of(name: str, of_set: SetSpec, settings: dict[str, str]) -> list[str]:
     level, window = of_set.level or "unit", int(of_set.window)
     streams = read_some(name, None, recording_ids(name, None), of_set)
     found, start = [], time.process_time()
@@ -69,7 +72,7 @@ def row_of(name: str, of_set: SetSpec, settings: dict[str, str]) -> str:
     delays = [delay for own in found for delay in own.delays]
     n_new, n_false, n_promoted = (sum(counts) for counts in zip(*_counts(found), strict=True))
     delay = f"{np.mean(delays):.1f}" if delays else ""
-    return f"| {name} | {n_promoted} | {n_new} of {2 * len(found)} | {n_false} | {delay} | {seconds:.1f} |"
+    return [f"{level}s", str(n_promoted), f"{n_new} of {2 * len(found)}", str(n_false), delay, f"{seconds:.1f}"]
 
 
 def _counts(found: list[Found]) -> list[tuple[int, int, int]]:
@@ -81,12 +84,13 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=PLANTED, choices=PLANTED)
     parser.add_argument("--encoder", default="summary_stats", choices=tuple(ENCODERS))
     parser.add_argument("--weights", default="", help="folder of the published MantisV2, for --encoder mantis")
-    given = parser.parse_args()
+    given = parse(parser, __file__)
     warnings.simplefilter("ignore")
     settings = {"encoder.name": given.encoder} | ({"encoder.weights": given.weights} if given.weights else {})
-    print("| set | promoted | found | false | delay | CPU-s |\n|---|---|---|---|---|---|", flush=True)
+    table = Table("new", "promoted", "found", "false", "visits before", "CPU-s of a stream")
     for name in given.sets:
-        print(row_of(name, read_data_sets()[name], settings), flush=True)
+        table.add(*cells_of(name, read_data_sets()[name], settings))
+    write_section(given, "promotions", table)
 
 
 if __name__ == "__main__":

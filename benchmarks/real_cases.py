@@ -1,17 +1,17 @@
 """Cases in which people see at once what recurs, and what a run shows of it; and the levels that `rondo suggest` marks.
 
-    python benchmarks/real_cases.py cases FOLDER... [--rate HZ] [--key NAME]
-    python benchmarks/real_cases.py levels DATA SET... [--recordings N]
+    python benchmarks/real_cases.py cases FOLDER [--rate HZ] [--key NAME] [--page docs/results/evidence.md]
+    python benchmarks/real_cases.py levels SET... --data DATA [--recordings N] [--page docs/results/judging.md]
 
-`cases`: each folder holds the recordings of one case (one task recorded many times, one machine program run again, run
-to failure), read together with the defaults as `rondo discover FOLDER` does. Printed are the units and motifs by
-verdict; then the commonest entries of the level that labels show: their share of time, in how many files they occur,
-which evidence speaks for them. `order` is how far files agree on which of two such entries comes first: of the pairs of
-entries and the files that have both, the share that has them in the commoner order, by mean position (0.5 is chance).
+`cases`: a folder holds the recordings of one case (one task recorded many times, one machine program run again, run
+to failure), read together with the defaults as `rondo discover FOLDER` does: units by verdict, the level that labels
+show and its entries by verdict, in how many files each of its commonest occurs. `order` is how far files agree on
+which of two such entries comes first: of the pairs of entries and the files that have both, the share that has them in
+the commoner order, by mean position (0.5 is chance).
 
 `levels`: DATA holds a folder per set: .npz recordings (`X`; `y`, `y2` for scoring) and a meta.json (`rate_hz`). Each
-recording has a curve of its own. `marked` is how many recordings have at least one level, `near y` in how many of those
-a level lies within a factor of two of half the mean annotated segment. The levels of the mean curve come last. The set
+recording has a curve of its own. Printed are how many recordings have at least one level, and in how many of those a
+level lies within a factor of two of half the mean annotated segment. The levels of the mean curve come last. The set
 `planted` has contexts of 14 to 20 s made of units of 1.5 to 2.5 s, the set `noise` the noises of evidence_quality.py.
 """
 
@@ -22,7 +22,7 @@ import json
 import os
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
@@ -31,6 +31,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before numpy is loaded
 import numpy as np
 from evidence_quality import NOISES, RATE
 from numpy.typing import NDArray
+from results_page import Table, parse, write_section
 
 from rondo import Recording, Result, discover
 from rondo.data.labels import OTHER
@@ -38,6 +39,7 @@ from rondo.run.summary import EntrySummary
 from rondo.scale_curve import Scale, ScaleCurve, levels_of, scale_curve
 from rondo.synthetic import StreamPlan, plant
 
+SECTIONS = ("engines", "compass_suturing", "levels")  # a case has a section by the name of its folder
 N_SHOWN = 8  # entries of a case
 PLAN = StreamPlan(motifs="contexts", n_channels=8, unit_s=(1.5, 2.5), context_s=(14, 20))
 FACTOR = 2.0  # a level this near to half a mean segment has found it
@@ -68,24 +70,28 @@ def shown_entries(result: Result) -> tuple[str, list[EntrySummary], Tracks]:
     return level, list(summary.units if level == "unit" else summary.shown_motifs), tracks
 
 
-def print_case(folder: Path, rate: float | None, key: str | None) -> None:
+def case_cells(folder: Path, rate: float | None, key: str | None) -> list[str]:
+    """One row of the table of cases."""
     result = discover(folder, rate=rate, key=key)
     summary = result.summary
     level, entries, tracks = shown_entries(result)
-    print(f"\n## {folder.name}: {len(summary.recordings)} files, {len(summary.units)} units, motifs shown: {level}")
-    for name, own in (("units", summary.units), ("motifs", () if level == "unit" else summary.shown_motifs)):
-        verdicts = Counter("not tested" if entry.evidence is None else entry.evidence.verdict for entry in own)
-        print(f"{name}: {len(own)}; " + ", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common()))
-    for sentence in summary.findings:
-        print(f"> {sentence}")
     common = sorted(entries, key=lambda entry: -entry.share)[:N_SHOWN]
-    print("| entry | share of time | occurrences | files | evidence |\n|---|---|---|---|---|")
-    for entry in common:
-        n_files = sum(bool((own == entry.id).any()) for own in tracks.values())
-        told = "" if entry.evidence is None else f"{entry.evidence.verdict}: {entry.evidence.reason}".rstrip(": ")
-        cells = (f"{level[0]}{entry.id}", f"{entry.share:.0%}", str(entry.n_occurrences), str(n_files), told)
-        print("| " + " | ".join(cells) + " |")
-    print(f"order: {order_of(tracks, [entry.id for entry in common]):.2f}", flush=True)
+    n_files = [sum(bool((own == entry.id).any()) for own in tracks.values()) for entry in common]
+    return [
+        folder.name,
+        str(len(summary.recordings)),
+        verdicts(summary.units),
+        level if level == "unit" else f"{entries[0].kind}s",
+        verdicts(entries),
+        f"{min(n_files)} to {max(n_files)}",
+        f"{order_of(tracks, [entry.id for entry in common]):.2f}",
+    ]
+
+
+def verdicts(entries: Sequence[EntrySummary]) -> str:
+    """How many entries have each verdict: recurs / not shown / occurs once."""
+    found = Counter("" if entry.evidence is None else entry.evidence.verdict for entry in entries)
+    return " / ".join(str(found[verdict]) for verdict in ("recurs", "not shown", "occurs once"))
 
 
 def mean_segment(truth: NDArray[np.integer]) -> float:
@@ -105,7 +111,6 @@ def mean_levels(curves: list[ScaleCurve]) -> tuple[int, ...]:
         )
         for at in zip(*whole, strict=True)
     ]
-    print("  " + " ".join(f"{scale.length_frames}:{scale.agreement:.2f}" for scale in means))
     return levels_of(means) if len(whole) > 1 else ()
 
 
@@ -130,7 +135,8 @@ def annotated(data: Path, name: str, most: int | None) -> Iterator[Annotated]:
                 yield Recording(stored["X"], rate, id=path.stem), truths
 
 
-def print_levels(data: Path, name: str, most: int | None) -> None:
+def level_cells(data: Path, name: str, most: int | None) -> list[str]:
+    """One row of the table of levels."""
     curves, found = [], Counter[str]()
     segments: dict[str, list[float]] = {}
     for recording, truths in annotated(data, name, most):
@@ -142,31 +148,32 @@ def print_levels(data: Path, name: str, most: int | None) -> None:
             segments.setdefault(key, []).append(frames / rate)
             found[key] += any(1 / FACTOR <= level / (frames / 2) <= FACTOR for level in curve.levels)
     marked = sum(bool(curve.levels) for curve in curves)
-    levels = mean_levels(curves)
-    told = "".join(f", near {key} ({np.mean(own):.3g} s): {found[key]}" for key, own in segments.items())
-    seen = ", ".join(f"{level / rate:.3g} s" for level in levels) or "none"
-    print(f"{name}: {len(curves)} recordings, marked {marked}{told}; mean curve: {seen}", flush=True)
+    seen = ", ".join(f"{level / rate:.3g} s" for level in mean_levels(curves)) or "none"
+    near = [f"{np.mean(segments[key]):.3g} s, {found[key]}" if key in segments else "" for key in ("y", "y2")]
+    return [f"{name} ({len(curves)})", str(marked), *near, seen]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    what = parser.add_subparsers(dest="what", required=True)
-    cases = what.add_parser("cases")
-    cases.add_argument("folders", type=Path, nargs="+")
-    cases.add_argument("--rate", type=float, default=None)
-    cases.add_argument("--key", default=None)
-    levels = what.add_parser("levels")
-    levels.add_argument("data", type=Path)
-    levels.add_argument("sets", nargs="+")
-    levels.add_argument("--recordings", type=int, default=None, help="only the first N of each set")
-    given = parser.parse_args()
+    parser.add_argument("what", choices=("cases", "levels"))
+    parser.add_argument("names", type=Path, nargs="+", help="folders of cases, or sets")
+    parser.add_argument("--rate", type=float, help="of cases")
+    parser.add_argument("--key", help="of cases")
+    parser.add_argument("--data", type=Path, default=Path(), help="the folder of data sets")
+    parser.add_argument("--recordings", type=int, help="only the first N of each set")
+    given = parse(parser, __file__)
     warnings.simplefilter("ignore")
     if given.what == "cases":
-        for folder in given.folders:
-            print_case(folder, given.rate, given.key)
-        return
-    for name in given.sets:
-        print_levels(given.data, name, given.recordings)
+        verdict = "recurs / not shown / once"
+        table = Table("case", "files", f"units: {verdict}", "labels show", verdict, "files with the commonest", "order")
+        for folder in given.names:
+            table.add(*case_cells(folder, given.rate, given.key))
+    else:
+        near = [f"{which} annotation: mean segment, found" for which in ("longer", "shorter")]
+        table = Table("set (recordings)", "with a level", *near, "levels of the mean curve")
+        for name in given.names:
+            table.add(*level_cells(given.data, str(name), given.recordings))
+    write_section(given, "levels" if given.what == "levels" else given.names[0].name.lower(), table)
 
 
 if __name__ == "__main__":

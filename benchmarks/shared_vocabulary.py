@@ -1,24 +1,27 @@
 """One vocabulary for several people: does an id mean the same for all of them?
 
-    python benchmarks/shared_vocabulary.py DATA [SET ...] [--seeds 3] [--classifier]
+    python benchmarks/shared_vocabulary.py DATA [SET ...] [--seeds 3] [--page docs/results/shared_vocabulary.md]
+    python benchmarks/shared_vocabulary.py DATA Suturing PTE MoCap --seeds 1
+    python benchmarks/shared_vocabulary.py DATA --classifier
 
-Per-person ARI, pooled ARI (all people scored as one recording) and meaning (`rondo.metrics.meaning`) of the *units*,
-for fits that are separate, joint without places, joint with Harmony (Korsunsky et al. 2019: soft clusters in which no
-person dominates, then an offset for each cluster and person, ten times) and joint with places. `new people`: of the
-other half of the people, labelled by the model of the first half; its seconds are those of labelling.
-docs/many.md says which sets the constants were chosen on. `Suturing`, `PTE` and `MoCap` can be named too.
+Cells are per-person ARI / pooled ARI (all people scored as one recording) / meaning (`rondo.metrics.meaning`) of the
+*units*, means over seeds, with the standard deviation of meaning in brackets, for fits that are separate (without
+common ids, so that they have no meaning), joint without places, joint with Harmony (Korsunsky et al. 2019: soft
+clusters in which no person dominates, then an offset for each cluster and person, ten times) and joint with places.
+`new people`: of the other half of the people, labelled by the model of the first half. The page says
+which sets the constants were chosen on; `Suturing`, `PTE` and `MoCap` had no part in that.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from results_page import Table, parse, write_section
 
 from rondo import Recording, Rondo
 from rondo.metrics.meaning import shared_scores
@@ -28,7 +31,8 @@ from rondo.units import fit as unit_fit
 
 Labels = NDArray[np.int32]
 People = list[tuple[Recording, Labels]]
-WAYS = ("separate", "joint", "harmony", "places", "new people")
+SECTIONS = ("people", "other-sets", "classifier")
+OTHER_SETS = ("Suturing", "PTE", "MoCap")
 UNITS_ONLY = {"evidence.surrogates": 0}  # units at the scale that motifs leave to them
 SETS = ("USC-HAD 1-7", "USC-HAD 8-14", "USC-HAD", "MoCap6", "walk", "gestures", "OpenPack", "planted", "planted apart")
 
@@ -181,45 +185,49 @@ def called_by_classifier(people: People) -> float:
     return 100 * float(np.mean(right))
 
 
+WAYS: dict[str, Callable[[People, int], Sequence[Labels]]] = {
+    "separate fits": separate,
+    "joint, no places": lambda people, seed: joint(people, seed, places=False),
+    "Harmony": harmony,
+    "places": lambda people, seed: joint(people, seed, places=True),
+    "new people": new_people,
+}
+
+
+def cell_of(people: People, way: str, n_seeds: int) -> str:
+    """One way on one set."""
+    if way == "new people" and len(people) < 4:
+        return ""
+    seen = people[len(people) // 2 :] if way == "new people" else people
+    truth = {recording.id: classes for recording, classes in seen}
+    rows = []
+    for seed in range(n_seeds):
+        labels = WAYS[way](people, seed)
+        own = shared_scores(truth, {recording.id: own for (recording, _), own in zip(seen, labels, strict=True)})
+        rows.append([own.per_person_ari, own.pooled_ari, own.meaning])
+    mean, spread = np.mean(rows, axis=0), np.std(rows, axis=0)
+    scores = " / ".join(f"{value:.0f}" for value in (mean[:2] if way == "separate fits" else mean))
+    return scores if n_seeds == 1 or way == "separate fits" else f"{scores} ({spread[2]:.0f})"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("sets", nargs="*", default=list(SETS))
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--ways", nargs="*", default=list(WAYS))
+    parser.add_argument("--ways", nargs="*", default=list(WAYS), choices=list(WAYS))
     parser.add_argument("--classifier", action="store_true", help="what labels of the other people could do at most")
-    asked = parser.parse_args()
-    if asked.classifier:
-        for name in asked.sets:
-            print(f"{name:16} called right by a classifier: {called_by_classifier(people_of(name, asked.data)):.1f} %")
-        return
-    ways: dict[str, Callable[[People, int], Sequence[Labels]]] = {
-        "separate": separate,
-        "joint": lambda people, seed: joint(people, seed, places=False),
-        "harmony": harmony,
-        "places": lambda people, seed: joint(people, seed, places=True),
-        "new people": new_people,
-    }
-    print(
-        f"{'set':16} {'way':12} {'per person':>12} {'pooled':>12} {'meaning':>12} {'seconds':>8}   (mean, sd of seeds)"
-    )
-    for name in asked.sets:
-        people = people_of(name, asked.data)
-        for way in asked.ways:
-            if way == "new people" and len(people) < 4:
-                continue
-            rows, began = [], time.perf_counter()
-            for seed in range(asked.seeds):
-                labels = ways[way](people, seed)
-                seen = people[len(people) // 2 :] if way == "new people" else people
-                truth = {recording.id: classes for recording, classes in seen}
-                found = {recording.id: own for (recording, _), own in zip(seen, labels, strict=True)}
-                own = shared_scores(truth, found)
-                rows.append([own.per_person_ari, own.pooled_ari, own.meaning])
-            seconds = (time.perf_counter() - began) / asked.seeds
-            each = zip(np.mean(rows, axis=0), np.std(rows, axis=0), strict=True)
-            cells = " ".join(f"{mean:6.1f} ±{sd:4.1f}" for mean, sd in each)
-            print(f"{name:16} {way:12} {cells} {seconds:8.1f}", flush=True)
+    given = parse(parser, __file__)
+    if given.classifier:
+        table, section = Table("people", "windows classified correctly"), "classifier"
+        for name in given.sets:
+            table.add(name, f"{called_by_classifier(people_of(name, given.data)):.0f} %")
+    else:
+        table, section = Table("people", *given.ways), "other-sets" if set(given.sets) <= set(OTHER_SETS) else "people"
+        for name in given.sets:
+            people = people_of(name, given.data)
+            table.add(f"{name} ({len(people)})", *(cell_of(people, way, given.seeds) for way in given.ways))
+    write_section(given, section, table)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,14 @@
 """What supervision costs per label: alarms, reading the files again, JSON, and a sink that confirms at once.
 
-    python benchmarks/stream_supervision.py --devices 200 --labels 10 --seconds 20
+    python benchmarks/stream_supervision.py [--devices 200] [--seconds 20] [--page docs/results/scale.md]
 
-As many devices as asked for give so many labels each second, in steps of one second; the files are written as a session
-writes them, which is not counted.
+Every device gives ten labels or one each second, in steps of one second; the files are written as a session writes
+them, which is not counted.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 from collections.abc import Sequence
@@ -17,12 +16,17 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from results_page import Table, parse, write_section
+
 from rondo.live.session import Counters, Written
 from rondo.live.sinks.base import SinkMessage
 from rondo.live.sinks.delivery import Delivery
 from rondo.live.supervising.supervision import Supervision
 from rondo.run.stream_folder import COLUMNS
 from rondo.vocabulary.edits import Edits
+
+SECTIONS = ("sinks",)
+CASES = {"ten a second": (10, 1), "one a second": (1, 1), "ten a second, no sink": (10, 0)}  # labels a step, sinks
 
 
 class Nowhere:
@@ -52,15 +56,19 @@ class Nowhere:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--devices", type=int, default=200)
-    parser.add_argument("--labels", type=int, default=10, help="per device and second")
     parser.add_argument("--seconds", type=int, default=20)
-    parser.add_argument("--sinks", type=int, default=1)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        print(json.dumps(measured(Path(folder), options.devices, options.labels, options.seconds, options.sinks)))
+    given = parse(parser, __file__)
+    table = Table("labels", "CPU per label", "share of a core")
+    for name, (n_labels, n_sinks) in CASES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            spent = measured(Path(folder), given.devices, n_labels, given.seconds, n_sinks)
+        each = spent / (given.devices * n_labels * given.seconds)
+        table.add(name, f"{1e6 * each:.1f} µs", f"{100 * spent / given.seconds:.1f} %")
+    write_section(given, "sinks", table)
 
 
-def measured(out: Path, n_devices: int, per_s: int, seconds: int, n_sinks: int) -> dict[str, float]:
+def measured(out: Path, n_devices: int, per_s: int, seconds: int, n_sinks: int) -> float:
+    """CPU seconds of supervision."""
     around = Supervision(out, following=True)
     sinks = [Nowhere() for _ in range(n_sinks)]
     around._deliveries = [Delivery(out, f"nowhere://{i}", sink) for i, sink in enumerate(sinks)]
@@ -90,13 +98,10 @@ def measured(out: Path, n_devices: int, per_s: int, seconds: int, n_sinks: int) 
         for tenth in range(10):
             around.tick(second + tenth / 10)
         spent += time.process_time() - began
-    n_labels = n_devices * per_s * seconds
-    return {
-        "labels": n_labels,
-        "delivered": sum(sink.n_messages for sink in sinks),
-        "us_per_label": round(spent / n_labels * 1e6, 2),
-        "share_of_a_core": round(spent / seconds, 4),
-    }
+    delivered, wanted = sum(sink.n_messages for sink in sinks), n_sinks * n_devices * per_s * seconds
+    if delivered < wanted:
+        raise SystemExit(f"{delivered} of {wanted} labels were delivered")
+    return spent
 
 
 if __name__ == "__main__":

@@ -1,29 +1,30 @@
 """How far a stream agrees with `label`, frozen and learning, on real recordings.
 
-    RONDO_DATA=FOLDER python benchmarks/stream_vs_label.py [--lags 4 8 16 32]
+    python benchmarks/stream_vs_label.py DATA [--lag 16] [--page docs/results/streams.md]
 
 A model is fitted on a whole recording, or on its first half; then the recording, or its second half, is labelled as a
-whole and as a stream. Figures are shares of rows with the same label, in percent: `agree` of units, `motifs` of motifs;
-`alike` and `alike m` are against labels that are scaled by the model, as a stream is, where `label` scales a recording
-by its own statistics. `behind` is how many windows a decision comes after the end of its frames, in the mean, fed in
+whole and as a stream, frozen and learning. Figures are shares of rows with the same unit, in percent; `same scale` is
+against labels that are scaled by the model, as a stream is, where `label` scales a recording by its own statistics.
+`behind` is how many windows a decision of the frozen stream comes after the end of its frames, in the mean, fed in
 chunks of 50 rows.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import warnings
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from results_page import Table, parse, write_section
 
 from rondo import Recording, Rondo
 from rondo.continual.stream import Stream
 from rondo.data.labels import OTHER
 
+SECTIONS = ("stream-vs-label",)
 FILES = (
     "ActRecTut/subject1_walk",
     "OpenPack/U0102-S0500",
@@ -36,19 +37,18 @@ ANOTHER = ("OpenPack/U0102-S0500", "OpenPack/U0209-S0500")  # fitted on, read: t
 CHUNK = 50
 
 
-def streamed(stream: Stream, values: NDArray[np.float32]) -> tuple[Labels, Labels, float]:
-    """The unit and the motif of each row, and how many rows after its frames a decision comes."""
-    units, motifs = np.full((2, len(values)), OTHER, np.int32)
+def streamed(stream: Stream, values: NDArray[np.float32]) -> tuple[Labels, float]:
+    """The unit of each row, and how many rows after its frames a decision comes."""
+    units = np.full(len(values), OTHER, np.int32)
     behind, weight = 0.0, 0
     for start in range(0, len(values) + CHUNK, CHUNK):
         ends = start >= len(values)
         for own in (stream.finish() if ends else stream.feed(values[start : start + CHUNK])).decisions:
             units[own.start_frame : own.stop_frame] = own.unit
-            motifs[own.start_frame : own.stop_frame] = own.motif
             if not ends:
                 behind += start + CHUNK - own.stop_frame
                 weight += 1
-    return units, motifs, behind / max(weight, 1)
+    return units, behind / max(weight, 1)
 
 
 def with_lag(model: Rondo, lag: int) -> Rondo:
@@ -57,27 +57,25 @@ def with_lag(model: Rondo, lag: int) -> Rondo:
     return model
 
 
-def scaled_by_model(model: Rondo, recording: Recording) -> tuple[Labels, Labels]:
-    """The units and motifs of `label` with the scale of a stream."""
+def scaled_by_model(model: Rondo, recording: Recording) -> Labels:
+    """The units of `label` with the scale of a stream."""
     own = model.preprocessor_
     alike = own.config.model_copy(update={"statistics": "dataset"})
     model.preprocessor_ = replace(own, config=alike)
-    read = model.predict(recording)
+    units = model.predict(recording).units
     model.preprocessor_ = own
-    return read.units, read.motifs
+    return units
 
 
-def report(name: str, fitted_on: str, model: Rondo, read: str, recording: Recording, lags: list[int]) -> None:
-    labelled = model.predict(recording)
-    alike_units, alike_motifs = scaled_by_model(model, recording)
-    head = f"{name:<24} {fitted_on:<11} {read:<12}"
-    kinds = [(f"frozen, lag {lag}", with_lag(model, lag).stream(frozen=True)) for lag in lags]
-    for kind, stream in [*kinds, ("learning", model.stream())]:
-        units, motifs, behind = streamed(stream, recording.values)
-        of_units = [100 * np.mean(units == labels) for labels in (labelled.units, alike_units)]
-        of_motifs = [100 * np.mean(motifs == labels) for labels in (labelled.motifs, alike_motifs)]
-        told = " ".join(f"{share:7.2f}" for share in (*of_units, *of_motifs))
-        print(f"{head} {kind:<15} {told} {behind / model.step_frames_:7.0f}", flush=True)
+def shares(model: Rondo, recording: Recording) -> list[str]:
+    """Frozen, frozen in the same scale, learning, learning in the same scale; windows behind."""
+    labelled, alike = model.predict(recording).units, scaled_by_model(model, recording)
+    cells, late = [], 0.0
+    for frozen in (True, False):
+        units, behind = streamed(model.stream(frozen=frozen), recording.values)
+        cells += [f"{100 * np.mean(units == labels):.1f}" for labels in (labelled, alike)]
+        late = behind if frozen else late
+    return [*cells, f"{late / model.step_frames_:.0f}"]
 
 
 def part(recording: Recording, rows: slice) -> Recording:
@@ -86,22 +84,25 @@ def part(recording: Recording, rows: slice) -> Recording:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--lags", type=int, nargs="+", default=[16])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--lag", type=int, default=16)
     parser.add_argument("--files", nargs="*", default=FILES)
-    given = parser.parse_args()
+    given = parse(parser, __file__)
     warnings.simplefilter("ignore")
-    data = Path(os.environ.get("RONDO_DATA", "shared/data"))
-    print(f"{'recording':<24} {'fitted on':<11} {'read':<12} {'stream':<15}   agree   alike  motifs alike m  behind")
-    quick = {"evidence.surrogates": 0}
+    kinds = [f"{kind}{scale}" for kind in ("frozen", "learning") for scale in ("", ", same scale")]
+    table, quick = Table("recording", "fitted on", "read", *kinds, "behind"), {"evidence.surrogates": 0}
     for name in given.files:
-        whole = Recording.from_file(data / f"{name}.npz")
+        whole = Recording.from_file(given.data / f"{name}.npz")
         first, second = part(whole, slice(whole.n_frames // 2)), part(whole, slice(whole.n_frames // 2, None))
-        report(name, "all of it", Rondo(settings=quick).fit(whole), "all of it", whole, given.lags)
-        model = Rondo(settings=quick).fit(first)
-        report(name, "first half", model, "all of it", whole, given.lags)
-        report(name, "first half", model, "second half", second, given.lags)
-    fitted, other = (Recording.from_file(data / f"{name}.npz") for name in ANOTHER)
-    report(ANOTHER[1], "another", Rondo(settings=quick).fit(fitted), "all of it", other, given.lags)
+        model = with_lag(Rondo(settings=quick).fit(whole), given.lag)
+        table.add(name, "all", "all", *shares(model, whole))
+        model = with_lag(Rondo(settings=quick).fit(first), given.lag)
+        table.add("", "first half", "all", *shares(model, whole))
+        table.add("", "first half", "second half", *shares(model, second))
+    fitted, other = (Recording.from_file(given.data / f"{name}.npz") for name in ANOTHER)
+    model = with_lag(Rondo(settings=quick).fit(fitted), given.lag)
+    table.add(ANOTHER[1], f"{ANOTHER[0]}, another person", "all", *shares(model, other))
+    write_section(given, "stream-vs-label", table)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Units of one recording read on another: how far a vocabulary travels, as it is and moved to the target.
 
-    OMP_NUM_THREADS=1 python benchmarks/transfer.py DATA [--seed 0] [--set units.merge=true …]
+    OMP_NUM_THREADS=1 python benchmarks/transfer.py DATA [--sets planted OpenPack …] [--seed 0]
+        [--set units.merge=true …] [--page docs/results/adaptation.md]
 
 `rondo bench run transfer` is the paper's experiment, over all participants. This adds two questions: what does a model
 say about how well it fits, and do ids keep their *meaning*? For that every unit is called what it mostly is in the
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import argparse
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import copy
 from functools import partial
 from itertools import permutations
@@ -26,6 +27,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from results_page import Table, parse, write_section
 
 from rondo import Recording, Rondo
 from rondo.config.schema import parse_override
@@ -38,6 +40,7 @@ GROUPS = {  # recordings that are of the same kind: all ordered pairs within one
     "ActRecTut": ("*_walk", "*_gesture"),
     "USC-HAD": ("*",),
 }
+SECTIONS = ("by-pair", "usc-had")  # 14 people are 182 pairs, which take an hour
 WINDOWS = {"OpenPack": (90, 30), "ActRecTut": (90, 30), "USC-HAD": (200, 100)}  # as in `rondo bench`
 PLANTED_SEEDS = (5, 6, 7)
 DEGREES = (0, 20, 40, 60, 90, 180)
@@ -110,7 +113,7 @@ def turned(values: NDArray[np.float32], degrees: float) -> NDArray[np.float32]:
     return np.asarray(values @ axes, np.float32)
 
 
-def planted_rows(settings: dict[str, Any], seed: int) -> Iterator[str]:
+def planted_rows(settings: dict[str, Any], seed: int) -> Iterator[list[str]]:
     """A row of the table for each angle."""
     streams = [plant(n_frames=24_000, seed=each) for each in PLANTED_SEEDS]
     halves = [((s.recording.values[:12_000], s.unit_truth[:12_000] + 1), s) for s in streams]
@@ -122,7 +125,7 @@ def planted_rows(settings: dict[str, Any], seed: int) -> Iterator[str]:
             own = Rondo(settings=settings, seed=seed).fit(other)
             known = (Recording(values, 50), truth), (other, stream.unit_truth[12_000:] + 1)
             rows.append(figures(*known, model, own)[0])
-        yield line(f"planted, turned by {degrees}°", mean_of(rows), "")
+        yield cells_of(f"planted, the sensor turned by {degrees}°", mean_of(rows), "")
 
 
 def mean_of(rows: list[dict[str, list[float]]]) -> dict[str, list[float]]:
@@ -130,41 +133,44 @@ def mean_of(rows: list[dict[str, list[float]]]) -> dict[str, list[float]]:
     return {each: np.mean([columns[each] for columns in rows], axis=0).tolist() for each in rows[0]}
 
 
-def line(name: str, columns: dict[str, list[float]], fit: str) -> str:
+def cells_of(name: str, columns: dict[str, list[float]], fit: str) -> list[str]:
     """One row of the table."""
-    cells = [
-        " / ".join(f"{number:.1f}" for number in columns[each])
-        for each in ("kept", "adapted", "clock", "own", "meaning")
-    ]
-    return f"| {name} | {' | '.join(cells)} | {fit} |"
+    scores = [" / ".join(f"{number:.1f}" for number in columns[each]) for each in ("kept", "adapted", "clock", "own")]
+    return [name, *scores, ", ".join(f"{number:.0f}" for number in columns["meaning"]), fit]
+
+
+def set_rows(data: Path, name: str, make: Callable[[], Rondo]) -> Iterator[list[str]]:
+    """The pairs of a set where they are few, and their mean."""
+    for pattern in GROUPS[name]:
+        known, rows = known_of(data / name, pattern), []
+        models = [make().fit(recording) for recording, _ in known]
+        for source, target, fitted, own in pairs_of(known, models):
+            columns, fit = figures(source, target, fitted, own)
+            rows.append((f"{name} {source[0].id} -> {target[0].id}", columns, fit))
+        if len(rows) <= MOST_PAIRS:
+            yield from (cells_of(*row) for row in rows)
+        mean = mean_of([columns for _, columns, _ in rows])
+        yield cells_of(f"{name} {pattern}, {len(rows)} pairs", mean, f"together: {together(known, make())}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
+    parser.add_argument("--sets", nargs="+", default=["planted", "OpenPack", "ActRecTut"], choices=["planted", *GROUPS])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE")
-    given = parser.parse_args()
+    given = parse(parser, __file__)
     warnings.simplefilter("ignore")
     settings = {"evidence.surrogates": 0} | dict(parse_override(text) for text in given.set)
-    print("| from -> to | units kept | adapted | clock | fitted on the target | meaning: kept, adapted, own | fit |")
-    print("|---|---|---|---|---|---|---|")
-    for row in planted_rows(settings, given.seed):
-        print(row, flush=True)
-    for name, patterns in GROUPS.items():
-        for pattern in patterns:
-            known, rows = known_of(given.data / name, pattern), []
-            make = partial(Rondo, *WINDOWS[name], settings=settings, seed=given.seed)
-            models = [make().fit(recording) for recording, _ in known]
-            for source, target, fitted, own in pairs_of(known, models):
-                columns, fit = figures(source, target, fitted, own)
-                rows.append((f"{name} {source[0].id} -> {target[0].id}", columns, fit))
-            if len(rows) <= MOST_PAIRS:
-                print("\n".join(line(*row) for row in rows), flush=True)
-            mean = mean_of([columns for _, columns, _ in rows])
-            print(
-                line(f"{name} {pattern}, {len(rows)} pairs", mean, f"together: {together(known, make())}"), flush=True
-            )
+    table = Table("from -> to", "units kept", "adapted", "clock", "fitted on the target", "meaning", '"does it fit?"')
+    for name in given.sets:
+        if name == "planted":
+            rows = planted_rows(settings, given.seed)
+        else:
+            rows = set_rows(given.data, name, partial(Rondo, *WINDOWS[name], settings=settings, seed=given.seed))
+        for row in rows:
+            table.add(*row)
+    write_section(given, "usc-had" if given.sets == ["USC-HAD"] else "by-pair", table)
 
 
 if __name__ == "__main__":

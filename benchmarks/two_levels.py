@@ -1,7 +1,9 @@
 """What the second level adds: contexts beside the units they are made of, one longer window, and a mode filter.
 
-    python benchmarks/two_levels.py DATA                             all sets, one seed
+    python benchmarks/two_levels.py DATA                             the first 12 recordings of each set, one seed
+    python benchmarks/two_levels.py DATA --held-out                  recordings that were not in view
     python benchmarks/two_levels.py DATA --sets MoCap,PTE --seeds 3
+    python benchmarks/two_levels.py DATA --page docs/results/motifs.md
 
 DATA holds a folder per set: .npz recordings (`X`, `y` for scoring) and a meta.json whose `rate_hz` is their rate.
 Every recording is fitted by itself. Each row is the mean of ARI, AMI and one-to-one against `y`, averaged over
@@ -13,8 +15,8 @@ recordings and seeds:
     mode filter   the commonest unit in a long window around each frame
     contexts      the upper level
 
-`shared` is the share of units that make up a tenth or more of two contexts or more; `units` how many make up a tenth of
-a context, on average. A coarser window called motif would have 0 and 1.
+`shared units` is the share of units that make up a tenth or more of two contexts or more; `units per context` how many
+make up a tenth of one. A coarser window called motif would have 0 and 1.
 """
 
 from __future__ import annotations
@@ -23,18 +25,23 @@ import argparse
 import json
 import os
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"))  # before numpy
 
 import numpy as np
 from numpy.typing import NDArray
+from results_page import Table, parse, write_section
 
 from rondo import Recording, Rondo
 from rondo.metrics import evaluate
 from rondo.motifs.composed import ComposedMotifs
 
+SECTIONS = ("what-contexts-add", "held-out")
 SETS = ("MoCap", "HuGaDB", "COMPASS_Suturing", "PTE", "Billboard", "OpenPack", "ActRecTut", "USC-HAD", "MoCap6")
+N_RECORDINGS = 12  # of each set
+HELD_OUT = {"Billboard": 12, "USC-HAD": 6}  # after so many recordings, which were in view
 WAYS = ("flat 1.5 s", "flat, long", "units", "mode filter", "contexts")
 UNTESTED = {"evidence.surrogates": 0}  # labels of contexts whether or not they pass: the level itself is compared
 FLAT = {**UNTESTED, "motifs.method": "none"}
@@ -76,31 +83,40 @@ def score(truth: NDArray[np.integer], labels: Labels) -> float:
     return float(np.mean([average[name] for name in ("ari", "ami", "one_to_one")]))
 
 
+def recordings_of(folder: Path, chosen: slice) -> Iterator[tuple[Recording, NDArray[np.integer]]]:
+    rate = json.loads((folder / "meta.json").read_text(encoding="utf-8"))["rate_hz"]
+    for path in sorted(folder.glob("*.npz"))[chosen]:
+        with np.load(path) as stored:
+            yield Recording(stored["X"], rate, id=path.stem), stored["y"]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--recordings", type=int, default=None, help="only the first N of each set")
-    parser.add_argument("--skip", type=int, default=0, help="without the first N of each set")
-    given = parser.parse_args()
+    parser.add_argument(
+        "--held-out", action="store_true", help="recordings of Billboard and USC-HAD that chose nothing"
+    )
+    given = parse(parser, __file__)
     warnings.simplefilter("ignore")
-    print(f"| set | {' | '.join(WAYS)} | shared | units |\n{'|---' * (len(WAYS) + 3)}|")
-    for name in given.sets.split(","):
-        rate = json.loads((given.data / name / "meta.json").read_text(encoding="utf-8"))["rate_hz"]
+    chosen = {name: slice(N_RECORDINGS) for name in given.sets.split(",")}
+    if given.held_out:
+        chosen = {name: slice(n_in_view, None) for name, n_in_view in HELD_OUT.items()}
+    table, means = Table("set", *WAYS, "shared units", "units per context"), []
+    for name, part in chosen.items():
         rows, told = [], []
-        for path in sorted((given.data / name).glob("*.npz"))[given.skip :][: given.recordings]:
-            with np.load(path) as stored:
-                recording, truth = Recording(stored["X"], rate, id=path.stem), stored["y"]
+        for recording, truth in recordings_of(given.data / name, part):
             for seed in range(given.seeds):
                 found, own = labels_of(recording, seed)
                 rows.append([score(truth, found[way]) for way in WAYS])
                 told.append(own)
-        cells = [f"{value:.1f}" for value in np.mean(rows, axis=0)]
+        means.append(np.mean(rows, axis=0))
         shared, n_units = np.nanmean(told, axis=0)
-        print(
-            f"| {name} ({len(rows) // given.seeds}) | {' | '.join(cells)} | {shared:.0%} | {n_units:.1f} |", flush=True
-        )
+        cells = [f"{value:.1f}" for value in means[-1]]
+        table.add(f"{name} ({len(rows) // given.seeds})", *cells, f"{shared:.0%}", f"{n_units:.1f}")
+    table.add("**mean**", *(f"{value:.1f}" for value in np.mean(means, axis=0)))
+    write_section(given, "held-out" if given.held_out else "what-contexts-add", table)
 
 
 if __name__ == "__main__":

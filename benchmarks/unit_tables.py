@@ -1,7 +1,7 @@
 """The unit level on recordings with annotations: every way of finding units, all scores, several seeds.
 
     python benchmarks/unit_tables.py fit DATA RESULTS [--sets MoCap ActRecTut] [--seeds 5] [--workers 2] [--device cpu]
-    python benchmarks/unit_tables.py table DATA RESULTS [--sets …] [--seeds 5]
+    python benchmarks/unit_tables.py table DATA RESULTS [--sets …] [--seeds 5] [--page docs/results/units.md]
 
 DATA holds a folder of .npz recordings (`X`, and `y` for scoring) per set. `fit` writes one file of labels per
 recording, encoder, seed and way to RESULTS and leaves out what is there, so that it can be stopped and started; `table`
@@ -24,6 +24,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # one thread per worker, set befo
 
 import numpy as np
 from numpy.typing import NDArray
+from results_page import Table, parse, write_section
 
 from rondo.config.schema import RondoConfig, resolve
 from rondo.data.preprocess import Preprocessor
@@ -48,7 +49,20 @@ UNITS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 RULES = ("vote", "start")
 STAGES = ("encoder", "units", "motifs")
-COLUMNS = ("ari", "ami", "one_to_one", "mof", "recall", "f1_50", "edit", "seg_ratio", "n_clusters")
+COLUMNS = {
+    "ari": "ARI",
+    "ami": "AMI",
+    "one_to_one": "one-to-one",
+    "mof": "MoF",
+    "recall": "Recall",
+    "f1_50": "F1@50",
+    "edit": "Edit",
+    "seg_ratio": "SegRatio",
+    "n_clusters": "clusters",
+}
+RECURRENCE = ("ari", "ami", "one_to_one")
+CLOCK = "clock: ARI / AMI / one-to-one"
+SECTIONS = ("mocap", "actrectut")
 
 
 @dataclass(frozen=True)
@@ -130,30 +144,30 @@ def fit_all(tasks: list[Task], results: Path, workers: int) -> None:
             print(f"{number}/{len(tasks)}", flush=True)
 
 
-def print_table(data: Path, results: Path, sets: list[str], seeds: int) -> None:
-    for name in sets:
-        truth = {path.stem: np.load(path)["y"] for path in sorted((data / name).glob("*.npz"))}
-        print(f"\n### {name}, {len(truth)} recordings, {seeds} seeds, windows {'/'.join(map(str, WINDOWS[name]))}\n")
-        print("| units | encoder | " + " | ".join((*COLUMNS, "clock ari / ami / one_to_one", "CPU-s each")) + " |")
-        print("|---" * (len(COLUMNS) + 4) + "|")
-        for units in UNITS:
-            for encoder in ENCODERS:
-                for rule in RULES if units == "paper" else RULES[:1]:
-                    row = row_of(results, name, truth, units, encoder, rule, seeds)
-                    label = units + (", labels from window starts" if rule == "start" else "")
-                    print(f"| {label} | {encoder} | {row} |" if row else f"| {label} | {encoder} | not run |")
+def table_of(data: Path, results: Path, name: str, seeds: int) -> Table:
+    """All ways on the recordings of one set."""
+    truth = {path.stem: np.load(path)["y"] for path in sorted((data / name).glob("*.npz"))}
+    table = Table("units", "encoder", *COLUMNS.values(), CLOCK, "CPU-s each")
+    for units in UNITS:
+        for encoder in ENCODERS:
+            for rule in RULES if units == "paper" else RULES[:1]:
+                cells = cells_of(results, name, truth, units, encoder, rule, seeds)
+                label = units + (", labels from window starts" if rule == "start" else "")
+                table.add(label, encoder, *(cells or ["not run"]))
+    return table
 
 
-def row_of(
+def cells_of(
     results: Path, name: str, truth: dict[str, NDArray[Any]], units: str, encoder: str, rule: str, seeds: int
-) -> str:
+) -> list[str]:
+    """One row, but for its name; nothing where a fit is missing."""
     from rondo.metrics import evaluate  # fitting, on a machine with little installed, does without
 
     scores, seconds = [], []
     for seed in range(seeds):
         files = {id: results / result_name(name, id, encoder, seed, units) for id in truth}
         if not all(path.exists() for path in files.values()):
-            return ""
+            return []
         loaded = {id: np.load(path) for id, path in files.items()}
         pairs = {id: (truth[id], own[rule].astype(np.int32)) for id, own in loaded.items()}
         scores.append(evaluate(pairs).as_dict())
@@ -162,8 +176,8 @@ def row_of(
     for column in COLUMNS:
         values = np.array([score[column] for score in scores], dtype=float)
         cells.append(f"{values.mean():.{2 if column == 'seg_ratio' else 1}f} ± {values.std(ddof=1):.1f}")
-    clock = [np.mean([score["clock"][column] for score in scores]) for column in COLUMNS[:3]]
-    return " | ".join([*cells, " / ".join(f"{value:.0f}" for value in clock), f"{np.mean(seconds):.1f}"])
+    clock = [np.mean([score["clock"][column] for score in scores]) for column in RECURRENCE]
+    return [*cells, " / ".join(f"{value:.0f}" for value in clock), f"{np.mean(seconds):.1f}"]
 
 
 def main() -> None:
@@ -177,9 +191,12 @@ def main() -> None:
     parser.add_argument("--units", nargs="+", default=list(UNITS), choices=UNITS)
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--device", default="cpu")
-    given = parser.parse_args()
+    given = parse(parser, __file__)
     if given.what == "table":
-        return print_table(given.data, given.results, given.sets, given.seeds)
+        for name in given.sets:
+            print(f"\n{name}, {given.seeds} seeds, windows {'/'.join(map(str, WINDOWS[name]))}\n")
+            write_section(given, name.lower(), table_of(given.data, given.results, name, given.seeds))
+        return
     tasks = []
     for encoder, seed in itertools.product(given.encoders, range(given.seeds)):
         for path in (path for name in given.sets for path in sorted((given.data / name).glob("*.npz"))):
@@ -187,7 +204,7 @@ def main() -> None:
             missing = tuple(units for units in task.ways if not (given.results / task.name(units)).exists())
             if missing:
                 tasks.append(replace(task, ways=missing))
-    return fit_all(tasks, given.results, given.workers)
+    fit_all(tasks, given.results, given.workers)
 
 
 if __name__ == "__main__":
