@@ -1,0 +1,30 @@
+"""Pages of `rondo bench table` show the rows that lie beside them, and rows have the settings of now."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+import pytest
+
+from tests.docs.executed_pages import ROOT
+
+NAMES = [path.stem for path in sorted((ROOT / "docs" / "results").glob("*.csv"))]
+
+
+@pytest.fixture
+def table_pages(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    return importlib.import_module("table_pages")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_shows_the_rows_beside_it(name: str, table_pages: ModuleType) -> None:
+    page = (ROOT / "docs" / "results" / f"{name}.md").read_text(encoding="utf-8")
+    begin = f"<!-- written by {table_pages.PROGRAM}: {name} -->"
+    assert f"{begin}\n\n{table_pages.body_of(name)}\n\n<!-- end -->" in page, f"run: python {table_pages.PROGRAM} {name}"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_rows_were_made_with_the_settings_of_now(name: str, table_pages: ModuleType) -> None:
+    assert "other settings" not in table_pages.body_of(name)
