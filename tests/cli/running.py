@@ -83,6 +83,12 @@ def refused(done: Outcome, *words: str) -> None:
     assert all(word in said[0] for word in words), said[0]
 
 
+def refused_alone(outcome: Outcome, message: str) -> None:
+    """With one line of error, and nothing else."""
+    refused(outcome, message)
+    assert outcome.err.count("\n") == 1
+
+
 def without_wall_clock(folder: Path) -> dict[str, bytes | None]:
     """What a stream has written, apart from the files that tell when."""
     hidden = ("checkpoint", "health.json", "alarms.jsonl")

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from rondo.result import Result
-from tests.cli.running import Command, Outcome, call, tree, waves, write_csv
+from tests.cli.running import Command, Outcome, call, refused_alone, tree, waves, write_csv
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +33,6 @@ def run(fitted: Path, here: Path) -> Path:
 def write_edits_of(run: Path, *edits: dict[str, object]) -> None:
     content = {"format": "rondo-edits", "schema": 1, "run": Result.load(run).summary.identity, "edits": list(edits)}
     Path("edits.json").write_text(json.dumps(content))
-
-
-def refused(outcome: Outcome, message: str) -> None:
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith("error: ") and outcome.err.count("\n") == 1
-    assert message in outcome.err
 
 
 def test_a_file_is_applied_and_taken_back(rondo: Command, run: Path) -> None:
@@ -93,7 +87,7 @@ def test_what_is_refused_changes_nothing(
     shutil.copytree(run, here / "other")
     (here / "other" / "summary.json").write_text(json.dumps(summary | {"seed": 7}))
     before = tree(here)
-    refused(rondo(*arguments), message)
+    refused_alone(rondo(*arguments), message)
     assert tree(here) == before
 
 
@@ -127,7 +121,7 @@ def test_a_stream_that_has_ended_is_edited_like_any_run(rondo: Command, here: Pa
 
 def test_the_frames_of_a_stream_that_goes_on_are_not_edited(rondo: Command, halfway: Path) -> None:
     write_edits_of(halfway, {"kind": "relabel", "ids": [1], "spans": [["x", 0, 10]]})
-    refused(rondo("apply", "live", "edits.json"), "a stream that has not ended can be named and merged")
+    refused_alone(rondo("apply", "live", "edits.json"), "a stream that has not ended can be named and merged")
     write_edits_of(halfway, {"kind": "name", "ids": [1], "name": "reach"})
     assert rondo("apply", "live", "edits.json").code == 0
     assert not (halfway / "edits.json").exists()

@@ -14,21 +14,9 @@ import pytest
 
 from rondo import Recording, Rondo
 from rondo.errors import OutputError
-from tests.cli.running import Command, Outcome, call, tree, waves, write_csv
+from tests.cli.running import Command, Outcome, tree, waves
 
 PRECIOUS = "the only copy"
-
-
-@pytest.fixture(scope="module")
-def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("hostile")
-    write_csv(folder / "day.csv", waves(900))
-    quick = ("--set", "evidence.surrogates=0")
-    done = call(
-        "discover", folder / "day.csv", "--rate", 50, "--window", 40, "--step", 20, "--out", folder / "run", *quick
-    )
-    assert done.code == 0, done.err
-    return folder / "run"
 
 
 @pytest.fixture

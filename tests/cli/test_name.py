@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from rondo.continual.journal import Event
-from tests.cli.running import Command, Outcome, call, tree, waves, write_csv
+from tests.cli.running import Command, Outcome, call, refused_alone, tree, waves, write_csv
 
 QUICK = ("--set", "evidence.surrogates=0")
 FLAT = ("--set", "motifs.method=none")  # every unit is its own motif
@@ -31,12 +31,6 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def run(fitted: Path, here: Path) -> Path:
     return Path(shutil.copytree(fitted, here / "run"))
-
-
-def refused(outcome: Outcome, message: str) -> None:
-    assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith("error: ") and outcome.err.count("\n") == 1
-    assert message in outcome.err
 
 
 def edits_in(folder: Path) -> list[tuple[str, list[int], str]]:
@@ -177,13 +171,13 @@ def test_what_is_refused_changes_nothing(
 ) -> None:
     assert rondo("name", "run", "unit:0", "grasp").code == 0
     before = tree(here)
-    refused(rondo(*arguments), message)
+    refused_alone(rondo(*arguments), message)
     assert tree(here) == before
 
 
 def test_edits_that_someone_has_spoilt(rondo: Command, run: Path) -> None:
     (run / "model" / "edits.json").write_text('{"format": "rondo-edits"')
-    refused(rondo("name", "run"), "edits.json: not JSON")
+    refused_alone(rondo("name", "run"), "edits.json: not JSON")
 
 
 # ------------------------------------------------------------ a stream

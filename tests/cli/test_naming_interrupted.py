@@ -14,19 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.killing import Killer
-from tests.cli.running import call, tree, waves, write_csv
-
-
-@pytest.fixture(scope="module")
-def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("interrupted")
-    write_csv(folder / "day.csv", waves(900))
-    quick = ("--set", "evidence.surrogates=0")
-    done = call(
-        "discover", folder / "day.csv", "--rate", 50, "--window", 40, "--step", 20, "--out", folder / "run", *quick
-    )
-    assert done.code == 0, done.err
-    return folder / "run"
+from tests.cli.running import tree
 
 
 @pytest.fixture

@@ -13,19 +13,8 @@ from hypothesis import strategies as st
 from rondo.config.overrides import changed, changes_from
 from rondo.config.schema import PRESETS, RondoConfig, parse_override, resolve, to_toml
 from rondo.errors import SettingError
+from tests.config.refusals import refusal, refused
 from tests.setting_names import WAYS, every_way, leaves
-
-
-def refusal(**arguments: Any) -> str:
-    with pytest.raises(SettingError) as caught:
-        resolve(**arguments)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
-
-
-def refused(name: str, value: Any = 1) -> str:
-    return refusal(overrides={name: value})
-
 
 # ---------------------------------------------------------------- choosing
 

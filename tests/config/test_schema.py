@@ -15,6 +15,7 @@ from rondo.config.overrides import ways_of
 from rondo.config.schema import PRESETS, RondoConfig, WindowsConfig, resolve, to_frames
 from rondo.config.ways import ENCODERS
 from rondo.errors import SettingError
+from tests.config.refusals import refusal, refused
 from tests.setting_names import WAYS, every_way, leaves
 
 PAPER_TABLE: dict[str, Any] = {  # Table "Key hyperparameters", in its order
@@ -67,17 +68,6 @@ PAPER_TABLE: dict[str, Any] = {  # Table "Key hyperparameters", in its order
 
 def value_of(config: RondoConfig, name: str) -> Any:
     return {leaf: value for leaf, _, value in leaves(config)}[name]
-
-
-def refusal(**arguments: Any) -> str:
-    with pytest.raises(SettingError) as caught:
-        resolve(**arguments)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
-
-
-def refused(name: str, value: Any = 1) -> str:
-    return refusal(overrides={name: value})
 
 
 # ---------------------------------------------------------------- the settings themselves
