@@ -62,6 +62,7 @@ class Table:
 def parse(parser: argparse.ArgumentParser, file: str, arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """What was typed, with `--page` added, and the command as a page shows it."""
     parser.add_argument("--page", type=Path, metavar="PAGE.md", help="page of docs/results whose section is replaced")
+    parser.allow_abbrev = False  # a page shows whole names
     typed = list(sys.argv[1:] if arguments is None else arguments)
     given = parser.parse_args(typed)
     given.program = f"benchmarks/{Path(file).name}"

@@ -61,8 +61,8 @@ def figures(source: Known, target: Known, fitted: Rondo, own: Rondo) -> tuple[di
     """The numbers of one pair by column, and what the model says about the fit."""
     (learned, learned_truth), (other, truth) = source, target
     adapted = copy(fitted).adapt(other)
-    as_fitted, moved, itself = fitted.predict(other), adapted.predict(other), own.predict(other)
-    known = fitted.predict(learned).units
+    as_fitted, moved, itself = fitted.label_one(other), adapted.label_one(other), own.label_one(other)
+    known = fitted.label_one(learned).units
     columns = {}
     for name, labelling in (("kept", as_fitted), ("adapted", moved), ("own", itself)):
         scores = evaluate({"target": (truth, labelling.units)}).as_dict()

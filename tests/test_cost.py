@@ -10,7 +10,8 @@ from rondo.config.schema import resolve
 from rondo.cost import Cost, cost_of_fit, expected_window_and_step
 from tests.cli.running import waves
 
-# CPU seconds and peak MB measured on one core (docs/results/judging.md): settings, frames, channels, window, step
+# CPU seconds and peak MB on one core, to which the coefficients were fitted; docs/results/judging.md has a later run.
+# Settings, frames, channels, window, step.
 MEASURED = {
     "default, short": ({}, 30_000, 3, 75, 18, 3.6, 281),
     "default, many channels": ({}, 120_000, 24, 75, 18, 7.4, 360),
