@@ -23,6 +23,7 @@ from rondo.data.fair_sample import taken
 from rondo.data.fit_plan import FitPlan, plan_fit
 from rondo.data.groups import GroupBy, groups_of_recordings
 from rondo.data.labels import OTHER
+from rondo.data.left_out import UsedChannels
 from rondo.data.levels import note_on_levels
 from rondo.data.preprocess import Preprocessor, Signal, surveys_of
 from rondo.data.recording import Recording
@@ -263,12 +264,12 @@ class Rondo:
         ]
         return list(map(_Prepared, recordings, signals, every, read))
 
-    def plan(self, channels: tuple[str, ...], surveys: Sequence[Survey], read: Callable[[str], Recording]) -> FitPlan:
+    def plan(self, channels: UsedChannels, surveys: Sequence[Survey], read: Callable[[str], Recording]) -> FitPlan:
         """Plan a fit to recordings that have been surveyed.
 
         Parameters
         ----------
-        channels : tuple of str
+        channels : UsedChannels
             The channels that the recordings share.
         surveys : sequence of Survey
             One survey for each recording.
@@ -325,14 +326,15 @@ class Rondo:
         motifs, evidence = shown_after_test(motifs, found)
         tell("done", 5, 5)
 
-        self.config_, self.preprocessor_ = config, plan.preprocessor
+        self.config_ = config.model_copy(update={"preprocess": plan.preprocessor.config})
+        self.preprocessor_ = plan.preprocessor
         self.unit_model_, self.motif_model_, self.evidence_ = units, motifs, evidence
         self.window_length_frames_, self.step_frames_, self.rate_ = length, step, rate
         self.motif_window_frames_ = motif_length
         fit_profile = FitProfile.of(np.concatenate([timeline.distances for timeline in timelines]))
         self.provenance_ = provenance_of(plan.surveys) | {"fit_profile": fit_profile.as_json()}
-        if plan.n_learned_from < plan.n_usable:
-            self.provenance_ |= {"sample": {"n_frames": plan.n_learned_from, "of": plan.n_usable}}
+        if plan.n_learned_from < plan.n_sound:
+            self.provenance_ |= {"sample": {"n_frames": plan.n_learned_from, "of": plan.n_sound}}
         has_places = isinstance(config.units, SlowUnitsConfig) and config.units.places
         has_own_places = has_places and len(set(groups)) == len(groups)
         deviations = [survey.deviations for survey in plan.surveys]
