@@ -37,8 +37,6 @@ from rondo.errors import RecordingError
 from rondo.times import duration_in_words
 from rondo.wording import counted, noun
 
-_POOR_SHARE = 1 / 3  # of the channels, predicted: from here on labels are better where nothing is learned from the row
-
 
 @dataclass(frozen=True, eq=False)
 class Signal:
@@ -179,7 +177,7 @@ def _is_poor(laid: Laid) -> NDArray[np.bool_]:
     if rows.filled is None:
         return np.zeros(rows.clock.size, np.bool_)
     filled = rows.filled[:, ~(rows.filled | rows.is_lost[:, None]).all(axis=0)]
-    return np.asarray(filled.sum(axis=1) >= _POOR_SHARE * filled.shape[1])
+    return np.asarray(3 * filled.sum(axis=1) >= filled.shape[1])
 
 
 def _poor_spans(laid: Laid) -> tuple[Span, ...]:
