@@ -7,10 +7,10 @@ for the second half; `fifth`, two thirds of the channels are silent for a fifth 
 `throughout`, one channel is silent in one recording, while the other, fitted with it, has it.
 Three answers: `fill` and `cut` (preprocess.dropouts), and `drop`, which leaves the channel out (preprocess.channels).
 The first three faults are planted in each recording, which is fitted alone; the fourth is scored on the recording
-that has it. Cells are ARI / AMI / one-to-one of the units against the annotation, then the ARI between them and the units of
-the recording without the fault: means over recordings and over the places at which the fault is planted. Constants of
-the rule were chosen on ActRecTut, which is not among the sets, and on other planted recordings. DATA holds a folder of
-.npz files (`X`, `y`) and a meta.json (`rate_hz`) for each set but `planted`, which is generated.
+that has it. Cells are ARI / AMI / one-to-one of the units against the annotation, then the ARI between them and the
+units of the recording without the fault: means over recordings and over the places at which the fault is planted.
+Constants of the rule were chosen on ActRecTut, which is not among the sets, and on other planted recordings. DATA holds
+a folder of .npz files (`X`, `y`) and a meta.json (`rate_hz`) for each set but `planted`, which is generated.
 """
 
 from __future__ import annotations
