@@ -31,6 +31,7 @@ from rondo.data.as_recordings import are_several, as_chunks, as_recordings, comm
 from rondo.data.fair_sample import taken
 from rondo.data.fit_plan import FitPlan, plan_fit
 from rondo.data.groups import GroupBy, groups_of_recordings
+from rondo.data.left_out import UsedChannels
 from rondo.data.preprocess import Preprocessor, Signal, surveys_of
 from rondo.data.recording import Recording
 from rondo.data.signal import select
@@ -254,12 +255,12 @@ class Rondo:
         ]
         return list(zip(map(Windowed, recordings, signals, every), read, strict=True))
 
-    def plan(self, channels: tuple[str, ...], surveys: Sequence[Survey], read: Callable[[str], Recording]) -> FitPlan:
+    def plan(self, channels: UsedChannels, surveys: Sequence[Survey], read: Callable[[str], Recording]) -> FitPlan:
         """Plan a fit to recordings that have been surveyed.
 
         Parameters
         ----------
-        channels : tuple of str
+        channels : UsedChannels
             The channels that the recordings share.
         surveys : sequence of Survey
             One survey for each recording.
@@ -297,7 +298,8 @@ class Rondo:
         """
         config = self.resolved_config()
         learned = learn(config, plan, sample, groups, tell)
-        self.config_, self.preprocessor_ = config, plan.preprocessor
+        self.config_ = config.model_copy(update={"preprocess": plan.preprocessor.config})
+        self.preprocessor_ = plan.preprocessor
         self.unit_model_, self.motif_model_, self.evidence_ = learned.units, learned.motifs, learned.evidence
         self.window_length_frames_, self.step_frames_, self.motif_window_frames_ = plan.scales
         self.rate_, self.provenance_ = plan.rate, learned.provenance

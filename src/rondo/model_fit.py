@@ -78,8 +78,8 @@ def _provenance(
 ) -> dict[str, Any]:
     fit_profile = FitProfile.of(np.concatenate([timeline.distances for timeline in timelines]))
     provenance = provenance_of(plan.surveys) | {"fit_profile": fit_profile.as_json()}
-    if plan.n_learned_from < plan.n_usable:
-        provenance |= {"sample": {"n_frames": plan.n_learned_from, "of": plan.n_usable}}
+    if plan.n_learned_from < plan.n_sound:
+        provenance |= {"sample": {"n_frames": plan.n_learned_from, "of": plan.n_sound}}
     has_places = isinstance(config.units, SlowUnitsConfig) and config.units.places
     has_own_places = has_places and len(set(groups)) == len(groups)
     deviations = [survey.deviations for survey in plan.surveys]

@@ -11,6 +11,7 @@ import math
 import platform
 import reprlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,6 +72,7 @@ class _Provenance(BaseModel):
     model_config = ConfigDict(strict=True)
 
     channels: list[str] = Field(min_length=1)
+    left_out: list[str] = []
     rate: float | None = Field(gt=0, allow_inf_nan=False)
     window_length_frames: int
     step_frames: int
@@ -110,6 +112,8 @@ def save(model: Rondo, folder: Path) -> None:
         "step_frames": model.step_frames_,
         "motif_window_frames": model.motif_window_frames_,
     }
+    if preprocessor.left_out:
+        provenance["left_out"] = list(preprocessor.left_out)
     if hasattr(model, "stream_"):
         state, plain = model.stream_.state()
         bits, kinds = as_bits(state)
@@ -152,7 +156,8 @@ def _restored(kind: type[Rondo], stored: artifact.Artifact) -> Rondo:
     _Provenance.model_validate(stored.provenance)
     provenance = dict(stored.provenance)
     channels = tuple(str(name) for name in provenance.pop("channels"))
-    model.preprocessor_ = _preprocessor(parts["preprocess"], channels, config)
+    left_out = tuple(str(name) for name in provenance.pop("left_out", ()))
+    model.preprocessor_ = replace(_preprocessor(parts["preprocess"], channels, config), left_out=left_out)
     rate = provenance.pop("rate")
     model.rate_ = None if rate is None else float(rate)
     model.window_length_frames_ = int(provenance.pop("window_length_frames"))

@@ -82,7 +82,7 @@ CLOCKS: dict[str, tuple[Callable[[np.random.Generator], np.ndarray] | None, int]
 def test_labels_are_as_many_as_rows_and_as_those_of_label(rondo: Command, here: Path, model: Path, kind: str) -> None:
     clock, n_skipped = CLOCKS[kind]
     values = waves(N_ROWS)
-    values[200:300, 1] = np.nan  # too long to be bridged
+    values[200:300] = np.nan  # too long to be bridged
     write_csv(here / "x.csv", values, None if clock is None else clock(np.random.default_rng(1)))
     done = rondo("stream", model, "--source", "x.csv", "--out", "live", "--frozen")
     assert done.code == 0, done.err

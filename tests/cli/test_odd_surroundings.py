@@ -109,3 +109,29 @@ def test_a_reader_of_stderr_that_has_gone_costs_no_run(tmp_path: Path) -> None:
         os.close(writer)
     assert process.returncode == 0
     assert (tmp_path / "run" / "segments.csv").is_file()
+
+
+@needs_posix
+@pytest.mark.parametrize(
+    "command", [["--version"], ["stream", "model", "--source", "x.csv", "--out", "live", "--json"]]
+)
+def test_a_reader_of_stdout_that_has_gone_ends_a_command_as_it_ends_others(
+    command: list[str], rondo: Command, here: Path
+) -> None:
+    write_csv(here / "x.csv", waves(600))
+    if command[0] == "stream":
+        fast = ("--rate", 50, "--window", 40, "--step", 20, "--set", "evidence.surrogates=0")
+        assert rondo("discover", "x.csv", "--out", "model", *fast).code == 0
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "rondo", *command],
+        cwd=here,
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writer)
+    assert done.returncode == 141
+    assert "Traceback" not in done.stderr and "error" not in done.stderr

@@ -51,11 +51,14 @@ def written(out: Path) -> dict[str, bytes | None]:
 # ------------------------------------------------------------ what it writes
 
 
-def test_a_stream_without_one_whole_window_says_why(rondo: Command, here: Path, model: Path) -> None:
+def test_a_stream_without_one_whole_window_says_why(rondo: Command, here: Path) -> None:
+    settings = {"evidence": {"surrogates": 0}, "preprocess": {"dropouts": "cut"}}
+    fitted = Rondo(window=40, step=20, settings=settings, device="cpu")
+    fitted.fit(Recording(waves(900), rate=50, channels=("a", "b"))).save(here / "cut")
     slow = waves(300)
     slow[np.arange(300) % 60 > 0, 1] = np.nan  # a sensor slower than the other
     write_csv(here / "slow.csv", slow)
-    done = rondo("stream", model, "--source", "slow.csv", "--out", "out")
+    done = rondo("stream", "cut", "--source", "slow.csv", "--out", "out")
     assert done.code == 0
     assert "note: not one window was whole, so nothing is labelled" in done.err
     assert "fit the model without it (--label-column NAME)" in done.err

@@ -41,7 +41,7 @@ def fitted(config: PreprocessConfig = CONFIG, n_channels: int = 2) -> Preprocess
 
 
 MODEL = fitted()
-PLAIN = fitted(PreprocessConfig(scaling="none", max_gap=3))
+PLAIN = fitted(PreprocessConfig(scaling="none", max_gap=3, dropouts="cut"))
 
 
 def begun(model: Preprocessor, rate: float | None) -> Preparation:
@@ -388,7 +388,7 @@ def test_a_sensor_slower_than_the_others_can_be_streamed() -> None:
     values = np.stack([np.sin(np.arange(n_rows) / 9), np.full(n_rows, NAN)], axis=1).astype(np.float32)
     values[::100, 1] = 60 + np.arange(30)
     recording = Recording(values, rate=100)
-    model = Preprocessor.fit([recording], PreprocessConfig())
+    model = Preprocessor.fit([recording], PreprocessConfig(dropouts="cut"))
     assert model.spacing == (0, 100)
     day2 = values.copy()
     day2[1_000:1_500, 1] = NAN

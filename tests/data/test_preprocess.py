@@ -85,7 +85,7 @@ def test_statistics_leave_holes_out_and_do_not_depend_on_blocks(monkeypatch: pyt
     holed = values.copy()
     holed[100:200, 0] = NAN
     recording = Recording(holed)
-    whole = Preprocessor.fit([recording], PreprocessConfig(max_gap=5)).apply(recording)
+    whole = Preprocessor.fit([recording], PreprocessConfig(max_gap=5, dropouts="cut")).apply(recording)
     present = np.delete(values, np.arange(100, 200), axis=0).astype(np.float64)
     expected = (present - present.mean(axis=0)) / present.std(axis=0)
     npt.assert_allclose(np.delete(whole.values, np.arange(100, 200), axis=0), expected, rtol=1e-5, atol=1e-5)
@@ -93,7 +93,7 @@ def test_statistics_leave_holes_out_and_do_not_depend_on_blocks(monkeypatch: pyt
     monkeypatch.setattr("rondo.data.signal.BLOCK", 7)
     monkeypatch.setattr("rondo.data.preparation.BLOCK", 7)
     monkeypatch.setattr("rondo.data.row_plan.BLOCK", 7)
-    small = Preprocessor.fit([recording], PreprocessConfig(max_gap=5)).apply(recording)
+    small = Preprocessor.fit([recording], PreprocessConfig(max_gap=5, dropouts="cut")).apply(recording)
     npt.assert_allclose(small.values, whole.values, rtol=1e-6, atol=1e-6)
     assert small.spans == whole.spans == ((0, 100), (200, 400))
 

@@ -76,10 +76,31 @@ def test_a_long_dropout_costs_no_row_and_is_named_with_its_length() -> None:
     assert cut.spans == ((0, 1000), (3600, 4000))
 
 
-def test_rows_of_which_half_is_gone_are_still_a_boundary() -> None:
+def test_rows_are_lost_only_where_no_channel_is_there_and_poor_where_a_third_is_gone() -> None:
     holed = silenced(silenced(related(), 2, 1000, 2000), 3, 1500, 3000)
+    holed[3200:3400] = NAN
     signal = regularise(Recording(holed, RATE, NAMES), NAMES, PreprocessConfig())
-    assert signal.spans == ((0, 1500), (2000, 4000))
+    assert signal.spans == ((0, 3200), (3400, 4000))
+    assert signal.poor == ((1500, 2000),)  # two of four; one of four before and after
+    assert signal.n_filled == (0, 0, 1000, 1500)
+    assert "500 rows lack a third of the channels or more: labelled, never learned from" in signal.notes
+
+
+def test_a_channel_without_any_value_makes_no_row_poor() -> None:
+    """Nothing in such a recording differs from the rest of it."""
+    holed = silenced(silenced(related(), 2, 0, 4000), 3, 1000, 1500)
+    signal = regularise(Recording(holed[:, 1:], RATE, NAMES[1:]), NAMES[1:], PreprocessConfig())
+    assert signal.silent == (1,)
+    assert signal.poor == ((1000, 1500),)  # one of the two that are there
+    assert regularise(Recording(holed, RATE, NAMES), NAMES, PreprocessConfig()).poor == ((1000, 1500),)
+
+
+def test_poor_rows_are_poor_frames_where_rows_come_unevenly() -> None:
+    rows = np.delete(np.arange(4000), np.arange(200, 4000, 7))
+    holed = silenced(silenced(related(), 2, 1000, 2000), 3, 1000, 2000)[rows]
+    recording = Recording(holed, RATE, NAMES, timestamps_s=rows / RATE)
+    ((start, stop),) = regularise(recording, NAMES, PreprocessConfig()).poor
+    assert abs(start - 1000) <= 1 and abs(stop - 2000) <= 1
 
 
 def test_a_channel_that_is_silent_throughout_is_predicted_where_other_recordings_have_it() -> None:
@@ -98,7 +119,7 @@ def test_a_channel_that_is_silent_throughout_is_predicted_where_other_recordings
 
 def test_a_channel_that_no_recording_has_says_nothing() -> None:
     silent = Recording(silenced(related(), 2, 0, 4000), RATE, NAMES, "silent")
-    seen = Preprocessor.fit([silent], PreprocessConfig()).apply(silent)
+    seen = Preprocessor.fit([silent], PreprocessConfig(channels=NAMES)).apply(silent)
     npt.assert_array_equal(seen.values[:, 2], 0)
     assert any("'sum' throughout" in note for note in seen.notes)
 

@@ -135,7 +135,7 @@ def test_channels_that_are_never_present_together_are_refused() -> None:
     values = noise(100, 2)
     values[:50, 0] = NAN
     values[40:, 1] = NAN
-    says = refusal(raw, Recording(values, channels=("x", "y")), max_gap=5)
+    says = refusal(raw, Recording(values, channels=("x", "y")), max_gap=5, dropouts="cut")
     assert "no frame has all 2 channels (channel 'y' is missing in 60% of rows)" in says
 
 
@@ -258,7 +258,7 @@ def test_nothing_is_carried_across_a_jump() -> None:
 def test_a_piece_in_which_a_channel_is_silent_is_a_hole() -> None:
     times = np.array([0, 1, 2, 1000, 1001, 1002]) / 10
     values = [[1, 1], [2, 2], [3, 3], [4, NAN], [5, NAN], [6, NAN]]
-    signal = raw(Recording(values, rate=10, timestamps_s=times), max_gap=10)
+    signal = raw(Recording(values, rate=10, timestamps_s=times), max_gap=10, dropouts="cut")
     assert signal.spans == ((0, 3),)
     assert np.isfinite(signal.values).all()
 
@@ -308,10 +308,11 @@ def test_a_sensor_slower_than_the_others_is_no_gap() -> None:
     heart[2000:3000] = np.nan
     wave = np.sin(np.arange(n) / 9)
     recording = Recording(np.stack([wave, heart], axis=1), rate=100, channels=("wave", "heart"))
-    signal = regularise(recording, recording.channels, PreprocessConfig())
+    cut = PreprocessConfig(dropouts="cut")
+    signal = regularise(recording, recording.channels, cut)
     assert signal.spans == ((0, 1901), (3000, 4000))
     npt.assert_allclose(signal.values[:1901, 1], 60 + np.arange(1901) / 100, rtol=1e-5)
     assert "channel 'heart' has a value only every 100 rows: interpolated between them" in signal.notes
     bursts = np.where(np.arange(n) % 500 < 20, wave, np.nan)  # no slow sensor, but one that is mostly off
     broken = Recording(np.stack([wave, bursts], axis=1), rate=100)
-    assert len(regularise(broken, broken.channels, PreprocessConfig()).spans) == 8
+    assert len(regularise(broken, broken.channels, cut).spans) == 8

@@ -99,5 +99,5 @@ def test_part_of_a_signal_is_scaled_by_the_moments_of_the_whole() -> None:
     fitted = Preprocessor.of_surveys(channels, [survey], config)
     whole = fitted.apply(recording)
     raw = Preprocessor.fit([recording], config.model_copy(update={"scaling": "none"})).apply(recording)
-    part = Signal("r0", raw.values[200:300], 50.0, channels, ((0, 100),), 100)
+    part = Signal("r0", raw.values[200:300], 50.0, channels.names, ((0, 100),), 100)
     npt.assert_array_equal(fitted.seen(part, survey.moments).values, whole.values[200:300])

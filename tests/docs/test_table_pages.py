@@ -22,7 +22,9 @@ def table_pages(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 def test_a_page_shows_the_rows_beside_it(name: str, table_pages: ModuleType) -> None:
     page = (ROOT / "docs" / "results" / f"{name}.md").read_text(encoding="utf-8")
     begin = f"<!-- written by {table_pages.PROGRAM}: {name} -->"
-    assert f"{begin}\n\n{table_pages.body_of(name)}\n\n<!-- end -->" in page, f"run: python {table_pages.PROGRAM} {name}"
+    assert f"{begin}\n\n{table_pages.body_of(name)}\n\n<!-- end -->" in page, (
+        f"run: python {table_pages.PROGRAM} {name}"
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -145,3 +145,20 @@ def test_a_run_that_is_read_in_parts_draws_the_same_page(
     in_parts.report(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_bytes() == (in_memory / "report.html").read_bytes()
     assert in_parts.table_of(["day2"])["recording"].unique().to_list() == ["day2"]
+
+
+# Rows and channels that are silent: predicted, predicted and not learned from, and of a channel that is left out.
+DROPOUTS = {"filled": (100, 300, [1]), "poor": (400, 500, [1, 2]), "left out": (0, 600, [3])}
+
+
+@pytest.mark.parametrize("kind", DROPOUTS)
+@pytest.mark.parametrize("settings", [(), ("--set", "preprocess.statistics=dataset")])
+def test_dropouts_are_filled_alike(settings: tuple[str, ...], kind: str, files: Path, tmp_path: Path) -> None:
+    (tmp_path / "holed").mkdir()
+    for path in sorted(files.iterdir())[:3]:
+        values, (start, stop, channels) = np.load(path), DROPOUTS[kind]
+        values[start:stop, channels] = np.nan
+        np.save(tmp_path / "holed" / path.name, values)
+    one, other = (discover(tmp_path / "holed", tmp_path / name, *settings, *more) for name, more in WAYS.items())
+    assert_same_run(one, other)
+    assert Rondo.load(one / "model").preprocessor_.left_out == (("ch3",) if kind == "left out" else ())

@@ -51,6 +51,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
 _SHOW, _INSTALL = "--show-completion", "--install-completion"
+_READER_GONE = 141  # 128 + SIGPIPE, as other programs end in `| head`; Windows has no such signal
 
 # Newer versions of typer carry a click of their own: what a user typed wrong is known only by this base class.
 _UsageError: type[Any] = typer.BadParameter.__mro__[1]
@@ -58,7 +59,8 @@ _UsageError: type[Any] = typer.BadParameter.__mro__[1]
 _EPILOG = (
     "Example: rondo discover walk.csv --out run\n\n"
     "Exit codes: 0 done; 1 what was compared differs (datasets verify), or a fault of ours; 2 bad input or setting, "
-    "with one line that says what to do; 130 interrupted (143: asked to end). Nothing half-written is left behind."
+    "with one line that says what to do; 130 interrupted (143: asked to end, 141: the reader of stdout has gone). "
+    "Nothing half-written is left behind."
 )
 
 
@@ -140,7 +142,7 @@ def run(arguments: list[str] | None = None) -> NoReturn:
     """Entry point of the `rondo` command."""
     _open_closed_streams()
     set_verbosity(Verbosity.NORMAL)
-    given = global_first(sys.argv[1:] if arguments is None else arguments)
+    given, stdout = global_first(sys.argv[1:] if arguments is None else arguments), sys.stdout
     try:
         _refuse_undecodable(given)
         with _stoppable(), warnings.catch_warnings():
@@ -159,7 +161,11 @@ def run(arguments: list[str] | None = None) -> NoReturn:
         raise SystemExit(stopped.exit_code) from None
     except BrokenPipeError:  # the reader of stdout has gone, as with `| head`
         _forget_stdout()
-        raise SystemExit(1) from None
+        raise SystemExit(_READER_GONE) from None
+    except SystemExit:
+        if sys.stdout is not stdout:  # typer has met that first: it wraps stdout and ends with 1
+            raise SystemExit(_READER_GONE) from None
+        raise
     except MemoryError:
         _fail("not enough memory; give shorter recordings or a longer --step")
     except OSError as error:

@@ -134,7 +134,9 @@ class PreprocessConfig(StageSettings):
         "ours: 0.5 s, or 25 frames where the rate is unknown; longer gaps are boundaries no window crosses",
     )
     dropouts: Literal["fill", "cut"] = setting(
-        "fill", "ours: predict channels that are silent for longer from the others (data/relations.py); cut: a boundary"
+        "fill",
+        "ours: predict channels that are silent for longer from the others (data/relations.py), leave out those silent "
+        "for over a quarter of the rows (data/left_out.py); cut: a boundary",
     )
 
 

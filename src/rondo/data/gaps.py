@@ -5,7 +5,7 @@ an end of a piece, within which time does not jump, the nearest value is repeate
 surely too long, and all rows after it wait with it.
 
 A longer run is a dropout of the channel. Without a `ChannelFill` its rows are lost. With one, what is gone is predicted
-from the channels that are there (`rondo.data.relations`), and rows are lost only where half of them or more are gone.
+from the channels that are there (`rondo.data.relations`), and rows are lost only where no channel is there.
 """
 
 from __future__ import annotations
@@ -219,14 +219,14 @@ class GapBridge:
 def _predicted(
     rows: TimedRows, long_runs: Mapping[int, tuple[Ints, Ints]], fill: ChannelFill
 ) -> tuple[TimedRows, Ints]:
-    """Rows whose dropouts are filled where most of the channels are there; how many values of each were."""
+    """Rows whose dropouts are filled where any channel is there; how many values of each were."""
     n_rows, n_channels = rows.values.shape
     gone = np.zeros((n_rows, n_channels), np.bool_)
     for c, runs in long_runs.items():
         for start, stop in zip(*(edges.tolist() for edges in runs), strict=True):
             gone[start:stop, c] = True
     assert rows.flaws is not None
-    is_lost = 2 * gone.sum(axis=1) >= n_channels
+    is_lost = gone.all(axis=1)
     gone[is_lost] = False
     fill.fill(rows.values, gone)
     flaws = np.where((rows.flaws == LOST) & ~is_lost, np.uint8(FILLED), rows.flaws)

@@ -7,7 +7,7 @@ What happens to rows, each time with an event:
   set back: a boundary, and time counts again;
 - gap, boundary: a jump in time that leaves out more than `max_gap` frames, or missing values (NaN, infinite) for
   longer: nothing is carried across, the next frame begins a new stretch;
-- gap, filled: channels that are silent for longer while most channels go on are predicted from these
+- gap, filled: channels that are silent for longer while others go on are predicted from these
   (`rondo.data.relations`), where the plan has relations; told when a channel falls silent and when it comes back;
 - gap, bridged: missing values and missing rows up to `max_gap` frames are interpolated in time once they end
   (`rondo.data.gaps`); between two values of a sensor that is slower than the others, up to twice its usual spacing.

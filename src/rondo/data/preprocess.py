@@ -14,6 +14,7 @@ import numpy as np
 
 from rondo.config.schema import PreprocessConfig
 from rondo.data.channels import chosen_channels, fitting, refuse_shape
+from rondo.data.left_out import UsedChannels, left_out_note, used_channels
 from rondo.data.moments import ChannelMoments, Matrix, Vector, with_silent
 from rondo.data.recording import Recording, Values
 from rondo.data.relations import ChannelFill, ChannelRelations
@@ -40,6 +41,7 @@ class Preprocessor:
     spacing: tuple[int, ...] = ()  # frames between two values of each slow sensor, 0 for others; for streams only
     known: KnownValues | None = None  # codes of missing values and range of each channel; None in older models
     relations: ChannelRelations | None = None  # of the channels, over all recordings; None: nothing is predicted
+    left_out: tuple[str, ...] = ()  # channels of the recordings that were silent for too long
 
     @classmethod
     def fit(cls, recordings: Sequence[Recording], config: PreprocessConfig) -> Preprocessor:
@@ -47,11 +49,12 @@ class Preprocessor:
         return cls.of_surveys(*surveys_of(recordings, config), config)
 
     @classmethod
-    def of_surveys(cls, channels: tuple[str, ...], surveys: Sequence[Survey], config: PreprocessConfig) -> Preprocessor:
+    def of_surveys(cls, channels: UsedChannels, surveys: Sequence[Survey], config: PreprocessConfig) -> Preprocessor:
         """Learn scaling and PCA from what surveys of all recordings say about these channels."""
-        n_channels = len(channels)
+        n_channels, config = len(channels.names), channels.settings(config)
         spacing = joint_spacing([survey.spacing for survey in surveys])
-        fitted = cls(config, channels, np.zeros(n_channels), np.ones(n_channels), np.zeros((0, n_channels)), spacing)
+        as_they_are = (np.zeros(n_channels), np.ones(n_channels), np.zeros((0, n_channels)))
+        fitted = cls(config, channels.names, *as_they_are, spacing, left_out=channels.left_out)
         found = [survey.known for survey in surveys if survey.known is not None]
         if found and len(found) == len(surveys):
             fitted = replace(fitted, known=KnownValues.joined(found))
@@ -71,12 +74,18 @@ class Preprocessor:
 
     def apply(self, recording: Recording, rate: float | None = None) -> Signal:
         """The recording as the model sees it, at another rate (Hz) if one is given."""
-        own = fitting(recording, self.channels, self.config)
-        plan = plan_of(own, self.channels, self.config)
-        if plan.relations is not None and self._has_relations_of_all:
-            plan = replace(plan, relations=self.relations)
-        signal = regularise(own, self.channels, self.config, plan)
+        signal = self.regular(recording)
         return self.seen(signal if rate is None else resample_signal(signal, rate))
+
+    def regular(self, recording: Recording) -> Signal:
+        """The channels of the model on a regular grid, not yet scaled."""
+        own = fitting(recording, self.channels, self.config)
+        if lacking := [name for name in self.left_out if name in recording.channels]:
+            own = own.noted(left_out_note(lacking))
+        plan = plan_of(own, self.channels, self.config)
+        if plan.relations is not None and self.fills_by_all:
+            plan = replace(plan, relations=self.relations)
+        return regularise(own, self.channels, self.config, plan)
 
     def seen(self, signal: Signal, moments: ChannelMoments | None = None) -> Signal:
         """A regular signal as the model sees it; `moments`: of the whole recording, where this is a part of it."""
@@ -105,7 +114,7 @@ class Preprocessor:
         return tuple(KnownColumn(name, own) for name, own in zip(self.channels, numbers, strict=True))
 
     @property
-    def _has_relations_of_all(self) -> bool:
+    def fills_by_all(self) -> bool:
         """Whether dropouts are filled by the relations of all recordings, as in a stream: where scaling is theirs."""
         return self.config.statistics == "dataset" and self.relations is not None
 
@@ -146,7 +155,7 @@ class Preprocessor:
     def _heard(self, signal: Signal, mean: Vector, scale: Vector) -> Signal:
         """With channels that are silent in this recording predicted, where others tell how; `mean`, `scale`: of it."""
         lacking = [c for c in signal.silent if self.relations is not None and self.relations.scale[c] > 0]
-        if not lacking or self.relations is None or self._has_relations_of_all:
+        if not lacking or self.relations is None or self.fills_by_all:
             return signal
         by_channel = self.config.scaling == "channel"  # else no scale of each channel in this recording is at hand
         relations = self.relations.moved(mean, scale) if by_channel else self.relations
@@ -167,14 +176,19 @@ class Preprocessor:
         return moments.scaled(mean, _reciprocal(scale))
 
 
-def surveys_of(recordings: Sequence[Recording], config: PreprocessConfig) -> tuple[tuple[str, ...], list[Survey]]:
+def surveys_of(recordings: Sequence[Recording], config: PreprocessConfig) -> tuple[UsedChannels, list[Survey]]:
     """The channels of a data set and a survey of each of its recordings; what cannot belong to one is refused."""
     channels = chosen_channels(recordings[0], config)
     for recording in recordings:
         fitting(recording, channels, config)
     refuse_shape(max(recordings, key=lambda recording: recording.n_frames), channels)
     refuse_too_many_axes(len(channels), config)
-    return channels, [survey_of(recording, channels, config).survey for recording in recordings]
+    surveys = [survey_of(recording, channels, config).survey for recording in recordings]
+    used = used_channels(channels, surveys, config)
+    if used.left_out:
+        refuse_too_many_axes(len(used.names), config)
+        surveys = [survey_of(recording, used.names, used.settings(config)).survey for recording in recordings]
+    return used, surveys
 
 
 def refuse_too_many_axes(n_channels: int, config: PreprocessConfig) -> None:

@@ -66,6 +66,7 @@ def resample_signal(signal: Signal, rate: float) -> Signal:
         values=values,
         rate=rate,
         spans=tuple(after for _, after in spans),
+        poor=(),  # of the old frames; nothing is learned at another rate
         frame_of_row=_moved(frames, old, new, ratio),
         notes=(*signal.notes, _note(signal.rate or rate, rate)),
     )

@@ -39,6 +39,8 @@ class Survey:
     known: KnownValues | None = None  # None in a survey that an earlier version has kept
     relations: ChannelRelations | None = None  # of its channels; None where dropouts are boundaries
     silent: tuple[int, ...] = ()  # channels without any value
+    n_filled: tuple[int, ...] = ()  # rows in which each channel was predicted; empty: none was
+    poor: tuple[Span, ...] = ()  # frames of which too much was predicted to learn from them
 
     @property
     def longest_span(self) -> int:
@@ -46,9 +48,9 @@ class Survey:
         return max(stop - start for start, stop in self.spans)
 
     @property
-    def n_usable(self) -> int:
-        """Frames that windows may use."""
-        return sum(stop - start for start, stop in self.spans)
+    def sound(self) -> tuple[Span, ...]:
+        """The parts of the spans that are not poor."""
+        return without(self.spans, self.poor)
 
     def as_json(self) -> dict[str, Any]:
         """Plain values that `from_json` reads back to the last digit."""
@@ -59,7 +61,7 @@ class Survey:
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Survey:
         """What `as_json` gave."""
-        spans = tuple((int(start), int(stop)) for start, stop in stored["spans"])
+        spans, poor = (tuple((int(start), int(stop)) for start, stop in stored[name]) for name in ("spans", "poor"))
         moments, deviations = ChannelMoments.from_json(stored["moments"]), stored["deviations"]
         more = {
             "spans": spans,
@@ -69,6 +71,8 @@ class Survey:
             "known": None if stored.get("known") is None else KnownValues.from_json(stored["known"]),
             "relations": None if stored["relations"] is None else ChannelRelations.from_json(stored["relations"]),
             "silent": tuple(stored["silent"]),
+            "n_filled": tuple(stored["n_filled"]),
+            "poor": poor,
         }
         return cls(**(stored | more))
 
@@ -97,7 +101,27 @@ def survey_of(recording: Recording, channels: tuple[str, ...], config: Preproces
         relations = ChannelRelations.of(select(own, channels))
     about = (signal.n_frames, signal.spans, plan.spacing)
     apart = part_deviations(signal)
-    return Surveyed(Survey(recording.id, *size, *about, moments, apart, known, relations, signal.silent), signal)
+    gone = (signal.silent, signal.n_filled, signal.poor)
+    return Surveyed(Survey(recording.id, *size, *about, moments, apart, known, relations, *gone), signal)
+
+
+def without(spans: Sequence[Span], poor: Sequence[Span]) -> tuple[Span, ...]:
+    """What is left of spans where others, in order, are taken out.
+
+    >>> without([(0, 10), (20, 30)], [(4, 6), (8, 22)])
+    ((0, 4), (6, 8), (22, 30))
+    """
+    left: list[Span] = []
+    for start, stop in spans:
+        for first, past in poor:
+            if past <= start or first >= stop:
+                continue
+            if first > start:
+                left.append((start, first))
+            start = past
+        if start < stop:
+            left.append((start, stop))
+    return tuple(left)
 
 
 @dataclass(frozen=True)

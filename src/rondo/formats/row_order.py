@@ -24,6 +24,7 @@ _LEAST_TIMES = 3
 _FAR_BACK = 10.0  # usual steps: a clock that goes back farther was started again
 _HOUR_S = 3600.0
 _MOST_RESTARTS = 0.05  # of rows: more are rows out of order
+_ANIMAL = "individual-local-identifier"  # Movebank: named before the tag, of which an animal may have had several
 
 
 def oldest_first(
@@ -119,7 +120,10 @@ def left_out_as_number(name: str, counter: str) -> str:
 
 
 def _tellers(layout: Layout, columns: Columns, label_columns: Sequence[str]) -> list[int]:
-    """Columns that may tell recordings apart: words or whole numbers, of which there are fewer than half as rows."""
+    """Columns that may tell recordings apart: words or whole numbers, of which there are fewer than half as rows.
+
+    The column of the animal comes first.
+    """
     found = []
     for place, name in enumerate(layout.names):
         if place in (columns.clock, columns.day) or not name or name in label_columns:
@@ -128,7 +132,7 @@ def _tellers(layout: Layout, columns: Columns, label_columns: Sequence[str]) -> 
         is_able = len(cells) == len(layout.rows) and 2 * len(set(cells)) <= len(cells)
         if is_able and not any(layout.is_number(cell) and not cell.isdecimal() for cell in cells):
             found.append(place)
-    return found
+    return sorted(found, key=lambda place: layout.names[place] != _ANIMAL)
 
 
 def _pivot(clock: str, names: str, values: str) -> str:

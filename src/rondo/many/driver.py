@@ -12,11 +12,13 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from rondo.config.schema import PreprocessConfig
 from rondo.data.channels import chosen_channels, refuse_shape
 from rondo.data.fair_sample import MOST_VALUES, n_taken, rebased
 from rondo.data.fit_plan import FitPlan
+from rondo.data.left_out import UsedChannels, used_channels
 from rondo.data.preprocess import refuse_too_many_axes
 from rondo.data.recording import Recording
 from rondo.data.signal import Signal
@@ -61,8 +63,7 @@ def discover_files(many: ManyFiles, model: Rondo, out: str | Path, progress: Pro
         if is_whole(folder):
             return _tidied(folder)
         run = _Run(folder, many, progress)
-        data_set = run.data_set(config.preprocess)
-        surveys, failed = run.surveys(data_set)
+        data_set, surveys, failed = run.surveyed(config.preprocess)
         if run.has_model():
             model = run.model()
         else:
@@ -118,11 +119,25 @@ class _Run:
         self.most_bytes = most_for_a_file()
         self.n_bytes = [size.n_bytes for size in many.sizes]
 
-    def data_set(self, preprocess: Any) -> DataSet:
+    def surveyed(self, preprocess: PreprocessConfig) -> tuple[DataSet, list[Survey], list[FailedFile]]:
+        """All files in the channels that are used; where some are left out, files are surveyed without them again."""
+        data_set = self.data_set(preprocess)
+        surveys, failed = self.surveys(data_set)
+        used = used_channels(data_set.channels.names, surveys, preprocess)
+        if data_set.channels.left_out or not used.left_out:
+            return data_set, surveys, failed
+        refuse_too_many_axes(len(used.names), preprocess)
+        for under in (WHOLE, SURVEYS):
+            remove_under(self.folder, under)
+        data_set = self._kept(DataSet(used, data_set.rate, preprocess))
+        return data_set, *self.surveys(data_set)
+
+    def data_set(self, preprocess: PreprocessConfig) -> DataSet:
         """Channels and rate of the first file that can be read: all others must have them."""
         if DATA_SET in self.folder.names("parts"):
             known = json.loads(self.folder.read(DATA_SET))
-            return DataSet(tuple(known["channels"]), known["rate"], preprocess)
+            used = UsedChannels(tuple(known["channels"]), tuple(known["left_out"]))
+            return DataSet(used, known["rate"], preprocess)
         self.progress("looking", 0, 1)
         why: list[FailedFile] = []
         for file in self.many.files:
@@ -135,10 +150,14 @@ class _Run:
                 why.append(failure(file, error))
                 continue
             refuse_too_many_axes(len(channels), preprocess)
-            known = {"channels": channels, "rate": recording.rate}
-            self.folder.write(DATA_SET, json.dumps(known).encode())
-            return DataSet(channels, recording.rate, preprocess)
+            return self._kept(DataSet(UsedChannels(channels), recording.rate, preprocess))
         raise RecordingError(f"all {len(why)} files failed; the first, {why[0].file}: {why[0].why}")
+
+    def _kept(self, data_set: DataSet) -> DataSet:
+        channels = data_set.channels
+        known = {"channels": channels.names, "left_out": channels.left_out, "rate": data_set.rate}
+        self.folder.write(DATA_SET, json.dumps(known).encode())
+        return data_set
 
     def surveys(self, data_set: DataSet) -> tuple[list[Survey], list[FailedFile]]:
         """A survey of every file that has one, in order, and the others."""
@@ -171,12 +190,14 @@ class _Run:
         asked = [bool(stretches.get(file.id)) for file in self.many.files]
         under = WHOLE
         is_whole = all(own == survey.spans for own, survey in zip(plan.stretches, plan.surveys, strict=True))
-        if not is_whole or not self.folder.names(WHOLE):
+        # What a survey keeps was filled by what that recording alone tells.
+        is_filled_by_all = plan.preprocessor.fills_by_all and any(survey.n_filled for survey in plan.surveys)
+        if not is_whole or is_filled_by_all or not self.folder.names(WHOLE):
             under = SAMPLES
 
             def task(batch: FileBatch, files: tuple[RecordingFile, ...]) -> SampleTask:
                 own = tuple(stretches[file.id] for file in files)
-                return SampleTask(self.folder, batch, files, own, data_set)
+                return SampleTask(self.folder, batch, files, own, data_set, plan.preprocessor)
 
             for _, lost in self._done("sample", sample_files, SAMPLES, task, asked):
                 raise RecordingError(f"{lost.file}: {lost.why}")

@@ -13,7 +13,8 @@ import numpy as np
 from rondo.config.schema import PreprocessConfig
 from rondo.data.as_recordings import in_hertz, same_rate
 from rondo.data.fair_sample import taken
-from rondo.data.preprocess import mean_and_scale
+from rondo.data.left_out import UsedChannels
+from rondo.data.preprocess import Preprocessor, mean_and_scale
 from rondo.data.recording import Recording, Values
 from rondo.data.survey import Survey, Surveyed, survey_of
 from rondo.data.windows import Span
@@ -33,21 +34,25 @@ SURVEYS, WHOLE, SAMPLES = "parts/survey", "parts/whole", "parts/sample"
 class DataSet:
     """What all recordings of a run have in common."""
 
-    channels: tuple[str, ...]
+    channels: UsedChannels
     rate: float | None
     preprocess: PreprocessConfig
 
     def survey(self, recording: Recording) -> Surveyed:
         """Look at one recording; one that does not belong here, or in which nothing changes, is refused."""
+        self.refuse_other_rate(recording)
+        found = survey_of(recording, self.channels.names, self.channels.settings(self.preprocess))
+        if self.preprocess.scaling != "none" and self.preprocess.statistics == "recording":
+            mean_and_scale(found.survey.moments, self.preprocess, f"recording '{recording.id}'")
+        return found
+
+    def refuse_other_rate(self, recording: Recording) -> None:
+        """All recordings must have one rate."""
         if not same_rate(recording.rate, self.rate):
             raise RecordingError(
                 f"it has {in_hertz(recording.rate)}, expected {in_hertz(self.rate)} as in the first file; resample it, "
                 "or give one --rate for all"
             )
-        found = survey_of(recording, self.channels, self.preprocess)
-        if self.preprocess.scaling != "none" and self.preprocess.statistics == "recording":
-            mean_and_scale(found.survey.moments, self.preprocess, f"recording '{recording.id}'")
-        return found
 
 
 @dataclass(frozen=True)
@@ -106,6 +111,7 @@ class SampleTask:
     files: tuple[RecordingFile, ...]
     stretches: tuple[tuple[Span, ...], ...]
     data_set: DataSet
+    preprocessor: Preprocessor
 
 
 def sample_files(task: SampleTask) -> None:
@@ -114,8 +120,9 @@ def sample_files(task: SampleTask) -> None:
     for file, stretches in zip(task.files, task.stretches, strict=True):
         try:
             with trusting():
-                signal = task.data_set.survey(file.read()).signal
-            pieces.append(taken(signal, stretches).values)
+                recording = file.read()
+            task.data_set.refuse_other_rate(recording)
+            pieces.append(taken(task.preprocessor.regular(recording), stretches).values)
         except (RondoError, IndexError) as error:
             raise RecordingError(f"{file.url}: it was surveyed well, and now {in_one_line(error)}") from None
     task.folder.write(f"{SAMPLES}/{task.batch.name}.npy", array_bytes(np.concatenate(pieces)))

@@ -80,7 +80,7 @@ def test_axes_that_are_kept_are_read_again(walks: Path, tmp_path: Path, monkeypa
 
 def test_a_projected_recording_has_the_gaps_it_had() -> None:
     values = waves(400, 3)
-    values[100:180, 1:] = np.nan
+    values[100:180] = np.nan
     recording = Recording(values, 50.0, id="gap")
     fitted = Preprocessor.fit([recording], PreprocessConfig(pca_components=2))
     signal = fitted.apply(recording)
