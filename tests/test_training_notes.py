@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from rondo.config.schema import resolve
-from rondo.discovery import METHOD, RondoSettings
 from rondo.errors import RondoWarning
 from rondo.model import Rondo
 from rondo.progress import silent
+from rondo.rondo_method import METHOD, RondoSettings
 from rondo.synthetic import plant
 from tests.cli.running import call
 from tests.many.sets import assert_same_run, write_set
