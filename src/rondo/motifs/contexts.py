@@ -30,6 +30,7 @@ from rondo.encoders.summary_stats import describes_few_channels
 from rondo.motifs.base import Kept, MotifKind, MotifTimeline
 from rondo.motifs.long_windows import LongWindows, persistence, unit_shares
 from rondo.motifs.mixes import Mixes
+from rondo.units.agreement import most_agreed
 from rondo.units.discover import UnitRules, discover_units, transition_scale
 from rondo.units.model import joined_spans
 from rondo.units.slow import fit_slow_enough
@@ -157,7 +158,7 @@ def fit_contexts(
     weight = grid.step_frames / grid.length_frames
     guesses = _guessed(windows, codes, spans, len(unit_ids), long, config, rng)
     paths = [_settled(counts, codes, spans, weight) for counts in guesses]
-    path = paths[_medoid([own[:: long.n_apart] for own in paths])]
+    path = paths[most_agreed([own[:: long.n_apart] for own in paths])]
     n_contexts = int(path.max()) + 1
     if n_contexts < 2:
         return None
@@ -215,14 +216,6 @@ def _counted(contexts: Path, codes: Ints, n_units: int) -> Ints:
     counts = np.zeros((int(contexts.max()) + 1, n_units), np.int64)
     np.add.at(counts, (contexts, codes), 1)
     return counts
-
-
-def _medoid(paths: Sequence[Path]) -> int:
-    """The labelling that agrees best with all others (adjusted mutual information)."""
-    from sklearn.metrics import adjusted_mutual_info_score  # slow to import, and not needed to apply a model
-
-    alike = [[adjusted_mutual_info_score(a, b) for b in paths] for a in paths]
-    return int(np.sum(alike, axis=1).round(9).argmax())
 
 
 def balanced(statistics: NDArray[np.floating], shares: Floats, spans: Sequence[Span], lag: int) -> Floats:
