@@ -150,7 +150,8 @@ def set_rows(data: Path, name: str, make: Callable[[], Rondo]) -> Iterator[list[
         if len(rows) <= MOST_PAIRS:
             yield from (cells_of(*row) for row in rows)
         mean = mean_of([columns for _, columns, _ in rows])
-        yield cells_of(f"{name} {pattern}, {len(rows)} pairs", mean, f"together: {together(known, make())}")
+        title = f"{name} {pattern.strip('*_')}".strip()
+        yield cells_of(f"{title}, {len(rows)} pairs", mean, f"together: {together(known, make())}")
 
 
 def main() -> None:
