@@ -22,12 +22,12 @@ def baseline_for(method: Method, data_set: str, of_set: SetSpec) -> Baseline:
 
 
 def rondo_for(method: Method, data_set: str, of_set: SetSpec, protocol: Protocol, mantis: str = "") -> RondoConfig:
-    """Every setting of Rondo.
+    """Every setting of Rondo; windows are those of the data set, unless the method has its own.
 
     Axes that all recordings of a set share are applied before (`experiments/inputs.py`), and Rondo takes the values as
     they come; a stream, whose future is not known, fits its own on its first part.
     """
-    settings = method.settings_for(data_set) | _windows(of_set)
+    settings = _windows(of_set) | method.settings_for(data_set)
     n_axes = of_set.pca_of("rondo")
     if n_axes and protocol == "continual":
         settings["preprocess.pca_components"] = n_axes
