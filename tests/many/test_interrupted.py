@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rondo.cli.main import app
-from rondo.many import batches
+from rondo.many import batches, driver
 from tests.cli.killing import Killer
 from tests.cli.running import call, tree, waves
 from tests.many.sets import QUICK, RATE, Labeller, Pulled, assert_same_run, write_set
@@ -155,3 +155,29 @@ def test_a_folder_that_holds_something_else_is_left_alone(files: Path, whole: Pa
     before = tree(whole)
     assert "already holds a run" in call(*command(files, whole)).err
     assert tree(whole) == before
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+def test_killed_when_a_channel_is_left_out(is_written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before and after the folder says which channels are used: no survey of others is taken for one of these."""
+    holed = write_set(tmp_path / "holed", n_files=3)
+    for path in holed.iterdir():
+        values = np.load(path)
+        values[:600, 3] = np.nan
+        np.save(path, values)
+    assert call(*command(holed, tmp_path / "whole")).code == 0
+    real = driver._Run._kept
+
+    def kept(run: driver._Run, data_set: driver.DataSet) -> driver.DataSet:
+        if not data_set.channels.left_out:
+            return real(run, data_set)
+        if is_written:
+            real(run, data_set)
+        raise Pulled
+
+    with monkeypatch.context() as patch:
+        patch.setattr(driver._Run, "_kept", kept)
+        with pytest.raises(Pulled):
+            app([str(word) for word in command(holed, tmp_path / "run")], standalone_mode=False)
+    assert call(*command(holed, tmp_path / "run")).code == 0
+    assert_same_run(tmp_path / "whole", tmp_path / "run")
