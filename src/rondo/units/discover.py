@@ -88,7 +88,7 @@ def _agreed_start(
     """The component of each point in the mixture that, of several starts, agrees best with the others."""
     rough = config.model_copy(update={"tolerance": max(config.tolerance, _ROUGH_TOLERANCE)})
     fits = (fit_components(points, rough, rng, rules.window_weight, device) for _ in range(rules.n_starts))
-    assignments = [mixture.posterior(points).argmax(axis=1) for mixture in fits]
+    assignments = [np.asarray(mixture.posterior(points).argmax(axis=1)) for mixture in fits]
     apart = max(1, round(1 / rules.window_weight))  # windows overlap: as many as they are worth tell enough
     return assignments[most_agreed([own[::apart] for own in assignments])]
 
