@@ -183,11 +183,6 @@ class SlowUnitsConfig(StageSettings):
         "overlap", "ours: a window counts as step/length observations, the frames it adds (docs/results/units.md)"
     )
     mixture: MixtureConfig = MixtureConfig()
-    n_starts: int = setting(
-        5,
-        "ours: starts of the mixture, of which the one that agrees best with the others is followed (docs/method.md)",
-        ge=1,
-    )
     transition_scale: Literal["auto"] | Annotated[float, Field(ge=0)] = setting(
         "auto",
         "paper: Table UnitAlign, 2 typical steps; ours: 4 for shapes and for units that groups share (docs/method.md)",

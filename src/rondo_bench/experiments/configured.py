@@ -104,7 +104,7 @@ def fingerprint(config: Mapping[str, Any], protocol: str, learned_from: Sequence
     return f"{settings}-{_letters(sorted(learned_from))[:4]}" if learned_from else settings
 
 
-_LATER = {"autoencoder_least_steps": 40, "items_per_epoch": 4096, "dropouts": "fill", "n_starts": 1}
+_LATER = {"autoencoder_least_steps": 40, "items_per_epoch": 4096, "dropouts": "fill"}
 """Settings by what was the rule before they could be set."""
 
 
