@@ -17,7 +17,7 @@ from sklearn.metrics import adjusted_mutual_info_score
 
 from rondo.config.schema import SlowUnitsConfig
 from rondo.data.windows import WindowGrid, Windows
-from rondo.motifs.contexts import CHANGE_NATS, ContextModel, fit_contexts, log_shares
+from rondo.motifs.contexts import CHANGE_NATS, ContextModel, _medoid, fit_contexts, log_shares
 from rondo.motifs.long_windows import LongWindows, persistence, unit_shares
 from rondo.motifs.mixes import Mixes
 from rondo.units.timeline import Timeline
@@ -267,3 +267,16 @@ def test_a_context_is_told_by_the_shares_of_its_units(model: ContextModel) -> No
     assert first.startswith("u7 60%, u4 35%; u7 ")  # until nine tenths are told
     assert second.startswith("u7 50%, u4 30%, u0 20%; ")
     assert third == "u0 92%"
+
+
+# ---------------------------------------------------------------- which of several readings is taken
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_reading_taken_agrees_best_with_all_others(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 5, 200)
+    readings = [np.where(rng.random(200) < noise, rng.integers(0, 5, 200), truth) for noise in rng.random(5)]
+    sums = [sum(adjusted_mutual_info_score(one, other) for other in readings) for one in readings]
+    assert _medoid(readings) == int(np.argmax(np.round(sums, 9)))
+    assert _medoid([readings[0], truth, truth + 7]) == 1  # ids are names; of equals the first

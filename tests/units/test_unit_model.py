@@ -96,15 +96,10 @@ def test_merging_shows_a_coarser_layer_of_the_same_units(signals: list[Windows])
 
 
 def test_a_window_counts_for_the_frames_it_adds_in_the_slow_way_only() -> None:
-    own = _rules(0.5, 0.25, SlowUnitsConfig(persistence=1.5))
-    assert own == UnitRules(0.5, shortest_run=6.0, window_weight=0.25, n_starts=5)
+    assert _rules(0.5, 0.25, SlowUnitsConfig(persistence=1.5)) == UnitRules(0.5, shortest_run=6.0, window_weight=0.25)
     assert _rules(0.5, 0.25, SlowUnitsConfig(window_weight="one")).window_weight == 1.0
     for config in (UnitAlignConfig(), DirectUnitsConfig()):
-        assert _rules(0.5, 0.25, config) == UnitRules(0.5, shortest_run=0.0, window_weight=1.0, n_starts=1)
-
-
-def test_a_net_is_trained_once() -> None:
-    assert _rules(0.5, 0.25, SlowUnitsConfig(mixture=MixtureConfig(kind="deep_dpm"))).n_starts == 1
+        assert _rules(0.5, 0.25, config) == UnitRules(0.5, shortest_run=0.0, window_weight=1.0)
 
 
 def test_windows_that_share_frames_do_not_tell_each_other_who_they_are(

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,6 @@ from rondo.encoders.summary_stats import describes_few_channels
 from rondo.motifs.base import Kept, MotifKind, MotifTimeline
 from rondo.motifs.long_windows import LongWindows, persistence, unit_shares
 from rondo.motifs.mixes import Mixes
-from rondo.units.agreement import most_agreed
 from rondo.units.discover import UnitRules, discover_units, transition_scale
 from rondo.units.model import joined_spans
 from rondo.units.slow import fit_slow_enough
@@ -158,7 +158,7 @@ def fit_contexts(
     weight = grid.step_frames / grid.length_frames
     guesses = _guessed(windows, codes, spans, len(unit_ids), long, config, rng)
     paths = [_settled(counts, codes, spans, weight) for counts in guesses]
-    path = paths[most_agreed([own[:: long.n_apart] for own in paths])]
+    path = paths[_medoid([own[:: long.n_apart] for own in paths])]
     n_contexts = int(path.max()) + 1
     if n_contexts < 2:
         return None
@@ -216,6 +216,16 @@ def _counted(contexts: Path, codes: Ints, n_units: int) -> Ints:
     counts = np.zeros((int(contexts.max()) + 1, n_units), np.int64)
     np.add.at(counts, (contexts, codes), 1)
     return counts
+
+
+def _medoid(paths: Sequence[Path]) -> int:
+    """The labelling that agrees best with all others (adjusted mutual information)."""
+    from sklearn.metrics import adjusted_mutual_info_score  # slow to import, and not needed to apply a model
+
+    alike = np.zeros((len(paths), len(paths)))
+    for i, j in combinations(range(len(paths)), 2):
+        alike[i, j] = alike[j, i] = adjusted_mutual_info_score(paths[i], paths[j])
+    return int(alike.sum(axis=1).round(9).argmax())
 
 
 def balanced(statistics: NDArray[np.floating], shares: Floats, spans: Sequence[Span], lag: int) -> Floats:

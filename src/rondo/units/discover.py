@@ -1,8 +1,4 @@
-"""Latents -> unit vocabulary: cluster, smooth, and keep what persists.
-
-A mixture finds what its start leads to. Where several starts are asked for, each is followed some of the way, and the
-mixture starts where the one is that agrees best with the others (`rondo.units.agreement`).
-"""
+"""Latents -> unit vocabulary: cluster, smooth, and keep what persists."""
 
 from __future__ import annotations
 
@@ -16,12 +12,9 @@ from rondo.config.schema import AcceptanceConfig, MixtureConfig, UnitsConfig
 from rondo.data.labels import runs_of
 from rondo.data.windows import Span
 from rondo.mixture import FittedMixture, acceptance_of, fit_components
-from rondo.units.agreement import most_agreed
 from rondo.units.timeline import centre_distances, smooth_spans
 from rondo.vocabulary import Vocabulary
 from rondo.vocabulary.vocabulary import Level
-
-_ROUGH_TOLERANCE = 1e-4  # of the mixtures that only show where to start
 
 
 class UnitRules(NamedTuple):
@@ -30,7 +23,6 @@ class UnitRules(NamedTuple):
     penalty: float  # of a change of unit, in latent distance
     shortest_run: float  # windows that a unit usually lasts at least
     window_weight: float  # observations that one window is worth
-    n_starts: int = 1  # of the mixture
 
 
 def transition_scale(config: UnitsConfig, *, few_channels: bool, shared: bool = False) -> float:
@@ -65,8 +57,6 @@ def discover_units(
     # The fit starts at rows chosen by number; sorted, they do not tell which recording came first.
     order = np.lexsort(latents.T)
     begin = None if start is None else np.unique(start, return_inverse=True)[1][order]
-    if begin is None and rules.n_starts > 1:
-        begin = _agreed_start(latents[order], rules, config, rng, device)
     mixture = fit_components(latents[order], config, rng, rules.window_weight, device, begin)
     posterior = mixture.posterior(latents)
     centres = _member_means(latents, posterior.argmax(axis=1), mixture)
@@ -80,17 +70,6 @@ def discover_units(
         prototype = embeddings[members].mean(axis=0)
         vocabulary = vocabulary.with_entry(centres[k], radius, floor, float(members.sum()), prototype)
     return vocabulary
-
-
-def _agreed_start(
-    points: NDArray[np.float64], rules: UnitRules, config: MixtureConfig, rng: np.random.Generator, device: str
-) -> NDArray[np.int64]:
-    """The component of each point in the mixture that, of several starts, agrees best with the others."""
-    rough = config.model_copy(update={"tolerance": max(config.tolerance, _ROUGH_TOLERANCE)})
-    fits = (fit_components(points, rough, rng, rules.window_weight, device) for _ in range(rules.n_starts))
-    assignments = [np.asarray(mixture.posterior(points).argmax(axis=1)) for mixture in fits]
-    apart = max(1, round(1 / rules.window_weight))  # windows overlap: as many as they are worth tell enough
-    return assignments[most_agreed([own[::apart] for own in assignments])]
 
 
 def _persisting(

@@ -27,7 +27,6 @@ from rondo.units.slow import fit_slow_as_set
 from rondo.units.timeline import decode, typical_step
 from rondo.vocabulary import Vocabulary, merge_tree
 
-_STARTS = 5  # of the mixture
 _LEAST_SHARE = 0.5  # of all windows, that groups long enough for units of their own hold
 
 
@@ -189,8 +188,7 @@ def _rules(penalty: float, step_share: float, config: UnitsConfig) -> UnitRules:
     if not isinstance(config, SlowUnitsConfig):
         return UnitRules(penalty, shortest_run=0.0, window_weight=1.0)
     weight = step_share if config.window_weight == "overlap" else 1.0
-    n_starts = _STARTS if config.mixture.kind == "dp_gaussian" else 1  # a net would be trained each time
-    return UnitRules(penalty, config.persistence / step_share, weight, n_starts)
+    return UnitRules(penalty, config.persistence / step_share, weight)
 
 
 # Both trained ways bring torch, which need not be installed, so each is imported when it is asked for.
