@@ -66,7 +66,6 @@ FILES: dict[str, tuple[str, Maker | None, str]] = {
     "no frames": ("x.npz", archive(X=np.zeros((0, 3))), "empty"),
     "no channels": ("x.npz", archive(X=np.zeros((100, 0))), "empty"),
     "all NaN": ("x.npz", archive(X=np.full((1500, 2), np.nan)), "NaN"),
-    "one channel all NaN": ("x.npz", archive(X=np.stack([waves()[:, 0], np.full(1500, np.nan)], 1)), "'ch1'"),
     "constant": ("x.npz", archive(X=CONSTANT), "constant"),
     "infinite": ("x.npz", archive(X=INFINITE), "infinite"),
     "infinite in a csv": ("x.csv", text("a,b\n1,2\ninf,4\n"), "infinite"),

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.cli.running import Command, call, tree, waves, write_csv
-from tests.cli.test_name import FLAT, QUICK, refused
+from tests.cli.running import Command, call, refused, tree, waves, write_csv
+from tests.cli.test_name import FLAT, QUICK
 
 N_FRAMES = 900
 CLASSES = np.array(["walk", "sit", "run"])[np.arange(N_FRAMES) // 150 % 3]

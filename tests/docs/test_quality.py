@@ -32,7 +32,7 @@ def test_the_readme_has_the_same_table(quality: ModuleType) -> None:
 
 
 def test_no_peer_is_ahead_on_average_as_the_readme_says(quality: ModuleType) -> None:
-    assert "Averaged over the rows that a peer has, none" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "No peer is ahead of Rondo on average over its own rows" in (ROOT / "README.md").read_text(encoding="utf-8")
     for way, pairs in quality.averages(*quality.stored_scores()).items():
         theirs, ours = (mean(column) for column in zip(*pairs, strict=True))
         assert theirs < ours, way

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rondo.labelling import Labelling
-from rondo.run.counting import Words
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the report takes tables from here, and reads no settings
     import pandas as pd
     import polars as pl
+
+    from rondo.labelling import Labelling
+    from rondo.run.counting import Words
 
 
 def tables_of(labellings: Mapping[str, Labelling]) -> tuple[dict[str, pl.DataFrame], dict[str, pl.DataFrame]]:

@@ -30,7 +30,8 @@ def test_everything_in_an_experiment_exists(experiment) -> None:  # type: ignore
 
 
 def test_the_static_experiment_has_every_method() -> None:
-    assert set(read_experiment("static").methods) == {"rondo", "rondo-paper", "clock", *baseline_names()}
+    ours = {"rondo", "rondo-units", "rondo-paper", "rondo-variational"}
+    assert set(read_experiment("static").methods) == {*ours, "clock", *baseline_names()}
 
 
 def test_windows_are_those_of_the_catalogue() -> None:
@@ -92,13 +93,16 @@ def test_participants_are_named_by_recordings(data_set: str, id: str, subject: s
 
 
 def test_a_fingerprint_tells_settings_apart_and_nothing_else() -> None:
-    of_set, method = SetSpec(), read_experiment("static").methods["rondo"]
+    of_set, method = SetSpec(), read_experiment("static").methods["rondo-units"]
     config, _ = config_of(method, "mocap", of_set, "static")
     own = fingerprint(config, "static")
     assert fingerprint(config | {"seed": 5, "device": "cuda"}, "static") == own
     assert fingerprint(config, "continual") != own
     wider, _ = config_of(method, "mocap", SetSpec(window=90, step=30), "static")
     assert fingerprint(wider, "static") != own
+    with_own_windows = read_experiment("static").methods["rondo"]
+    automatic, _ = config_of(with_own_windows, "mocap", SetSpec(window=90, step=30), "static")
+    assert automatic["windows"] == config["windows"]
     joined = fingerprint(config, "static", ("one", "two"))
     assert joined.partition("-")[0] == own != joined
     before = {name: value for name, value in config["continual"].items() if name != "rule"}
