@@ -25,7 +25,7 @@ def test_checks_of_sktime() -> None:
     assert {name: outcome for name, outcome in outcomes.items() if outcome != "PASSED"} == {}
 
 
-@pytest.mark.parametrize("level", ["motif", "unit"])
+@pytest.mark.parametrize("level", ["motif", pytest.param("unit", marks=pytest.mark.slow)])
 def test_labels_are_those_of_rondo(level: str) -> None:
     values = plant(n_frames=6_000, seed=3).recording.values
     found = RondoDetector(level=level, random_state=4).fit_transform(pd.DataFrame(values))["labels"]

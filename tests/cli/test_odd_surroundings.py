@@ -37,7 +37,9 @@ def test_a_name_that_is_not_utf8(rondo: Command, tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
 @pytest.mark.parametrize("name", ["=cmd|' /C calc'!A0", "-2+3"])
-@pytest.mark.parametrize("many", [False, True], ids=["in memory", "one by one"])
+@pytest.mark.parametrize(
+    "many", [pytest.param(False, id="in memory"), pytest.param(True, id="one by one", marks=pytest.mark.slow)]
+)
 def test_names_are_no_formulas_in_a_spreadsheet(
     rondo: Command, here: Path, name: str, many: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,6 +129,7 @@ def test_help_names_every_source(rondo: Command) -> None:
     assert "Missing option '--source': Where rows come from. FILE: a table in text" in done.err
 
 
+@pytest.mark.slow
 def test_a_source_of_another_package_from_end_to_end_killed_and_resumed(here: Path, model: Path) -> None:
     (here / "packages").mkdir()
     packages = installed(here / "packages", "ticks", TICKS)

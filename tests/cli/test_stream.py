@@ -278,6 +278,7 @@ def test_killed_at_steps_throughout_that_touch_the_disk(killer: Killer, here: Pa
     assert run_to_its_end_with_a_death_at_every_step(killer, here, arguments, whole, range(0, 1000, each)) >= 40 // each
 
 
+@pytest.mark.slow
 @needs_posix
 @pytest.mark.parametrize("killer", ["fake"], indirect=True)
 def test_killed_while_it_follows_a_file_that_grows(killer: Killer, here: Path, rows: Path, model: Path) -> None:

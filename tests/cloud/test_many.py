@@ -36,7 +36,8 @@ def days(bucket: str, tmp_path: Path) -> str:
     return bucket
 
 
-@pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.slow])])
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["local", pytest.param("ray", marks=pytest.mark.ray)])
 def test_a_run_from_a_bucket_into_a_bucket(engine: str, days: str, rondo: Command, tmp_path: Path) -> None:
     if engine == "ray":
         pytest.importorskip("ray")

@@ -62,6 +62,7 @@ def test_no_more_workers_than_asked_for() -> None:
     assert len({one.result for one in Local(2).run(works.process_of, list(range(6)))}) <= 2
 
 
+@pytest.mark.slow
 def test_one_thread_each_and_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ONE_THREAD:
         monkeypatch.setenv(name, "3")

@@ -152,7 +152,9 @@ DROPOUTS = {"filled": (100, 300, [1]), "poor": (400, 500, [1, 2]), "left out": (
 
 
 @pytest.mark.parametrize("kind", DROPOUTS)
-@pytest.mark.parametrize("settings", [(), ("--set", "preprocess.statistics=dataset")])
+@pytest.mark.parametrize(
+    "settings", [pytest.param((), marks=pytest.mark.slow), ("--set", "preprocess.statistics=dataset")]
+)
 def test_dropouts_are_filled_alike(settings: tuple[str, ...], kind: str, files: Path, tmp_path: Path) -> None:
     (tmp_path / "holed").mkdir()
     for path in sorted(files.iterdir())[:3]:

@@ -261,7 +261,10 @@ def test_no_seed_leaves_its_span(seed: int) -> None:
 # ---------------------------------------------------------------- the method
 
 
-@pytest.mark.parametrize(("n_frames", "spans"), [(90, ((0, 90),)), (100, ((0, 30), (30, 45), (52, 100)))])
+@pytest.mark.parametrize(
+    ("n_frames", "spans"),
+    [pytest.param(90, ((0, 90),), marks=pytest.mark.slow), (100, ((0, 30), (30, 45), (52, 100)))],
+)
 def test_regimes_are_those_of_the_loops(n_frames: int, spans: tuple[Span, ...]) -> None:
     values, config = changing(n_frames, seed=18), CHEAP.model_copy(update={"n_seeds": 6})
     fast = regimes_of(values, spans, config, np.random.default_rng(0), silent)
