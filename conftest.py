@@ -1,4 +1,4 @@
-"""What is not collected: adapters whose library is not installed, and a page that repeats the examples of docstrings."""
+"""What is not collected: adapters without their library, and a page that repeats the examples of docstrings."""
 
 from importlib.util import find_spec
 
