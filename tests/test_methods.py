@@ -133,6 +133,7 @@ def test_a_method_of_another_package_is_used_from_python_and_its_model_reads() -
         rondo.discover("x.csv", method="threshold", window=3)
 
 
+@pytest.mark.slow
 def test_a_method_of_another_package_works_with_every_command(here: Path, rondo_command: Command) -> None:
     def run(*arguments: object) -> Any:
         done = rondo_command(*arguments)

@@ -34,6 +34,7 @@ print(len(names))
 """
 
 
+@pytest.mark.slow
 def test_every_module_imports_without_them() -> None:
     """Other people's modules may have them: on Windows these do without."""
     done = subprocess.run([sys.executable, "-c", _IMPORT_ALL], capture_output=True, text=True, check=False)

@@ -15,6 +15,7 @@ SETTINGS = resolve(overrides={"windows.length": 50})
 RECORDINGS = [Recording(waves(seed=0), id="one"), Recording(waves(1600, seed=1), id="two")]
 
 
+@pytest.mark.slow
 def test_plain_waves_are_found_again_by_every_seed_and_in_both_halves() -> None:
     told: list[str] = []
     model, levels = over_seeds(RECORDINGS, SETTINGS, 3, lambda what, done, total: told.append(what))
@@ -52,6 +53,7 @@ def test_one_seed_is_refused() -> None:
         over_seeds(RECORDINGS, SETTINGS, 1)
 
 
+@pytest.mark.slow
 def test_every_seed_and_both_halves_are_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted: list[tuple[int, int | str, list[np.ndarray]]] = []
     real = Rondo.fit

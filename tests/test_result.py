@@ -67,6 +67,7 @@ def test_segments_are_pandas_and_say_what_the_labels_say(two: Result) -> None:
             npt.assert_array_equal(painted, track)
 
 
+@pytest.mark.slow
 def test_no_pyarrow_is_needed_for_pandas(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", waves(600))
     code = f"""

@@ -77,6 +77,7 @@ def test_parts_are_the_same_in_whatever_pieces_rows_come(
     assert not hasattr(model, "stream_")  # the model stays as it was
 
 
+@pytest.mark.slow
 def test_segments_come_while_rows_do(model: Rondo) -> None:
     n_rows = 0
 

@@ -41,12 +41,14 @@ def notes_with(**changes: Any) -> str:
         )
 
 
+@pytest.mark.slow
 def test_a_floor_of_steps_and_a_sample_of_items_are_named() -> None:
     said = notes_with(motifs__items_per_epoch=10)
     assert "the autoencoder was trained for 40 epochs instead of 10" in said
     assert "saw a sample of 10 of " in said
 
 
+@pytest.mark.slow
 def test_without_limits_nothing_is_said() -> None:
     said = notes_with(motifs__items_per_epoch=0, units__mixture__autoencoder_least_steps=0)
     assert "epochs instead" not in said and "sample" not in said
@@ -59,6 +61,7 @@ LIMITED = [
 ]
 
 
+@pytest.mark.slow
 def test_a_fit_file_by_file_prints_the_notes_of_one_in_memory(tmp_path: Path) -> None:
     files = write_set(tmp_path / "files", n_files=2)
     asked = ("discover", files, "--rate", 50, "--preset", "paper", *LIMITED)

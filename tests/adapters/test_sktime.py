@@ -33,6 +33,7 @@ def test_labels_are_those_of_rondo(level: str) -> None:
     np.testing.assert_array_equal(found, expected.motifs if level == "motif" else expected.units)
 
 
+@pytest.mark.slow
 def test_frames_that_are_other_are_unclassified() -> None:
     values = plant(n_frames=6_000, seed=3).recording.values.copy()
     values[2_000:2_300] = np.nan  # a gap too long to be filled

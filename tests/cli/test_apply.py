@@ -35,6 +35,7 @@ def write_edits_of(run: Path, *edits: dict[str, object]) -> None:
     Path("edits.json").write_text(json.dumps(content))
 
 
+@pytest.mark.slow
 def test_a_file_is_applied_and_taken_back(rondo: Command, run: Path) -> None:
     write_edits_of(
         run, {"kind": "relabel", "ids": [2], "spans": [["day", 5, 25]]}, {"kind": "name", "ids": [1], "name": "reach"}
@@ -91,6 +92,7 @@ def test_what_is_refused_changes_nothing(
     assert tree(here) == before
 
 
+@pytest.mark.slow
 def test_a_stream_that_has_ended_is_edited_like_any_run(rondo: Command, here: Path, halfway: Path) -> None:
     shutil.copytree(halfway, here / "running")
     assert rondo("stream", "run", "--source", "x.csv", "--out", "live").code == 0

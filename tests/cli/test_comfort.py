@@ -121,6 +121,7 @@ def completed(words: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 def test_the_shell_completes_commands_options_and_values() -> None:
     assert completed("rondo disc") == ["discover"]
     assert completed("rondo discover --method dens") == ["denstream"]

@@ -352,6 +352,7 @@ def test_public_names_load_when_asked_for() -> None:
         rondo.Rondeau  # noqa: B018
 
 
+@pytest.mark.slow
 def test_a_bad_file_is_said_without_loading_torch(here: Path) -> None:
     write_csv(here / "x.csv", waves(3))
     program = """

@@ -256,6 +256,7 @@ def test_times_may_be_given_where_a_rate_is(rondo: Command, here: Path) -> None:
 # ---------------------------------------------------------------- many recordings
 
 
+@pytest.mark.slow
 def test_folders_and_files_together(rondo: Command, here: Path) -> None:
     (here / "day").mkdir()
     write_csv(here / "day" / "b.csv", waves(seed=1))
@@ -302,6 +303,7 @@ TRAINED = ("--encoder", "ts2vec", "--set", "encoder.iterations=3", "--set", "enc
 ALIGNED = ("--set", "units.method=unit_align", "--set", "units.init_epochs=2", "--set", "units.max_rounds=2")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")  # two rounds do not settle
 def test_what_was_trained_leaves_its_log(rondo: Command, here: Path) -> None:
     write_csv(here / "good.csv", waves())

@@ -75,6 +75,7 @@ def test_where_the_window_comes_from_is_said(
     assert says in rondo("suggest", "x.csv", "--no-levels", *arguments).out
 
 
+@pytest.mark.slow
 def test_levels_are_marked_in_the_curve_over_lengths(rondo: Command, here: Path) -> None:
     write_csv(here / "x.csv", waves(1200, 4))
     lines = rondo("suggest", "x.csv", "--rate", "50").out.splitlines()
@@ -132,6 +133,7 @@ def test_units_of_each_window_on_request(rondo: Command, here: Path) -> None:
     assert line.split() == ["->", "50", "1", "12", "90", "1.00", "50%", "3", "2", "s"]
 
 
+@pytest.mark.slow
 def test_stability_over_seeds_and_halves(rondo: Command, here: Path) -> None:
     write_csv(here / "x.csv", waves(1500))
     arguments = ["stability", "x.csv", "--window", "50", "--seeds", "2", "--halves"]

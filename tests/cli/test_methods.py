@@ -141,6 +141,7 @@ def test_a_method_without_windows_takes_none(rondo: Command, here: Path, monkeyp
     assert (summary["window_length_frames"], summary["step_frames"]) == (1, 1)
 
 
+@pytest.mark.slow
 def test_findings_say_what_was_not_done(rondo: Command, here: Path) -> None:
     for name in ("p", "q"):
         write_csv(here / f"{name}.csv", waves(seed=ord(name)))
@@ -195,6 +196,7 @@ def test_a_method_that_joins_recordings_gets_them_all(
     assert not (here / "out" / "model").exists()
 
 
+@pytest.mark.slow
 def test_a_vocabulary_for_each_recording_can_be_asked_of_every_method(
     rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -279,6 +281,7 @@ def test_a_run_as_released_keeps_no_model(rondo: Command, here: Path) -> None:
     assert (outcome.code, "error: run: ticc kept no model here (run as released" in outcome.err) == (2, True)
 
 
+@pytest.mark.slow
 def test_reading_needs_the_rate_and_the_channels_of_the_model(rondo: Command, here: Path) -> None:
     write_csv(here / "x.csv", waves(), np.arange(1500) / 50)
     write_csv(here / "fast.csv", np.repeat(waves(), 2, axis=0), np.arange(3000) / 100)
@@ -304,6 +307,7 @@ def test_what_has_no_effect_with_a_kept_model_is_refused(rondo: Command, here: P
 # ---------------------------------------------------------------- cost
 
 
+@pytest.mark.slow
 def test_a_long_run_is_announced(rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("p", "q"):
         write_csv(here / f"{name}.csv", waves(seed=ord(name)))

@@ -83,6 +83,7 @@ def test_a_report_of_everything_forgets_what_was_asked_before(rondo: Command, he
     assert "turning the crank" not in (run / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_labels_written_afterwards_use_the_kept_id_and_carry_the_names(rondo: Command, here: Path, run: Path) -> None:
     before = {name: np.load(run / name / "day.npy") for name in ("units", "labels")}
     assert rondo("name", "run", "unit:2", "reach").code == 0
@@ -183,6 +184,7 @@ def test_edits_that_someone_has_spoilt(rondo: Command, run: Path) -> None:
 # ------------------------------------------------------------ a stream
 
 
+@pytest.mark.slow
 def test_a_stream_goes_on_with_names_and_merges(rondo: Command, here: Path, halfway: Path) -> None:
     assert rondo("stream", "run", "--source", "x.csv", "--out", "plain").code == 0
     issued = (halfway / "labels.csv").read_text()

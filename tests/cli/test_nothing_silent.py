@@ -130,6 +130,7 @@ def test_other_commands_read_the_rows_of_a_stream(rondo: Command, here: Path, mo
     assert rondo("export", "live", "--format", "audacity", "--out", "marks").code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
 @pytest.mark.parametrize("kind", ["jittered", "repeated"])
 def test_rows_are_the_same_in_any_chunks_and_after_any_stop(

@@ -113,6 +113,7 @@ def test_a_reader_of_stderr_that_has_gone_costs_no_run(tmp_path: Path) -> None:
     assert (tmp_path / "run" / "segments.csv").is_file()
 
 
+@pytest.mark.slow
 @needs_posix
 @pytest.mark.parametrize(
     "command", [["--version"], ["stream", "model", "--source", "x.csv", "--out", "live", "--json"]]

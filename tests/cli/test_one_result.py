@@ -88,6 +88,7 @@ def test_label_and_stream_agree_on_text_parquet_and_json(rondo: Command, here: P
         assert summary["stream"]["missing_cells"] == {"nose.x": 45, "nose.y": 45, "gas": n_gas, "other": 5}
 
 
+@pytest.mark.slow
 def test_a_column_is_kept_in_both(rondo: Command, here: Path, run: Path, day: Path) -> None:
     keep = ("--keep-column", "other")
     assert rondo("label", run, day, *keep, "--out", "labelled").code == 0
@@ -101,6 +102,7 @@ def test_a_column_is_kept_in_both(rondo: Command, here: Path, run: Path, day: Pa
     assert not (here / "live2" / "labels.csv").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*1 channel left out that the model does not know")
 def test_a_stopped_stream_goes_on_with_the_same_bytes(
     rondo: Command, here: Path, run: Path, day: Path, monkeypatch: pytest.MonkeyPatch

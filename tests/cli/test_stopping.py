@@ -64,6 +64,7 @@ def wait_for(child: subprocess.Popen[str], line: str) -> None:
     assert said, f"the command ended before it said '{line}'"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_asked_to_stop_while_writing(here: Path, number: signal.Signals, code: int) -> None:
     write_csv(here / "x.csv", waves())
@@ -101,6 +102,7 @@ def test_asked_to_stop_while_learning(here: Path) -> None:
     assert tree(here) == before
 
 
+@pytest.mark.slow
 def test_killed_while_writing(here: Path) -> None:
     write_csv(here / "x.csv", waves())
     child = started("-c", STUCK, "discover", "x.csv", "--out", "out", "--method", "clock")

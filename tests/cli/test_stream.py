@@ -489,6 +489,7 @@ def test_a_full_disk_loses_nothing(
     assert written(here / "out") == written(here / "whole")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fake")
 def test_a_source_that_disappears_loses_nothing(
     rondo: Command, here: Path, rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch

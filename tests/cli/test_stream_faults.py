@@ -57,6 +57,7 @@ def test_a_clock_in_another_unit_is_refused_with_a_hint(
     refused(rondo("stream", model, "--source", "x.csv", "--out", "out"), "the model has 50 Hz", hint)
 
 
+@pytest.mark.slow
 @needs_posix
 def test_another_rate_on_a_pipe_is_refused_too(here: Path, model: Path) -> None:
     text = write_csv(here / "x.csv", waves(400), np.arange(400) / 25).read_bytes()
@@ -66,6 +67,7 @@ def test_another_rate_on_a_pipe_is_refused_too(here: Path, model: Path) -> None:
     assert b"25 Hz by their clock, the model has 50 Hz" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
 def test_a_rate_that_changes_on_the_way_is_a_boundary(rondo: Command, here: Path, model: Path) -> None:
     steps = np.concatenate([np.full(1_000, 1 / 50), np.full(1_000, 1 / 25), np.full(1_000, 1 / 50)])
@@ -216,6 +218,7 @@ def finished_after(
         return rondo(*command)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fake")
 @pytest.mark.parametrize("n_good", [0, 1])
 def test_a_full_disk_at_the_end(

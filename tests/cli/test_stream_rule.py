@@ -43,6 +43,7 @@ def test_a_stored_model_is_streamed_by_the_rule_of_the_command(
     assert (here / "plain" / "labels.csv").read_bytes() != (here / "live" / "labels.csv").read_bytes()
 
 
+@pytest.mark.slow
 def test_stopped_and_started_again_it_writes_the_same_bytes(
     rondo: Command, here: Path, rows: Path, model: Path
 ) -> None:
@@ -63,6 +64,7 @@ def test_stopped_and_started_again_it_writes_the_same_bytes(
         assert (here / "parts" / name).read_bytes() == (here / "whole" / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_a_model_fitted_with_the_rule_streams_by_it(rondo: Command, here: Path, rows: Path) -> None:
     first = write_csv(here / "first.csv", waves(900))
     fit = ("discover", first, "--rate", 50, "--window", 40, "--step", 20, "--out", "run", "--set", RULE)

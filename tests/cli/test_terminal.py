@@ -35,6 +35,7 @@ def steers(text: str) -> bool:
     return printable(text) != text
 
 
+@pytest.mark.slow
 @needs_posix
 @pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
 def test_no_command_hands_an_escape_sequence_to_the_terminal(rondo: Command, here: Path) -> None:

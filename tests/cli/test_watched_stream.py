@@ -194,6 +194,7 @@ def test_kafka_misses_nothing_of_a_run_that_is_killed(here: Path, rows: Path, mo
 # ------------------------------------------------------------ alarms, exit codes, health
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("fake")
 def test_an_alarm_ends_the_run_with_code_3_and_the_same_command_goes_on(
     rondo: Command, here: Path, rows: Path, model: Path

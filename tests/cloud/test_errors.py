@@ -124,6 +124,7 @@ for arguments in {commands}:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "blocked", "says"),
     [

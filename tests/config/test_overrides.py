@@ -159,6 +159,7 @@ NAMES = sorted(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=12), ANYTHING, max_size=3))
 def test_any_override_gives_a_configuration_or_one_line(overrides: dict[str, Any]) -> None:

@@ -80,6 +80,7 @@ def flat(final: list[list[Motif]]) -> list[Motif]:
 # ---------------------------------------------------------------- however the rows come
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frozen", [True, False])
 def test_chunks_do_not_matter(model: Rondo, values: NDArray[np.float32], frozen: bool) -> None:
     some = values[:4_000].copy()
@@ -144,6 +145,7 @@ def test_of_known_units_it_reads_what_the_model_reads(
     npt.assert_allclose([score for _, score in final], expected.scores, rtol=1e-4)
 
 
+@pytest.mark.slow
 @given(st.lists(st.tuples(st.integers(-1, 3), st.integers(1, 90)), min_size=1, max_size=12))
 def test_without_all_windows_at_hand_it_is_the_cheapest_path_some_windows_later(
     contexts: ContextModel, runs: list[tuple[int, int]]

@@ -45,6 +45,7 @@ def test_a_notebook_shows_what_it_is_committed_with(name: str, here: Path) -> No
     assert {path.suffix for path in here.iterdir()} >= {".html", ".csv"}, "it exports what it says"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_its_first_cells_run(name: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the data to the first plot, in long steps and untested: later cells name entries that these may not find."""

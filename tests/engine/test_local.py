@@ -27,11 +27,13 @@ def test_gives_what_serial_gives_failures_too() -> None:
     assert ours == {one.index: (one.result, one.failure) for one in Serial().run(works.ten_times, tasks)}
 
 
+@pytest.mark.slow
 def test_numbers_are_those_of_serial_to_the_bit() -> None:
     ours = {one.index: one.result for one in Local(1).run(works.first_digits, [0, 1])}
     assert ours == {one.index: one.result for one in Serial().run(works.first_digits, [0, 1])}
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_tried_again_and_the_rest_goes_on(tmp_path: Path) -> None:
     notes = [works.Note(tmp_path, name) for name in ("ever", "once", "a", "b")]
     done = {one.index: one for one in Local(2).run(works.killed_the_first_time, notes)}

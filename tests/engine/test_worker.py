@@ -123,6 +123,7 @@ def test_a_file_of_the_working_folder_stands_for_no_module(tmp_path: Path, monke
     assert (said, complaints) == ("[10]\n", "")
 
 
+@pytest.mark.slow
 def test_many_workers_fit_under_a_low_limit_of_open_files() -> None:
     script = (
         "import resource\n"

@@ -139,6 +139,7 @@ READERS: dict[str, list[Callable[[Path, Path], bool]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", READERS)
 def test_folders_with_one_thing_wrong(made: Path, tmp_path: Path, what: str) -> None:
     n_cases = N_CASES // 4

@@ -131,6 +131,7 @@ def test_a_partition_that_another_gets_is_given_up_first(
     assert files_of(tmp_path / "both") == once
 
 
+@pytest.mark.slow
 def test_a_device_that_cannot_be_read_stops_nobody(opened: Opened, tmp_path: Path) -> None:
     good = sent("good", signal(1, 1500), 40)
     bad = [("bad", b'{"time": 1, "w": 2}')] * 40 + [("worse", b"\0\1\2")] * 40
@@ -142,6 +143,7 @@ def test_a_device_that_cannot_be_read_stops_nobody(opened: Opened, tmp_path: Pat
     assert sum(event["evidence"]["n_lines"] for event in events) == 40
 
 
+@pytest.mark.slow
 def test_devices_by_a_field_of_the_payload(opened: Opened, tmp_path: Path) -> None:
     rows = {name: signal(place, 1500) for place, name in enumerate("ab")}
     payloads = []

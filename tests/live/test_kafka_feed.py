@@ -88,6 +88,7 @@ def test_an_address_names_the_feed() -> None:
     assert feed_kind("KAFKA://host/topic") is FEED
 
 
+@pytest.mark.slow
 def test_messages_have_device_place_and_time(cluster: MockKafka, tmp_path: Path) -> None:
     before = time.time()
     cluster.send("what", [(0, "a", b"1"), (0, "b", b"2"), (3, None, b"3"), (0, "a", None), (0, "\xff", b"4")])
@@ -118,6 +119,7 @@ def test_our_marks_count_and_not_the_commit(cluster: MockKafka, tmp_path: Path) 
     assert asked.revoked == []  # by `close` nothing is: whoever closes has let go of its devices before
 
 
+@pytest.mark.slow
 def test_nothing_is_committed_without_settle(cluster: MockKafka, tmp_path: Path) -> None:
     cluster.send("nothing", numbered(8))
     with closing(opened(cluster.address("nothing", group="nothing"), Asked(tmp_path))) as feed:
@@ -181,6 +183,7 @@ def test_a_second_loss_is_one_more_boundary(tmp_path: Path) -> None:
     assert [other.is_first("t/0", "a", offset) for offset in (10, 50)] == [True, False]
 
 
+@pytest.mark.slow
 def test_a_topic_that_was_made_again_is_refused(cluster: MockKafka, tmp_path: Path) -> None:
     cluster.send("again", numbered(8))
     found = pytest.raises(RecordingError, match="again/2 ends at offset 4, and we had read up to 900")

@@ -89,6 +89,7 @@ def rows(messages: list[Message]) -> np.ndarray[Any, Any]:
 # ------------------------------------------------------------ rows
 
 
+@pytest.mark.slow
 def test_rows_and_times_arrive(outlets: Callable[..., Outlet], name: str, tmp_path: Path) -> None:
     asked = Asked(tmp_path)
     outlets(name, source_id=f"{name}-1")
@@ -130,6 +131,7 @@ def test_the_inbox_is_emptied_by_settle(outlets: Callable[..., Outlet], name: st
 # ------------------------------------------------------------ those that are killed
 
 
+@pytest.mark.slow
 def test_an_outlet_that_is_killed_and_back_is_a_loss(outlets: Callable[..., Outlet], name: str, tmp_path: Path) -> None:
     asked = Asked(tmp_path)
     first = outlets(name, source_id=name)
@@ -258,6 +260,7 @@ def test_an_address_that_cannot_be_used_is_one_line(tmp_path: Path, where: str, 
     assert message in str(caught.value)
 
 
+@pytest.mark.slow
 def test_patience_ends(name: str, tmp_path: Path) -> None:
     asked = Asked(tmp_path)
     ends = pytest.raises(RecordingError, match=r"no stream has matched for 2\.5 s")

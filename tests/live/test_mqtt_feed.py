@@ -41,6 +41,7 @@ def test_messages_come_in_order_with_rising_offsets(tmp_path: Path, server: Mqtt
         assert (feed.poll(0.3), feed.backlog, feed.ended) == ([], 0, False)
 
 
+@pytest.mark.slow
 def test_a_broker_of_another_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """amqtt, which speaks MQTT 3.1.1 only."""
     monkeypatch.setattr(servers, "mosquitto_path", lambda: None)

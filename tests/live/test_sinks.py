@@ -209,6 +209,7 @@ def read_topic(servers: str, topic: str, is_all: Callable[[Found], bool]) -> Fou
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.broker
 def test_kafka_gets_every_message_once_under_the_key_of_its_device() -> None:
     with kafka_cluster(2) as servers, opened(f"kafka://{servers}/labels") as sink:
@@ -236,6 +237,7 @@ def test_kafka_without_a_cluster_has_a_problem_and_confirms_nothing() -> None:
         wait_until(lambda: sink.n_confirmed() == 0 and sink.problem is not None, "a problem")
 
 
+@pytest.mark.slow
 @pytest.mark.broker
 def test_kafka_refuses_what_is_too_large_and_goes_on() -> None:
     with kafka_cluster() as servers, opened(f"kafka://{servers}/labels") as sink:

@@ -71,6 +71,7 @@ def test_it_is_gone_on_with(many: ManyFiles, bucket: Bucket, tmp_path: Path, mon
     assert max(i for i, name in enumerate(written) if "/" in name) < written.index("summary.json")
 
 
+@pytest.mark.slow
 def test_label_too(many: ManyFiles, bucket: Bucket, tmp_path: Path) -> None:
     discover_files(many, model(), tmp_path / "run")
     fitted = Rondo.load(tmp_path / "run" / "model")

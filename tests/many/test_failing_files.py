@@ -53,6 +53,7 @@ def test_files_that_fail_are_rows_and_the_run_goes_on(files: Path, tmp_path: Pat
     assert [row["why"] for row in printed["failed"]] == [*why.values()]
 
 
+@pytest.mark.slow
 def test_files_that_a_model_cannot_read_are_rows(files: Path, tmp_path: Path) -> None:
     assert call("discover", files, "--out", tmp_path / "run", *QUICK, *RATE).code == 0
     np.save(files / "day2b.npy", waves(900, 3))

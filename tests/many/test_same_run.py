@@ -65,6 +65,7 @@ def test_with_other_preparation_too(files: Path, tmp_path: Path, settings: tuple
 WAYS: dict[str, tuple[object, ...]] = {"memory": (), "files": ("--engine", "serial")}
 
 
+@pytest.mark.slow
 def test_a_sample_is_the_same_in_memory_and_file_by_file(
     files: Path, in_memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +103,7 @@ def test_a_table_without_a_clock_needs_the_period_of_the_longest(files: Path, tm
     assert_same_run(tmp_path / "memory", tmp_path / "files")
 
 
+@pytest.mark.slow
 def test_label_is_the_same_in_memory_and_file_by_file(files: Path, in_memory: Path, tmp_path: Path) -> None:
     for name, more in WAYS.items():
         done = call("label", in_memory, files, "--out", tmp_path / name, *RATE, *more)
@@ -109,6 +111,7 @@ def test_label_is_the_same_in_memory_and_file_by_file(files: Path, in_memory: Pa
     assert_same_run(tmp_path / "memory", tmp_path / "files")
 
 
+@pytest.mark.slow
 def test_label_with_entries_that_people_have_merged(files: Path, in_memory: Path, tmp_path: Path) -> None:
     model = Rondo.load(in_memory / "model").name("unit:0", "rest").merge("unit:0", "unit:1")
     model.save(tmp_path / "model")

@@ -93,6 +93,7 @@ def test_an_unknown_name_is_refused(folder: Path, wish: Wish, message: str) -> N
         summarize(folder, wish)
 
 
+@pytest.mark.slow
 def test_a_page_of_many_recordings_keeps_its_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Noise hardly shrinks: 20 recordings of 10,000 frames and 12 channels are 2.4 MB before they become text."""
     ids = tuple(f"r{i:02}" for i in range(20))

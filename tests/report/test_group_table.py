@@ -78,6 +78,7 @@ def test_differences_are_marked_with_their_p(tmp_path: Path, monkeypatch: pytest
     assert "more in s&lt;1&gt; than in s2 (p = 0.012)" in render(summarize(folder))
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_the_table_on_the_page(opened: Any, tmp_path: Path) -> None:
     folder = run_with_groups(tmp_path / "run")

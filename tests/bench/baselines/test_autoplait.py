@@ -166,6 +166,7 @@ def test_a_model_is_fitted_to_three_segments_and_begins_as_often_as_all() -> Non
 # ---------------------------------------------------------------- cut points
 
 
+@pytest.mark.slow
 @given(st.integers(1, 3), st.integers(1, 3), st.sampled_from([(40,), (1, 39), (13, 2, 25)]), st.integers(0, 99))
 @settings(max_examples=20, deadline=None)
 def test_cut_points_are_those_of_the_loops(k0: int, k1: int, lengths: tuple[int, ...], seed: int) -> None:
@@ -294,6 +295,7 @@ def test_channels_are_standardised_over_usable_frames_and_constant_ones_are_zero
     npt.assert_allclose(usable.std(axis=0), [1, 1, 0], rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_regimes_that_differ_are_found_again() -> None:
     truth = np.tile(np.repeat([0, 1, 2], 300), 2)
     time = np.arange(truth.size)

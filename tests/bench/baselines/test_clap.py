@@ -59,6 +59,7 @@ def test_what_recurs_is_found_again(n_channels: int) -> None:
     assert right(predicted(signal_of(gait(n_channels, 0))), TRUTH) > 0.97
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_channels", "seed"), [(1, 0), (2, 1)])  # with (3, 0) it hangs on the draw of kernels
 def test_states_are_those_of_claspy(n_channels: int, seed: int) -> None:
     labels = predicted(signal_of(gait(n_channels, seed)), CLaPConfig())
@@ -190,6 +191,7 @@ def test_segments_without_windows_stay_alone() -> None:
 # ---------------------------------------------------------------- merging
 
 
+@pytest.mark.slow
 @given(st.integers(1, 6), st.integers(0, 999), st.sampled_from([0.2, 0.5, 0.9]))
 @settings(max_examples=25, deadline=None)
 def test_merging_is_that_of_relabelling(n_segments: int, seed: int, share: float) -> None:

@@ -130,6 +130,7 @@ def test_network_has_the_size_of_the_released_one() -> None:
 # ---------------------------------------------------------------- training
 
 
+@pytest.mark.slow
 def test_how_many_go_through_at_once_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     """To the loss: weights that it does not feel are moved by rounding, as Adam makes long steps of any gradient."""
     sequences = pieces((60, 60, 40, 12, 60))
@@ -142,6 +143,7 @@ def test_how_many_go_through_at_once_does_not_matter(monkeypatch: pytest.MonkeyP
     npt.assert_allclose(one, other, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_training_lowers_the_loss() -> None:
     frames, lengths = padded(pieces((60,) * 8))
     noise = Noise.draw(8, 60, TINY, generator(1))

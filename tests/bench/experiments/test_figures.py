@@ -46,6 +46,7 @@ def test_without_matplotlib_it_says_what_to_install(
         draw("scores", here / "f.png", [SEGMENTED], read_experiment("qualitative"), read_data_sets())
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("default")  # matplotlib's own
 def test_every_figure_can_be_drawn(rondo: Command, here: Path) -> None:
     pytest.importorskip("matplotlib")

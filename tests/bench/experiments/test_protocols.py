@@ -91,13 +91,13 @@ def test_a_projected_recording_has_the_gaps_it_had() -> None:
 
 
 def test_rondo_sees_the_shared_axes(walks: Path, tmp_path: Path) -> None:
-    task = task_of(walks, tmp_path, "static", "rondo", ON_ONE_AXIS)
+    task = task_of(walks, tmp_path, "static", "rondo-units", ON_ONE_AXIS)
     data = all_of(walks)
     (found,) = labels_of(task, data.recordings[:1])
     axes = Preprocessor.fit(data.recordings, PreprocessConfig(pca_components=1))
     own = projected(data.recordings[0], axes)
     model = Rondo(60, 20, settings={"evidence.surrogates": 0, "preprocess.scaling": "none"}, device="cpu").fit(own)
-    npt.assert_array_equal(found, model.predict(own).motifs)
+    npt.assert_array_equal(found, model.predict(own).units)
 
 
 def test_channels_are_chosen() -> None:
@@ -174,7 +174,7 @@ def test_rondo_is_learned_on_the_source_and_read_on_the_target(
     task = task_of(walks, tmp_path, "transfer", method)
     assert (task.source, task.recordings) == ("ann", ("bob_1",))
     one, two, target = all_of(walks).recordings
-    model = Rondo(60, 20, settings={"evidence.surrogates": 0}, device="cpu").fit([one, two])
+    model = Rondo(settings={"evidence.surrogates": 0}, device="cpu").fit([one, two])
     refitted: list[str] = []
     real = Rondo.fit_motifs
 
@@ -205,7 +205,7 @@ def test_every_target_is_adapted_to_from_the_source(
     read = learned(task, [source])
     found = [read(target) for target in targets]
     assert began_with == [began_with[0]] * len(targets)
-    model = Rondo(60, 20, settings={"evidence.surrogates": 0}, device="cpu").fit([source])
+    model = Rondo(settings={"evidence.surrogates": 0}, device="cpu").fit([source])
     npt.assert_array_equal(found[0], real(model, targets[0]).predict(targets[0]).motifs)
 
 
@@ -221,6 +221,7 @@ def test_a_baseline_learns_from_one_source_as_from_a_recording(walks: Path, tmp_
         npt.assert_array_equal(labels, in_order_of_appearance(fitted.predict(preprocessor.apply(target))))
 
 
+@pytest.mark.slow
 def test_a_target_that_cannot_be_read_is_a_failed_row_of_its_own(walks: Path, tmp_path: Path) -> None:
     folder = tmp_path / "walks"
     shutil.copytree(walks, folder)
@@ -258,7 +259,7 @@ def test_no_span_crosses_a_seam() -> None:
 def test_purity_is_the_mof_of_a_level(walks: Path, tmp_path: Path) -> None:
     (own,) = work(task_of(walks, tmp_path, "qualitative", "rondo")).rows
     recording, truth = all_of(walks).recordings[0], all_of(walks).annotations["ann_1"].classes
-    model = Rondo(60, 20, settings={"evidence.surrogates": 0}, device="cpu").fit(recording)
+    model = Rondo(settings={"evidence.surrogates": 0}, device="cpu").fit(recording)
     labelling = model.label_one(recording)
     units = evaluate({"ann_1": (truth, labelling.units)}).average
     assert own.scores["unit_purity"] == units.mof

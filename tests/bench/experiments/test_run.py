@@ -29,6 +29,7 @@ def stored(here: Path) -> list[Row]:
     return read_rows(here / "out")
 
 
+@pytest.mark.slow
 def test_a_row_for_each_method_recording_and_seed(rondo: Command, here: Path, walks: Path) -> None:
     outcome = run(rondo, walks)
     assert outcome.code == 0
@@ -77,6 +78,7 @@ def test_ray_gives_the_same_rows(rondo: Command, here: Path, walks: Path) -> Non
     assert kept[0] == kept[1]
 
 
+@pytest.mark.slow
 def test_a_second_run_has_nothing_to_do(rondo: Command, here: Path, walks: Path) -> None:
     run(rondo, walks)
     before = (here / "out" / FILE).read_bytes()
@@ -103,6 +105,7 @@ def test_more_of_the_same_is_added(rondo: Command, here: Path, walks: Path) -> N
     assert len(stored(here)) == 9
 
 
+@pytest.mark.slow
 def test_what_another_experiment_has_made_with_the_same_settings_is_not_run_again(
     rondo: Command, here: Path, walks: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +123,7 @@ def test_what_another_experiment_has_made_with_the_same_settings_is_not_run_agai
     assert "6 rows: 3 there, 3 to run" in dry.out
 
 
+@pytest.mark.slow
 def test_a_method_that_raises_is_kept_and_the_rest_goes_on(
     rondo: Command, here: Path, walks: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,6 +84,7 @@ def test_no_subsequence_crosses_what_is_no_unit(model: FormerMotifs) -> None:
     assert len(pushed(reader, [OTHER, OTHER])) == 2  # the last one always waits
 
 
+@pytest.mark.slow
 def test_what_is_new_is_merged_or_promoted_by_length(model: FormerMotifs) -> None:
     reader = begun(model)
     pushed(reader, spoken(OLD, seed=3).tolist())

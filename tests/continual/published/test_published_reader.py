@@ -95,6 +95,7 @@ def assert_same_state(some: Stream, other: Stream) -> None:
 # ------------------------------------------------------------ what every reader promises
 
 
+@pytest.mark.slow
 def test_any_chunks_give_the_same_labels_events_and_state(model: Rondo, values: Values) -> None:
     rows = with_gaps(values, 4_000)
     whole, parts, single = model.stream(), model.stream(), model.stream()
