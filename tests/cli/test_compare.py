@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.cli.running import Command, call, refused, tree, waves, write_csv
+from tests.cli.running import Command, call, refused_alone, tree, waves, write_csv
 from tests.cli.test_name import FLAT, QUICK
 
 N_FRAMES = 900
@@ -94,7 +94,7 @@ def test_entries_that_were_merged_count_as_one(rondo: Command, runs: Path) -> No
 
 
 def test_one_recording_of_many(rondo: Command, runs: Path) -> None:
-    refused(rondo("compare", "each", "truth"), "every recording has ids of its own; choose one, as --recording a")
+    refused_alone(rondo("compare", "each", "truth"), "every recording has ids of its own; choose one, as --recording a")
     for truth in ("truth", "truth/b.csv"):
         found = json.loads(rondo("compare", "each", truth, "--recording", "b", "--level", "unit", "--json").out)
         assert found["n_frames"] == N_FRAMES
@@ -117,4 +117,4 @@ def test_one_recording_of_many(rondo: Command, runs: Path) -> None:
     ],
 )
 def test_what_is_refused(rondo: Command, runs: Path, arguments: tuple[str, ...], message: str) -> None:
-    refused(rondo(*arguments), message)
+    refused_alone(rondo(*arguments), message)

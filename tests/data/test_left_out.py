@@ -80,6 +80,14 @@ def test_it_is_as_if_the_other_channels_had_been_named(tmp_path: Path) -> None:
     npt.assert_array_equal(units_of(stored, without_them), units_of(by_hand, whole))
 
 
+def test_a_channel_without_any_value_is_left_out_of_a_lone_recording() -> None:
+    silent = recording((0, 1_600, [1]))
+    found = Rondo(settings=QUICK).fit_predict(silent)
+    assert any("1 channel left out" in note and "'b'" in note for note in found.labellings[0].notes)
+    sound = Recording(silent.values[:, [0, 2, 3]], RATE, ("a", "c", "d"), silent.id)
+    npt.assert_array_equal(found.units, Rondo(settings=QUICK).fit_predict(sound).units)
+
+
 def test_columns_without_names_are_labelled_too() -> None:
     holed = Recording(recording((0, 800, [0, 2])).values, RATE)
     model = Rondo(settings=QUICK).fit(holed)
