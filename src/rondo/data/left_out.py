@@ -6,9 +6,9 @@ to do without the channel. One that `preprocess.channels` names is kept, whateve
 
 A channel that a recording lacks from beginning to end does not count there: then nothing in that recording differs.
 
-Why a quarter: on ActRecTut and planted recordings, predicting channels was better on average than leaving them out while
-they were silent for at most a fifth of the rows, level at 30 % and worse from 40 % on. Other sets are
-in docs/results/dropouts.md.
+Why a quarter: on ActRecTut and planted recordings, predicting channels was better on average than leaving them out
+while they were silent for at most a fifth of the rows, level at 30 % and worse from 40 % on. Other sets are in
+docs/results/dropouts.md.
 """
 
 from __future__ import annotations
