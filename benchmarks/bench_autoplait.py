@@ -22,13 +22,13 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the twin lives with the tests
 
-from rondo import Recording
 from rondo.data.labels import Labels
-from rondo.data.preprocess import Preprocessor
-from rondo.metrics import evaluate
-from rondo.progress import silent
-from rondo_bench.baselines import label_recording
+from rondo.data.recording import Recording
+from rondo.data.scaling import Preprocessor
+from rondo.metrics.scores import evaluate
+from rondo.wording import silent
 from rondo_bench.baselines.autoplait import AutoPlait, AutoPlaitConfig, estimated_seconds, regimes_of, standardised
+from rondo_bench.baselines.base import label_recording
 from tests import naive_autoplait as naive
 
 LENGTHS, TWIN_FRAMES = ((1_000, 4), (10_000, 4), (10_000, 9), (100_000, 4), (100_000, 9)), 300

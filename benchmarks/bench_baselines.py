@@ -24,11 +24,12 @@ import numpy as np
 from results_page import Table, parse, write_section
 
 from rondo.data.recording import Recording
-from rondo.engine.measure import Stopwatch
 from rondo.errors import InputError, RondoWarning
-from rondo.synthetic import StreamPlan, plant
-from rondo.times import estimate_in_words
-from rondo_bench.baselines import baseline_names, build_baseline, label_recording
+from rondo.many.pool import Stopwatch
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant
+from rondo.wording import estimate_in_words
+from rondo_bench.baselines.base import baseline_names, build_baseline, label_recording
 from rondo_bench.baselines.cost import estimated_seconds, practical_frames, rounded
 
 SECTIONS = ("cost",)

@@ -21,8 +21,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from rondo.data.preprocess import Preprocessor
-from rondo.synthetic import StreamPlan, plant
+from rondo.data.scaling import Preprocessor
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant
 from rondo_bench.baselines import compile_net
 from rondo_bench.baselines.compile import Compile, CompileConfig, estimated_seconds
 from rondo_bench.baselines.compile_net import CompileNet, Noise, padded

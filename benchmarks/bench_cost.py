@@ -19,11 +19,12 @@ from typing import Any
 
 from results_page import Table, parse, write_section
 
-from rondo import Rondo
-from rondo.config.schema import resolve
+from rondo.config.settings import resolve
 from rondo.cost import cost_of_fit
-from rondo.engine.measure import peak_mb
-from rondo.synthetic import StreamPlan, plant
+from rondo.many.pool import peak_mb
+from rondo.model.rondo import Rondo
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant
 
 SECTIONS = ("cost",)
 

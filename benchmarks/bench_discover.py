@@ -20,12 +20,14 @@ from sklearn.mixture import BayesianGaussianMixture
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rondo import Recording, Rondo
+from rondo.data.recording import Recording
 from rondo.data.windows import WindowGrid, Windows
 from rondo.errors import RondoWarning
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information
-from rondo.synthetic import PlantedStream, StreamPlan, plant
+from rondo.model.rondo import Rondo
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import PlantedStream, plant
 
 N_FRAMES, N_CHANNELS = 90_000, 9
 TIMES = (1, 2, 4)

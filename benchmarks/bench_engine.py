@@ -17,11 +17,9 @@ from typing import Any
 
 from results_page import Table, parse, write_section
 
-from rondo.engine.base import Done, Engine
-from rondo.engine.choose import ENGINES, engine_of
-from rondo.engine.measure import attempt
-from rondo.progress import Progress, silent
-from rondo.wording import counted
+from rondo.many.driver import ENGINES, engine_of
+from rondo.many.pool import Done, Engine, attempt
+from rondo.wording import Progress, counted, silent
 
 SECTIONS = ("engines",)
 

@@ -20,7 +20,7 @@ MEASURE = """
 import sys, time
 from pathlib import Path
 import h5py, numpy as np, pandas as pd
-from rondo.formats.files import read_recording
+from rondo.files.read import read_recording
 
 def resident(field):
     return next(int(line.split()[1]) * 1024 for line in open("/proc/self/status") if line.startswith(field))

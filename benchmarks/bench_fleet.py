@@ -29,11 +29,12 @@ from typing import NamedTuple
 import numpy as np
 from results_page import Table, parse, write_section
 
-from rondo import Rondo
 from rondo.live.devices import fleet as fleet_module
 from rondo.live.devices.fleet import Fleet
 from rondo.live.devices.messages import FeedKind, FeedRequest, Message
-from rondo.synthetic import StreamPlan, plant
+from rondo.model.rondo import Rondo
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant
 
 SECTIONS = ("many-devices",)
 RATE, N_CHANNELS = 50.0, 9

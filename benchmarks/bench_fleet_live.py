@@ -26,9 +26,10 @@ from paho.mqtt import client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
 from results_page import Table, parse, write_section
 
-from rondo import Rondo
 from rondo.live.address import parse_address
-from rondo.synthetic import StreamPlan, plant
+from rondo.model.rondo import Rondo
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant
 
 SECTIONS = ("devices-live",)
 RATE, N_CHANNELS, N_FIRST, N_KINDS = 50.0, 9, 30_000, 8

@@ -24,7 +24,8 @@ import numpy as np
 import polars as pl
 from results_page import Table, parse, write_section
 
-from rondo.synthetic import StreamPlan, plant_subjects
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant_subjects
 
 SECTIONS = ("many-files", "many-small-files")
 SMALL_FRAMES = 1_000  # fewer are a small file

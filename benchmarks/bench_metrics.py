@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
-from rondo.metrics import clock_labels, evaluate
+from rondo.metrics.scores import clock_labels, evaluate
 
 Track = NDArray[np.int64]
 

@@ -17,10 +17,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import BayesianGaussianMixture
 from threadpoolctl import threadpool_limits
 
-from rondo.config.schema import MixtureConfig
+from rondo.config.settings import MixtureConfig
 from rondo.errors import RondoWarning
-from rondo.mixture import FittedMixture
-from rondo.mixture.dp_gaussian import fit_mixture
+from rondo.units.mixture import FittedMixture, fit_mixture
 
 N_ITERATIONS = 20
 SIZES = (

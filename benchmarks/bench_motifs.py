@@ -11,9 +11,9 @@ import time
 
 import numpy as np
 
-from rondo.config.schema import ComposedMotifsConfig
+from rondo.config.settings import ComposedMotifsConfig
 from rondo.motifs.discover import fit_phrases
-from rondo.units.timeline import Timeline
+from rondo.units.viterbi import Timeline
 
 N_RUNS = (300, 1_000, 3_000, 20_000)
 N_UNITS = 9

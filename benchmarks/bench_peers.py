@@ -45,13 +45,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from results_page import Table, parse, write_section
 
-from rondo import Labelling, Recording, Rondo
-from rondo.config.schema import PreprocessConfig
+from rondo.config.settings import PreprocessConfig
 from rondo.data.labels import Labels, runs_of
-from rondo.data.preprocess import Preprocessor
+from rondo.data.recording import Recording
+from rondo.data.scaling import Preprocessor
 from rondo.data.windows import WindowGrid
-from rondo.engine.measure import forget_peak, peak_mb
-from rondo.metrics import clock_labels, evaluate
+from rondo.many.pool import forget_peak, peak_mb
+from rondo.metrics.scores import clock_labels, evaluate
+from rondo.model.rondo import Rondo
+from rondo.run.labelling import Labelling
 from rondo_bench.experiments.inputs import read_some, recording_ids
 from rondo_bench.experiments.spec import read_data_sets
 from rondo_bench.experiments.summary import title_of

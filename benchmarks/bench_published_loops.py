@@ -26,11 +26,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from rondo import Recording
 from rondo.arrays import owned_by
 from rondo.data.labels import Labels
-from rondo.data.preprocess import Preprocessor, Signal
-from rondo.synthetic import StreamPlan, plant
+from rondo.data.recording import Recording
+from rondo.data.scaling import Preprocessor
+from rondo.data.signal import Signal
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant
 from rondo_bench.baselines import e2usd_net, time2state_net
 from rondo_bench.baselines.base import in_order_of_appearance
 from rondo_bench.baselines.e2usd import E2USD, E2USDConfig

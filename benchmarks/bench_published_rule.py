@@ -19,11 +19,11 @@ import torch
 from numpy.typing import NDArray
 from results_page import Table, parse, write_section
 
-from rondo import Rondo
-from rondo.config.schema import ContinualRule
+from rondo.config.settings import ContinualRule
 from rondo.data.recording import Recording
-from rondo.synthetic import StreamPlan, plant
-from rondo.synthetic.plan import Novelty
+from rondo.model.rondo import Rondo
+from rondo.synthetic.plan import Novelty, StreamPlan
+from rondo.synthetic.streams import plant
 
 SECTIONS = ("published-rule",)
 N_FIRST = 16_000  # frames that the model is fitted on

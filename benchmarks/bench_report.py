@@ -32,7 +32,7 @@ from results_page import Table, parse, write_section
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the run folders live with the tests
 
-from rondo import Result
+from rondo.result import Result
 from tests.report.browsing import wait_in
 from tests.report.run_folders import write_run_folder
 

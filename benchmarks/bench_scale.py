@@ -23,11 +23,12 @@ from typing import Any, NamedTuple
 
 from results_page import Table, parse, write_section
 
-from rondo.config.schema import parse_override
+from rondo.config.overrides import parse_override
 from rondo.data.recording import Recording
-from rondo.engine.measure import forget_peak, peak_mb
-from rondo.model import Rondo
-from rondo.synthetic import StreamPlan, plant
+from rondo.many.pool import forget_peak, peak_mb
+from rondo.model.rondo import Rondo
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant
 
 SECTIONS = ("whole-fit", "whole-fit-on-a-gpu")
 STAGES = ("preparing", "encoder", "units", "motifs", "evidence")

@@ -18,10 +18,11 @@ import warnings
 import numpy as np
 from results_page import Table, parse, write_section
 
-from rondo import Rondo
 from rondo.continual.updater import Updater
-from rondo.engine.measure import peak_mb
-from rondo.synthetic import StreamPlan, plant
+from rondo.many.pool import peak_mb
+from rondo.model.rondo import Rondo
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant
 
 SECTIONS = ("one-stream",)
 N_CHANNELS, RATE, LENGTH, STEP, CHUNK = 9, 100.0, 200, 100, 100

@@ -23,12 +23,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # CPU time of one thread, set bef
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo import Recording
 from rondo.data.labels import OTHER, Labels
-from rondo.metrics import evaluate
+from rondo.data.recording import Recording
 from rondo.metrics.continual import evaluate_continual
-from rondo.synthetic import Novelty, StreamPlan, plant
-from rondo_bench.baselines import Baseline, build_baseline, label_recording
+from rondo.metrics.scores import evaluate
+from rondo.synthetic.plan import Novelty, StreamPlan
+from rondo.synthetic.streams import plant
+from rondo_bench.baselines.base import Baseline, build_baseline, label_recording
 from rondo_bench.baselines.dbstream import DBStreamClusters, DBStreamConfig
 from rondo_bench.baselines.denstream import DenStreamClusters, DenStreamConfig
 from rondo_bench.baselines.stream_clusters import StreamClusters

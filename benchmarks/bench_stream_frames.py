@@ -14,10 +14,10 @@ import tracemalloc
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config.schema import PreprocessConfig
+from rondo.config.settings import PreprocessConfig
 from rondo.data.preparation import Preparation
-from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
+from rondo.data.scaling import Preprocessor
 from rondo.data.windows import Windower
 
 RATE = 100.0

@@ -10,7 +10,8 @@ from __future__ import annotations
 import time
 import tracemalloc
 
-from rondo.synthetic import Gaps, Novelty, StreamPlan, plant
+from rondo.synthetic.plan import Gaps, Novelty, StreamPlan
+from rondo.synthetic.streams import plant
 
 PLANS = {
     "standard": StreamPlan(),

@@ -30,12 +30,14 @@ os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo import Recording
-from rondo.config.schema import PreprocessConfig
+from rondo.config.settings import PreprocessConfig
 from rondo.data.labels import Labels
-from rondo.data.preprocess import Preprocessor, Signal
-from rondo.metrics import evaluate
-from rondo.synthetic import StreamPlan, plant
+from rondo.data.recording import Recording
+from rondo.data.scaling import Preprocessor
+from rondo.data.signal import Signal
+from rondo.metrics.scores import evaluate
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant
 from rondo_bench.baselines.ticc import TICC, TICCConfig
 from rondo_bench.baselines.ticc_start import first_labels
 

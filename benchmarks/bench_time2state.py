@@ -25,12 +25,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rondo import Recording, Rondo
 from rondo.data.labels import Labels
+from rondo.data.recording import Recording
 from rondo.errors import RondoWarning
-from rondo.metrics import evaluate
-from rondo.synthetic import StreamPlan, plant
-from rondo_bench.baselines import build_baseline, label_recording
+from rondo.metrics.scores import evaluate
+from rondo.model.rondo import Rondo
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant
+from rondo_bench.baselines.base import build_baseline, label_recording
 
 N_FRAMES, N_CHANNELS, WINDOW, STEP = 10_617, 4, 256, 50
 BAR = 3.0

@@ -17,9 +17,8 @@ import numpy as np
 import torch
 
 from rondo.data.windows import WindowGrid, Windows
-from rondo.encoders.nets.ts2vec import TS2Vec, training_steps
-from rondo.encoders.nets.ts2vec_net import TS2VecNet
-from rondo.encoders.ts2vec import TS2VecConfig
+from rondo.paper.encoders import TS2VecConfig
+from rondo.paper.ts2vec import TS2Vec, TS2VecNet, training_steps
 from tests.naive_ts2vec import train
 
 T = TypeVar("T")

@@ -17,12 +17,13 @@ import warnings
 
 import numpy as np
 
-from rondo.config.schema import resolve
-from rondo.data.preprocess import Preprocessor
+from rondo.arrays import generators
+from rondo.config.settings import resolve
+from rondo.data.scaling import Preprocessor
 from rondo.data.windows import WindowGrid, Windows
-from rondo.encoders import build_encoder
-from rondo.seeding import generators
-from rondo.synthetic import StreamPlan, plant
+from rondo.encoders.base import build_encoder
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant
 from rondo.units.fit import fit_units
 
 LENGTH, STEP, N_CHANNELS = 200, 100, 9

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.units.timeline import smooth
+from rondo.units.viterbi import smooth
 
 SIZES = ((14_000, 30, 0.0), (14_000, 30, 1.0), (14_000, 30, 10.0), (1_000, 8, 1.0))
 

@@ -25,10 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 from results_page import Table, parse, write_section
 
-from rondo import Recording, Rondo
+from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.metrics import evaluate
-from rondo.synthetic import StreamPlan, plant_subjects
+from rondo.metrics.scores import evaluate
+from rondo.model.rondo import Rondo
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant_subjects
 
 Labels = NDArray[np.int32]
 Case = tuple[Recording, Labels]

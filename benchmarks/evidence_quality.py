@@ -37,16 +37,17 @@ from numpy.typing import NDArray
 from results_page import Table, parse, write_section
 from scipy.signal import butter, lfilter, sosfilt
 
-from rondo import Rondo
 from rondo.data.recording import Recording
+from rondo.device import one_thread
 from rondo.evidence.composition import composition_evidence, phrase_book
-from rondo.evidence.surrogate_test import unit_evidence
+from rondo.evidence.tests import unit_evidence
 from rondo.evidence.verdicts import EntryEvidence, Evidence
+from rondo.model.rondo import Rondo
 from rondo.motifs.composed import ComposedMotifs
+from rondo.motifs.mining import Sequences
 from rondo.motifs.model import UnitRuns
-from rondo.motifs.shuffling import Sequences
-from rondo.synthetic import StreamPlan, plant
-from rondo.training.device import one_thread
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant
 
 SECTIONS = ("noise-2-min", "noise-8-min", "files", "planted", "plain", "recordings", "motifs", "phrases")
 SETS = ("MoCap", "HuGaDB", "PTE", "COMPASS_Suturing", "USC-HAD")

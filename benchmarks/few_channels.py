@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 from results_page import Table, parse, write_section
 
-from rondo.config.schema import resolve
-from rondo.data.preprocess import Preprocessor
+from rondo.config.settings import resolve
 from rondo.data.recording import Recording
-from rondo.data.suggest import window_and_step
+from rondo.data.scaling import Preprocessor
+from rondo.data.window_lengths import window_and_step
 from rondo.data.windows import WindowGrid, Windows
-from rondo.encoders import build_encoder
-from rondo.metrics import evaluate
+from rondo.encoders.base import build_encoder
 from rondo.metrics.overlap import Overlap
+from rondo.metrics.scores import evaluate
 from rondo.metrics.segmentation import change_point_f1, covering
 from rondo.units.fit import fit_units
 

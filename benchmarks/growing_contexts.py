@@ -23,14 +23,15 @@ from numpy.typing import NDArray
 from results_page import Table, parse, write_section
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
-from rondo import Recording, Rondo
 from rondo.continual import updater
-from rondo.continual.context_reader import reader_of
+from rondo.continual.contexts import reader_of
 from rondo.continual.journal import Event
 from rondo.data.labels import OTHER
+from rondo.data.recording import Recording
+from rondo.model.rondo import Rondo
 from rondo.motifs.composed import ComposedMotifs
-from rondo.synthetic import StreamPlan, plant
-from rondo.synthetic.plan import Novelty
+from rondo.synthetic.plan import Novelty, StreamPlan
+from rondo.synthetic.streams import plant
 
 SECTIONS = ("growing-contexts",)
 N_FRAMES, N_FITTED = 100_000, 35_000

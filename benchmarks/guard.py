@@ -41,9 +41,11 @@ from numpy.typing import NDArray
 from quality_page import page_text, stored_scores
 
 import rondo
-from rondo import Recording, Rondo
-from rondo.metrics import evaluate
-from rondo.synthetic import StreamPlan, plant
+from rondo.data.recording import Recording
+from rondo.metrics.scores import evaluate
+from rondo.model.rondo import Rondo
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant
 
 STORED = Path(__file__).with_name("guard.json")
 PLANTED = {  # by the structure of their motifs: rondo.synthetic.motifs

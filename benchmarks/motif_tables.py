@@ -43,17 +43,17 @@ from unit_tables import (
     windows_of,
 )
 
-from rondo.config.schema import MotifFormerConfig, MotifsConfig, NoMotifsConfig
+from rondo.arrays import generators
+from rondo.config.settings import MotifFormerConfig, MotifsConfig, NoMotifsConfig
 from rondo.data.labels import OTHER, Labels
 from rondo.data.windows import Windows
-from rondo.encoders import build_encoder
+from rondo.encoders.base import build_encoder
 from rondo.motifs.discover import fit_motifs
-from rondo.motifs.former.linking import Rule, link
-from rondo.motifs.former.matching import match_lengths
-from rondo.seeding import generators
+from rondo.paper.candidates import match_lengths
+from rondo.paper.motifs import Rule, link
 from rondo.units.fit import fit_units
 from rondo.units.model import UnitModel
-from rondo.units.timeline import Timeline
+from rondo.units.viterbi import Timeline
 
 SECTIONS = ("mocap", "actrectut", "openpack", "openpack-levels")
 LEVELS = ("units", "motifs")
@@ -129,7 +129,7 @@ def motifs_by_way(
     ways: Sequence[str], windows: Windows, units: Timeline, model: UnitModel, task: Task
 ) -> Iterator[tuple[str, Labels, int, float]]:
     """Each way, its motif of every window, how many motifs there are, CPU seconds as if it were the only way."""
-    from rondo.motifs.former.motifs import FormerMotifs  # brings torch, which the tables do without
+    from rondo.paper.motifs import FormerMotifs  # brings torch, which the tables do without
 
     for config, same in groupby(ways, lambda way: WAYS[way].motifs):
         alike = tuple(same)
@@ -210,7 +210,7 @@ def counts(results: Path, name: str, paths: Sequence[Path], way: str, rule: str,
 
 def agreement(results: Path, name: str, truth: dict[str, NDArray[Any]], way: str, level: str, seeds: int) -> str:
     """How well one level of a vocabulary agrees with the classes, without credit for chopping."""
-    from rondo.metrics import evaluate  # fitting, on a machine with little installed, does without
+    from rondo.metrics.scores import evaluate  # fitting, on a machine with little installed, does without
 
     own, clock = [], []
     for seed in range(seeds):

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from progressive import NEW
 from results_page import Table, parse, write_section
 
-from rondo import Recording, Rondo
 from rondo.continual.updater import Updater
+from rondo.data.recording import Recording
 from rondo.metrics.continual import INITIAL_PERCENT
-from rondo.synthetic import plant
-from rondo.units.timeline import centre_distances
+from rondo.model.rondo import Rondo
+from rondo.synthetic.streams import plant
+from rondo.units.viterbi import centre_distances
 from rondo_bench.experiments.inputs import PLANTED_FRAMES, PLANTED_PLAN
 
 SECTIONS = ("novelty-gates",)

@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 from guard import SCORES, SETS, STORED, Fit, Row, append, cached_rows, read, recording_ids, scores_of
 
-from rondo import Recording
-from rondo.config.schema import RondoConfig
-from rondo.data.preprocess import Preprocessor
-from rondo.data.scales import choose_scales
+from rondo.config.settings import RondoConfig
+from rondo.data.recording import Recording
+from rondo.data.scaling import Preprocessor
+from rondo.data.window_lengths import choose_scales
 from rondo.errors import RondoError
-from rondo_bench.baselines import build_baseline, label_recording
+from rondo_bench.baselines.base import build_baseline, label_recording
 
 PEERS = STORED.with_name("peers.json")
 WINDOWED = ("kmeans", "hdbscan", "time2state", "e2usd")

@@ -13,10 +13,10 @@ import argparse
 import numpy as np
 from results_page import Table, parse, write_section
 
-from rondo import Rondo
 from rondo.cli.demo import COLUMNS, N_FRAMES
-from rondo.metrics import evaluate
-from rondo.synthetic import plant
+from rondo.metrics.scores import evaluate
+from rondo.model.rondo import Rondo
+from rondo.synthetic.streams import plant
 
 SECTIONS = ("motif-former",)  # of one method; the default is scored by guard.py
 

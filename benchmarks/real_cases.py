@@ -33,11 +33,14 @@ from evidence_quality import NOISES, RATE
 from numpy.typing import NDArray
 from results_page import Table, parse, write_section
 
-from rondo import Recording, Result, discover
 from rondo.data.labels import OTHER
+from rondo.data.recording import Recording
+from rondo.discovery import discover
+from rondo.result import Result
 from rondo.run.summary import EntrySummary
 from rondo.scale_curve import Scale, ScaleCurve, levels_of, scale_curve
-from rondo.synthetic import StreamPlan, plant
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant
 
 SECTIONS = ("engines", "compass_suturing", "levels")  # a case has a section by the name of its folder
 N_SHOWN = 8  # entries of a case

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from results_page import Table, parse, write_section
 
 from rondo.data.windows import Projection, WindowGrid
-from rondo.metrics import Scores, clock_labels, evaluate
+from rondo.metrics.scores import Scores, clock_labels, evaluate
 
 SECTIONS = ("clock", "window-ceilings")
 CALIBRATION = Path(__file__).resolve().parents[1] / "tests" / "calibration" / "mocap_labels.json"

@@ -20,8 +20,8 @@ from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
-from rondo import __version__
-from rondo.store.writing import write_text
+from rondo.store.folder import write_text
+from rondo.version import __version__
 
 END = "<!-- end -->"
 _SECTION = re.compile(r"^<!-- written by (\S+): (\S+) -->\n(.*?)^<!-- end -->$", re.MULTILINE | re.DOTALL)

@@ -23,9 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 from results_page import Table, parse, write_section
 
-from rondo import Recording, Rondo
+from rondo.data.recording import Recording
 from rondo.metrics.meaning import shared_scores
-from rondo.synthetic import StreamPlan
+from rondo.model.rondo import Rondo
+from rondo.synthetic.plan import StreamPlan
 from rondo.synthetic.streams import plant_subjects
 from rondo.units import fit as unit_fit
 

@@ -18,12 +18,12 @@ from typing import Any
 
 from results_page import Table, parse, write_section
 
+from rondo.editing.edits import Edits
 from rondo.live.session import Counters, Written
 from rondo.live.sinks.base import SinkMessage
 from rondo.live.sinks.delivery import Delivery
 from rondo.live.supervising.supervision import Supervision
-from rondo.run.stream_folder import COLUMNS
-from rondo.vocabulary.edits import Edits
+from rondo.run.decisions import COLUMNS
 
 SECTIONS = ("sinks",)
 CASES = {"ten a second": (10, 1), "one a second": (1, 1), "ten a second, no sink": (10, 0)}  # labels a step, sinks

@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from results_page import Table, parse, write_section
 
-from rondo import Recording, Rondo
 from rondo.continual.stream import Stream
 from rondo.data.labels import OTHER
+from rondo.data.recording import Recording
+from rondo.model.rondo import Rondo
 
 SECTIONS = ("stream-vs-label",)
 FILES = (

@@ -29,11 +29,12 @@ import numpy as np
 from numpy.typing import NDArray
 from results_page import Table, parse, write_section
 
-from rondo import Recording, Rondo
-from rondo.config.schema import parse_override
-from rondo.labelling import FitProfile, fit_of
-from rondo.metrics import evaluate
-from rondo.synthetic import plant
+from rondo.config.overrides import parse_override
+from rondo.data.recording import Recording
+from rondo.metrics.scores import evaluate
+from rondo.model.rondo import Rondo
+from rondo.run.labelling import FitProfile, fit_of
+from rondo.synthetic.streams import plant
 
 GROUPS = {  # recordings that are of the same kind: all ordered pairs within one are run
     "OpenPack": ("*",),

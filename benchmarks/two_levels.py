@@ -34,8 +34,9 @@ import numpy as np
 from numpy.typing import NDArray
 from results_page import Table, parse, write_section
 
-from rondo import Recording, Rondo
-from rondo.metrics import evaluate
+from rondo.data.recording import Recording
+from rondo.metrics.scores import evaluate
+from rondo.model.rondo import Rondo
 from rondo.motifs.composed import ComposedMotifs
 
 SECTIONS = ("what-contexts-add", "held-out")

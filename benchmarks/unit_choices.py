@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 from results_page import Table, parse, write_section
 from unit_tables import STAGES, WINDOWS, Remembered
 
-from rondo.config.schema import resolve
-from rondo.data.preprocess import Preprocessor
+from rondo.arrays import generators
+from rondo.config.settings import resolve
 from rondo.data.recording import Recording
+from rondo.data.scaling import Preprocessor
 from rondo.data.windows import WindowGrid, Windows
-from rondo.encoders import build_encoder
+from rondo.encoders.base import build_encoder
 from rondo.encoders.summary_stats import SummaryStatsConfig
-from rondo.metrics import evaluate
-from rondo.seeding import generators
-from rondo.synthetic import plant
+from rondo.metrics.scores import evaluate
+from rondo.synthetic.streams import plant
 from rondo.units.fit import fit_units
 
 SECTIONS = ("settings", "settings-held-out")

@@ -26,12 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 from results_page import Table, parse, write_section
 
-from rondo.config.schema import RondoConfig, resolve
-from rondo.data.preprocess import Preprocessor
+from rondo.arrays import Tensors, generators
+from rondo.config.settings import RondoConfig, resolve
 from rondo.data.recording import Recording
+from rondo.data.scaling import Preprocessor
 from rondo.data.windows import WindowGrid, Windows
-from rondo.encoders import FittedEncoder, Tensors, build_encoder
-from rondo.seeding import generators
+from rondo.encoders.base import FittedEncoder, build_encoder
 from rondo.units.fit import fit_units
 
 WINDOWS = {"MoCap": (256, 50), "ActRecTut": (90, 30), "OpenPack": (90, 30), "HuGaDB": (90, 30), "USC-HAD": (150, 37)}
@@ -161,7 +161,7 @@ def cells_of(
     results: Path, name: str, truth: dict[str, NDArray[Any]], units: str, encoder: str, rule: str, seeds: int
 ) -> list[str]:
     """One row, but for its name; nothing where a fit is missing."""
-    from rondo.metrics import evaluate  # fitting, on a machine with little installed, does without
+    from rondo.metrics.scores import evaluate  # fitting, on a machine with little installed, does without
 
     scores, seconds = [], []
     for seed in range(seeds):

@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 from results_page import Table, parse, write_section
 
-from rondo import Labelling, Recording, Rondo
-from rondo.metrics import Scores, evaluate
-from rondo.metrics.scores import ScoreRow
+from rondo.data.recording import Recording
+from rondo.metrics.scores import ScoreRow, Scores, evaluate
+from rondo.model.rondo import Rondo
+from rondo.run.labelling import Labelling
 
 SECTIONS = ("window-lengths",)
 SET = "MoCap"

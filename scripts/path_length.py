@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rondo.synthetic import plant
+from rondo.synthetic.streams import plant
 
 PACKAGES = ("rondo", "rondo_bench")
 N_FRAMES = 12_000  # four minutes: enough for motifs that are composed of units

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from rondo import Rondo
-from rondo.config.schema import PRESETS
-from rondo.engine.local import visible_gpus
+from rondo.config.settings import PRESETS
+from rondo.device import one_thread
 from rondo.errors import MissingExtraError
-from rondo.formats.files import read_recording
-from rondo.synthetic import plant
-from rondo.training.device import one_thread
-from rondo_bench.baselines import build_baseline
+from rondo.files.read import read_recording
+from rondo.many.pool import visible_gpus
+from rondo.model.rondo import Rondo
+from rondo.synthetic.streams import plant
+from rondo_bench.baselines.base import build_baseline
 from rondo_bench.baselines.discovery import discover
 from tests.cli.running import command, waves, write_csv
 

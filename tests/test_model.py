@@ -15,10 +15,13 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
-from rondo import Labelling, Recording, Result, Rondo
 from rondo.data.labels import OTHER
+from rondo.data.recording import Recording
 from rondo.errors import InputError, NotFittedError, RecordingError, RondoWarning, SettingError
-from rondo.synthetic import PlantedStream, plant, structureless
+from rondo.model.rondo import Rondo
+from rondo.result import Result
+from rondo.run.labelling import Labelling
+from rondo.synthetic.streams import PlantedStream, plant, structureless
 
 
 @pytest.fixture(scope="module")

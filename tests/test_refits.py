@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rondo import Recording, Rondo
-from rondo.config.schema import resolve
+from rondo.config.settings import resolve
+from rondo.data.recording import Recording
 from rondo.errors import SettingError
-from rondo.refits import over_halves, over_seeds, over_windows
+from rondo.model.rondo import Rondo
+from rondo.stability import over_halves, over_seeds, over_windows
 from tests.cli.running import waves
 
 SETTINGS = resolve(overrides={"windows.length": 50})

@@ -7,11 +7,11 @@ import pytest
 from sklearn.metrics import adjusted_mutual_info_score
 
 from rondo import scale_curve as module
-from rondo.data.preprocess import Signal
+from rondo.data.signal import Signal
 from rondo.data.windows import Span
 from rondo.scale_curve import Scale, ScaleCurve, ladder, levels_of, scale_curve
-from rondo.synthetic import StreamPlan, plant
-from rondo.synthetic.streams import structureless
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant, structureless
 
 
 def signal_of(n_frames: int, n_channels: int = 4, rate: float | None = 50.0, spans: tuple[Span, ...] = ()) -> Signal:

@@ -12,7 +12,7 @@ from scripts.reference.markup import cell, code, page, table
 
 MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be said of them
     "rondo": ("discover label read evaluate Result Rondo Recording Labelling", ""),
-    "rondo.stream_parts": (
+    "rondo.model.parts": (
         "StreamPart StreamParts",
         "What `Rondo.stream` gives back for rows. See [streams](../streams.md).",
     ),
@@ -24,9 +24,9 @@ MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be 
         "evaluate_continual ContinualScores StageScores",
         "No learner can import this module: a contract in the build. What each score says: [scores](../judging.md).",
     ),
-    "rondo.formats.annotations.annotation": ("Annotation", ""),
+    "rondo.annotations.annotation": ("Annotation", ""),
     "rondo.scale_curve": ("scale_curve ScaleCurve Scale", "`rondo suggest` shows the same curve."),
-    "rondo.editing": (
+    "rondo.edit": (
         "editing open_vocabulary model_folder EditedVocabulary apply_edits apply_file undo_edit edits_in show_edits",
         "Names, merges and edits of frames in the folder of a run. See [the report](../report.md).",
     ),
@@ -47,7 +47,7 @@ def api_page() -> str:
         "`Labelling`, `errors` and `__version__`. The other modules below are those that pages of this documentation "
         "use; before version 1.0 they may still move. Everything else is internal. The examples run as they stand, one "
         "after the other, as all of this documentation does.",
-        "```python\n>>> import numpy as np\n>>> from rondo.formats.annotations.annotation import Annotation\n\n```",
+        "```python\n>>> import numpy as np\n>>> from rondo.annotations.annotation import Annotation\n\n```",
         *(
             block
             for module, (names, about) in MODULES.items()

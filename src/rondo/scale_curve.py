@@ -26,21 +26,22 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.config.schema import PreprocessConfig, SlowUnitsConfig
-from rondo.data.as_recordings import as_recordings, common_rate
+from rondo.config.settings import PreprocessConfig, SlowUnitsConfig
 from rondo.data.labels import Labels
-from rondo.data.preprocess import Preprocessor, Signal
-from rondo.data.suggest import FEWEST_TELLING_FRAMES, typical_period, typical_periods
+from rondo.data.scaling import Preprocessor
+from rondo.data.signal import Signal
+from rondo.data.window_lengths import FEWEST_TELLING_FRAMES, typical_period, typical_periods
 from rondo.data.windows import FEW_CHANNELS, Span, WindowGrid, Windows
-from rondo.encoders import Representations
+from rondo.encoders.base import Representations
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
+from rondo.files.inputs import as_recordings, common_rate
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information
-from rondo.progress import Progress, silent
 from rondo.units.discover import UnitRules, discover_units, transition_scale
 from rondo.units.model import joined_spans
 from rondo.units.slow import fit_slow_as_set
-from rondo.units.timeline import decode, typical_step
+from rondo.units.viterbi import decode, typical_step
+from rondo.wording import Progress, silent
 
 N_LENGTHS = 13
 LEAST_FALL = 0.03  # of a level, to both sides

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from rondo.live import session
-from rondo.run.stream_folder import COLUMNS
+from rondo.run.decisions import COLUMNS
 from tests.cli.killing import Killer
 from tests.cli.running import Command, waves, write_csv
 from tests.live.servers import free_port, kafka_cluster, mosquitto_server, wait_until, web_page

@@ -15,8 +15,8 @@ import pytest
 import rondo
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError, RondoWarning
-from rondo.formats.files import find_recordings, read_recording, suffixes
-from rondo.formats.locations import size_of, states_of, version_of
+from rondo.files.locations import size_of, states_of, version_of
+from rondo.files.read import find_recordings, read_recording, suffixes
 from tests.cli.running import waves, write_csv
 from tests.cloud.conftest import put
 from tests.formats.reading import refusal, save_h5

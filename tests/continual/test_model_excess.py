@@ -6,11 +6,10 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo import Rondo
-from rondo.continual.model_excess import ModelExcess
-from rondo.continual.updater import Updater
+from rondo.continual.updater import ModelExcess, Updater
 from rondo.data.labels import OTHER
-from rondo.synthetic import plant
+from rondo.model.rondo import Rondo
+from rondo.synthetic.streams import plant
 
 NO_BLOCKS = np.zeros((0, 0))
 

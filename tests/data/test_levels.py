@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 
 import rondo
 from rondo.cli.main import app
-from rondo.config.schema import PreprocessConfig
+from rondo.config.settings import PreprocessConfig
 from rondo.data.levels import ONE_EACH, hold_one_each, note_on_levels, part_deviations
-from rondo.data.preprocess import surveys_of
 from rondo.data.recording import Recording
+from rondo.data.scaling import surveys_of
 from rondo.data.signal import Signal
 from rondo.data.survey import Survey
 from rondo.result import Result

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from rondo.config.schema import PreprocessConfig
-from rondo.data.preprocess import Preprocessor, Signal, regularise
+from rondo.config.settings import PreprocessConfig
 from rondo.data.recording import Recording
+from rondo.data.scaling import Preprocessor
+from rondo.data.signal import Signal, regularise
 from rondo.errors import InputError
 from tests import naive_preprocess as naive
 

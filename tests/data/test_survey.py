@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.config.schema import PreprocessConfig, resolve
-from rondo.data.fit_plan import plan_fit
+from rondo.config.settings import PreprocessConfig, resolve
 from rondo.data.moments import ChannelMoments
-from rondo.data.preprocess import Preprocessor, surveys_of
 from rondo.data.recording import Recording
-from rondo.data.scales import choose_scales
+from rondo.data.scaling import Preprocessor, surveys_of
 from rondo.data.signal import Signal
 from rondo.data.survey import Survey
+from rondo.data.window_lengths import choose_scales
+from rondo.model.fit import plan_fit
 from tests.cli.running import waves
 
 

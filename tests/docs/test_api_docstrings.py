@@ -16,26 +16,26 @@ import pytest
 
 import rondo
 import rondo_bench
-from rondo.live import Request
+from rondo.live.base import Request
 from scripts.reference.api import MODULES as REFERENCE
 from tests.docs.test_prose import phrases_in
 
 EXTENSIONS = ("rondo.encoders", "rondo.live")  # what other packages add parts with: not on the page of the reference
 INTERNAL = {  # packages whose `__all__` is for other modules of Rondo alone: the reference says that they may change
-    "rondo.formats.annotations": "how an annotation format is declared; people call rondo.evaluate and Result.export",
+    "rondo.annotations.formats": "how an annotation format is declared; people call rondo.evaluate and Result.export",
     "rondo.mixture": "stages of a fit",
     "rondo.report": "what Result.report calls",
     "rondo.report.export": "what Result.export calls",
     "rondo.synthetic.streams": "rondo.synthetic exports what people call",
-    "rondo.vocabulary": "parts of a model; people call Rondo.name, Rondo.merge and rondo.editing",
+    "rondo.vocabulary": "parts of a model; people call Rondo.name, Rondo.merge and rondo.edit",
 }
 SHOWN_ELSEWHERE = {  # functions and classes without an example of their own, and where one is
-    "rondo.editing.open_vocabulary": "rondo.editing.editing",
-    "rondo.editing.EditedVocabulary": "rondo.editing.editing",
-    "rondo.editing.apply_file": "rondo.editing.apply_edits",
-    "rondo.editing.undo_edit": "rondo.editing.apply_edits",
-    "rondo.editing.edits_in": "rondo.editing.apply_edits",
-    "rondo.editing.show_edits": "rondo.editing.editing",
+    "rondo.edit.open_vocabulary": "rondo.edit.editing",
+    "rondo.edit.EditedVocabulary": "rondo.edit.editing",
+    "rondo.edit.apply_file": "rondo.edit.apply_edits",
+    "rondo.edit.undo_edit": "rondo.edit.apply_edits",
+    "rondo.edit.edits_in": "rondo.edit.apply_edits",
+    "rondo.edit.show_edits": "rondo.edit.editing",
     "rondo.scale_curve.ScaleCurve": "rondo.scale_curve.scale_curve",
     "rondo.scale_curve.Scale": "rondo.scale_curve.scale_curve",
     "rondo.synthetic.PlantedStream": "rondo.synthetic.plant",
@@ -163,11 +163,11 @@ def test_raised_errors_exist(name: str) -> None:
 
 NOWHERE = Path("nowhere")
 BAD_CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
-    ("rondo.editing.apply_edits", (NOWHERE, []), {}),
-    ("rondo.editing.edits_in", (NOWHERE,), {}),
-    ("rondo.editing.open_vocabulary", (NOWHERE,), {}),
-    ("rondo.editing.show_edits", (NOWHERE,), {}),
-    ("rondo.editing.undo_edit", (NOWHERE,), {}),
+    ("rondo.edit.apply_edits", (NOWHERE, []), {}),
+    ("rondo.edit.edits_in", (NOWHERE,), {}),
+    ("rondo.edit.open_vocabulary", (NOWHERE,), {}),
+    ("rondo.edit.show_edits", (NOWHERE,), {}),
+    ("rondo.edit.undo_edit", (NOWHERE,), {}),
     ("rondo.synthetic.StreamPlan", (), {"n_units": 2}),
     ("rondo.synthetic.StreamPlan", (), {"motifs": "none"}),
     ("rondo.synthetic.plant", (), {"n_frames": 0}),
@@ -178,7 +178,7 @@ BAD_CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("rondo.metrics.meaning", ({"a": [0]}, {"a": [0]}), {}),
     ("rondo.metrics.shared_scores", ({}, {}), {}),
     ("rondo.metrics.clock_labels", (5, 9), {}),
-    ("rondo.formats.annotations.annotation.Annotation", ([1.5],), {}),
+    ("rondo.annotations.annotation.Annotation", ([1.5],), {}),
     ("rondo.encoders.declared_encoder", ("none",), {}),
     ("rondo.live.open_source", ("nowhere.csv", Request(("x",))), {}),
     ("rondo_bench.baselines.build_baseline", ("none",), {}),

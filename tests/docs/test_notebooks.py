@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from rondo.config.schema import PRESETS, EvidenceConfig, WindowsConfig
-from rondo.report.result_card import MOST_BYTES
+from rondo.config.settings import PRESETS, EvidenceConfig, WindowsConfig
+from rondo.report.notebook import MOST_BYTES
 from tests.cli.conftest import here as here
 from tests.docs.executed_pages import ROOT, check_output
 from tests.docs.notebooks import cells_of, outputs_of, run_notebook, source_of, text_of
@@ -50,7 +50,7 @@ def test_a_notebook_shows_what_it_is_committed_with(name: str, here: Path) -> No
 def test_its_first_cells_run(name: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the data to the first plot, in long steps and untested: later cells name entries that these may not find."""
     parts = {"evidence": EvidenceConfig(surrogates=0), "windows": WindowsConfig(length="2s", step="1s")}
-    monkeypatch.setattr("rondo.config.schema.PRESETS", {"default": PRESETS["default"].model_copy(update=parts)})
+    monkeypatch.setattr("rondo.config.settings.PRESETS", {"default": PRESETS["default"].model_copy(update=parts)})
     shown = [shown.value for _, shown in islice(run_notebook(FOLDER / name), 3)]
     assert [type(value).__name__ for value in shown] == ["Recording", "Result", "Figure"]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import pdist
 
 from rondo.data.windows import Windows
-from rondo.encoders import Representations
+from rondo.encoders.base import Representations
 from rondo.encoders.convolution_shares import fit_convolution_shares
 from rondo.encoders.summary_stats import FittedSummaryStats, SummaryStats, SummaryStatsConfig, describes_few_channels
 from rondo.errors import ModelError

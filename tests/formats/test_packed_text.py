@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 import rondo
 from rondo.data.recording import Recording
-from rondo.formats import packed_text
-from rondo.formats.csv_file import read_csv
-from rondo.formats.files import find_recordings
-from rondo.formats.recording_file import RecordingFile
+from rondo.files.inputs import RecordingFile
+from rondo.files.read import find_recordings
+from rondo.files.text import lines
+from rondo.files.text.formats import read_csv
 from rondo.live.sources.recorded_file import is_recorded
 from tests.formats.reading import VALUES, refusal, write
 
@@ -78,7 +78,7 @@ def test_what_is_cut_off_or_damaged_is_refused(tmp_path: Path, packing: str, pac
 def test_a_bomb_is_refused_before_it_takes_the_memory(
     tmp_path: Path, packing: str, pack: Pack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packed_text, "most_for_a_file", lambda: 10_000_000)
+    monkeypatch.setattr(lines, "most_for_a_file", lambda: 10_000_000)
     bomb = write(tmp_path, f"a.csv{packing}", pack(b"x\n" + b"1\n" * 4_000_000))
     assert bomb.stat().st_size < 20_000
     message = refusal(lambda: Recording.from_file(bomb), naming=bomb)

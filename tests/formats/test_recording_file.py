@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rondo import free_memory
+from rondo import memory
 from rondo.errors import RecordingError
-from rondo.formats.expected_memory import needed, workers_that_fit
-from rondo.formats.locations import states_of
-from rondo.formats.recording_file import ExpectedSize, RecordingFile, recording_files
+from rondo.files.inputs import ExpectedSize, RecordingFile, recording_files
+from rondo.files.locations import states_of
+from rondo.memory import needed, workers_that_fit
 
 
 def test_a_file_is_read_where_it_is_sent(tmp_path: Path) -> None:
@@ -70,14 +70,14 @@ def test_what_is_free_is_the_least_that_anybody_says(tmp_path: Path, monkeypatch
     (tmp_path / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    2000 kB\n")
     (tmp_path / "max").write_text("max\n")
     (tmp_path / "current").write_text("500000\n")
-    monkeypatch.setattr(free_memory, "_MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(free_memory, "_CGROUPS", ((tmp_path / "max", tmp_path / "current"),))
-    assert free_memory.free_bytes() == 2000 * 1024
+    monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(memory, "_CGROUPS", ((tmp_path / "max", tmp_path / "current"),))
+    assert memory.free_bytes() == 2000 * 1024
     (tmp_path / "max").write_text("1500000\n")
-    assert free_memory.free_bytes() == 1_000_000
-    monkeypatch.setattr(free_memory, "_MEMINFO", tmp_path / "gone")
-    monkeypatch.setattr(free_memory, "_CGROUPS", ())
-    assert free_memory.free_bytes() is None
+    assert memory.free_bytes() == 1_000_000
+    monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "gone")
+    monkeypatch.setattr(memory, "_CGROUPS", ())
+    assert memory.free_bytes() is None
 
 
 def test_workers_are_as_many_as_have_room() -> None:

@@ -13,9 +13,9 @@ import rondo
 from rondo.cli.main import app
 from rondo.data.recording import Recording
 from rondo.errors import SettingError
-from rondo.formats.files import find_recordings
-from rondo.formats.locations import version_of
-from rondo.formats.recording_file import RecordingFile
+from rondo.files.inputs import RecordingFile
+from rondo.files.locations import version_of
+from rondo.files.read import find_recordings
 from rondo.result import Result
 from tests.formats.reading import refusal, write
 from tests.formats.sessions import E4_START, wave, write_e4, write_phyphox, write_sensor_logger

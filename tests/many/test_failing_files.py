@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import rondo
+from rondo import memory as memory
 from rondo.errors import RondoWarning
-from rondo.formats import expected_memory as memory
-from rondo.formats.recording_file import RecordingFile
+from rondo.files.inputs import RecordingFile
 from rondo.result import Result
 from tests.cli.running import call, tree, waves
 from tests.many.sets import QUICK, RATE, write_set

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from scipy.stats import multivariate_normal
 from sklearn.metrics import adjusted_rand_score
 
-from rondo.config.schema import MixtureConfig
+from rondo.config.settings import MixtureConfig
 from rondo.errors import RecordingError, RondoWarning, SettingError
-from rondo.mixture import FittedMixture, deep_dpm
-from rondo.mixture.deep_dpm import fit_deep_dpm
+from rondo.paper import deep_dpm
+from rondo.paper.deep_dpm import fit_deep_dpm
+from rondo.units.mixture import FittedMixture
 from tests import naive_niw
 
 Floats = NDArray[np.float64]

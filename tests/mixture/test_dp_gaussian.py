@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import BayesianGaussianMixture
 
-from rondo.config.schema import MixtureConfig
+from rondo.config.settings import MixtureConfig
 from rondo.errors import RecordingError, RondoWarning, SettingError
-from rondo.mixture import FittedMixture, dp_gaussian
-from rondo.mixture.dp_gaussian import fit_mixture
+from rondo.units import mixture as dp_gaussian
+from rondo.units.mixture import FittedMixture, fit_mixture
 from tests.rounding import assert_equal_but_for_rounding
 
 Floats = NDArray[np.float64]

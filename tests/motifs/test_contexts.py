@@ -15,12 +15,20 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from sklearn.metrics import adjusted_mutual_info_score
 
-from rondo.config.schema import SlowUnitsConfig
+from rondo.config.settings import SlowUnitsConfig
 from rondo.data.windows import WindowGrid, Windows
-from rondo.motifs.contexts import CHANGE_NATS, ContextModel, _medoid, fit_contexts, log_shares
-from rondo.motifs.long_windows import LongWindows, persistence, unit_shares
-from rondo.motifs.mixes import Mixes
-from rondo.units.timeline import Timeline
+from rondo.motifs.contexts import (
+    CHANGE_NATS,
+    ContextModel,
+    LongWindows,
+    Mixes,
+    _medoid,
+    fit_contexts,
+    log_shares,
+    persistence,
+    unit_shares,
+)
+from rondo.units.viterbi import Timeline
 from tests.motifs.planted_contexts import LENGTH, LONG, N_UNITS, STEP, UNIT_FRAMES, cut, middles, planted
 
 WIDE = LongWindows.of(LONG, (LENGTH, STEP))

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.config.schema import ComposedMotifsConfig
+from rondo.config.settings import ComposedMotifsConfig
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand
 from rondo.motifs.discover import fit_phrases
 from rondo.motifs.mining import Miner
 from rondo.motifs.model import MotifModel
-from rondo.units.timeline import Timeline
+from rondo.units.viterbi import Timeline
 from tests.motifs.sequences import first_of, independent_runs, timeline_of
 from tests.naive_motifs import speak
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rondo.motifs.mixes import Mixes, in_any_order, leading, typical_order
+from rondo.motifs.contexts import Mixes, in_any_order, leading, typical_order
 
 UNITS = (0, 4, 7, 9)
 

@@ -9,16 +9,16 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo import Result
 from rondo.data.labels import OTHER, runs_of
 from rondo.errors import AnnotationError, SettingError
-from rondo.report import Overview, overview_path, signal_overview, write_overview
-from rondo.report.annotation_lane import annotation_lanes
 from rondo.report.contents import TruthFile, Wish
-from rondo.run.counting import Words
+from rondo.report.lanes import annotation_lanes
+from rondo.result import Result
+from rondo.run.decisions import stored_stream
 from rondo.run.folder import write_segments, write_summary
-from rondo.run.stream_folder import stored_stream
+from rondo.run.overview import Overview, overview_path, signal_overview, write_overview
 from rondo.run.summary import StreamSummary
+from rondo.run.tally import Words
 from tests.report.export.made_runs import Made, write_made_run
 from tests.report.on_folders import clock_in_run, compare, export_run, summarize
 from tests.report.run_folders import write_run_folder

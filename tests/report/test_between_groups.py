@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rondo.report import between_groups
-from rondo.report.between_groups import N_DEALS, gaps_between, holm, smallest_p_of
+from rondo.analysis import usage
+from rondo.analysis.usage import N_DEALS, gaps_between, holm, smallest_p_of
 
 FIRST = np.arange(14) < 7  # 3,432 deals: all are tried
 
@@ -16,7 +16,7 @@ def test_random_deals_agree_with_all_of_them(monkeypatch: pytest.MonkeyPatch) ->
     values = rng.random((14, 6)) + np.linspace(0, 0.8, 6) * FIRST[:, None]
     gap, every = gaps_between(values, FIRST)
     np.testing.assert_allclose(gap, values[FIRST].mean(axis=0) - values[~FIRST].mean(axis=0))
-    monkeypatch.setattr(between_groups, "_ALL_TRIED", 0)
+    monkeypatch.setattr(usage, "_ALL_TRIED", 0)
     again, dealt = gaps_between(values, FIRST)
     np.testing.assert_allclose(again, gap)
     # columns that chance explains stop after 999 deals: four standard deviations of so many
@@ -36,7 +36,7 @@ def test_large_groups_follow_the_normal_distribution() -> None:
     is_first = np.arange(400) < 150
     values = rng.beta(1, 6, (400, 5)) + np.linspace(0, 0.04, 5) * is_first[:, None]
     _, normal = gaps_between(values, is_first)
-    dealt = between_groups._dealt_p(values, is_first, gaps_between(values, is_first)[0])
+    dealt = usage._dealt_p(values, is_first, gaps_between(values, is_first)[0])
     assert 0 < normal.min() < 0.05 < normal.max()
     np.testing.assert_allclose(normal, dealt, atol=0.05, rtol=0.3)
     rare = np.zeros((400, 1))
@@ -47,8 +47,8 @@ def test_large_groups_follow_the_normal_distribution() -> None:
 
 def test_small_groups_are_never_called_normal() -> None:
     values = np.random.default_rng(0).random((198, 3))
-    assert between_groups._normal_p(values, np.arange(198) < 99, np.ones(3))[1].all()
-    assert not between_groups._normal_p(np.tile(values, (2, 1)), np.arange(396) < 198, np.ones(3))[1].any()
+    assert usage._normal_p(values, np.arange(198) < 99, np.ones(3))[1].all()
+    assert not usage._normal_p(np.tile(values, (2, 1)), np.arange(396) < 198, np.ones(3))[1].any()
 
 
 def test_thousands_of_recordings_take_little_memory() -> None:

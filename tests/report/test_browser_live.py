@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
-from rondo import Recording, Rondo
+from rondo.data.recording import Recording
+from rondo.model.rondo import Rondo
 from rondo.report.contents import TruthFile, Wish
-from rondo.viewing.loopback import LoopbackServer
-from rondo.viewing.serve import PageServer, RunPage
+from rondo.view.loopback import LoopbackServer
+from rondo.view.serve import PageServer, RunPage
 from tests.cli.running import waves
 from tests.report.asking import PATIENCE_S, serving
 from tests.report.stream_folders import add_decisions, write_stream_folder

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rondo.report.cycles import LEAST_INTERVALS, cycles_in
+from rondo.analysis.sequence import LEAST_INTERVALS, cycles_in
 from tests.report.test_distributions import recording
 
 RATE = 10.0

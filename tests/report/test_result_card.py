@@ -12,10 +12,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from rondo import Result
-from rondo.report.colours import colour_of
-from rondo.report.result_card import MOST_BYTES
-from rondo.vocabulary.edits import Edits
+from rondo.editing.edits import Edits
+from rondo.report.lanes import colour_of
+from rondo.report.notebook import MOST_BYTES
+from rondo.result import Result
 from tests.report.by_hand import result_by_hand
 from tests.report.stream_folders import write_stream_folder
 

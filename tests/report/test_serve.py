@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from rondo import editing
+from rondo import edit
 from rondo.errors import InputError, OutputError, SettingError
-from rondo.viewing import serve
-from rondo.viewing.loopback import LOOPBACK
-from rondo.viewing.media_file import Beside
-from rondo.viewing.serve import PageServer
+from rondo.view import serve
+from rondo.view.loopback import LOOPBACK
+from rondo.view.media import Beside
+from rondo.view.serve import PageServer
 from tests.report.asking import ask, serving
 from tests.report.run_folders import write_run_folder
 from tests.report.stream_folders import add_decisions, write_stream_folder
@@ -54,7 +54,7 @@ def test_page_and_state_follow_the_run(server: PageServer, live: Path) -> None:
 
 def test_a_page_that_takes_long_is_not_drawn_all_the_time(live: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serve, "_TIMES_AS_LONG", 1e9)
-    monkeypatch.setattr(editing, "apply_edits", lambda run, edits: [])
+    monkeypatch.setattr(edit, "apply_edits", lambda run, edits: [])
     with serving(PageServer(live)) as server:
         before = state(server)
         add_decisions(live, 5)
@@ -158,7 +158,7 @@ def test_edits_are_applied_and_answered(server: PageServer, live: Path, monkeypa
         wanted.append((run, edits))
         return list(edits)
 
-    monkeypatch.setattr(editing, "apply_edits", apply_edits)
+    monkeypatch.setattr(edit, "apply_edits", apply_edits)
     edits = [{"kind": "name", "id": 3, "name": "wälk"}]
     got = ask(server, "/edits", "POST", json.dumps(edits).encode())
     assert (got.status, json.loads(got.text)) == (200, {"edits": edits, "state": state(server)})
@@ -169,14 +169,14 @@ def test_edits_that_cannot_be_are_one_line(server: PageServer, monkeypatch: pyte
     def refuse(run: Path, edits: Sequence[Mapping[str, Any]]) -> None:
         raise SettingError("there is no unit 99;\n see rondo name")
 
-    monkeypatch.setattr(editing, "apply_edits", refuse)
+    monkeypatch.setattr(edit, "apply_edits", refuse)
     got = ask(server, "/edits", "POST", b"[{}]")
     assert (got.status, json.loads(got.text)) == (400, {"error": "there is no unit 99; see rondo name"})
 
 
 @pytest.mark.parametrize("body", [b"", b"nonsense", b"{}", b"[1]", b"null", b"\xff", b"[" * 100_000, b'[{"a": NaN}]x'])
 def test_what_is_no_list_of_edits(server: PageServer, body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(editing, "apply_edits", lambda run, edits: pytest.fail("applied"))
+    monkeypatch.setattr(edit, "apply_edits", lambda run, edits: pytest.fail("applied"))
     got = ask(server, "/edits", "POST", body)
     assert (got.status, list(json.loads(got.text))) == (400, ["error"])
 

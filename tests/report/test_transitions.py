@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo import Labelling, Recording, Result
+from rondo.analysis.sequence import Transition, group_transitions, transition_differences, transitions_of
 from rondo.data.labels import OTHER
+from rondo.data.recording import Recording
 from rondo.errors import SettingError
-from rondo.report.transitions import Transition, group_transitions, transition_differences, transitions_of
+from rondo.result import Result
+from rondo.run.labelling import Labelling
 from tests import naive_transitions as naive
 from tests.metrics.tracks import track
 
@@ -140,7 +142,7 @@ def test_as_a_table_by_recording_and_by_group() -> None:
 
 
 def test_vocabularies_of_their_own_are_told_recording_by_recording() -> None:
-    from rondo.run.counting import Words
+    from rondo.run.tally import Words
 
     tracks = {"a": ([0, 1, 0, 1], []), "b": ([1, 0, 2], [])}
     result = result_of(tracks, own_vocabularies=True, words=(Words(), Words()), groups={"a": "x", "b": "y"})

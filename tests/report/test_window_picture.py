@@ -6,9 +6,9 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from rondo.data.suggest import Candidate
-from rondo.metrics.stability import WindowFit
+from rondo.data.window_lengths import Candidate
 from rondo.report.window_picture import window_picture
+from rondo.stability import WindowFit
 
 CURVE = [Candidate(25, 6, 100, 0.5, 0.2), Candidate(50, 12, 50, 1.0, 0.5), Candidate(100, 25, 20, 2.0, 0.9)]
 FITS = [WindowFit(25, 8, 30.0, None), WindowFit(50, 5, 60.0, 0.9), WindowFit(100, 2, 90.0, -0.1)]

@@ -9,12 +9,12 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.stats import multivariate_normal
 
-from rondo import Rondo
 from rondo.data.labels import OTHER, runs_of
 from rondo.data.windows import WindowGrid, Windows
 from rondo.errors import ModelError
-from rondo.metrics import evaluate
-from rondo.synthetic import plant
+from rondo.metrics.scores import evaluate
+from rondo.model.rondo import Rondo
+from rondo.synthetic.streams import plant
 from rondo.units import boundaries as module
 from rondo.units.boundaries import Boundaries, block_statistics, fit_boundaries
 from tests import naive_boundaries as naive

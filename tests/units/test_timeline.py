@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from rondo.units import timeline as module
-from rondo.units.timeline import Timeline, Viterbi, centre_distances, decode, smooth, smooth_spans, typical_step
-from rondo.vocabulary import Vocabulary
+from rondo.units import viterbi as module
+from rondo.units.viterbi import Timeline, Viterbi, centre_distances, decode, smooth, smooth_spans, typical_step
+from rondo.units.vocabulary import Vocabulary
 from tests import naive_units as naive
 
 Floats = NDArray[np.float64]

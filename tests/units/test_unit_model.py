@@ -11,18 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.config.schema import DirectUnitsConfig, MixtureConfig, SlowUnitsConfig, UnitAlignConfig, UnitsConfig
+from rondo.arrays import Tensors
+from rondo.config.settings import DirectUnitsConfig, MixtureConfig, SlowUnitsConfig, UnitAlignConfig, UnitsConfig
 from rondo.data.windows import Windows
-from rondo.encoders import Curves, FittedEncoder, Tensors, build_encoder
+from rondo.encoders.base import Curves, FittedEncoder, build_encoder
 from rondo.encoders.summary_stats import SummaryStatsConfig
 from rondo.errors import ModelError, RecordingError
-from rondo.units import exemplars
 from rondo.units import fit as unit_fit
+from rondo.units import model as exemplars
 from rondo.units.discover import UnitRules
-from rondo.units.exemplars import Exemplars, fit_exemplars
 from rondo.units.fit import _rules, fit_units
-from rondo.units.model import UnitModel, joined_spans
-from rondo.vocabulary import MergeTree, merge_tree
+from rondo.units.model import Exemplars, UnitModel, fit_exemplars, joined_spans
+from rondo.units.vocabulary import MergeTree, merge_tree
 from tests.contracts import planted, windows_of
 
 SMALL = MixtureConfig(covariance="diagonal", latent_dim=3, component_cap=6, autoencoder_epochs=2)

@@ -11,7 +11,7 @@ import typer
 from rondo.cli.terminal import print
 
 if TYPE_CHECKING:
-    from rondo.config.schema import RondoConfig
+    from rondo.config.settings import RondoConfig
     from rondo.report.contents import TruthFile
 
 FittedModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or the run folder that holds it.")]
@@ -239,7 +239,7 @@ def resolve_settings(
     device: str | None = None,
 ) -> RondoConfig:
     """Preset, then file, then --set, then the options that have a name of their own."""
-    from rondo.config.schema import resolve
+    from rondo.config.settings import resolve
 
     named = {
         "windows.length": window,

@@ -22,16 +22,15 @@ from rondo.cli.discover import read_all
 from rondo.cli.progress import progress
 from rondo.cli.terminal import print
 from rondo.errors import OutputError
-from rondo.times import duration_in_words
-from rondo.wording import notes_by_recording
+from rondo.wording import duration_in_words, notes_by_recording
 
 if TYPE_CHECKING:
-    from rondo.config.schema import RondoConfig
-    from rondo.data.preprocess import Signal
+    from rondo.config.settings import RondoConfig
     from rondo.data.recording import Recording
-    from rondo.data.suggest import Candidate
-    from rondo.metrics.stability import WindowFit
+    from rondo.data.signal import Signal
+    from rondo.data.window_lengths import Candidate
     from rondo.scale_curve import ScaleCurve
+    from rondo.stability import WindowFit
 
 _ALIKE = (
     "like the one above: ARI of the units with those of the window above. Near 1 the choice between the two hardly "
@@ -73,12 +72,10 @@ def suggest(
     Example: rondo suggest walk.csv --rate 100
     """
     from rondo.cost import cost_of_fit
-    from rondo.data.as_recordings import common_rate
-    from rondo.data.preprocess import Preprocessor
-    from rondo.data.scales import choose_scales
-    from rondo.data.suggest import window_curve
-    from rondo.formats.kept_columns import with_kept
-    from rondo.formats.reading import Reading
+    from rondo.data.scaling import Preprocessor
+    from rondo.data.window_lengths import choose_scales, window_curve
+    from rondo.files.inputs import Reading, common_rate
+    from rondo.files.reading import with_kept
 
     settings = options.resolve_settings(preset, config, set_)
     if picture is not None and picture.suffix.lower() != ".svg":
@@ -116,7 +113,7 @@ def suggest(
 
 
 def _facts(signals: Sequence[Signal], scales: tuple[int, int, int], curve: Sequence[Candidate]) -> dict[str, Any]:
-    from rondo.data.suggest import typical_period
+    from rondo.data.window_lengths import typical_period
 
     length, step, motif_length = scales
     return {
@@ -140,7 +137,7 @@ def _draw(
     recordings: Sequence[Recording],
 ) -> None:
     from rondo.report.window_picture import window_picture
-    from rondo.store.writing import whole_files
+    from rondo.store.folder import whole_files
 
     more = f" and {len(recordings) - 1} more" if len(recordings) > 1 else ""
     title = f"Which window suits {recordings[0].id}{more}?"
@@ -149,7 +146,7 @@ def _draw(
 
 def _fits(recordings: Sequence[Recording], settings: RondoConfig, curve: Sequence[Candidate]) -> list[WindowFit]:
     from rondo.data.recording import Recording
-    from rondo.refits import over_windows
+    from rondo.stability import over_windows
 
     def beginning(one: Recording) -> Recording:
         times = None if one.timestamps_s is None else one.timestamps_s[:_MOST_FITTED_FRAMES]
@@ -229,8 +226,8 @@ def _what_to_do(curve: ScaleCurve, told: Callable[[int], str]) -> str:
 
 def _why(signals: Sequence[Signal], facts: dict[str, Any], settings: RondoConfig) -> list[str]:
     """Where the windows come from, and when to doubt them."""
-    from rondo.config.schema import ComposedMotifsConfig
-    from rondo.data.suggest import FEWEST_TELLING_FRAMES
+    from rondo.config.settings import ComposedMotifsConfig
+    from rondo.data.window_lengths import FEWEST_TELLING_FRAMES
 
     length, rate, period = facts["window_length_frames"], facts["rate"], facts["typical_period_frames"]
     two_scales = isinstance(settings.motifs, ComposedMotifsConfig)
@@ -275,9 +272,8 @@ def _scales(facts: dict[str, Any], two_scales: bool) -> str:
 def _source_of_windows(
     signals: Sequence[Signal], facts: dict[str, Any], settings: RondoConfig, longest: int, cycle: str
 ) -> str:
-    from rondo.config.schema import ComposedMotifsConfig
-    from rondo.data.scales import WindowScales, why_scales
-    from rondo.data.suggest import typical_periods
+    from rondo.config.settings import ComposedMotifsConfig
+    from rondo.data.window_lengths import WindowScales, typical_periods, why_scales
 
     length, rate = facts["window_length_frames"], facts["rate"]
     if isinstance(settings.motifs, ComposedMotifsConfig):

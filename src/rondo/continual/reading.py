@@ -16,7 +16,7 @@ from rondo.continual.journal import Event
 from rondo.data.windows import WindowGrid, Windows
 
 if TYPE_CHECKING:
-    from rondo.encoders import FittedEncoder, Representations
+    from rondo.encoders.base import FittedEncoder, Representations
 
 
 class Decision(NamedTuple):

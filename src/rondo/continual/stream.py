@@ -20,28 +20,28 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.arrays import owned, owned_by
-from rondo.config.schema import ContinualRule
-from rondo.continual.context_reader import ContextReader
+from rondo.config.settings import ContinualRule
+from rondo.continual.contexts import ContextReader
 from rondo.continual.journal import Event
-from rondo.continual.motif_reader import MotifReader
-from rondo.continual.published.published_reader import PublishedReader
+from rondo.continual.phrases import MotifReader
 from rondo.continual.reading import Decision, Due, Reader
 from rondo.continual.updater import Updater
 from rondo.data.labels import OTHER
 from rondo.data.preparation import Placed, Preparation, Prepared
-from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Values
+from rondo.data.scaling import Preprocessor
 from rondo.data.windows import Windower
 from rondo.errors import ModelError
 from rondo.motifs.base import MotifTimeline
-from rondo.units.timeline import Timeline, smooth_spans
+from rondo.paper.continual import PublishedReader
+from rondo.units.viterbi import Timeline, smooth_spans
 
 if TYPE_CHECKING:
     from rondo.continual.updater import Updater
     from rondo.data.windows import Windows
+    from rondo.editing.edits import Edits
     from rondo.motifs.base import MotifTimeline
-    from rondo.units.timeline import Timeline
-    from rondo.vocabulary.edits import Edits
+    from rondo.units.viterbi import Timeline
 
 
 class StreamReport(NamedTuple):

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from rondo.config.schema import PreprocessConfig
+from rondo.config.settings import PreprocessConfig
 from rondo.data.moments import ChannelMoments, Matrix
 from rondo.data.signal import Signal
 from rondo.data.windows import Span

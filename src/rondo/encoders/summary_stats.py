@@ -19,12 +19,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Tensors
 from rondo.config.ways import EncoderSettings, setting
 from rondo.data.windows import FEW_CHANNELS, Windows
-from rondo.encoders.base import Curves, DeclaredEncoder, EncoderCost, FittedEncoder, Representations, Tensors
+from rondo.encoders.base import Curves, DeclaredEncoder, EncoderCost, FittedEncoder, Representations
 from rondo.encoders.convolution_shares import KERNELS, TAPS, ConvolutionShares, fit_convolution_shares
 from rondo.errors import ModelError
-from rondo.progress import Progress, silent
+from rondo.wording import Progress, silent
 
 _MOST_CORRELATED = 32  # channels beyond this are reduced by PCA first: pairs grow with the square
 _FEWEST_KERNELS = 3  # lengths of a kernel in a window: a shorter one holds too few responses to tell shapes apart

@@ -8,22 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rondo.data.as_recordings import are_several
-from rondo.data.fair_sample import MOST_VALUES
 from rondo.data.groups import GroupBy
-from rondo.engine.choose import ENGINES, engine_of
-from rondo.engine.local import n_cores
+from rondo.data.survey import MOST_VALUES
 from rondo.errors import RondoWarning, SettingError
-from rondo.formats.expected_memory import PROCESS_BYTES, is_much, needed, refuse_all_at_once
-from rondo.formats.reading import Reading
-from rondo.formats.recording_file import recording_files
-from rondo.free_memory import free_bytes, in_gigabytes
-from rondo.many.file_set import ManyFiles, Where
+from rondo.files.inputs import Reading, are_several, recording_files
+from rondo.files.locations import is_url
+from rondo.many.driver import ENGINES, ManyFiles, Where, engine_of
+from rondo.many.pool import n_cores
+from rondo.memory import PROCESS_BYTES, free_bytes, in_gigabytes, is_much, needed, refuse_all_at_once
 from rondo.run.findings import failed_sentence
 from rondo.run.summary import RunSummary
-from rondo.store.urls import is_url
-from rondo.times import estimate_in_words
-from rondo.wording import counted
+from rondo.wording import counted, estimate_in_words
 
 _FILE_S = 0.006  # of a file, whatever its size, on one core: opened, labelled, written
 _SURVEY_S_PER_VALUE = 2.0e-8

@@ -17,10 +17,10 @@ from rondo.data.labels import OTHER, Labels, from_runs
 from rondo.errors import OutputError
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information, adjusted_rand, one_to_one
-from rondo.report.colours import OTHER_LOOK, Look, look_of
 from rondo.report.contents import EVERYTHING, Wish
-from rondo.report.frame_scores import score_rows
+from rondo.report.lanes import OTHER_LOOK, Look, look_of
 from rondo.report.tables import entry_name
+from rondo.run.overview import score_rows
 
 if TYPE_CHECKING:
     import polars as pl

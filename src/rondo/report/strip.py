@@ -13,10 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.report.colours import ink_on
-from rondo.report.scene import DrawnBlocks, Row, Scene, seen_signal
-from rondo.report.ticks import Ticks, ticks
-from rondo.report.time_axis import FRAMES
+from rondo.plot.recording import FRAMES, DrawnBlocks, Row, Scene, Ticks, seen_signal, ticks
+from rondo.report.lanes import ink_on
 
 WIDTH, LEFT, RIGHT = 900, 118, 22
 PLOT = WIDTH - LEFT - RIGHT

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from rondo.data.suggest import Candidate
-from rondo.metrics.stability import WindowFit
-from rondo.times import duration_in_words
+from rondo.data.window_lengths import Candidate
+from rondo.stability import WindowFit
+from rondo.wording import duration_in_words
 
 _WIDTH, _PANEL, _GAP = 720, 140, 14
 _LEFT, _RIGHT, _TOP, _BOTTOM = 50, 50, 64, 58

@@ -67,7 +67,7 @@ class FitSummary(Profile):
 
 
 class ClockKnots(_Stored):
-    """Frames and what the clock of the recording shows there, in seconds; see `rondo.report.wall_clock`."""
+    """Frames and what the clock of the recording shows there, in seconds; see `rondo.run.clock`."""
 
     frames: tuple[Count, ...]
     seconds: tuple[float, ...]
@@ -134,7 +134,7 @@ class EntrySummary(_Stored):
 
 
 class UnitMerge(_Stored):
-    """A step of `rondo.vocabulary.confusion.MergeTree`; `advised` where merging would help."""
+    """A step of `rondo.units.vocabulary.MergeTree`; `advised` where merging would help."""
 
     recording: RecordingId | Literal[""] = ""
     kept: Count

@@ -35,7 +35,7 @@ from rondo.data.labels import Labels, Runs, runs_of
 from rondo.data.recording import Values
 from rondo.data.windows import Span, Windows
 from rondo.errors import ModelError
-from rondo.mixture import FittedMixture
+from rondo.units.mixture import FittedMixture
 
 _BLOCKS_PER_WINDOW = 16
 _MOST_DIMS = 30

@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 from scipy.ndimage import uniform_filter1d
 
-from rondo.config.schema import SlowUnitsConfig
+from rondo.config.settings import SlowUnitsConfig
 from rondo.data.windows import Span
-from rondo.encoders import Curves
+from rondo.encoders.base import Curves
 from rondo.errors import ModelError
 
 _FEWEST, _MOST = 3, 8  # dimensions that are chosen among; more fragment (docs/results/units.md)

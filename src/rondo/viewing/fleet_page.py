@@ -11,14 +11,13 @@ from urllib.parse import quote, unquote
 
 from rondo.data.labels import OTHER
 from rondo.live.supervising.health import read_health
-from rondo.report.page import asset, page_template, style
-from rondo.report.policy import content_policy
+from rondo.report.render import asset, content_policy, page_template, style
 from rondo.report.tables import entry_name
-from rondo.run.stream_folder import COLUMNS, DECISIONS
+from rondo.run.decisions import COLUMNS, DECISIONS
 from rondo.run.summary import SUMMARY
 from rondo.store.reading import read_part
-from rondo.times import duration_in_words, moment_in_words
 from rondo.viewing.alarms import MOST_LISTED, alarm_lines, health_in_words, raised_in
+from rondo.wording import duration_in_words, moment_in_words
 
 OWN = ("model", "feed", "sinks")  # folders of the fleet itself
 _TAIL_BYTES = 4096

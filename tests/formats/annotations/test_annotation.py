@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rondo.annotations.annotation import Annotation, read_annotation, read_label_pairs, read_labels
 from rondo.errors import AnnotationError
-from rondo.formats.annotations.annotation import Annotation, read_annotation, read_label_pairs, read_labels
-from rondo.metrics import evaluate
+from rondo.metrics.scores import evaluate
 
 
 def refused(path: Path, key: str | None = None) -> str:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rondo.data.frame_clock import FrameClock
+from rondo.annotations.annotation import read_label_pairs
+from rondo.annotations.formats import read_tracks
+from rondo.annotations.tracks import NamedSpan, Track, choose_track, on_frames
+from rondo.data.grid import FrameClock
 from rondo.errors import AnnotationError, RondoWarning
-from rondo.formats.annotations import read_tracks
-from rondo.formats.annotations.annotation import read_label_pairs
-from rondo.formats.annotations.tracks import NamedSpan, Track, choose_track, on_frames
 
 TEN = FrameClock.from_rate(10)
 

@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import polars as pl
 import pytest
 
+from rondo.annotations.formats import read_tracks
 from rondo.errors import AnnotationError, RondoWarning
-from rondo.formats.annotations import read_tracks
 from tests.report.export.made_runs import Made, write_made_run
 from tests.report.on_folders import export_run
 

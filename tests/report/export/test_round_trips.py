@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rondo.annotations.annotation import read_label_pairs
+from rondo.annotations.formats import read_tracks
+from rondo.annotations.tracks import choose_track, on_frames
 from rondo.errors import OutputError, SettingError
-from rondo.formats.annotations import read_tracks
-from rondo.formats.annotations.annotation import read_label_pairs
-from rondo.formats.annotations.tracks import choose_track, on_frames
 from rondo.report.export import export_formats
 from tests.report.export.made_runs import Made, write_made_run
 from tests.report.on_folders import clock_in_run, export_run

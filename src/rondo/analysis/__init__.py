@@ -1,0 +1,1 @@
+"""Statistics of a result: usage, sequence, shape, composition."""
