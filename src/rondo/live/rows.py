@@ -29,11 +29,10 @@ from rondo.errors import RecordingError, RondoWarning
 from rondo.formats.columns import Columns, choose_columns
 from rondo.formats.csv_file import layout_of_lines
 from rondo.formats.lines import HEAD_LINES, Lines, TextBlock
-from rondo.formats.row_clock import ClockState, RowClock, clock_of
 from rondo.formats.row_parser import ParsedRows, RowParser, parser_of
 from rondo.formats.text_layout import Layout
-from rondo.live.base import Bookmark, Request, Rows, Skip, named
-from rondo.live.rate_check import refuse_clock_of_another_rate
+from rondo.live.clock import ClockState, RowClock, clock_of, refuse_clock_of_another_rate
+from rondo.live.source import Bookmark, Request, Rows, Skip, named
 
 MOST_SKIPPED = 1000
 

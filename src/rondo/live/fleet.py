@@ -1,7 +1,7 @@
 """Fleet: the messages of many devices -> one session each, with its own state and its own folder.
 
     OUT/model/            the model they begin with; the folders of the devices have it under second names
-    OUT/feed/             marks, and the inbox of feeds that keep nothing
+    OUT/feed/             marks of partitions, and the inbox of feeds that keep nothing (`rondo.live.inbox`)
     OUT/<device>/         a run folder, as `rondo stream` writes it for one stream
 
 Exactly once: a checkpoint of a device holds the offset up to which it has read. The mark of a partition is the lowest
@@ -27,14 +27,13 @@ from urllib.parse import parse_qsl, quote, urlencode
 from rondo.continual.checkpoint import fingerprint, locked
 from rondo.errors import InputError, OutputError, RecordingError, SettingError
 from rondo.grown_model import CHECKPOINT
-from rondo.live.base import Request
-from rondo.live.devices.device import DeviceRows, MessageRules
-from rondo.live.devices.marks import Marks
-from rondo.live.devices.messages import Feed, FeedKind, FeedRequest, Message, feed_kind
-from rondo.live.devices.payloads import UnreadablePayload, check_kind, split_by
-from rondo.live.outputs import copy_model
-from rondo.live.quantities import seconds_in
+from rondo.live.address import seconds_in
+from rondo.live.device import DeviceRows, MessageRules
+from rondo.live.growing_run import copy_model
+from rondo.live.inbox import FeedStore
+from rondo.live.payloads import UnreadablePayload, check_kind, split_by
 from rondo.live.session import GivenSource, Session, SessionPaths, Written, missing_cells
+from rondo.live.source import Feed, FeedKind, FeedRequest, Message, Request, feed_kind
 from rondo.store.writing import make_folder
 
 if TYPE_CHECKING:
@@ -111,7 +110,6 @@ class Fleet:
         model_folder: Path,
         where: str,
         out: Path,
-        windows_between: int = 1000,
         *,
         frozen: bool = False,
         told: Told | None = None,
@@ -122,7 +120,7 @@ class Fleet:
         if kind is None:
             raise SettingError(f"{where}: expected an address such as mqtt://host/topic; check --source")
         self._model, self._where, self.out = model, where, out
-        self._windows_between, self._frozen, self._most_open = windows_between, frozen, most_open
+        self._frozen, self._most_open = frozen, most_open
         missing_cells(model, keep_columns)  # refuses names that the model does not have
         self._keep_columns = tuple(keep_columns)
         self._told = told or Told()
@@ -132,10 +130,16 @@ class Fleet:
         self.n_unreadable = 0  # messages of which nobody can tell the device
         self.n_dropped = 0  # messages of refused devices
         self._next: dict[str, int] = {}  # of each partition, the offset after the last message given
-        self._marks, self._marks_due = Marks(out / "feed"), 0.0
+        self._marks: dict[str, int] = {}  # as written last
+        self._marks_due = 0.0
         self._refresh_at = 0.0
         self._model_folder, self._model_sha256 = self._shared_model(model_folder)
-        self.feed = self._opened_feed(kind)
+        self._store = FeedStore(out / "feed")
+        try:
+            self.feed = self._opened_feed(kind)
+        except BaseException:
+            self._store.close()
+            raise
 
     def _shared_model(self, model_folder: Path) -> tuple[Path, str]:
         """The model of all devices, in the folder of the fleet."""
@@ -149,9 +153,7 @@ class Fleet:
 
     def _opened_feed(self, kind: FeedKind) -> Feed:
         preprocessor = self._model.preprocessor_
-        request = FeedRequest(
-            self.out / "feed", preprocessor.channels, self._model.rate_, self._marks.of, self.revoke, self._told.said
-        )
+        request = FeedRequest(self._store, preprocessor.channels, self._model.rate_, self.revoke, self._told.said)
         return kind.open(fleet_address(self._where).feed, request)
 
     # ------------------------------------------------------------ messages
@@ -213,7 +215,7 @@ class Fleet:
 
     def _begun(self, name: str, folder: Path, stack: ExitStack) -> OpenDevice:
         """The session of a device, new or from its checkpoint; takes over what is open in `stack`."""
-        place = SessionPaths(self._where, folder, folder / CHECKPOINT, follow=True)
+        place = SessionPaths(self._where, folder, follow=True)
         sources: list[DeviceRows] = []
 
         def opened(request: Request) -> DeviceRows:
@@ -225,7 +227,6 @@ class Fleet:
             self._model,
             self._model_folder,
             place,
-            self._windows_between,
             frozen=self._frozen,
             given=given,
             keep_columns=self._keep_columns,
@@ -281,8 +282,10 @@ class Fleet:
         for device in self.devices.values():
             for partition, offset in device.waiting.items():
                 marks[partition] = min(marks.get(partition, offset), offset)
-        changed = self._marks.put(marks)
+        changed = {name: offset for name, offset in marks.items() if self._marks.get(name) != offset}
         if changed:
+            self._store.put_marks(changed)
+            self._marks |= changed
             self.feed.settle(changed)
 
     def _put_away(self) -> None:
@@ -313,6 +316,7 @@ class Fleet:
         self._put_marks()
         for partition in partitions:
             self._next.pop(partition, None)
+            self._marks.pop(partition, None)
 
     # ------------------------------------------------------------ the end
 
@@ -332,6 +336,7 @@ class Fleet:
         for device in list(self.devices.values()):
             self._close(device)
         self.feed.close()
+        self._store.close()
 
 
 def folder_of(device: str) -> str:

@@ -1,7 +1,7 @@
-"""Health: health.json in the folder of a stream, and what someone who looks at it from outside may conclude.
+"""health.json in the folder of a stream: how it is doing, and what a supervisor concludes from it.
 
-It is written whole, at most every five seconds, so whoever reads it while the stream goes on finds it complete. A file
-that is old, or whose process is gone, is no sign of life, whatever it says.
+It is written whole, at least every five seconds. A file that is old, or whose process is gone, is no sign of life,
+whatever it says.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import platform
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import unquote
 
 from rondo.errors import OutputError
 from rondo.store.reading import read_regular
@@ -25,6 +26,7 @@ HealthState = Literal["ok", "alarm", "stopped", "finished"]
 HEALTHY, IN_ALARM, DEAD = 0, 1, 2
 """Exit codes of `rondo health`."""
 _STATES = ("ok", "alarm", "stopped", "finished")
+_MOST_NAMED = 10  # devices in alarm that one line names
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class SinkHealth:
 
 
 @dataclass(frozen=True)
-class Health:
+class HealthReport:
     """How a stream, or a fleet of them, is doing; times are seconds since 1970."""
 
     state: HealthState
@@ -46,7 +48,7 @@ class Health:
     n_devices: int = 0
     n_in_alarm: int = 0
     n_refused: int = 0
-    alarms: dict[str, list[str]] = field(default_factory=dict)  # of some of the devices that are in alarm
+    alarms: dict[str, dict[str, str]] = field(default_factory=dict)  # devices in alarm: alarm -> message
     n_rows: int = 0
     n_windows: int = 0
     last_row_s: float | None = None
@@ -60,13 +62,14 @@ class Health:
     def in_words(self) -> str:
         """One line for a log.
 
-        >>> Health("ok", 0.0, n_devices=2, n_rows=1200, n_windows=60).in_words()
+        >>> HealthReport("ok", 0.0, n_devices=2, n_rows=1200, n_windows=60).in_words()
         'ok: 2 devices, 1,200 rows, 60 windows'
         """
         parts = [counted(self.n_devices, "device"), counted(self.n_rows, "row"), counted(self.n_windows, "window")]
         if self.n_in_alarm:
-            first = "; ".join(f"{device or 'source'}: {', '.join(names)}" for device, names in self.alarms.items())
-            parts.append(f"{self.n_in_alarm} in alarm ({first})")
+            first = list(self.alarms.items())[:_MOST_NAMED]
+            named = "; ".join(f"{device or 'source'}: {', '.join(names)}" for device, names in first)
+            parts.append(f"{self.n_in_alarm} in alarm ({named})")
         if self.n_refused:
             parts.append(f"{self.n_refused} refused")
         if self.backlog_bytes:
@@ -75,37 +78,37 @@ class Health:
         return f"{self.state}: {', '.join(parts)}"
 
 
-def write_health(out: Path, health: Health) -> None:
-    """Put health.json in place, whole; it need not survive the machine, so the disk is not waited for."""
+def write_health(out: Path, health: HealthReport) -> None:
+    """Put health.json in place, whole; it need not survive a power cut, so it does not wait for the disk."""
     try:
         with open_draft(out / HEALTH) as file:
             file.write(json.dumps(asdict(health), indent=1).encode())
     except OSError as error:
         raise OutputError(
-            f"{out / HEALTH}: cannot be written ({error.strerror or error}); make room or give permission, then start "
+            f"{out / HEALTH}: cannot be written ({error.strerror or error}); make room or give permission, then run "
             "the same command again"
         ) from None
 
 
-def read_health(out: Path) -> Health | None:
-    """What a stream wrote last; None where there is nothing of the kind."""
+def read_health(out: Path) -> HealthReport | None:
+    """What a stream wrote last; None if there is nothing of the kind."""
     try:
         found: Any = json.loads(read_regular(out / HEALTH))
-        known = {name: found[name] for name in Health.__dataclass_fields__ if name in found}
-        health = Health(**known | {"sinks": [SinkHealth(**sink) for sink in known.get("sinks", [])]})
-        health.in_words()  # whatever has another type shows here
+        known = {name: found[name] for name in HealthReport.__dataclass_fields__ if name in found}
+        health = HealthReport(**known | {"sinks": [SinkHealth(**sink) for sink in known.get("sinks", [])]})
+        health.in_words()  # fails on values of another type
         is_whole = health.state in _STATES and float(health.written_s) >= 0 and int(health.pid) > 0
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
     return health if is_whole else None
 
 
-def judged(health: Health | None, stale_s: float, now_s: float) -> tuple[int, str]:
+def judged(health: HealthReport | None, stale_s: float, now_s: float) -> tuple[int, str]:
     """The exit code for a supervisor, and one line that says why.
 
     >>> judged(None, 30.0, 0.0)
     (2, 'dead: there is no health.json, so no stream')
-    >>> judged(Health("finished", 0.0), 30.0, 1e6)
+    >>> judged(HealthReport("finished", 0.0), 30.0, 1e6)
     (0, 'finished: 0 devices, 0 rows, 0 windows')
     """
     if health is None:
@@ -122,6 +125,23 @@ def judged(health: Health | None, stale_s: float, now_s: float) -> tuple[int, st
     if age_s > stale_s:
         return DEAD, f"dead: nothing written for {duration_in_words(age_s)}; last {words}"
     return (IN_ALARM if health.state == "alarm" else HEALTHY), words
+
+
+def device_lines(out: Path, health: HealthReport, now_s: float) -> list[str]:
+    """One line for each device of a fleet: its alarms, and the age of its last label; none for a single stream."""
+    if (out / "summary.json").exists():
+        return []
+    ages: dict[str, float | None] = dict.fromkeys(device for device in health.alarms if device)
+    for summary in sorted(out.glob("*/summary.json")):
+        labels = summary.with_name("labels.csv")
+        ages[unquote(summary.parent.name)] = now_s - labels.stat().st_mtime if labels.is_file() else None
+    return [_device_line(device, age_s, health.alarms.get(device, {})) for device, age_s in sorted(ages.items())]
+
+
+def _device_line(device: str, age_s: float | None, alarms: dict[str, str]) -> str:
+    state = f"alarm ({'; '.join(f'{name}: {alarms[name]}' for name in alarms)})" if alarms else "ok"
+    age = "no label yet" if age_s is None else f"last label {duration_in_words(round(max(0.0, age_s)))} ago"
+    return f"  {device}: {state}, {age}"
 
 
 def _runs(pid: int) -> bool:

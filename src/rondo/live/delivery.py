@@ -1,15 +1,15 @@
-"""Delivery: one sink follows the files of the run, each line at least once, however often either side goes down.
+"""Delivery: a sink follows the files of the run, each line at least once, however often either side goes down.
 
-labels.csv and events.jsonl are the truth, and alarms.jsonl of what only the wall clock knows. A delivery has a place in
-each of them, per device: how many bytes and lines the sink has confirmed. It reads whole lines behind that place, hands
-them over as JSON, and moves on when they are confirmed. So a sink that is down costs no memory and loses nothing: it
-lags, and catches up. The places are written down now and then (OUT/sinks/).
+labels.csv and events.jsonl are the truth. A delivery has a place in each of them, per device: the bytes and lines that
+the sink has confirmed. It reads whole lines after that place, hands them over as JSON, and moves on when they are
+confirmed. So a sink that is down costs no memory and loses nothing: it lags, and catches up. The places are stored now
+and then (OUT/sinks/).
 
-After kill -9 a run begins again with its last checkpoint, and labels.csv and events.jsonl are cut back to it, perhaps
-to before our place. Sources that can be read again give the same bytes again, so nothing is sent until the file has
-grown past our place. A pipe cannot be read again, and other lines follow: each place has a checksum of all bytes before
-it, and where that differs, everything after the cut is sent. What was confirmed after the places were last written down
-is sent twice: `n`, the number of the line in its file, tells.
+After kill -9 a run restarts from its last checkpoint, which truncates the files, perhaps to before the place. Sources
+that can be read again give the same bytes again, so nothing is sent until the file has grown past the place. A pipe
+cannot be read again, and other lines follow: each place has a checksum of all bytes before it, and where that differs,
+everything after the cut is sent. What was confirmed after the places were last stored is sent twice: `n`, the number of
+the line in its file, identifies it.
 """
 
 from __future__ import annotations
@@ -19,29 +19,24 @@ import re
 import time
 import zlib
 from collections import deque
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rondo.errors import OutputError
-from rondo.live.sinks.base import MessageType, Sink, SinkMessage, shown_sink
+from rondo.live.source import MessageType, Sink, SinkMessage, shown_sink
 from rondo.run.stream_folder import COLUMNS, DECISIONS, EVENTS
 from rondo.store.reading import read_part, read_regular
 from rondo.store.writing import make_folder, write_text
 from rondo.vocabulary.edits import Edits
 
-ALARMS = "alarms.jsonl"
 SINKS = "sinks"
 MOST_MESSAGES = 500  # in a batch
 _BLOCK_BYTES = 1 << 16  # read at a time
 _MOST_BATCHES = 16  # sent by one pump, so that a stream with a long history goes on meanwhile
-_SECONDS_BETWEEN, _TIMES_AS_LONG = (
-    2.0,
-    50.0,
-)  # between writing down the places: so many, and so much longer than it takes
-_GOES_ON = "make room or give permission, then start the same command again"
-_FILES: tuple[tuple[str, MessageType], ...] = ((DECISIONS, "label"), (EVENTS, "event"), (ALARMS, "alarm"))
+_SECONDS_BETWEEN, _TIMES_AS_LONG = 2.0, 50.0  # between storing the places: at least so many, and so much longer
+_FILES: tuple[tuple[str, MessageType], ...] = ((DECISIONS, "label"), (EVENTS, "event"))
 _UNIT, _MOTIF = COLUMNS.index("unit"), COLUMNS.index("motif")
 
 
@@ -58,75 +53,51 @@ class FilePlace:
 
 
 class _Followed:
-    """One file that grows: what has been handed over, and what of it is confirmed.
+    """One file that grows: what has been handed over, and what of it is confirmed."""
 
-    `just_opened` says that nothing has been written since the file was cut back: where it ends now, it was cut.
-    """
-
-    def __init__(self, path: Path, type: MessageType, stored: Mapping[str, Any], *, just_opened: bool) -> None:
+    def __init__(self, path: Path, type: MessageType, stored: Mapping[str, Any]) -> None:
         self.path, self.type = path, type
-        self.confirmed = FilePlace(*stored.get("place", ()))
-        self.handed = self.confirmed
-        cut = stored.get("cut")
-        self.cut: FilePlace | None = None if cut is None else FilePlace(*cut)  # where a file was cut back before it
-        self._again: FilePlace | None = None  # how far what follows the cut has been read once more
-        self.may_have_more = True  # whether it is worth looking into
-        if not just_opened and self.confirmed.n_bytes:
-            self.cut = FilePlace()  # it may have been cut anywhere
+        self.confirmed = self.handed = FilePlace(*stored.get("place", ()))
+        self.may_have_more = True
+        # the size to which the file was truncated before the place; None once it has grown past it again
+        self.cut: int | None = stored.get("cut")
         if self.cut is not None or _size(path) < self.confirmed.n_bytes:
-            self._begin_comparing()
+            self.cut = min(_size(path), self.confirmed.n_bytes if self.cut is None else self.cut)
 
     def as_json(self) -> dict[str, Any]:
-        own = self.confirmed
-        stored: dict[str, Any] = {"place": [own.n_bytes, own.n_lines, own.crc]}
-        return stored if self.cut is None else stored | {"cut": [self.cut.n_bytes, self.cut.n_lines, self.cut.crc]}
+        stored: dict[str, Any] = {"place": list(astuple(self.confirmed))}
+        return stored if self.cut is None else stored | {"cut": self.cut}
 
     @property
     def n_behind(self) -> int:
         """Bytes that are there and not confirmed."""
         return max(0, _size(self.path) - self.confirmed.n_bytes)
 
-    def _begin_comparing(self) -> None:
-        """The file is shorter than it was, or was when we last looked: remember from where on it may differ."""
-        size = _size(self.path) if self.cut is None else min(self.cut.n_bytes, _size(self.path))
-        self.cut = _place_at(self.path, size)
-        self._again = self.cut
+    def _has_grown_past_place(self, *, at_end: bool) -> bool:
+        """Whether the place holds again; if other lines followed the cut, the place becomes the cut.
 
-    def is_the_same_again(self, *, at_end: bool = False) -> bool:
-        """Whether the file has grown past our place once more; where it grew otherwise, we go back to the cut.
-
-        At the end of a stream a file that is shorter than it was will never grow past our place.
+        At the end of a stream a file that is shorter than it was will never grow past the place.
         """
-        assert self.cut is not None and self._again is not None
-        while self._again.n_bytes < self.confirmed.n_bytes:
-            block = _read(
-                self.path, self._again.n_bytes, min(_BLOCK_BYTES, self.confirmed.n_bytes - self._again.n_bytes)
-            )
-            if not block and not at_end:
-                return False
-            if not block:
-                break
-            self._again = self._again.after(block)
-        if self._again != self.confirmed:
-            self.confirmed = self.handed = self.cut
-        self.cut = self._again = None
+        assert self.cut is not None
+        if _size(self.path) < self.confirmed.n_bytes and not at_end:
+            return False
+        if _place_at(self.path, self.confirmed.n_bytes) != self.confirmed:
+            self.confirmed = self.handed = _place_at(self.path, self.cut)
+        self.cut = None
         return True
 
     def take(self, most: int, *, at_end: bool = False) -> list[bytes]:
         """The next whole lines, at most so many."""
         self.may_have_more = False
-        if self.cut is not None and not self.is_the_same_again(at_end=at_end):
+        if self.cut is not None and not self._has_grown_past_place(at_end=at_end):
             return []
-        block = _read(self.path, self.handed.n_bytes, _BLOCK_BYTES)
-        while block and b"\n" not in block and len(block) % _BLOCK_BYTES == 0:  # a line longer than a block
+        block = more = _read(self.path, self.handed.n_bytes, _BLOCK_BYTES)
+        while more and b"\n" not in block:  # a line longer than a block
             more = _read(self.path, self.handed.n_bytes + len(block), _BLOCK_BYTES)
             block += more
-            if not more:
-                break
         lines = block[: block.rfind(b"\n") + 1].splitlines(keepends=True)
         self.may_have_more = len(lines) > most or len(block) >= _BLOCK_BYTES
-        if lines:
-            self.handed = self.handed.after(b"".join(lines[:most]))
+        self.handed = self.handed.after(b"".join(lines[:most]))
         return lines[:most]
 
 
@@ -140,7 +111,7 @@ def _size(path: Path) -> int:
 def _read(path: Path, start: int, n_bytes: int) -> bytes:
     try:
         return read_part(path, start, n_bytes)
-    except OSError:  # not there yet, or no longer: whoever writes it says so
+    except OSError:  # not there yet, or no longer: the session reports it
         return b""
 
 
@@ -152,16 +123,12 @@ def _place_at(path: Path, n_bytes: int) -> FilePlace:
 
 
 class _Device:
-    """The files of one device, and what people call its units and motifs; without a name, the alarms of the source."""
+    """The files of one device, and the names that people gave its units and motifs."""
 
-    def __init__(self, device: str, folder: Path, stored: Mapping[str, Any], *, just_opened: bool) -> None:
+    def __init__(self, device: str, folder: Path, stored: Mapping[str, Any]) -> None:
         self.device, self._edits = device, Edits()
         self._names: dict[tuple[str, str], str] = {}  # of a unit and a motif, as they stand in a message
-        files = _FILES if device else _FILES[-1:]
-        self.files = [
-            _Followed(folder / name, type, stored.get(name, {}), just_opened=just_opened or type == "alarm")
-            for name, type in files
-        ]
+        self.files = [_Followed(folder / name, type, stored.get(name, {})) for name, type in _FILES]
         self._start = json.dumps(device)
 
     def use_names(self, edits: Edits) -> None:
@@ -177,18 +144,16 @@ class _Device:
                 yield SinkMessage(self.device, "label", self._label(line.decode().rstrip("\n").split(","), n))
             return
         for n, line in enumerate(lines, start=first):
-            about = _object(line, file.path, n)
-            device = about.pop("device", self.device)
-            yield SinkMessage(device, file.type, json.dumps({"type": file.type, "device": device, "n": n} | about))
+            about = {"type": file.type, "device": self.device, "n": n} | _object(line, file.path, n)
+            yield SinkMessage(self.device, file.type, json.dumps(about))
 
     def _label(self, cells: list[str], n: int) -> str:
-        """Numbers are written in labels.csv as JSON writes them, but for those that JSON has no word for."""
+        """Numbers are written in labels.csv as JSON writes them, except those that JSON cannot write."""
         pairs = (f'"{name}": {_number(cell)}' for name, cell in zip(COLUMNS, cells, strict=True))
         ids = cells[_UNIT], cells[_MOTIF]
-        names = self._names.get(ids)
-        if names is None:
-            names = self._names[ids] = self._named(*ids)
-        return f'{{"type": "label", "device": {self._start}, "n": {n}, {", ".join(pairs)}{names}}}'
+        if ids not in self._names:
+            self._names[ids] = self._named(*ids)
+        return f'{{"type": "label", "device": {self._start}, "n": {n}, {", ".join(pairs)}{self._names[ids]}}}'
 
     def _named(self, unit: str, motif: str) -> str:
         found = {
@@ -212,52 +177,34 @@ def _number(cell: str) -> str:
     return "null" if cell in ("", "nan", "inf", "-inf") else cell
 
 
-class _Sent(NamedTuple):
-    """A batch on its way, and where its files stand once it has arrived."""
-
-    places: list[tuple[_Followed, FilePlace]]
-
-
 class Delivery:
     """One sink, and how far it is in the files of every device."""
 
     def __init__(self, out: Path, where: str, sink: Sink) -> None:
         self.where, self.sink = where, sink
-        self._out, self._path = out, out / SINKS / f"{file_name_of(where)}.json"
+        self._path = out / SINKS / f"{file_name_of(where)}.json"
         self._stored: dict[str, Any] = _stored_places(self._path)
         self._devices: dict[str, _Device] = {}
         self._news: dict[str, None] = {}  # devices whose files may have grown, in the order they are looked at
-        self._under_way: deque[_Sent] = deque()
+        self._under_way: deque[list[tuple[_Followed, FilePlace]]] = deque()  # where files stand once a batch arrives
         self._n_confirmed = 0
         self._is_changed, self._not_before = False, 0.0
 
-    def news(
-        self,
-        device: str,
-        folder: Path,
-        edits: Edits | None = None,
-        types: Collection[MessageType] = ("label", "event", "alarm"),
-        *,
-        just_opened: bool = False,
-    ) -> None:
-        """Files of a device have grown, or it is new; `just_opened` if nothing was written in this process."""
-        known = self._devices.get(device)
-        if known is None:
-            known = self._devices[device] = _Device(
-                device, folder, self._stored.pop(device, {}), just_opened=just_opened
-            )
-        if edits is not None:
-            known.use_names(edits)
-        for file in known.files:
-            file.may_have_more = file.may_have_more or file.type in types
+    def news(self, device: str, folder: Path, edits: Edits) -> None:
+        """Files of a device have grown; or it is new, and nothing has been written to its files since they were cut."""
+        if device not in self._devices:
+            self._devices[device] = _Device(device, folder, self._stored.pop(device, {}))
+        self._devices[device].use_names(edits)
+        for file in self._devices[device].files:
+            file.may_have_more = True
         self._news[device] = None
 
     def look_everywhere(self) -> None:
         """The files of every device may have grown."""
-        for device in self._devices.values():
+        for name, device in self._devices.items():
             for file in device.files:
                 file.may_have_more = True
-        self._news.update(dict.fromkeys(self._devices))
+            self._news[name] = None
 
     def pump(self, now: float, *, at_end: bool = False) -> None:
         """Move on past what has arrived, and hand over what is new; never waits."""
@@ -273,7 +220,7 @@ class Delivery:
     def _confirm(self) -> None:
         arrived = self.sink.n_confirmed()
         while self._n_confirmed < arrived:
-            for file, place in self._under_way.popleft().places:
+            for file, place in self._under_way.popleft():
                 file.confirmed = place
             self._n_confirmed += 1
             self._is_changed = True
@@ -301,7 +248,7 @@ class Delivery:
                 file.confirmed = place
             return self._next_batch(at_end=at_end)
         if batch:
-            self._under_way.append(_Sent(places))
+            self._under_way.append(places)
         return batch
 
     @property
@@ -321,7 +268,7 @@ class Delivery:
         self._path.parent.mkdir(parents=True, exist_ok=True)
         make_folder(self._path.parent)
         text = json.dumps({"sink": shown_sink(self.where), "devices": self._stored | places})
-        write_text(self._path, text, _GOES_ON)
+        write_text(self._path, text, "make room or give permission, then run the same command again")
         self._is_changed = False
         self._not_before = now + max(_SECONDS_BETWEEN, _TIMES_AS_LONG * (time.monotonic() - began))
 
@@ -343,18 +290,13 @@ def file_name_of(where: str) -> str:
 
 
 def _stored_places(path: Path) -> dict[str, Any]:
-    """What was written down; nothing where there is none, or where it cannot be read: then all is sent once more."""
+    """What was stored; nothing if there is none, or if it cannot be read: then everything is sent once more."""
     try:
-        found = json.loads(read_regular(path))["devices"]
-        return {
-            device: {name: _checked(place) for name, place in files.items()} for device, files in dict(found).items()
-        }
+        found = dict(json.loads(read_regular(path))["devices"])
+        for place in (place for files in found.values() for place in files.values()):
+            numbers = [*place["place"], place.get("cut", 0)]
+            if len(numbers) != 4 or any(type(number) is not int or number < 0 for number in numbers):
+                return {}
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return {}
-
-
-def _checked(stored: Mapping[str, Any]) -> dict[str, Any]:
-    places = {key: [int(number) for number in stored[key]] for key in ("place", "cut") if key in stored}
-    if any(len(place) != 3 or min(place) < 0 for place in places.values()):
-        raise ValueError("a place is three numbers")
-    return places
+    return found

@@ -1,35 +1,47 @@
-"""Source: what every place that rows come from can do; rows are pulled, so a slow reader is never flooded.
+"""Source, Feed, Sink: what the ends of a stream can do, and which kinds of each are installed.
 
-A source is asked for at most so many rows and gives those that are there. Its bookmark, plain JSON, marks the end of
-the rows given so far; a source opened with it continues with the next row. The kind of a source is the `SOURCE` of a
-module in `rondo.live.sources`, or of another package that names it as an entry point:
+A *source* gives the rows of one stream. Rows are pulled: `read` returns at most so many, so a slow reader is never
+flooded. Its bookmark, plain JSON, marks the end of the rows returned so far; a source opened with it continues with the
+next row.
 
-    [project.entry-points."rondo.sources"]
+A *feed* gives the messages of many devices. Each message has a partition and an offset. Offsets of a partition only
+rise, and a feed that is opened again gives every message from the mark of its partition on, in the same order. Kafka
+keeps its messages itself; those of MQTT and LSL are first written to an inbox (`rondo.live.inbox`).
+
+A *sink* takes labels and events in batches. It never keeps the stream waiting: it takes a batch when it is ready,
+retries for as long as it takes, and reports how many batches have arrived. Everything else stays in the files of the
+run.
+
+A kind is a `SourceKind`, `FeedKind` or `SinkKind` at the top of a module of `rondo.live`, or of another package that
+names it as an entry point:
+
+    [project.entry-points."rondo.sources"]        # or rondo.feeds, rondo.sinks
     modbus = "my_package.modbus_source:SOURCE"
-
-Messages of many devices come from a feed (`rondo.live.devices.messages`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.errors import RecordingError, SettingError
 from rondo.formats.file_names import id_of
-from rondo.live import sources
-from rondo.live.devices.messages import FeedKind, feed_kinds
+from rondo.live.address import scheme_of
 from rondo.registry import Registry
+from rondo.wording import near_match
+
+if TYPE_CHECKING:
+    from rondo.live.inbox import FeedStore
 
 Bookmark = Mapping[str, Any]
-GROUP = "rondo.sources"
+SOURCES, FEEDS, SINKS = "rondo.sources", "rondo.feeds", "rondo.sinks"
 
 
 class Skip(NamedTuple):
@@ -257,7 +269,7 @@ def source_kinds() -> tuple[SourceKind, ...]:
     >>> "file" in [kind.name for kind in source_kinds()]
     True
     """
-    return tuple(Registry(SourceKind, (sources.__name__,), GROUP).values())
+    return tuple(Registry(SourceKind, (__package__,), SOURCES).values())
 
 
 def _all_kinds() -> tuple[SourceKind | FeedKind, ...]:
@@ -334,7 +346,7 @@ def _why_none(where: str) -> str:
         schemes = [kind.address.partition("://")[0] for kind in _all_kinds() if "://" in kind.address]
         near = get_close_matches(scheme, schemes, n=1)
         hint = (
-            f"did you mean {near[0]}://?" if near else f"is the package that adds it installed (entry point {GROUP})?"
+            f"did you mean {near[0]}://?" if near else f"is the package that adds it installed (entry point {SOURCES})?"
         )
         return f"no source takes {scheme}:// addresses; {hint}"
     path = Path(where)
@@ -348,3 +360,176 @@ def _why_none(where: str) -> str:
 def _addresses() -> str:
     *most, last = [kind.address for kind in _all_kinds()]
     return f"{', '.join(most)} or {last}"
+
+
+# ---------------------------------------------------------------- feeds
+
+
+class Message(NamedTuple):
+    """What a device sent at once: one row or several."""
+
+    device: str  # as the sender names it; never empty
+    payload: bytes
+    partition: str
+    offset: int
+    arrived_s: float | None = None  # seconds since 1970, by the broker or the inbox: the same when it is given again
+    is_after_loss: bool = False  # messages between the device's previous one and this one are lost for good
+
+
+class FeedRequest(NamedTuple):
+    """What a feed needs to open."""
+
+    store: FeedStore  # marks of partitions, and what the feed keeps between two runs
+    channels: tuple[str, ...]  # of the model, in its order
+    rate: float | None
+    revoked: Callable[[Collection[str]], None]  # call it before another reader may have these partitions
+    say: Callable[[str], None]  # prints a line: a connection lost, or there again
+
+
+class Feed(Protocol):
+    """Messages, each once for every opening, from the marks on."""
+
+    def poll(self, seconds: float) -> list[Message]:
+        """Return the next messages; wait at most so long for the first.
+
+        A lost connection is retried, with a note. What can never succeed (a refused login, an unknown topic) raises
+        RecordingError.
+        """
+
+    def settle(self, marks: Mapping[str, int]) -> None:
+        """Forget messages before these offsets: they are in checkpoints on the disk."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether no message will ever come again."""
+
+    @property
+    def backlog(self) -> int:
+        """Number of messages that are known to wait."""
+
+    def close(self) -> None:
+        """Disconnect; messages that were not settled are given again."""
+
+
+@dataclass(frozen=True)
+class FeedKind:
+    """The declaration of a kind of feed: `name` is stored in checkpoints; `rondo stream --help` shows `address`."""
+
+    name: str
+    address: str
+    help: str
+    schemes: tuple[str, ...]  # of its addresses: the part before the first colon
+    open: Callable[[str, FeedRequest], Feed]
+    order: int = 0
+
+
+def feed_kinds() -> tuple[FeedKind, ...]:
+    """List the kinds of feeds."""
+    return tuple(Registry(FeedKind, (__package__,), FEEDS).values())
+
+
+def feed_kind(where: str) -> FeedKind | None:
+    """Find the kind of feed that an address names; None if it is no feed."""
+    scheme, colon, _ = where.partition(":")
+    return next((kind for kind in feed_kinds() if colon and scheme.lower() in kind.schemes), None)
+
+
+# ---------------------------------------------------------------- sinks
+
+MessageType = Literal["label", "event"]
+
+
+class SinkMessage(NamedTuple):
+    """One label or event as JSON."""
+
+    device: str
+    type: MessageType
+    text: str
+
+
+class Sink(Protocol):
+    """Where messages go."""
+
+    @property
+    def problem(self) -> str | None:
+        """What keeps it from sending now, in one line; None if nothing does."""
+
+    @property
+    def n_refused(self) -> int:
+        """Number of messages that the receiver rejected for good: they count as confirmed and are not sent again."""
+
+    @property
+    def waits_at_end(self) -> bool:
+        """Whether the end of a run waits as long as it takes, as for a pipe that someone reads."""
+
+    def is_ready(self) -> bool:
+        """Whether it takes another batch now."""
+
+    def send(self, batch: Sequence[SinkMessage]) -> None:
+        """Take a batch; returns at once."""
+
+    def n_confirmed(self) -> int:
+        """Number of batches that have arrived, in the order they were taken."""
+
+    def close(self) -> None:
+        """Disconnect; give up batches that are not confirmed."""
+
+
+@dataclass(frozen=True)
+class SinkKind:
+    """The declaration of a kind of sink.
+
+    `open` refuses what cannot work (a missing package, a malformed address); a server that does not answer is no reason
+    to refuse.
+    """
+
+    name: str
+    address: str
+    help: str
+    matches: Callable[[str], bool]
+    open: Callable[[str], Sink]
+    order: int = 0
+
+
+def sink_kinds() -> tuple[SinkKind, ...]:
+    """List the kinds of sinks, those of other packages first."""
+    return tuple(Registry(SinkKind, (__package__,), SINKS).values())
+
+
+def sink_help() -> str:
+    """Describe what `--sink` takes, for its help.
+
+    >>> print(sink_help())  # doctest: +ELLIPSIS
+    Where to send labels and events, in addition to the files. -: ...
+    """
+    kinds = " ".join(f"{kind.address}: {kind.help}." for kind in sink_kinds())
+    return f"Where to send labels and events, in addition to the files. {kinds} May be repeated."
+
+
+def open_sink(where: str) -> Sink:
+    """Open the sink that `--sink` names."""
+    kind = next((kind for kind in sink_kinds() if kind.matches(where)), None)
+    if kind is not None:
+        return kind.open(where)
+    addresses = [kind.address for kind in sink_kinds()]
+    schemes = [address.partition("://")[0] for address in addresses if "://" in address]
+    near = near_match(scheme_of(where) or where, schemes)
+    hint = f"did you mean {near}://?" if near else f"it takes {', '.join(addresses)}"
+    shown = where.rpartition("@")[2]  # a password in an address is not repeated
+    raise SettingError(f"--sink {shown}: there is no such sink; {hint}")
+
+
+def shown_sink(where: str) -> str:
+    """A sink as logs and files name it: the path of a web page may be a secret.
+
+    >>> shown_sink("-"), shown_sink("mqtt://host/topic"), shown_sink("https://hooks.example.com/T0/B1/x9")
+    ('stdout', 'mqtt://host/topic', 'https://hooks.example.com/...')
+    """
+    if scheme_of(where) in ("http", "https"):
+        return "/".join(where.split("/")[:3]) + "/..."
+    return "stdout" if where == "-" else where
+
+
+def has_scheme(*schemes: str) -> Callable[[str], bool]:
+    """For `SinkKind.matches`: whether an address has one of these schemes."""
+    return lambda where: scheme_of(where) in schemes

@@ -5,7 +5,7 @@ Rules:
 - *offsets*: a partition is read from `mark_of` on, whatever the consumer group has committed. The commit follows in
   `settle`; it is there for people who watch the lag of the group, and nothing is ever read from it;
 - *group*: processes with the same --out are one consumer group and share the partitions. Its name is drawn once and
-  kept in the folder of the feed (`?group=NAME` names another), so that two runs do not take messages from each other;
+  kept in the store of the feed (`?group=NAME` names another), so that two runs do not take messages from each other;
 - *rebalance*: the eager protocol. Every reader gives back all its partitions, `revoked` saves them, and only when all
   readers have done so partitions are dealt out again: whoever gets one finds the marks of the one before on the disk;
 - *killed*: the broker notices after `session.timeout.ms` (10 s here) and deals out the partitions to the others;
@@ -18,35 +18,28 @@ Settings of librdkafka come from the environment: RONDO_KAFKA_SECURITY_PROTOCOL 
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rondo.errors import MissingExtraError, RecordingError, SettingError, SourceLostError
-from rondo.live.address import Address, parse_address
-from rondo.live.credentials import kafka_settings
-from rondo.live.devices.messages import FeedKind, FeedRequest, Message
-from rondo.live.feeds.kafka_losses import KafkaLosses
-from rondo.live.quantities import seconds_in
-from rondo.store.lock import locked
-from rondo.store.reading import read_regular
-from rondo.store.writing import write_json
+from rondo.live.address import Address, kafka_settings, parse_address, seconds_in
+from rondo.live.source import FeedKind, FeedRequest, Message
 from rondo.wording import counted, did_you_mean, noun, one_of
 
 if TYPE_CHECKING:
     from confluent_kafka import Consumer, KafkaError, TopicPartition
     from confluent_kafka import Message as Received
 
+    from rondo.live.inbox import FeedStore
+
 _PORT = 9092
 _OPTIONS = ("from", "group", "patience")
 _MOST_MESSAGES, _MOST_BYTES = 1_000, 8 << 20  # of one poll
 _SHORTEST_LOOK_S, _LONGEST_LOOK_S = 0.1, 5.0  # at whether a broker answers
-_KEPT = "kafka.json"  # in the folder of the feed: what must be the same after a restart
 
 _OURS: Mapping[str, Any] = {
     "enable.auto.commit": False,
@@ -93,7 +86,7 @@ class KafkaFeed:
         self._next: dict[str, int | None] = {}  # of every partition we have: the next offset; None: not known yet
         self._batch: list[Message] = []
         self._stalled: set[str] = set()  # partitions whose next message is gone, and nobody knows yet how many more
-        self._losses = KafkaLosses(request.folder)
+        self._losses = _Losses(request.store)
         self._failure: RecordingError | None = None
         self._is_doubtful, self._is_subscribed, self._is_closed = True, False, False
         self._consumer = _consumer(address, self._group(address), self._on_error)
@@ -122,7 +115,7 @@ class KafkaFeed:
                 break
             seconds = 0.0
             n_bytes += self._take(received)
-        self._losses.keep()
+        self._losses.keep()  # before the messages are given
         batch, self._batch = self._batch, []
         return batch
 
@@ -237,7 +230,7 @@ class KafkaFeed:
         for place in dealt:
             name = self._partition(place.partition)
             self._losses.load(name)
-            mark = self._request.mark_of(name)
+            mark = self._request.store.mark_of(name)
             self._next[name] = self._first.get(name) if mark is None else mark
         self._assign()
         numbers = ", ".join(str(place.partition) for place in dealt)
@@ -272,7 +265,7 @@ class KafkaFeed:
     def _group(self, address: Address) -> str:
         if "group" in address.options:
             return address.options["group"]
-        return str(_kept(self._request.folder, "group", lambda: f"rondo-{uuid.uuid4()}"))
+        return str(self._request.store.setdefault("kafka group", lambda: f"rondo-{uuid.uuid4()}"))
 
     # ------------------------------------------------------------ the connection
 
@@ -285,7 +278,7 @@ class KafkaFeed:
             is_there = found.error is None and bool(found.partitions)
             others = [] if is_there else sorted(self._consumer.list_topics(timeout=_LONGEST_LOOK_S).topics)
             if is_there and self._from_latest and not self._first:
-                self._first = _kept(self._request.folder, "first_offsets", lambda: self._ends(sorted(found.partitions)))
+                self._first = self._request.store.setdefault("kafka from", lambda: self._ends(sorted(found.partitions)))
         except KafkaException:
             if not self._is_subscribed:
                 self._consumer.poll(0)  # why it failed: `_on_error`
@@ -317,6 +310,50 @@ class KafkaFeed:
 
 
 _LOGIN = "check RONDO_KAFKA_SASL_USERNAME, RONDO_KAFKA_SASL_PASSWORD and the rights of that user"
+
+
+class _Losses:
+    """Which message of each device is the first after messages that the broker deleted before they were read.
+
+    That must not depend on when a process was killed, nor on which one reads the partition now. So a partition that
+    lost messages has the first offset of each device since then in the store, written before those messages are given.
+    """
+
+    def __init__(self, store: FeedStore) -> None:
+        self._store = store
+        self._first_offsets: dict[str, dict[str, int]] = {}  # of each partition that lost messages, by device
+        self._changed: set[str] = set()
+
+    def load(self, partition: str) -> None:
+        """This process gets the partition."""
+        found = self._store.get(f"lost {partition}")
+        if found is not None:
+            self._first_offsets[partition] = found
+
+    def drop(self, partition: str) -> None:
+        """Another process gets it. What is not written yet was given to nobody."""
+        self._first_offsets.pop(partition, None)
+        self._changed.discard(partition)
+
+    def begin(self, partition: str) -> None:
+        """Messages are gone: the next one of every device comes after that."""
+        self._first_offsets[partition] = {}
+        self._changed.add(partition)
+
+    def is_first(self, partition: str, device: str, offset: int) -> bool:
+        """Whether this message is the first of its device since the last loss of its partition."""
+        known = self._first_offsets.get(partition)
+        if known is None:
+            return False
+        if device not in known:
+            known[device] = offset
+            self._changed.add(partition)
+        return known[device] == offset
+
+    def keep(self) -> None:
+        """Bring what has changed to the disk."""
+        self._store.put({f"lost {name}": self._first_offsets[name] for name in self._changed})
+        self._changed.clear()
 
 
 class _Wait:
@@ -385,17 +422,6 @@ def _consumer(address: Address, group: str, on_error: Callable[[KafkaError], Non
         guilty = next((name for name in given if f'"{name}"' in reason), None)
         variable = "RONDO_KAFKA_" + ("..." if guilty is None else guilty.upper().replace(".", "_"))
         raise SettingError(f"{variable}: librdkafka refuses it ({reason}); its CONFIGURATION.md lists all") from None
-
-
-def _kept(folder: Path, name: str, make: Callable[[], Any]) -> Any:
-    """A value that is made once, and the same for every process with this folder from then on."""
-    path = folder / _KEPT
-    with locked(folder, "kafka.lock", "another process holds kafka.lock; wait for it, or stop it", wait_s=60.0):
-        about = json.loads(read_regular(path)) if path.exists() else {}
-        if name not in about:
-            about[name] = make()
-            write_json(path, about)
-    return about[name]
 
 
 FEED = FeedKind(

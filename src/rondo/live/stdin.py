@@ -18,9 +18,9 @@ import sys
 
 from rondo.errors import ModelError
 from rondo.formats.lines import Lines
-from rondo.formats.row_clock import ClockState
-from rondo.live.base import Bookmark, Request, Rows, SourceKind, named
-from rondo.live.row_reader import RowReader
+from rondo.live.clock import ClockState
+from rondo.live.rows import RowReader
+from rondo.live.source import Bookmark, Request, Rows, SourceKind, named
 
 _NAME = "standard input"
 
@@ -123,7 +123,7 @@ class StandardInput:
 def _refused(why: str) -> ModelError:
     return ModelError(
         f"standard input: expected the rows of the earlier run once more from the beginning, {why}; pipe in the same "
-        "again, use --follow for a live pipe, or begin again with another --out and --checkpoint"
+        "again, use --follow for a live pipe, or choose another --out"
     )
 
 

@@ -7,7 +7,7 @@ Text is read as any table in text is (`rondo.live.row_reader`), so a payload onl
     {"time": [0.00, 0.02], "x": [1.5, 1.4]}               columns of the same length
     {"time": 0.02, "acc": {"x": 1.5, "y": -2.0}}          keys inside are joined with a dot: acc.x
     [[1.5, -2.0], [1.4, -2.1]]                            rows by position, in the order of the model's channels
-    time,x,y\\n0.02,1.5,-2.0                               csv; a header that comes again is passed over
+    time,x,y\n0.02,1.5,-2.0                               csv; a header that comes again is passed over
 
 Arrays come as the bytes of an .npy file (n_rows, n_channels), with one column more where the times stand first, or as
 plain numbers in little-endian order, whose type the address names: `?payload=float32`, `time+float32`.
