@@ -97,7 +97,6 @@ DEEDS = (
         prepare=_truth,
         share=3,
     ),
-    Deed("suggest", ("suggest", "walk.csv", "--picture", "c.svg"), may_refuse=True),
     Deed("config init", ("config", "init", "c.toml"), (), may_refuse=True, share=3),
     Deed("demo", ("demo", "--out", "o"), (), may_refuse=True),
     Deed(

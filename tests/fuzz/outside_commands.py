@@ -205,8 +205,7 @@ def bare(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
         ("discover", "/dev/zero", "--out", "o"), ("discover", "/dev/null", "--out", "o"),
         ("discover", "/proc/self/mem", "--out", "o"), ("discover", ".", "--out", "o"),
         ("discover", "**/*.csv", "--out", "o"), ("discover", "nope/*.csv", "--out", "o"),
-        ("discover", "[", "--out", "o"), ("suggest", "walk.csv", "--picture", "x.png"),
-        ("suggest", "walk.csv", "--picture", "walk.csv"), ("--version", "discover"),
+        ("discover", "[", "--out", "o"), ("--version", "discover"),
         ("discover", "walk.csv", "--out", "o", "--method", "nope"),
         ("discover", "walk.csv", "--out", "o", "--method", "clock", "--encoder", "ts2vec"),
         ("discover", "walk.csv", "--out", "o", "--device", "cuda"),
@@ -235,7 +234,7 @@ def bare(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
     ][int(rng.integers(6))]
     out = next((args[i + 1] for i, a in enumerate(args[:-1]) if a == "--out"), None)
     out = out if out not in ("walk.csv",) else None
-    made = {"config": "a", "suggest": "x.png"}.get(args[0] if args else "", "o")
+    made = {"config": "a"}.get(args[0] if args else "", "o")
     change = ("run", made, "x.bmp", "-x", "rondo-demo") if args else ()
     known = ("--help", "-h") if args else ()
     return Case(
