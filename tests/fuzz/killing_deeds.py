@@ -46,7 +46,6 @@ FORMATS = (
     ("eaf", "x"),
     ("audacity", "x"),
     ("label-studio", "x.json"),
-    ("boris", "x.boris"),
 )
 BOTH = ("walk.csv", "day2.csv")
 DEEDS = (

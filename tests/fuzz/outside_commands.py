@@ -147,7 +147,7 @@ def exports(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
     base.give(source, work, "run")
     base.give("walk.csv", work)
     places(work)
-    form = _pick(("csv", "parquet", "eaf", "audacity", "label-studio", "boris"), int(rng.integers(6)))
+    form = _pick(("csv", "parquet", "eaf", "audacity", "label-studio"), int(rng.integers(5)))
     extra = [
         (),
         ("--level", "unit"),
