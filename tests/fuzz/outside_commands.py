@@ -210,7 +210,6 @@ def bare(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
         ("discover", "walk.csv", "--out", "o", "--method", "clock", "--encoder", "ts2vec"),
         ("discover", "walk.csv", "--out", "o", "--device", "cuda"),
         ("discover", "walk.csv", "--out", "o", "--engine", "nope"),
-        ("discover", "walk.csv", "--out", "o", "--dry-run"),
         ("label", "run", "walk.csv", "--out", "o", "--adapt", "--refit-motifs"),
         ("label", "run", "walk.csv", "--out", "o", "--stream", "run"), ("name", "run"), ("name", "run", "--history"),
         ("name", "run", "unit:0", "x", "--remove"), ("undo", "run"), ("apply", "run", "walk.csv"),
