@@ -762,7 +762,7 @@ class Result:
         return f"<Result of {self.method}: {found_and_fit_sentence(self.summary)}>"
 
     def _repr_html_(self) -> str:
-        """The finding, a still picture and the entries; the page itself is `report`."""
+        """The finding and the entries; `plot` draws a figure, `report` writes the whole page."""
         from rondo.report.finding import finding
         from rondo.report.result_card import result_card
 

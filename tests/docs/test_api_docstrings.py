@@ -36,8 +36,6 @@ SHOWN_ELSEWHERE = {  # functions and classes without an example of their own, an
     "rondo.editing.undo_edit": "rondo.editing.apply_edits",
     "rondo.editing.edits_in": "rondo.editing.apply_edits",
     "rondo.editing.show_edits": "rondo.editing.editing",
-    "rondo.scale_curve.ScaleCurve": "rondo.scale_curve.scale_curve",
-    "rondo.scale_curve.Scale": "rondo.scale_curve.scale_curve",
     "rondo.synthetic.PlantedStream": "rondo.synthetic.plant",
 }
 EXAMPLES = [  # methods with an example

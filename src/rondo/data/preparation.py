@@ -197,17 +197,9 @@ class Preparation:
             )
         if all(np.isfinite(rows[start : start + BLOCK]).all() for start in range(0, rows.shape[0], BLOCK)):
             return rows, times, True
-        self._refuse_missing()
         if any(np.isinf(rows[start : start + BLOCK]).any() for start in range(0, rows.shape[0], BLOCK)):
             rows = np.where(np.isinf(rows), np.float32(np.nan), rows)
         return rows, times, False
-
-    def _refuse_missing(self) -> None:
-        if self.plan.missing == "refuse":
-            raise RecordingError(
-                f"stream: missing values after row {self._n_rows} and preprocess.missing = 'refuse'; "
-                "repair the source or fit the model with preprocess.missing = 'interpolate'"
-            )
 
     @property
     def _has_clock(self) -> bool:

@@ -32,7 +32,6 @@ class RowPlan:
     max_gap: int  # frames
     spacing: tuple[int, ...]  # frames from one value of each channel to the next where it is a slow sensor, else 0
     rows_are_frames: bool | None = None  # None: the rows to come will show
-    missing: str = "interpolate"
     relations: ChannelRelations | None = None  # by which dropouts of channels are filled; None: they are boundaries
     channels: tuple[str, ...] = ()  # names, to tell
 
@@ -48,7 +47,7 @@ class RowPlan:
         if not rows_are_frames:
             _refuse_sparse(recording, clock, begins)
         relations = ChannelRelations.of(values) if config.dropouts == "fill" and is_holed.any() else None
-        return cls(recording.rate, max_gap, tuple(spacing), rows_are_frames, config.missing, relations)
+        return cls(recording.rate, max_gap, tuple(spacing), rows_are_frames, relations)
 
 
 def jumps(clock: Floats, max_gap: int) -> Flags:

@@ -66,16 +66,6 @@ class Stability:
         return sum(entry.share for entry in self.entries if entry.verdict == "stable")
 
 
-@dataclass(frozen=True)
-class WindowFit:
-    """What the units are with one window; `ari`: how far they agree with those of the next shorter window."""
-
-    length_frames: int
-    n_units: int
-    median_duration_frames: float
-    ari: float | None
-
-
 def stability_of(tracks: LabelTracks, others: Sequence[LabelTracks]) -> Stability:
     """How well the entries of one vocabulary are found again by others; every vocabulary has read all recordings.
 

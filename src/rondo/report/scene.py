@@ -1,7 +1,6 @@
 """What a still picture of one recording shows: signals, motif blocks, a row for each unit, truth; drawn elsewhere.
 
-`rondo.report.figure` draws it with matplotlib, `rondo.report.strip` as SVG for notebooks. Frames are those of the
-recording; blocks are cut to what is shown.
+`rondo.report.figure` draws it with matplotlib. Frames are those of the recording; blocks are cut to what is shown.
 """
 
 from __future__ import annotations
