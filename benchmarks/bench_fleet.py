@@ -31,8 +31,8 @@ from results_page import Table, parse, write_section
 
 from rondo import Rondo
 from rondo.live.devices import fleet as fleet_module
-from rondo.live.devices.fleet import Fleet
-from rondo.live.devices.messages import FeedKind, FeedRequest, Message
+from rondo.live.fleet import Fleet
+from rondo.live.source import FeedKind, FeedRequest, Message
 from rondo.synthetic import StreamPlan, plant
 
 SECTIONS = ("many-devices",)

@@ -19,9 +19,9 @@ from typing import Any
 from results_page import Table, parse, write_section
 
 from rondo.live.session import Counters, Written
-from rondo.live.sinks.base import SinkMessage
-from rondo.live.sinks.delivery import Delivery
-from rondo.live.supervising.supervision import Supervision
+from rondo.live.source import SinkMessage
+from rondo.live.delivery import Delivery
+from rondo.live.health import Supervision
 from rondo.run.stream_folder import COLUMNS
 from rondo.vocabulary.edits import Edits
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 _SERVER = """
 import json, os, shutil, signal, sys, time
 from pathlib import Path
-import rondo.cli.stream, rondo.continual.stream, rondo.live.session, rondo.model
+import rondo.live.cli, rondo.continual.stream, rondo.live.session, rondo.model
 from rondo.cli.main import run
 
 if sys.argv[1] == "fake":

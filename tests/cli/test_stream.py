@@ -20,7 +20,7 @@ import pytest
 from rondo import Recording, Rondo
 from rondo.continual import checkpoint as checkpoint_module
 from rondo.continual.journal import read_journal
-from rondo.live import session, table_file
+from rondo.live import files as table_file, session
 from tests.cli.killing import Killer
 from tests.cli.running import Command, tree, waves, write_csv
 from tests.continual.fakes import STEP

@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 from rondo.continual.journal import read_journal
-from rondo.live import outputs, session
+from rondo.live import growing_run as outputs, session
 from tests.cli.running import Command, Outcome, refused, tree, waves, without_wall_clock, write_csv
 from tests.systems import needs_posix
 
@@ -274,7 +274,7 @@ def test_a_file_truncated_while_it_is_read(
 
 @pytest.mark.usefixtures("fake")
 def test_two_streams_with_one_folder_and_two_checkpoints(rondo: Command, here: Path, model: Path) -> None:
-    from rondo.live.one_writer import only_writer
+    from rondo.live.session import only_writer
 
     write_csv(here / "x.csv", waves(100))
     with only_writer(here / "out", here / "first"):

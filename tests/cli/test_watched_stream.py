@@ -77,7 +77,7 @@ def test_a_webhook_gets_what_the_files_hold_once(rondo: Command, here: Path, row
 def test_a_sink_that_was_away_gets_everything_from_the_same_command(
     rondo: Command, here: Path, rows: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rondo.live.supervising.supervision._PATIENCE_S", 0.5)
+    monkeypatch.setattr("rondo.live.health._PATIENCE_S", 0.5)
     with web_page() as page:
         page.stop()
         command = ("stream", model, "--source", rows, "--out", "out", "--sink", page.address)

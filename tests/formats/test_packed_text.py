@@ -17,7 +17,7 @@ from rondo.formats import packed_text
 from rondo.formats.csv_file import read_csv
 from rondo.formats.files import find_recordings
 from rondo.formats.recording_file import RecordingFile
-from rondo.live.sources.recorded_file import is_recorded
+from rondo.live.files import is_recorded
 from tests.formats.reading import VALUES, refusal, write
 
 Pack = Callable[[bytes], bytes]

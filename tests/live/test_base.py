@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import rondo.live
 from rondo.errors import RecordingError, RondoWarning, SettingError
-from rondo.live import sources
-from rondo.live.base import Request, open_source, source_help, source_kind, source_kinds
+from rondo.live.source import Request, open_source, source_help, source_kind, source_kinds
 from tests.live.feeding import read_to_end
 
 TICKS = textwrap.dedent('''
@@ -97,7 +97,7 @@ def test_ours() -> None:
 
 def test_a_file_in_our_package_is_all_it_takes(on_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (on_path / "ticks.py").write_text(TICKS)
-    monkeypatch.setattr(sources, "__path__", [*sources.__path__, str(on_path)])
+    monkeypatch.setattr(rondo.live, "__path__", [*rondo.live.__path__, str(on_path)])
     assert "ticks://N: N rows of waves." in source_help()
     assert source_kind("ticks://30") == ("ticks", "ticks30")
     assert read_to_end(open_source("ticks://30", Request(("a", "b"))), 7).values.shape == (30, 2)

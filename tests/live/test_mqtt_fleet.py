@@ -15,9 +15,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-
 from rondo.live.devices import fleet as fleet_module
-from rondo.live.devices.fleet import Fleet
+
+from rondo.live.fleet import Fleet
 from tests.live.memory_feed import files_of, memory_kind, numbered, run_to_end, sent, signal, small_model
 from tests.live.mqtt_devices import Sender, sender
 from tests.live.servers import MqttServer, mosquitto_server, wait_until

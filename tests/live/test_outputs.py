@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
 from rondo.errors import OutputError
-from rondo.live import outputs
-from rondo.live.outputs import COLUMNS, Outputs
+from rondo.live import growing_run as outputs
+from rondo.live.growing_run import COLUMNS, Outputs
 from rondo.vocabulary.edits import Edits
 
 

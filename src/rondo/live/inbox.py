@@ -261,12 +261,17 @@ def _refuse_former(folder: Path) -> None:
 
 def _refuse_network_drive(folder: Path) -> None:
     """SQLite cannot share its log over a network: messages could be lost in silence."""
-    try:
-        mounts = [line.split(" ")[1:3] for line in Path("/proc/mounts").read_text().splitlines()]
-    except OSError:  # not Linux: not checked
-        return
     here = folder.resolve()
+    mounts = [line.split(" ")[1:3] for line in _mounts().splitlines()]
     above = [(place, kind) for place, kind in mounts if here.is_relative_to(place)]
     place, kind = max(above, key=lambda mount: len(mount[0]), default=("", ""))
     if kind in _NETWORK_DRIVES:
         raise OutputError(f"{folder}: a feed needs a disk of this machine, {place} is {kind}; choose another --out")
+
+
+def _mounts() -> str:
+    """What is mounted where; nothing on systems that have no such list."""
+    try:
+        return Path("/proc/mounts").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

@@ -343,7 +343,7 @@ MQTT = SinkKind(
 
 
 class KafkaSink:
-    """One topic of one cluster; the producer is idempotent, so a message sent again after a lost answer arrives once."""
+    """One topic of one cluster; the producer is idempotent: a message sent again after a lost answer arrives once."""
 
     waits_at_end = False
 

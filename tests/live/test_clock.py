@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.formats import row_clock
 from rondo.formats.clock_column import spread
 from rondo.formats.columns import Columns
-from rondo.formats.row_clock import ClockState, RowClock, clock_of
 from rondo.formats.text_layout import Layout
+from rondo.live import clock as clock_module
+from rondo.live.clock import ClockState, RowClock, clock_of
 
 Times = NDArray[np.float64]
 COLUMNS = Columns(("x",), (1,), clock=0)
@@ -77,7 +77,7 @@ def test_neither_pieces_nor_restarts_change_the_times(rows_each: list[int], piec
 
 
 def test_a_clock_that_stands_holds_no_more_rows_than_a_few_thousand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_clock, "MOST_ROWS_OF_A_READING", 20)
+    monkeypatch.setattr(clock_module, "MOST_ROWS_OF_A_READING", 20)
     written = np.repeat([0.0, 1.0, 2.0, 3.0], [5, 5, 50, 5])
     state = coarse(written)
     clock = RowClock(LAYOUT, COLUMNS, state)
