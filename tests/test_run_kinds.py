@@ -41,7 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model, place = folder / "discover" / "model", folder / "stopped"
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(session, "CHUNK_ROWS", 100)
-        at = SessionPaths(str(folder / "x.csv"), place, place / "checkpoint")
+        at = SessionPaths(str(folder / "x.csv"), place)
         with closing(Session(Rondo.load(model), model, at)) as stopped:
             for _ in range(9):
                 stopped.step()

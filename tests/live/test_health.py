@@ -17,7 +17,7 @@ import pytest
 from rondo.errors import RecordingError
 from rondo.live.health import DEVICES_REFUSED, Health
 from rondo.live.session import Counters, Written
-from rondo.run.health import HealthReport, device_lines, judged, read_health, write_health
+from rondo.run.health import HealthReport, devices_of, judged, read_health, write_health
 from rondo.run.stream_folder import COLUMNS, Label
 from rondo.vocabulary.edits import Edits
 from tests.live.servers import web_page
@@ -106,9 +106,9 @@ def test_a_refused_device_is_named_once_and_decides_the_exit_code(tmp_path: Path
     assert (found.state, found.n_refused, found.alarms["b"]["refused"]) == ("alarm", 1, "it lacks the channel 'x'")
     assert health.exit_code == DEVICES_REFUSED == 3
     (tmp_path / "a" / "summary.json").write_text("{}")
-    assert [line.partition(",")[0] for line in device_lines(tmp_path, found, time.time())] == [
-        "  a: ok",
-        "  b: alarm (refused: it lacks the channel 'x')",
+    assert [device.in_words().partition(",")[0] for device in devices_of(tmp_path, found, time.time())] == [
+        "a: ok",
+        "b: alarm (refused: it lacks the channel 'x')",
     ]
 
 

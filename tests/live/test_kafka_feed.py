@@ -127,11 +127,12 @@ def test_nothing_is_committed_without_settle(cluster: MockKafka, tmp_path: Path)
 
 def test_the_group_is_drawn_once_for_a_folder(cluster: MockKafka, tmp_path: Path) -> None:
     cluster.send("group", numbered(1))
+    groups = []
     for folder in ("one", "one", "two"):
-        opened(cluster.address("group"), Asked(tmp_path / folder)).close()
-    groups = [json.loads((tmp_path / folder / "kafka.json").read_text())["group"] for folder in ("one", "two")]
-    assert groups[0] != groups[1]
-    assert not list(tmp_path.rglob("*.lock"))
+        asked = Asked(tmp_path / folder)
+        opened(cluster.address("group"), asked).close()
+        groups.append(asked.request.store.get("kafka group"))
+    assert groups[0] == groups[1] != groups[2]
 
 
 @pytest.mark.slow

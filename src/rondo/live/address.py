@@ -287,5 +287,5 @@ def _amount(text: str, units: Mapping[str, float], bare: str, expected: str) -> 
     found = _NUMBER.fullmatch(text.strip())
     size = units.get(found[2] or bare) if found else None
     if found is None or size is None or not 0 < float(found[1]) * size < math.inf:
-        raise SettingError(f"{expected}; correct the address")
+        raise SettingError(expected)
     return float(found[1]) * size

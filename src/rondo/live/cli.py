@@ -145,18 +145,19 @@ def health(
 
     Example: rondo health live --stale 1min
     """
-    import dataclasses
+    from dataclasses import asdict
 
     from rondo.live.address import seconds_in
-    from rondo.run.health import device_lines, judged, read_health
+    from rondo.run.health import devices_of, judged, read_health
 
     found, now_s = read_health(out), time.time()
     code, words = judged(found, seconds_in(stale, "--stale"), now_s)
+    devices = [] if found is None else devices_of(out, found, now_s)
     if json:
-        about = None if found is None else dataclasses.asdict(found)
-        print(json_module.dumps({"exit_code": code, "summary": words, "health": about}))
+        about = {"devices": [asdict(device) for device in devices], "health": None if found is None else asdict(found)}
+        print(json_module.dumps({"exit_code": code, "summary": words} | about))
     else:
-        print("\n".join([words, *([] if found is None else device_lines(out, found, now_s))]))
+        print("\n  ".join([words, *(device.in_words() for device in devices)]))
     raise typer.Exit(code)
 
 
@@ -200,9 +201,7 @@ def _stream_one(place: SessionPaths, opened: Callable[[], Session], health: Heal
             health.close("finished" if session.finished else "stopped")
         if not stop and not session.counters.n_rows:
             name = "standard input" if place.where == "-" else place.where
-            _note(
-                f"nothing came from {name}: no rows, so nothing is labelled; run the same command once there are some"
-            )
+            _note(f"nothing came from {name}: no rows to label; run the same command once there are some")
         _print_end(session, place.out, "-" in sinks)
 
 

@@ -40,6 +40,25 @@ class SinkHealth:
 
 
 @dataclass(frozen=True)
+class DeviceHealth:
+    """How one device of a fleet is doing."""
+
+    device: str
+    alarms: dict[str, str]  # alarm -> message
+    last_label_age_s: float | None
+
+    def in_words(self) -> str:
+        """
+        >>> DeviceHealth("press", {"silent": "no row for 2 min"}, 130.0).in_words()
+        'press: alarm (silent: no row for 2 min), last label 2 min 10 s ago'
+        """
+        raised = "; ".join(f"{name}: {message}" for name, message in self.alarms.items())
+        age_s = self.last_label_age_s
+        age = "no label yet" if age_s is None else f"last label {duration_in_words(round(age_s))} ago"
+        return f"{self.device}: {f'alarm ({raised})' if raised else 'ok'}, {age}"
+
+
+@dataclass(frozen=True)
 class HealthReport:
     """How a stream, or a fleet of them, is doing; times are seconds since 1970."""
 
@@ -95,6 +114,10 @@ def read_health(out: Path) -> HealthReport | None:
     try:
         found: Any = json.loads(read_regular(out / HEALTH))
         known = {name: found[name] for name in HealthReport.__dataclass_fields__ if name in found}
+        known["alarms"] = {  # version 0.2.0 wrote names without messages
+            device: alarms if isinstance(alarms, dict) else dict.fromkeys(alarms, "")
+            for device, alarms in known.get("alarms", {}).items()
+        }
         health = HealthReport(**known | {"sinks": [SinkHealth(**sink) for sink in known.get("sinks", [])]})
         health.in_words()  # fails on values of another type
         is_whole = health.state in _STATES and float(health.written_s) >= 0 and int(health.pid) > 0
@@ -127,21 +150,16 @@ def judged(health: HealthReport | None, stale_s: float, now_s: float) -> tuple[i
     return (IN_ALARM if health.state == "alarm" else HEALTHY), words
 
 
-def device_lines(out: Path, health: HealthReport, now_s: float) -> list[str]:
-    """One line for each device of a fleet: its alarms, and the age of its last label; none for a single stream."""
+def devices_of(out: Path, health: HealthReport, now_s: float) -> list[DeviceHealth]:
+    """The devices of a fleet: those with a run folder in `out`, and those in alarm; none for a single stream."""
     if (out / "summary.json").exists():
         return []
     ages: dict[str, float | None] = dict.fromkeys(device for device in health.alarms if device)
-    for summary in sorted(out.glob("*/summary.json")):
+    for summary in out.glob("*/summary.json"):
         labels = summary.with_name("labels.csv")
-        ages[unquote(summary.parent.name)] = now_s - labels.stat().st_mtime if labels.is_file() else None
-    return [_device_line(device, age_s, health.alarms.get(device, {})) for device, age_s in sorted(ages.items())]
-
-
-def _device_line(device: str, age_s: float | None, alarms: dict[str, str]) -> str:
-    state = f"alarm ({'; '.join(f'{name}: {alarms[name]}' for name in alarms)})" if alarms else "ok"
-    age = "no label yet" if age_s is None else f"last label {duration_in_words(round(max(0.0, age_s)))} ago"
-    return f"  {device}: {state}, {age}"
+        age_s = max(0.0, now_s - labels.stat().st_mtime) if labels.is_file() else None
+        ages[unquote(summary.parent.name)] = age_s
+    return [DeviceHealth(name, health.alarms.get(name, {}), age_s) for name, age_s in sorted(ages.items())]
 
 
 def _runs(pid: int) -> bool:

@@ -1,8 +1,9 @@
-"""`rondo stream` with sinks and alarms, and `rondo health`: what arrives, however often the run is killed."""
+"""`rondo stream` with sinks, and `rondo health`: what arrives, however often the run is killed."""
 
 from __future__ import annotations
 
 import json
+import os
 import signal
 import time
 from collections.abc import Callable, Iterable
@@ -96,9 +97,19 @@ def test_json_goes_on_after_what_was_printed(
     part = here / "part" / "day.csv"
     part.parent.mkdir()
     part.write_text("".join(rows.read_text().splitlines(keepends=True)[:700]))
-    command = ("stream", model, "--source", part, "--out", "out", "--json")
-    first = rondo(*command, "--alarm", "nothing-fits=200ms", "--fail-on", "nothing-fits")
-    assert first.code == 3
+    command = ("stream", model, "--source", part, "--out", "out", "--sink", "-")
+    real = session.Session.step
+
+    def stopping(self: session.Session) -> object:
+        written = real(self)
+        if self.counters.n_rows >= 500:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return written
+
+    with monkeypatch.context() as patched:
+        patched.setattr(session.Session, "step", stopping)
+        first = rondo(*command)
+    assert first.code == 0 and "stopped after" in first.err
     part.write_text(rows.read_text())
     second = rondo(*command)
     assert second.code == 0
@@ -111,8 +122,7 @@ def test_sinks_and_alarms_that_cannot_be_leave_nothing(rondo: Command, here: Pat
     for option, value, message in (
         ("--sink", "mqt://h/t", "did you mean mqtt://?"),
         ("--sink", "mqtt://me:hunter2@h/t", "set RONDO_MQTT_USERNAME"),
-        ("--alarm", "silence=3s", "there is no alarm 'silence'; did you mean 'silent'?"),
-        ("--fail-on", "behind", "this alarm is off"),
+        ("--silent", "soon", "expected a time"),
     ):
         done = rondo("stream", model, "--source", rows, "--out", "out", option, value)
         assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
@@ -143,7 +153,7 @@ def nothing(_: int) -> None:
 @needs_posix
 def test_a_webhook_misses_nothing_of_a_run_that_is_killed(here: Path, rows: Path, model: Path) -> None:
     with web_page() as page, Killer(here, "fake") as killer:
-        command: list[object] = ["stream", model, "--source", rows, "--every", 7]
+        command: list[object] = ["stream", model, "--source", rows]
         kill_until_done(killer, [*command, "--sink", page.address], here / "out", nothing)
         check_that_all_arrived(messages(page.bodies), here / "out")
 
@@ -161,7 +171,7 @@ def test_mqtt_misses_nothing_of_a_run_and_a_broker_that_are_killed(here: Path, r
                 server.start()
 
         sink = f"{server.address}/labels/{{device}}"
-        command: list[object] = ["stream", model, "--source", rows, "--every", 7]
+        command: list[object] = ["stream", model, "--source", rows]
         kill_until_done(killer, [*command, "--sink", sink], here / "out", restart_the_broker)
         n_labels = len(labels_of(here / "out"))
 
@@ -180,12 +190,12 @@ def test_mqtt_misses_nothing_of_a_run_and_a_broker_that_are_killed(here: Path, r
 @pytest.mark.broker
 def test_kafka_misses_nothing_of_a_run_that_is_killed(here: Path, rows: Path, model: Path) -> None:
     with kafka_cluster() as servers, Killer(here, "fake") as killer:
-        command: list[object] = ["stream", model, "--source", rows, "--every", 7]
+        command: list[object] = ["stream", model, "--source", rows]
         kill_until_done(killer, [*command, "--sink", f"kafka://{servers}/labels"], here / "out", nothing)
         n_lines = len(labels_of(here / "out")) + len(events_of(here / "out"))
 
         def is_all(found: Found) -> bool:  # some came twice
-            return len({(one["type"], one["n"]) for _, one in found if one["type"] != "alarm"}) >= n_lines
+            return len({(one["type"], one["n"]) for _, one in found}) >= n_lines
 
         found = read_topic(servers, "labels", is_all)
         check_that_all_arrived([message for _, message in found], here / "out")
@@ -195,44 +205,15 @@ def test_kafka_misses_nothing_of_a_run_that_is_killed(here: Path, rows: Path, mo
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("fake")
-def test_an_alarm_ends_the_run_with_code_3_and_the_same_command_goes_on(
-    rondo: Command, here: Path, rows: Path, model: Path
-) -> None:
-    assert rondo("stream", model, "--source", rows, "--out", "whole").code == 0
-    command = ("stream", model, "--source", rows, "--out", "out", "--alarm", "nothing-fits=400ms")
-    stopped = rondo(*command, "--fail-on", "nothing-fits")
-    assert stopped.code == 3
-    assert "alarm: day: nothing-fits: no unit fits since" in stopped.err
-    assert rondo("health", "out").code == 2
-    assert "ended with exit code 3" in rondo("health", "out").out
-    codes = [3]
-    while codes[-1] == 3:
-        codes.append(rondo(*command, "--fail-on", "nothing-fits").code)
-    assert codes[-1] == 0
-    assert labels_of(here / "out") == labels_of(here / "whole")
-    assert events_of(here / "out") == events_of(here / "whole")
-    lines = [json.loads(line) for line in (here / "out" / "alarms.jsonl").read_text().splitlines()]
-    misfits = [(line["frame"], line["state"]) for line in lines if line["alarm"] == "nothing-fits"]
-    assert len(misfits) == len(set(misfits)) >= 2
-    done = rondo("health", "out")
-    assert (done.code, done.out) == (0, f"finished: 1 device, 1,500 rows, {len(labels_of(here / 'out'))} windows\n")
-
-
-@pytest.mark.slow
 @needs_posix
 def test_health_of_a_run_that_follows_falls_silent_and_is_killed(here: Path, rows: Path, model: Path) -> None:
     with Killer(here, "fake") as killer:
-        command = ["stream", model, "--source", rows, "--follow", "--out", here / "out", "--alarm", "silent=500ms"]
-        raised = (here / "out" / "alarms.jsonl", 1)
-        order = [*command, "--alarm", "new-unit=off", "--alarm", "nothing-fits=off"]
-        assert killer.rondo(*order, once=raised) == -signal.SIGKILL
-        assert "alarm: day: silent: no row for" in killer.err.read_text()
+        order = ["stream", model, "--source", rows, "--follow", "--out", here / "out", "--silent", "500ms"]
+        alarm = "alarm: day: silent: no row for"
+        assert killer.rondo(*order, until=alarm) == -signal.SIGKILL
+        assert alarm in killer.err.read_text()
         assert killer.rondo("health", here / "out") == 2
         assert "dead: process" in killer.out.read_text()
-        assert killer.rondo(*order, "--fail-on", "silent") == 3
-        said = killer.err.read_text()
-        assert said.index("alarm over: day: silent: rows again after") < said.index("alarm: day: silent: no row for")
 
 
 def test_health_of_what_is_no_stream(rondo: Command, here: Path) -> None:
@@ -243,17 +224,17 @@ def test_health_of_what_is_no_stream(rondo: Command, here: Path) -> None:
 
 
 def test_health_lists_the_devices_of_a_fleet(rondo: Command, here: Path) -> None:
-    about = {"state": "finished", "written_s": 1.0, "pid": 1, "alarms": {"hall 2/pump": ["silent"]}}
+    about = {"state": "finished", "written_s": 1.0, "pid": 1, "alarms": {"hall 2/pump": {"silent": "no row"}}}
     for name in ("press", "hall 2%2Fpump", "model"):
         (here / "live" / name).mkdir(parents=True)
     (here / "live" / "health.json").write_text(json.dumps(about), encoding="utf-8")
     for name in ("press/summary.json", "press/labels.csv", "hall 2%2Fpump/summary.json"):
         (here / "live" / name).write_text("")
     done = rondo("health", "live")
-    assert (done.code, done.out.splitlines()[1]) == (0, "  hall 2/pump: alarm (silent), no label yet")
+    assert (done.code, done.out.splitlines()[1]) == (0, "  hall 2/pump: alarm (silent: no row), no label yet")
     assert done.out.splitlines()[2].startswith("  press: ok, last label ")
     devices = json.loads(rondo("health", "live", "--json").out)["devices"]
-    assert [(it["device"], it["alarms"]) for it in devices] == [("hall 2/pump", ["silent"]), ("press", [])]
+    assert [(it["device"], list(it["alarms"])) for it in devices] == [("hall 2/pump", ["silent"]), ("press", [])]
 
 
 @pytest.mark.slow
@@ -265,5 +246,5 @@ def test_a_broker_that_is_away_is_said_and_keeps_no_run(rondo: Command, here: Pa
     assert done.code == 0
     assert "kB have not arrived (no connection to 127.0.0.1); the same command sends them" in done.err
     health = json.loads((here / "out" / "health.json").read_text())
-    size = sum((here / "out" / name).stat().st_size for name in ("labels.csv", "events.jsonl", "alarms.jsonl"))
+    size = sum((here / "out" / name).stat().st_size for name in ("labels.csv", "events.jsonl"))
     assert health["sinks"][0]["behind_bytes"] == size

@@ -17,7 +17,8 @@ import polars as pl
 import pytest
 
 from rondo.continual.journal import read_journal
-from rondo.live import growing_run as outputs, session
+from rondo.live import growing_run as outputs
+from rondo.live import session
 from tests.cli.running import Command, Outcome, refused, tree, waves, without_wall_clock, write_csv
 from tests.systems import needs_posix
 
@@ -160,7 +161,7 @@ def test_an_output_that_is_gone_is_noticed_before_the_next_checkpoint(
         return real(self)
 
     monkeypatch.setattr(session.Session, "step", losing)
-    refused(rondo("stream", model, "--source", "x.csv", "--out", "out", "--every", 1), "begin again")
+    refused(rondo("stream", model, "--source", "x.csv", "--out", "out"), "choose another --out")
     assert not (here / "out").exists()
 
 
@@ -175,7 +176,7 @@ def test_a_file_rotated_to_one_that_lacks_a_channel(
     path = write_csv(here / "x.csv", values[:900])
     write_csv(here / "mended.csv", values[900:])
     lacking = write_csv(here / "lacking.csv", values[900:, :1]).read_text().splitlines(keepends=True)
-    command = ("stream", model, "--source", "x.csv", "--out", "out", "--follow", "--every", 10)
+    command = ("stream", model, "--source", "x.csv", "--out", "out", "--follow")
     real, n_idle = session.Session.step, 0
 
     def rotating(self: session.Session) -> object:
@@ -195,7 +196,7 @@ def test_a_file_rotated_to_one_that_lacks_a_channel(
     shutil.copy(here / "mended.csv", path)
     done = finished_after(rondo, command, monkeypatch, n_rows=1_200)
     assert done.code == 0, done.err
-    assert "going on after 900 rows" in done.err
+    assert "resuming after 900 rows" in done.err
     labels = (here / "out" / "labels.csv").read_text().splitlines()
     assert int(labels[-1].split(",")[1]) > 1_150
     assert not [e for e in read_journal(here / "out" / "events.jsonl") if e.kind == "gap"]  # rotation is no boundary
@@ -272,26 +273,14 @@ def test_a_file_truncated_while_it_is_read(
     assert (here / "out" / "labels.csv").read_bytes() == (here / "whole" / "labels.csv").read_bytes()
 
 
-@pytest.mark.usefixtures("fake")
-def test_two_streams_with_one_folder_and_two_checkpoints(rondo: Command, here: Path, model: Path) -> None:
-    from rondo.live.session import only_writer
-
-    write_csv(here / "x.csv", waves(100))
-    with only_writer(here / "out", here / "first"):
-        done = rondo("stream", model, "--source", "x.csv", "--out", "out", "--checkpoint", "second")
-        refused(done, "out: another stream is writing into this folder")
-    assert rondo("stream", model, "--source", "x.csv", "--out", "out", "--checkpoint", "second").code == 0
-    assert not list((here / "out").glob(".*"))
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [[], ["--json"]])
+@pytest.mark.parametrize("options", [[], ["--sink", "-"]])
 def test_an_empty_pipe_says_that_nothing_came(here: Path, model: Path, options: list[str]) -> None:
     command = [sys.executable, "-m", "rondo", "stream", str(model), "--source", "-", "--out", "out", *options]
     for _ in range(2):
         done = subprocess.run(command, input="", capture_output=True, text=True, check=False, timeout=300)
         assert (done.returncode, done.stdout) == (0, "")
-        assert "nothing came from standard input: no rows, so nothing is labelled" in done.stderr
+        assert "nothing came from standard input: no rows to label" in done.stderr
         assert "finished" not in done.stderr
     text = write_csv(here / "x.csv", waves(300)).read_text()
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=300)

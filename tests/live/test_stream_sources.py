@@ -14,7 +14,8 @@ import pytest
 
 from rondo.live import session
 from tests.cli.running import Command, Outcome, tree, waves, write_csv
-from tests.live.test_base import TICKS, installed
+from tests.live.rondo_process import rondo_command
+from tests.live.test_source import TICKS, installed
 
 
 def written(out: Path) -> dict[str, bytes | None]:
@@ -79,7 +80,7 @@ def test_a_recording_is_resumed_from_its_bookmark_and_refused_when_it_changed(
 
     with monkeypatch.context() as patched:
         patched.setattr(session.Session, "step", stopping)
-        assert rondo("stream", model, "--source", "walk.npz", "--out", "out", "--every", 1).code == 2
+        assert rondo("stream", model, "--source", "walk.npz", "--out", "out").code == 2
     before = tree(here / "out")
     content = (here / "walk.npz").read_bytes()
     np.savez(here / "walk.npz", X=waves(601), channels=np.array(["a", "b"]))
@@ -89,7 +90,7 @@ def test_a_recording_is_resumed_from_its_bookmark_and_refused_when_it_changed(
     assert tree(here / "out") == before
     (here / "walk.npz").write_bytes(content)
     done = rondo("stream", model, "--source", "walk.npz", "--out", "out")
-    assert (done.code, done.err.splitlines()[0]) == (0, "going on after 300 rows")
+    assert (done.code, done.err.splitlines()[0]) == (0, "resuming after 300 rows")
     assert written(here / "out") == written(here / "whole")
 
 
@@ -102,7 +103,7 @@ def test_a_file_without_rows_says_so(rondo: Command, here: Path, model: Path, te
     (here / "x.csv").write_text(text)
     done = rondo("stream", model, "--source", "x.csv", "--out", "out")
     assert (done.code, done.out) == (0, "")
-    assert "note: nothing came from x.csv: no rows, so nothing is labelled" in done.err
+    assert "note: nothing came from x.csv: no rows to label" in done.err
     assert [line for line in done.err.splitlines() if line.startswith("note: x.csv: ")] == [
         f"note: x.csv: {note}" if text == "" else f"note: x.csv: it has {note}"
     ]
@@ -136,10 +137,10 @@ def test_a_source_of_another_package_from_end_to_end_killed_and_resumed(here: Pa
     path = os.pathsep.join([str(packages), *filter(None, sys.path)])
 
     def stream(out: str, die_at: int) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "rondo", "stream", str(model), "--source", "ticks://6000", "--out", out]
+        command = rondo_command(3, "stream", model, "--source", "ticks://6000", "--out", out)
         variables = os.environ | {"PYTHONPATH": path, "DIE_AT": str(die_at)}
         return subprocess.run(
-            [*command, "--every", "3"],
+            command,
             cwd=here,
             env=variables,
             capture_output=True,
@@ -152,6 +153,6 @@ def test_a_source_of_another_package_from_end_to_end_killed_and_resumed(here: Pa
     assert stream("out", 4000).returncode == -signal.SIGKILL
     done = stream("out", 9999)
     assert done.returncode == 0, done.stderr
-    assert done.stderr.splitlines()[0] == "going on after 3,000 rows"
+    assert done.stderr.splitlines()[0] == "resuming after 3,000 rows"
     assert written(here / "out") == written(here / "whole")
     assert np.load(here / "out" / "units" / "ticks6000.npy").shape == (6000,)
