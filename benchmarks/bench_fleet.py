@@ -28,10 +28,10 @@ from typing import NamedTuple
 
 import numpy as np
 from results_page import Table, parse, write_section
-
 from rondo.live.devices import fleet as fleet_module
-from rondo.live.devices.fleet import Fleet
-from rondo.live.devices.messages import FeedKind, FeedRequest, Message
+
+from rondo.live.fleet import Fleet
+from rondo.live.source import FeedKind, FeedRequest, Message
 from rondo.model.rondo import Rondo
 from rondo.synthetic.plan import StreamPlan
 from rondo.synthetic.streams import plant

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rondo.live.devices.messages import FeedRequest
-from rondo.live.feeds.kafka import FEED
+from rondo.live.kafka import FEED
+from rondo.live.source import FeedRequest
 from tests.live.mock_kafka import MockKafka, mock_kafka
 
 N_ROWS, N_CHANNELS, N_DEVICES, N_PARTITIONS, N_REPEATS = 50, 9, 200, 4, 5

@@ -20,8 +20,8 @@ from paho.mqtt import client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
 
 from rondo.live.address import parse_address
-from rondo.live.devices.messages import FeedRequest
-from rondo.live.feeds.mqtt import MqttFeed
+from rondo.live.mqtt import MqttFeed
+from rondo.live.source import FeedRequest
 
 N_DEVICES, N_CHANNELS = 10, 9
 

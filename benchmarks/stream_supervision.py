@@ -19,10 +19,10 @@ from typing import Any
 from results_page import Table, parse, write_section
 
 from rondo.editing.edits import Edits
+from rondo.live.delivery import Delivery
+from rondo.live.health import Supervision
 from rondo.live.session import Counters, Written
-from rondo.live.sinks.base import SinkMessage
-from rondo.live.sinks.delivery import Delivery
-from rondo.live.supervising.supervision import Supervision
+from rondo.live.source import SinkMessage
 from rondo.run.decisions import COLUMNS
 
 SECTIONS = ("sinks",)

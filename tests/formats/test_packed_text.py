@@ -17,7 +17,7 @@ from rondo.files.inputs import RecordingFile
 from rondo.files.read import find_recordings
 from rondo.files.text import lines
 from rondo.files.text.formats import read_csv
-from rondo.live.sources.recorded_file import is_recorded
+from rondo.live.files import is_recorded
 from tests.formats.reading import VALUES, refusal, write
 
 Pack = Callable[[bytes], bytes]

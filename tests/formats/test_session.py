@@ -198,7 +198,7 @@ def test_every_command_reads_it_as_one_recording(tmp_path: Path) -> None:
     run("discover", study, "--out", tmp_path / "many", "--engine", "serial", *SMALL)  # file by file
     many = Result.load(tmp_path / "many")
     assert [(own.id, own.n_frames) for own in many.recordings] == [("s1", 64 * 120), ("s2", 64 * 90)]
-    assert "windows" in run("suggest", one, "--no-levels")
+    assert "windows" in run("suggest", one)
 
 
 def test_from_python(tmp_path: Path) -> None:

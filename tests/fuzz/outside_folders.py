@@ -33,7 +33,7 @@ COMMANDS = (
     ("merge", "run", "unit:0", "unit:1"), ("label", "run", "walk.csv", "--out", "o"), ("compare", "run", "truth.csv"),
     ("evaluate", "truth.csv", "run", "--json"), ("stream", "run", "--source", "walk.csv", "--out", "o"),
     ("report", "run", "--compare", "other"), ("undo", "run"),
-    ("export", "run", "--format", "boris", "--out", "x.boris"), ("name", "run", "--json"),
+    ("export", "run", "--format", "label-studio", "--out", "x.json"), ("name", "run", "--json"),
 )  # fmt: skip
 
 
@@ -209,7 +209,7 @@ def harmed_stream(rng: np.random.Generator, work: Path, base: Base, n: int) -> C
     commands: tuple[tuple[str, ...], ...] = (
         ("stream", "model", "--source", "walk.csv", "--out", "run"), ("health", "run", "--json"),
         ("usage", "run", "--json"), ("report", "run"), ("export", "run", "--format", "csv", "--out", "x.csv"),
-        ("label", "model", "walk.csv", "--stream", "run", "--out", "o"),
+        ("label", "run", "walk.csv", "--out", "o"),
         ("name", "model", "unit:0", "x", "--stream", "run"),
     )  # fmt: skip
     args = commands[int(rng.integers(len(commands)))]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import SettingError
-from rondo.live.credentials import kafka_settings, mqtt_login, mqtt_tls, webhook_token
+from rondo.live.address import kafka_settings, mqtt_login, mqtt_tls, webhook_token
 
 
 def test_nothing_is_set() -> None:

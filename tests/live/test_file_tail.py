@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.errors import ModelError, RecordingError, RondoWarning
-from rondo.live import row_reader
-from rondo.live.base import Bookmark, Request, Skip, open_source
-from rondo.live.sources.file_tail import FileTail
-from rondo.live.table_file import PATIENCE_S
+from rondo.live import rows
+from rondo.live.files import PATIENCE_S, FileTail
+from rondo.live.source import Bookmark, Request, Skip, open_source
 from tests.live.feeding import BEGIN, assert_same, numbers, read_now, read_to_end, read_with_restarts, taken
 
 CHANNELS = ("a", "b")
@@ -267,7 +266,7 @@ def test_runs_of_bad_lines_are_one_skip_each(path: Path) -> None:
 
 
 def test_a_sender_that_has_changed_what_it_sends_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(row_reader, "MOST_SKIPPED", 5)
+    monkeypatch.setattr(rows, "MOST_SKIPPED", 5)
     path.write_text("a,b\n1,2\n" + "1,2,3\n" * 5 + "3,4\n" + "1,2,3\n" * 6)
     source = opened(path)
     assert len(source.read(9).values) == len(source.read(9).values) == 1  # type: ignore[union-attr]

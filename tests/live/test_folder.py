@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.errors import ModelError, RecordingError, RondoWarning
-from rondo.live.base import Bookmark, Request
-from rondo.live.sources.folder import Folder
-from rondo.live.table_file import PATIENCE_S
+from rondo.live.files import PATIENCE_S, Folder
+from rondo.live.source import Bookmark, Request
 from tests.live.feeding import BEGIN, assert_same, numbers, read_now, read_to_end, read_with_restarts
 
 CHANNELS = ("a", "b")

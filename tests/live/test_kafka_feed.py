@@ -19,9 +19,9 @@ from typing import Any
 import pytest
 
 from rondo.errors import RecordingError, SettingError
-from rondo.live.devices.messages import Feed, FeedRequest, Message, feed_kind
-from rondo.live.feeds.kafka import FEED, KafkaFeed
-from rondo.live.feeds.kafka_losses import KafkaLosses
+from rondo.live.kafka import FEED, KafkaFeed, _Losses
+from rondo.live.source import Feed, Message, feed_kind
+from tests.live.feeding import feed_request
 from tests.live.mock_kafka import MockKafka, mock_kafka
 
 pytestmark = pytest.mark.broker
@@ -49,9 +49,7 @@ class Asked:
     def __init__(self, folder: Path, marks: Mapping[str, int] | None = None) -> None:
         self.said: list[str] = []
         self.revoked: list[str] = []
-        self.request = FeedRequest(
-            folder, ("x",), 50.0, dict(marks or {}).get, self.revoked.extend, lambda line: self.said.append(line)
-        )
+        self.request = feed_request(folder, marks=marks, revoked=self.revoked.extend, say=self.said.append)
 
     def says(self, words: str) -> bool:
         return any(words in line for line in self.said)
@@ -129,11 +127,12 @@ def test_nothing_is_committed_without_settle(cluster: MockKafka, tmp_path: Path)
 
 def test_the_group_is_drawn_once_for_a_folder(cluster: MockKafka, tmp_path: Path) -> None:
     cluster.send("group", numbered(1))
+    groups = []
     for folder in ("one", "one", "two"):
-        opened(cluster.address("group"), Asked(tmp_path / folder)).close()
-    groups = [json.loads((tmp_path / folder / "kafka.json").read_text())["group"] for folder in ("one", "two")]
-    assert groups[0] != groups[1]
-    assert not list(tmp_path.rglob("*.lock"))
+        asked = Asked(tmp_path / folder)
+        opened(cluster.address("group"), asked).close()
+        groups.append(asked.request.store.get("kafka group"))
+    assert groups[0] == groups[1] != groups[2]
 
 
 @pytest.mark.slow
@@ -171,14 +170,15 @@ def test_messages_that_the_broker_deleted_are_said_and_flagged(cluster: MockKafk
 
 
 def test_a_second_loss_is_one_more_boundary(tmp_path: Path) -> None:
-    losses = KafkaLosses(tmp_path)
+    store = feed_request(tmp_path).store
+    losses = _Losses(store)
     assert not losses.is_first("t/0", "a", 5)
     losses.begin("t/0")
     assert [losses.is_first("t/0", "a", offset) for offset in (10, 11)] == [True, False]
     losses.keep()
     losses.begin("t/0")
     assert losses.is_first("t/0", "a", 50)
-    other = KafkaLosses(tmp_path)  # the second loss was not kept: it will be found once more
+    other = _Losses(store)  # the second loss was not kept: it will be found once more
     other.load("t/0")
     assert [other.is_first("t/0", "a", offset) for offset in (10, 50)] == [True, False]
 

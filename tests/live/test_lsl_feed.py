@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 from rondo.errors import OutputError, RecordingError, SettingError
-from rondo.live.devices.messages import Feed, FeedRequest, Message, feed_kind
-from rondo.live.feeds.inbox import Inbox
-from rondo.live.feeds.lsl import FEED
-from rondo.live.feeds.lsl_stream import chosen_channels
+from rondo.live.inbox import Inbox
+from rondo.live.lsl import FEED, chosen_channels
+from rondo.live.source import Feed, Message, feed_kind
+from tests.live.feeding import feed_request
 from tests.live.lsl_outlet import Outlet, OutletPlan, configure
 
 PATIENCE_S = 60.0  # for a busy machine; every wait ends as soon as it can
@@ -61,9 +61,8 @@ class Asked:
 
     def __init__(self, folder: Path, mark: int | None = None, rate: float | None = 50.0) -> None:
         self.said: list[str] = []
-        self.request = FeedRequest(
-            folder, CHANNELS, rate, lambda partition: mark, lambda partitions: None, self.said.append
-        )
+        marks = {} if mark is None else {"inbox": mark}
+        self.request = feed_request(folder, CHANNELS, rate, marks=marks, say=self.said.append)
 
     def says(self, words: str) -> bool:
         return any(words in line for line in self.said)
@@ -104,7 +103,7 @@ def test_rows_and_times_arrive(outlets: Callable[..., Outlet], name: str, tmp_pa
     assert np.all(np.diff(array[:, 0]) > 0)
     assert abs(array[-1, 0] - time.time()) < 60  # seconds since 1970
     assert {one.device for one in found} == {f"{name}-1"}
-    assert [one.offset for one in found] == list(range(len(found)))
+    assert [one.offset for one in found] == list(range(1, len(found) + 1))
     assert [one.is_after_loss for one in found] == [True] + [False] * (len(found) - 1)
     assert asked.says(f"the stream '{name}-1' is read (2 channels, 50 Hz")
 
@@ -120,10 +119,10 @@ def test_the_inbox_is_emptied_by_settle(outlets: Callable[..., Outlet], name: st
     outlets(name)
     with closing(FEED.open(f"lsl:{name}", Asked(tmp_path).request)) as feed:
         found = read(feed, lambda found: len(found) >= 5)
-        feed.settle({"inbox": 3})
+        feed.settle({"inbox": found[3].offset})
         with pytest.raises(OutputError, match="another process reads into this inbox"):
             FEED.open(f"lsl:{name}", Asked(tmp_path).request)
-    with closing(FEED.open("lsl:nobody", Asked(tmp_path, mark=3).request)) as feed:
+    with closing(FEED.open("lsl:nobody", Asked(tmp_path, mark=found[3].offset).request)) as feed:
         again = read(feed, lambda again: len(again) >= len(found) - 3)
     assert again[: len(found) - 3] == found[3:]
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rondo.live.feeds.inbox import Inbox
+from rondo.live.inbox import Inbox
 from tests.live.lsl_outlet import Outlet, OutletPlan, configure
 from tests.live.memory_feed import CHANNELS, RATE, signal, small_model
 from tests.live.rondo_process import n_labels, rondo_processes, wait_for

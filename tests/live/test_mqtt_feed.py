@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import errno
-import os
+import sqlite3
 import threading
 import time
 from pathlib import Path
@@ -12,8 +11,9 @@ from unittest import mock
 import pytest
 
 from rondo.errors import OutputError, RecordingError, SettingError
-from rondo.live.devices.messages import Message
-from rondo.live.feeds.mqtt import FEED, checked_topic, device_of
+from rondo.live import inbox
+from rondo.live.mqtt import FEED, checked_topic, device_of
+from rondo.live.source import Message
 from tests.live import servers
 from tests.live.mqtt_devices import collect, opened, payloads, request, sender, subscribed
 from tests.live.servers import MqttServer, mosquitto_server, wait_until
@@ -251,7 +251,7 @@ def test_a_full_inbox_leaves_messages_with_the_broker(tmp_path: Path, server: Mq
         for i in range(n_sent):
             to.send("s/a", b"%d" % i + payload)
         wait_until(lambda: feed._is_full, "a full inbox")
-        assert feed._inbox.n_bytes < 40_000 + 1000 * 1100
+        assert feed._inbox._bytes_appended < 40_000 + 1000 * 1100
         found: list[Message] = []
         while len(found) < n_sent:
             messages = feed.poll(0.2)
@@ -273,9 +273,9 @@ def test_a_disk_that_fails_ends_the_feed_and_costs_nothing(
         with opened(where, folder) as feed:
             subscribed(feed)
             with monkeypatch.context() as patch:
-                patch.setattr(os, "fsync", mock.Mock(side_effect=OSError(errno.ENOSPC, "No space left on device")))
+                patch.setattr(inbox, "_is_stored", mock.Mock(side_effect=sqlite3.OperationalError("disk is full")))
                 to.send("s/a", b"0")
-                with pytest.raises(OutputError, match="No space left on device"):
+                with pytest.raises(OutputError, match="disk is full"):
                     collect(feed, 1)
         with opened(where, folder) as feed:
             assert payloads(collect(feed, 1)) == [b"0"]

@@ -23,15 +23,19 @@ pytestmark = [pytest.mark.broker, pytest.mark.timeout(300)]
 READER = """
 import json, random, sys, time
 from pathlib import Path
-from rondo.live.feeds.mqtt import MqttFeed
-from rondo.live.devices.messages import FeedRequest
+from rondo.live.inbox import FeedStore
+from rondo.live.mqtt import MqttFeed
+from rondo.live.source import FeedRequest
 where, folder, chance = sys.argv[1], Path(sys.argv[2]), random.Random(int(sys.argv[3]))
 kept = folder / "kept.jsonl"  # stands for the checkpoints: all before the mark, once
 lines = kept.read_text().splitlines(keepends=True) if kept.exists() else []
 lines = [line for line in lines if line.endswith("\\n")]
 kept.write_text("".join(lines))
 mark = json.loads(lines[-1])[0] + 1 if lines else None
-feed = MqttFeed(where, FeedRequest(folder / "feed", (), None, lambda _: mark, lambda _: None, lambda _: None))
+store = FeedStore(folder / "feed")
+if mark is not None:
+    store.put_marks({"inbox": mark})
+feed = MqttFeed(where, FeedRequest(store, (), None, lambda _: None, lambda _: None))
 while not feed._connection.is_subscribed:
     time.sleep(0.01)
 print("ready", flush=True)

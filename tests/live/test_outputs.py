@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from rondo.data.labels import OTHER
 from rondo.editing.edits import Edits
 from rondo.errors import OutputError
-from rondo.live import outputs
-from rondo.live.outputs import Outputs
+from rondo.live import growing_run as outputs
+from rondo.live.growing_run import Outputs
 from rondo.run.decisions import COLUMNS
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rondo.errors import RecordingError
-from rondo.live.rate_check import BLOCK_ROWS, RateCheck, refuse_clock_of_another_rate
+from rondo.live.clock import BLOCK_ROWS, RateCheck, refuse_clock_of_another_rate
 
 RATE = 50.0
 

@@ -11,7 +11,7 @@ import pytest
 
 from rondo.data.recording import Recording
 from rondo.errors import ModelError, RecordingError, RondoWarning
-from rondo.live.base import Request, open_source, source_kind
+from rondo.live.source import Request, open_source, source_kind
 from tests.formats.reading import save_h5
 from tests.live.feeding import assert_same, read_to_end, read_with_restarts
 

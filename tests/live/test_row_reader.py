@@ -20,8 +20,8 @@ from rondo.data.recording import Recording
 from rondo.errors import RecordingError, RondoWarning
 from rondo.files.read import read_with_codes
 from rondo.files.text.lines import Lines
-from rondo.live.base import Request, Rows
-from rondo.live.row_reader import RowReader
+from rondo.live.rows import RowReader
+from rondo.live.source import Request, Rows
 from tests.formats.reading import write
 from tests.formats.test_known_programs import ACTIGRAPH, ROWS, TIMED
 from tests.formats.test_text_layout import FILES

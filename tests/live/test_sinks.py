@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from rondo.errors import MissingExtraError
-from rondo.live.sinks import webhook
-from rondo.live.sinks.base import Sink, SinkMessage, open_sink
+from rondo.live import sinks as webhook
+from rondo.live.source import Sink, SinkMessage, open_sink
 from tests.live.servers import MqttServer, kafka_cluster, mosquitto_server, wait_until, web_page
 from tests.systems import needs_posix
 
@@ -261,8 +261,8 @@ def test_a_package_that_is_missing_is_one_line(monkeypatch: pytest.MonkeyPatch) 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses between attempts are short."""
-    monkeypatch.setattr("rondo.live.sinks.pauses._FIRST_S", 0.01)
-    monkeypatch.setattr("rondo.live.sinks.pauses._LONGEST_S", 0.05)
+    monkeypatch.setattr("rondo.live.sinks._FIRST_S", 0.01)
+    monkeypatch.setattr("rondo.live.sinks._LONGEST_S", 0.05)
 
 
 def lines_of(bodies: list[bytes]) -> list[int]:
@@ -342,8 +342,8 @@ def test_a_slow_webhook_keeps_nobody_waiting() -> None:
 
 _PRINTS = """
 import sys
-from rondo.live.sinks.base import SinkMessage
-from rondo.live.sinks.standard_output import StandardOutput
+from rondo.live.source import SinkMessage
+from rondo.live.sinks import StandardOutput
 sink = StandardOutput()
 sink.send([SinkMessage("a", "label", "x" * 99) for _ in range(5000)])  # more than a pipe holds
 print(sink.n_confirmed(), sink.is_ready(), file=sys.stderr, flush=True)

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 import pytest
 
 from rondo.errors import ModelError
-from rondo.live.base import Bookmark, Request, Skip
-from rondo.live.sources.standard_input import StandardInput
+from rondo.live.source import Bookmark, Request, Skip
+from rondo.live.stdin import StandardInput
 from tests.live.feeding import BEGIN, assert_same, numbers, read_now, read_to_end, taken
 
 CHANNELS = ("a", "b")

@@ -20,7 +20,8 @@ import zlib
 from collections.abc import Collection
 from pathlib import Path
 
-from rondo.live.devices.messages import FeedRequest, Message, feed_kind
+from rondo.live.inbox import FeedStore
+from rondo.live.source import FeedRequest, Message, feed_kind
 
 RATE = 50.0
 
@@ -62,18 +63,10 @@ class TinyFleet:
 
     def __init__(self, where: str, out: Path, channels: tuple[str, ...]) -> None:
         self._out, self._devices, self._ahead = out, dict[str, Device](), dict[str, int]()
-        folder = out / "feed"
-        folder.mkdir(parents=True, exist_ok=True)
         kind = feed_kind(where)
         assert kind is not None
-        self.feed = kind.open(where, FeedRequest(folder, channels, RATE, self._mark_of, self._revoked, self._say))
-
-    def _mark_path(self, partition: str) -> Path:
-        return self._out / "marks" / f"{partition.replace('/', '-')}.json"
-
-    def _mark_of(self, partition: str) -> int | None:
-        path = self._mark_path(partition)
-        return json.loads(path.read_text()) if path.exists() else None
+        self._store = FeedStore(out / "feed")
+        self.feed = kind.open(where, FeedRequest(self._store, channels, RATE, self._revoked, self._say))
 
     def _say(self, line: str) -> None:
         sys.stdout.write(f"{line}\n")
@@ -96,9 +89,7 @@ class TinyFleet:
     def save(self) -> None:
         for device in self._devices.values():
             device.save()
-        for partition, mark in self._ahead.items():
-            self._mark_path(partition).parent.mkdir(exist_ok=True)
-            _write(self._mark_path(partition), mark)
+        self._store.put_marks(self._ahead)
 
     def settle(self) -> None:
         self.feed.settle(self._ahead)

@@ -10,8 +10,6 @@ import typer
 from rondo.cli import options
 from rondo.cli.discover import announce, read_all
 from rondo.cli.progress import progress
-from rondo.cli.terminal import print
-from rondo.errors import SettingError
 
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
@@ -24,10 +22,6 @@ Adapt = Annotated[
 ]
 RefitMotifs = Annotated[
     bool, typer.Option("--refit-motifs", metavar="", help="Transfer: keep the units, learn the motifs again.")
-]
-GrownStream = Annotated[
-    Path | None,
-    typer.Option("--stream", metavar="DIR", help="Units and motifs as they have grown in this --out of `stream`."),
 ]
 Resample = Annotated[
     bool, typer.Option("--resample", metavar="", help="Read recordings of another rate at the rate of the model.")
@@ -43,7 +37,6 @@ def label(
     out: options.RunPlace,
     adapt: Adapt = False,
     refit_motifs: RefitMotifs = False,
-    stream: GrownStream = None,
     resample: Resample = False,
     rate: options.Rate = None,
     key: options.Key = None,
@@ -57,7 +50,6 @@ def label(
     engine: options.EngineName = None,
     workers: options.Workers = None,
     ray_address: options.RayAddress = None,
-    dry_run: options.DryRun = False,
     json: options.Json = False,
 ) -> None:
     """Label recordings with a fitted model; its vocabulary stays as it is.
@@ -65,8 +57,7 @@ def label(
     With --adapt, for another person, machine or day, the ids stay and the units move to where these recordings have
     them. The model in --out is the moved one.
 
-    With --stream, recordings are read again with what a stream that began with this model has learned since. The labels
-    that it has issued stay issued. The folder of a stream, given as MODEL, is read so too.
+    If MODEL is the folder of a stream, recordings are read with what the stream has learned so far, even while it runs.
 
     Many recordings, or more than fit into memory, are read file by file, and a run that was stopped goes on when the
     same command is given again.
@@ -78,20 +69,17 @@ def label(
     from rondo.files.inputs import Reading
     from rondo.files.reading import with_kept
     from rondo.many.unfinished import check_place
-    from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files, why_not_split
+    from rondo.many.way import Asked, goes_file_by_file, many_files, why_not_split
     from rondo.methods import load_model, method_of, refuse_idle
     from rondo.store.folder import check_free
 
-    if stream is not None and (refit_motifs or adapt):
-        given = "--refit-motifs" if refit_motifs else "--adapt"
-        raise SettingError(f"--stream reads with what a stream has learned, {given} learns from what is read; give one")
     check_place(out)
     folder = model_folder(model)
     if (name := method_of(folder)) == "rondo":
-        fitted: Any = _loaded(folder, stream, {"seed": seed, "device": device})
-        with_stream = stream is not None or follows_stream(folder)
+        fitted: Any = _loaded(folder, {"seed": seed, "device": device})
+        with_stream = follows_stream(folder)
     else:
-        learning = {"--adapt": adapt, "--refit-motifs": refit_motifs, "--stream": stream, "--seed": seed}
+        learning = {"--adapt": adapt, "--refit-motifs": refit_motifs, "--seed": seed}
         refuse_idle(learning | {"--device": device, "--group-by": group_by}, f"a model of {name}")
         fitted, with_stream = load_model(folder), False
     asked = Asked(engine, workers, ray_address, group_by)
@@ -100,9 +88,6 @@ def label(
     many = many_files(paths, asked, reading)
     why = why_labelled_at_once(fitted, adapt=adapt, refit_motifs=refit_motifs, with_stream=with_stream)
     file_by_file = goes_file_by_file(many, asked, why or why_not_split(split_by))
-    if dry_run:
-        print("\n".join(expected_in_words(many, file_by_file, learns=False)))
-        return
     if file_by_file:
         from rondo.many.driver import label_many
 
@@ -127,10 +112,10 @@ def _labelled_at_once(
     return result.summary
 
 
-def _loaded(folder: Path, stream: Path | None, chosen: dict[str, Any]) -> Rondo:
-    """The model, with what a stream has learned since if one is named, and the settings that were given."""
+def _loaded(folder: Path, chosen: dict[str, Any]) -> Rondo:
+    """The model, with what its stream has learned since if it has one, and the settings that were given."""
     from rondo.model.method import grown_model
 
-    fitted = grown_model(folder, stream)
+    fitted = grown_model(folder)
     fitted.set_params(**{name: value for name, value in chosen.items() if value is not None}).resolved_config()
     return fitted
