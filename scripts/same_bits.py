@@ -298,7 +298,9 @@ def of_many() -> dict[str, Hashes]:
         write_table(f"many/subject{index % 2}_day{index}.csv", part)
     write_table("new/subject2_day0.csv", values[10_000:11_500])
     write_table("new/subject2_day1.csv", values[11_500:])
-    hashes = hashed("discover together", "together", "discover", "many", "--out", "together")
+    tables = sorted(path for folder in ("many", "new") for path in Path(folder).iterdir())
+    hashes = {"input": {str(path): hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in tables}}
+    hashes |= hashed("discover together", "together", "discover", "many", "--out", "together")
     groups = ("--group-by", "subject")
     hashes |= hashed("discover apart", "apart", "discover", "many", "--per-recording", "--out", "apart")
     Path("many/subject1_broken.csv").write_text("time,c0\n")
