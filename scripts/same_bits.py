@@ -339,17 +339,18 @@ def all_hashes(only: list[str]) -> dict[str, dict[str, Hashes]]:
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """One line per command of an input and what happened to its pieces; commands that ran once only are lines too."""
+    """One line per kind of piece of each command; a command that ran only once is all gone, or all new."""
     lines: list[str] = []
     for input_ in after:
         for command in {**before.get(input_, {}), **after[input_]}:
             old, new = before.get(input_, {}).get(command, {}), after[input_].get(command, {})
-            for what, pieces in (
-                ("differs", [piece for piece in old if piece in new and old[piece] != new[piece]]),
-                ("gone", [piece for piece in old if piece not in new]),
-                ("new", [piece for piece in new if piece not in old]),
-            ):
-                lines += [f"{input_} / {command} / {what}: {piece}" for piece in pieces]
+            changed: dict[str, list[str]] = {}
+            for piece in {**old, **new}:
+                if old.get(piece) != new.get(piece):
+                    what = "gone" if piece not in new else "new" if piece not in old else "differs"
+                    kind, mark, name = (*re.split("(: |/)", piece, maxsplit=1), "", "")[:3]
+                    changed.setdefault(f"{what}: {kind}{mark}", []).append(name)
+            lines += [f"{input_}, {command}: {kind}{', '.join(names)}" for kind, names in changed.items()]
     return lines
 
 
@@ -365,8 +366,8 @@ def main() -> int:
         given.file.write_text(json.dumps(hashes, indent=1) + "\n")
         return 0
     lines = differences(before, hashes)
-    print(*lines, sep="\n")
-    print(f"{len(lines)} pieces differ" if lines else "the same bits")
+    print("\n".join(lines))
+    print(f"{len(lines)} kinds of pieces differ" if lines else "the same bits")
     return 1 if lines else 0
 
 
