@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.analysis.usage import groups_of_run
 from rondo.data.labels import OTHER, Labels, runs_of
 from rondo.errors import AnnotationError, SettingError
 from rondo.formats.annotations.annotation import Annotation
@@ -19,7 +20,6 @@ from rondo.metrics.scores import Scores
 from rondo.metrics.scores import evaluate as score
 from rondo.report.annotation_lane import read_truth
 from rondo.report.contents import TruthFile
-from rondo.report.usage import groups_of_run
 from rondo.result import Result
 from rondo.run.segments import LEVELS
 from rondo.run.summary import LevelScores, RunScores

@@ -19,10 +19,10 @@ from rondo.errors import OutputError, RecordingError
 from rondo.labelling import FitProfile, Labelling
 from rondo.lazy import Lazy
 from rondo.report.contents import Overviews, TruthFile, Wish, n_segments_in
-from rondo.report.frame_scores import FrameScores, told_scores
-from rondo.report.overview import Overview, signal_overview
 from rondo.run.counting import Words, counted, known_words, profile_summary, recording_summary, with_known_evidence
 from rondo.run.findings import edited_findings, found_and_fit_sentence
+from rondo.run.frame_scores import FrameScores, told_scores
+from rondo.run.overview import Overview, signal_overview
 from rondo.run.segments import to_pandas, whole_columns
 from rondo.run.summary import (
     EntrySummary,
@@ -716,7 +716,7 @@ class Result:
         >>> result.usage().columns.tolist()[2:8]
         ['level', 'id', 'name', 'n_occurrences', 'share', 'per_hour']
         """
-        from rondo.report.usage import usage_table
+        from rondo.analysis.usage import usage_table
 
         return usage_table(self, group_by, per)
 
@@ -754,7 +754,7 @@ class Result:
         >>> bool((table.groupby(["level", "id"])["probability"].sum().round(6) == 1).all())
         True
         """
-        from rondo.report.transitions import transition_table
+        from rondo.analysis.transitions import transition_table
 
         return transition_table(self, group_by, per)
 

@@ -16,8 +16,8 @@ from rondo.continual.stream import Stream, StreamReport
 from rondo.data.labels import OTHER
 from rondo.errors import RondoWarning
 from rondo.model_result import stream_summary
-from rondo.report.overview import GrowingOverview
 from rondo.result import Result
+from rondo.run.overview import GrowingOverview
 from rondo.run.row_frames import RowFrames, RowPlaces, RowSpan
 from rondo.run.segments import LEVELS, to_pandas, whole_columns
 from rondo.run.stream_folder import Label, decision_table, label_of, stream_result

@@ -111,10 +111,10 @@ def test_usage_as_text_csv_and_json(rondo: Command, run: Path) -> None:
 def test_usage_of_motifs_that_are_units_is_printed_once(
     rondo: Command, run: Path, group_by: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rondo.report.usage import Difference
+    from rondo.analysis.usage import Difference
 
     found = [Difference(level, 3, ("s1", "s2"), 0.2, 0.01) for level in ("motif", "unit")]
-    monkeypatch.setattr("rondo.report.usage.differences", lambda rows: found)
+    monkeypatch.setattr("rondo.analysis.usage.differences", lambda rows: found)
     both = json.loads(rondo("usage", run, *group_by, "--json").out)
     edit_summary(run, motifs_are_units=True)
     lines = rondo("usage", run, *group_by).out.splitlines()
@@ -144,9 +144,11 @@ def test_usage_by_group_claims_no_more_than_it_knows(rondo: Command, run: Path) 
 def test_a_difference_that_stands_out_is_told_with_its_limits(
     rondo: Command, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rondo.report.usage import Difference
+    from rondo.analysis.usage import Difference
 
-    monkeypatch.setattr("rondo.report.usage.differences", lambda rows: [Difference("unit", 3, ("s1", "s2"), 0.2, 0.01)])
+    monkeypatch.setattr(
+        "rondo.analysis.usage.differences", lambda rows: [Difference("unit", 3, ("s1", "s2"), 0.2, 0.01)]
+    )
     said = rondo("usage", run, "--group-by", "s[0-9]").out.splitlines()
     assert said[-2].startswith("u3: +20.0 points of time in 's1' beside 's2' (p = 0.01")
     assert said[-1].endswith("A difference is no cause.")
@@ -208,10 +210,10 @@ def test_transitions_by_group(rondo: Command, run: Path, monkeypatch: pytest.Mon
 
 
 def test_a_transition_that_stands_out_is_told(rondo: Command, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from rondo.report.transitions import TransitionDifference
+    from rondo.analysis.transitions import TransitionDifference
 
     found = [TransitionDifference("unit", 3, 1, ("s1", "s2"), 0.2, 0.01)]
-    monkeypatch.setattr("rondo.report.transitions.transition_differences", lambda rows: found)
+    monkeypatch.setattr("rondo.analysis.transitions.transition_differences", lambda rows: found)
     said = rondo("usage", run, "--transitions", "--group-by", "s[0-9]").out.splitlines()
     assert said[-2].startswith("u3 -> u1: +20.0 points of what follows in 's1' beside 's2' (p = 0.01")
 

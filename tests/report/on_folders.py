@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from rondo import Result
+from rondo.analysis import usage as report_usage
 from rondo.data.frame_clock import FrameClock
 from rondo.report import compare as report_compare
 from rondo.report import summarize as report_summarize
-from rondo.report import usage as report_usage
 from rondo.report import write_page
 from rondo.report.contents import EVERYTHING, Wish
-from rondo.report.wall_clock import clock_of
+from rondo.run.wall_clock import clock_of
 
 
 def summarize(folder: Path, wish: Wish = EVERYTHING) -> dict[str, Any]:

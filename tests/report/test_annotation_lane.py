@@ -12,11 +12,11 @@ import pytest
 from rondo import Result
 from rondo.data.labels import OTHER, runs_of
 from rondo.errors import AnnotationError, SettingError
-from rondo.report import Overview, overview_path, signal_overview, write_overview
 from rondo.report.annotation_lane import annotation_lanes
 from rondo.report.contents import TruthFile, Wish
 from rondo.run.counting import Words
 from rondo.run.folder import write_segments, write_summary
+from rondo.run.overview import Overview, overview_path, signal_overview, write_overview
 from rondo.run.stream_folder import stored_stream
 from rondo.run.summary import StreamSummary
 from tests.report.export.made_runs import Made, write_made_run

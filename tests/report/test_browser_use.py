@@ -13,8 +13,8 @@ import numpy.testing as npt
 import polars as pl
 import pytest
 
-from rondo.report import overview_path, read_overview, write_overview
-from rondo.report.frame_scores import FrameScores, scores_path, write_scores
+from rondo.run.frame_scores import FrameScores, scores_path, write_scores
+from rondo.run.overview import overview_path, read_overview, write_overview
 from tests.report.on_folders import write_report
 from tests.report.run_folders import edit_summary, write_run_folder
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from rondo.analysis.between_groups import MOST_COMPARED
+from rondo.analysis.usage import Difference
 from rondo.report import render
-from rondo.report.between_groups import MOST_COMPARED
-from rondo.report.usage import Difference
 from tests.report.on_folders import compare, summarize, write_report
 from tests.report.run_folders import edit_summary, write_run_folder
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from rondo import Labelling, Recording, Result
-from rondo.report import overview_path, summarize, write_overview
+from rondo.report import summarize
+from rondo.run.overview import overview_path, write_overview
 from tests.report.on_folders import summarize as summarize_folder
 from tests.report.run_folders import edit_summary, write_run_folder
 

@@ -96,10 +96,10 @@ def _with_shared(
     scores: Scores, pairs: Mapping[str, tuple[Annotation, Classes]], labels: Path, group_by: str | None
 ) -> Scores:
     """Labels share a vocabulary if the run around them says so, or the user, by naming groups."""
+    from rondo.analysis.usage import groups_of_run
     from rondo.data.groups import groups_of
     from rondo.evaluation import with_shared
     from rondo.formats.annotations.annotation import read_annotation, track_files
-    from rondo.report.usage import groups_of_run
     from rondo.result import Result
     from rondo.run.summary import SUMMARY
 
@@ -123,9 +123,9 @@ def _clock_of(labels: Path, rate: float | None) -> FrameClock | None:
     """By which clock annotations in seconds become frames: the given rate, or that of the run around `labels`."""
     from rondo.data.frame_clock import FrameClock
     from rondo.data.recording_checks import checked_rate
-    from rondo.report.wall_clock import clock_of
     from rondo.result import Result
     from rondo.run.summary import SUMMARY
+    from rondo.run.wall_clock import clock_of
 
     given = checked_rate(rate)
     if given is not None:

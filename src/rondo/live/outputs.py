@@ -24,11 +24,11 @@ from rondo.data.labels import OTHER
 from rondo.errors import OutputError
 from rondo.model_result import stream_summary
 from rondo.report.contents import kept_wish
-from rondo.report.frame_scores import scores_path, write_scores
-from rondo.report.overview import GrowingOverview, overview_path, store_overview, stored_overview
 from rondo.report.render import write_page
 from rondo.result import Result
 from rondo.run.folder import write_segments, write_summary
+from rondo.run.frame_scores import scores_path, write_scores
+from rondo.run.overview import GrowingOverview, overview_path, store_overview, stored_overview
 from rondo.run.row_frames import ROWS, ROWS_HEADER, RowFrames, RowPlaces
 from rondo.run.stream_folder import COLUMNS, DECISIONS, EVENTS, Label, stored_stream
 from rondo.run.summary import RunSummary, StreamSummary

@@ -22,9 +22,9 @@ from rondo.labelling import FitProfile, Labelling
 from rondo.many.batches import FileBatch
 from rondo.many.survey_work import array_bytes, failure
 from rondo.model import Rondo
-from rondo.report.frame_scores import told_scores
-from rondo.report.overview import signal_overview, stored_overview
 from rondo.run.counting import Words, recording_summary
+from rondo.run.frame_scores import told_scores
+from rondo.run.overview import signal_overview, stored_overview
 from rondo.run.segments import LEVELS, SegmentRows, segment_table
 from rondo.run.summary import FailedFile, RecordingSummary
 from rondo.store.part_folder import PartFolder, part_folder, seen_here, write_together

@@ -14,7 +14,7 @@ from rondo.formats.annotations.tracks import NO_CLASS
 from rondo.formats.annotations.truth import truth_of
 from rondo.report.colours import Look, look_of
 from rondo.report.contents import TruthFile
-from rondo.report.wall_clock import clock_of
+from rondo.run.wall_clock import clock_of
 
 if TYPE_CHECKING:
     from rondo.result import Result

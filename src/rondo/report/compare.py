@@ -19,9 +19,9 @@ from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information, adjusted_rand, one_to_one
 from rondo.report.colours import OTHER_LOOK, Look, look_of
 from rondo.report.contents import EVERYTHING, Wish
-from rondo.report.frame_scores import score_rows
 from rondo.report.matched_looks import partners
 from rondo.report.tables import entry_name
+from rondo.run.frame_scores import score_rows
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,7 +1,7 @@
 """How it composes: what motifs are made of, what follows what, and what comes back at regular intervals.
 
-Everything is about the recordings on the page. What follows what is counted as in `rondo.report.transitions`: directly,
-not over OTHER or a break, as the mean over recordings; see `rondo.report.cycles` for what counts as regular.
+Everything is about the recordings on the page. What follows what is counted as in `rondo.analysis.transitions`:
+directly, not over OTHER or a break, as the mean over recordings; `rondo.analysis.cycles` says what counts as regular.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rondo.analysis.cycles import LARGEST_VARIATION, LEAST_INTERVALS, N_ORDERS, RegularReturns, cycles_in
+from rondo.analysis.made_of import MOST_OCCURRENCES, Piece, Run, mix_shares, part_shares, parts_of
+from rondo.analysis.transitions import GroupTransition, group_transitions, transitions_in
 from rondo.report.colours import look_of
-from rondo.report.cycles import LARGEST_VARIATION, LEAST_INTERVALS, N_ORDERS, RegularReturns, cycles_in
-from rondo.report.made_of import MOST_OCCURRENCES, Piece, Run, mix_shares, part_shares, parts_of
 from rondo.report.tables import entries_shown, entry_key, entry_name, is_unproven, percent
-from rondo.report.transitions import GroupTransition, group_transitions, transitions_in
 from rondo.times import spread_in_words
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rondo.errors import InputError, RondoWarning, SettingError
-from rondo.report.overview import Overview, least_bytes
+from rondo.run.overview import Overview, least_bytes
 from rondo.store.reading import read_regular
 from rondo.store.writing import write_json
 from rondo.vocabulary.edits import changing

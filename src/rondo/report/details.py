@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.analysis.alignment import LEAST_SHARE, MAX_COLUMNS, mean_and_band, occurrence_columns
+from rondo.analysis.apart import FRAMES_COMPARED, Sums, in_words, most_apart, standardised
 from rondo.arrays import Floats
 from rondo.data.labels import from_runs
-from rondo.report.alignment import LEAST_SHARE, MAX_COLUMNS, mean_and_band, occurrence_columns
-from rondo.report.apart import FRAMES_COMPARED, Sums, in_words, most_apart, standardised
-from rondo.report.overview import MISSING, Overview
+from rondo.run.overview import MISSING, Overview
 
 if TYPE_CHECKING:
     import polars as pl

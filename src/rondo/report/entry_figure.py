@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.analysis.alignment import occurrence_columns
+from rondo.analysis.apart import standardised
 from rondo.errors import SettingError
 from rondo.lazy import Lazy
-from rondo.report.alignment import occurrence_columns
-from rondo.report.apart import standardised
 from rondo.report.figure_style import (
     DARK,
     LIGHT,
@@ -29,9 +29,9 @@ from rondo.report.figure_style import (
     title_size,
     write,
 )
-from rondo.report.overview import Overview
 from rondo.report.panel import panel_entries
 from rondo.report.ticks import ticks
+from rondo.run.overview import Overview
 from rondo.vocabulary.names import EntryId
 from rondo.wording import counted
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from rondo.report.between_groups import MOST_COMPARED
+from rondo.analysis.between_groups import MOST_COMPARED
+from rondo.analysis.usage import Difference, GroupUsage, differences, group_usage, groups_of_run, unit_of_comparison
+from rondo.analysis.usage import usage_of as rows_of
 from rondo.report.colours import look_of
 from rondo.report.tables import entries_shown, entry_name, percent
-from rondo.report.usage import Difference, GroupUsage, differences, group_usage, groups_of_run, unit_of_comparison
-from rondo.report.usage import usage_of as rows_of
 
 if TYPE_CHECKING:
     from rondo.result import Result

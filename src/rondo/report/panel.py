@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rondo.analysis.distributions import Spans, duration_bins, when
 from rondo.arrays import Floats
 from rondo.report.colours import look_of
 from rondo.report.details import entry_details
-from rondo.report.distributions import Spans, duration_bins, when
-from rondo.report.overview import Overview
 from rondo.report.tables import (
     entries_shown,
     entry_key,
@@ -22,7 +21,8 @@ from rondo.report.tables import (
     is_unproven,
     percent,
 )
-from rondo.report.wall_clock import seconds_at
+from rondo.run.overview import Overview
+from rondo.run.wall_clock import seconds_at
 from rondo.times import duration_in_words, moment_in_words, spread_in_words
 from rondo.wording import counted
 

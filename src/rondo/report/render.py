@@ -15,7 +15,7 @@ from rondo.report.policy import content_policy
 from rondo.report.summarize import summarize
 from rondo.report.tables import composition_key
 from rondo.report.timeline import timeline
-from rondo.report.wall_clock import has_jumps
+from rondo.run.wall_clock import has_jumps
 from rondo.store.writing import write_text
 from rondo.wording import NO_LONGER_MOTIF
 

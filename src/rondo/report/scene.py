@@ -20,10 +20,10 @@ from rondo.report.colours import colour_of
 from rondo.report.contents import TruthFile
 from rondo.report.finding import finding
 from rondo.report.matched_looks import match_looks
-from rondo.report.overview import Overview
 from rondo.report.summarize import lanes_of
 from rondo.report.tables import entry_name, percent
 from rondo.report.time_axis import TimeAxis
+from rondo.run.overview import Overview
 from rondo.run.segments import LEVELS
 from rondo.times import duration_in_words
 from rondo.vocabulary.vocabulary import Level

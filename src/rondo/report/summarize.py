@@ -21,10 +21,8 @@ from rondo.report.contents import (
 )
 from rondo.report.edit_data import edit_data
 from rondo.report.finding import finding
-from rondo.report.frame_scores import score_rows
 from rondo.report.group_table import group_table
 from rondo.report.matched_looks import match_looks
-from rondo.report.overview import Overview, packed
 from rondo.report.panel import panel_entries
 from rondo.report.tables import (
     entry_name,
@@ -36,7 +34,9 @@ from rondo.report.tables import (
     percent,
     unit_names_of,
 )
-from rondo.report.wall_clock import page_clock
+from rondo.run.frame_scores import score_rows
+from rondo.run.overview import Overview, packed
+from rondo.run.wall_clock import page_clock
 from rondo.times import day_and_time, duration_in_words, is_date
 from rondo.wording import counted, found_in_words, noun
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.data.frame_clock import FrameClock
 from rondo.report.ticks import Counts, Ticks, ticks
-from rondo.report.wall_clock import clock_of
+from rondo.run.wall_clock import clock_of
 from rondo.times import is_date
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rondo.report.colours import ink_on
-from rondo.report.overview import base64_of
+from rondo.run.overview import base64_of
 
 _LONGEST_SEQUENCE = 60
 _LANE_TITLES = {

@@ -14,7 +14,6 @@ from rondo.data.recording import Recording
 from rondo.errors import OutputError
 from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.labelling import QUANTILES, FitProfile, Labelling, fit_of
-from rondo.report.wall_clock import clock_knots
 from rondo.run.segments import LEVELS, labels_between_ends
 from rondo.run.summary import (
     ClockKnots,
@@ -27,6 +26,7 @@ from rondo.run.summary import (
     UnitMerge,
     VocabularyEvidence,
 )
+from rondo.run.wall_clock import clock_knots
 from rondo.store.reading import checked_id
 from rondo.vocabulary.edits import Edits
 from rondo.vocabulary.vocabulary import Level

@@ -35,11 +35,10 @@ from rondo.labelling import Labelling
 from rondo.lazy import Lazy, Passing
 from rondo.methods import find_method, load_model
 from rondo.report.contents import MAX_RECORDINGS_INSIDE, Overviews
-from rondo.report.frame_scores import FrameScores, read_scores, scores_path, write_scores
-from rondo.report.overview import GrowingOverview, Overview, cut_to, overview_path, read_overview, store_overview
-from rondo.report.wall_clock import run_clock
 from rondo.result import Result
 from rondo.run.counting import Words
+from rondo.run.frame_scores import FrameScores, read_scores, scores_path, write_scores
+from rondo.run.overview import GrowingOverview, Overview, cut_to, overview_path, read_overview, store_overview
 from rondo.run.row_frames import RowFrames
 from rondo.run.segment_file import SegmentFile, read_segments, reading_table
 from rondo.run.segments import LEVELS, labels_in, spans_in, unit_sequences
@@ -52,6 +51,7 @@ from rondo.run.stream_folder import (
     stored_stream,
 )
 from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary, read_summary
+from rondo.run.wall_clock import run_clock
 from rondo.store.cloud_folder import whole_cloud_folder
 from rondo.store.csv_text import csv_of_table, text_table
 from rondo.store.own_arrays import UNREADABLE, map_array

@@ -25,14 +25,14 @@ from rondo.data.labels import OTHER
 from rondo.errors import OutputError, RondoWarning
 from rondo.labelling import Labelling
 from rondo.lazy import Lazy
-from rondo.report.frame_scores import FrameScores
-from rondo.report.overview import Overview
-from rondo.report.wall_clock import knots_through
 from rondo.result import Result
 from rondo.run.counting import Words, counted
+from rondo.run.frame_scores import FrameScores
+from rondo.run.overview import Overview
 from rondo.run.row_frames import RowFrames
 from rondo.run.segments import LEVELS, edited, labels_in, spans_in, unit_sequences, whole_columns
 from rondo.run.summary import ClockKnots, RecordingSummary, RunSummary
+from rondo.run.wall_clock import knots_through
 from rondo.store.reading import read_regular
 from rondo.vocabulary.edits import Edits
 

@@ -67,7 +67,7 @@ class FitSummary(Profile):
 
 
 class ClockKnots(_Stored):
-    """Frames and what the clock of the recording shows there, in seconds; see `rondo.report.wall_clock`."""
+    """Frames and what the clock of the recording shows there, in seconds; see `rondo.run.wall_clock`."""
 
     frames: tuple[Count, ...]
     seconds: tuple[float, ...]

@@ -17,8 +17,8 @@ from rondo.errors import SettingError
 from rondo.formats.annotations.exported import Export, ExportedLabel, ExportedRecording, ExportedSegment
 from rondo.report.colours import colour_of
 from rondo.report.tables import entry_name
-from rondo.report.wall_clock import run_clock
 from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary
+from rondo.run.wall_clock import run_clock
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rondo.report import between_groups
-from rondo.report.between_groups import N_DEALS, gaps_between, holm, smallest_p_of
+from rondo.analysis import between_groups
+from rondo.analysis.between_groups import N_DEALS, gaps_between, holm, smallest_p_of
 
 FIRST = np.arange(14) < 7  # 3,432 deals: all are tried
 

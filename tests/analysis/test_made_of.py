@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rondo.analysis.made_of import Piece, Run, laid_along, mix_shares, part_shares, parts_of
 from rondo.motifs.phrases import composition
-from rondo.report.made_of import Piece, Run, laid_along, mix_shares, part_shares, parts_of
 
 PARTS = st.lists(
     st.builds(Piece, st.lists(st.integers(0, 2), min_size=1, max_size=2, unique=True).map(tuple)),

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.errors import OutputError
-from rondo.report.overview import packed, signal_overview
+from rondo.run.overview import packed, signal_overview
 from rondo.store.own_arrays import UNREADABLE, read_archive
 from rondo.store.writing import make_folder, whole_file
 

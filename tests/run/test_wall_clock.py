@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.report.wall_clock import clock_knots, page_clock
+from rondo.run.wall_clock import clock_knots, page_clock
 from tests.report.on_folders import summarize, write_report
 from tests.report.run_folders import edit_summary, write_run_folder
 

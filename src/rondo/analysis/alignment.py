@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Floats
-from rondo.report.overview import Overview
+from rondo.run.overview import Overview
 
 MAX_COLUMNS = 64
 LEAST_SHARE = 0.25

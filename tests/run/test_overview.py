@@ -20,10 +20,20 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from rondo.errors import OutputError
-from rondo.report import overview as module
-from rondo.report import overview_path, read_overview, signal_overview, write_overview
-from rondo.report.overview import COARSE_BUCKETS, LEAST_BUCKETS, TOP_CODE, GrowingOverview, cut_to, packed
-from tests.report.naive_overview import naive_buckets
+from rondo.run import overview as module
+from rondo.run.overview import (
+    COARSE_BUCKETS,
+    LEAST_BUCKETS,
+    TOP_CODE,
+    GrowingOverview,
+    cut_to,
+    overview_path,
+    packed,
+    read_overview,
+    signal_overview,
+    write_overview,
+)
+from tests.run.naive_overview import naive_buckets
 
 FRAMES = arrays(
     np.float32,

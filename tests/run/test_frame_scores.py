@@ -10,7 +10,7 @@ import numpy.testing as npt
 import pytest
 
 from rondo.errors import OutputError
-from rondo.report.frame_scores import FrameScores, read_scores, score_rows, scores_path, write_scores
+from rondo.run.frame_scores import FrameScores, read_scores, score_rows, scores_path, write_scores
 from tests.report.on_folders import compare, summarize
 from tests.report.run_folders import write_run_folder
 

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo import Result
+from rondo.analysis.between_groups import MOST_COMPARED, mean_interval
+from rondo.analysis.usage import Usage, differences, group_usage, groups_of_run, smallest_p, unit_of_comparison
 from rondo.data.labels import OTHER
 from rondo.errors import InputError, SettingError
-from rondo.report.between_groups import MOST_COMPARED, mean_interval
-from rondo.report.usage import Usage, differences, group_usage, groups_of_run, smallest_p, unit_of_comparison
 from tests.report.on_folders import groups_of, usage_of_run
 from tests.report.run_folders import edit_summary, write_run_folder
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rondo.arrays import Floats
 from rondo.data.labels import OTHER
-from rondo.report.overview import Overview
+from rondo.run.overview import Overview
 
 FRAMES_COMPARED = 200_000
 """Means of two hundred thousand frames are as good as those of a million, and quicker."""

@@ -3,7 +3,7 @@
 Recordings are the unit of comparison, never frames: a group is the mean over its recordings, each with equal weight,
 and a difference between groups is held against what the same recordings give when they are dealt to the groups at
 random (permutation test, Holm's correction over the entries of a level and the pairs of groups). Two recordings a
-side prove nothing, and that is said. See `rondo.report.between_groups`.
+side prove nothing, and that is said. See `rondo.analysis.between_groups`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rondo.analysis.between_groups import MOST_COMPARED, gaps_between, holm, mean_interval, smallest_p_of
 from rondo.data.groups import groups_of
 from rondo.data.labels import OTHER
 from rondo.errors import SettingError
-from rondo.report.between_groups import MOST_COMPARED, gaps_between, holm, mean_interval, smallest_p_of
 from rondo.run.tables import row_table
 from rondo.wording import quoted
 

@@ -7,8 +7,8 @@ import numpy.testing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rondo.analysis.distributions import N_PLACES, duration_bins, frames_before, when
 from rondo.data.labels import runs_of
-from rondo.report.distributions import N_PLACES, duration_bins, frames_before, when
 from rondo.run.summary import ClockKnots, RecordingSummary
 
 MIDNIGHT = 1_794_700_800.0  # 2026-11-15

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rondo.analysis.between_groups import MOST_COMPARED, gaps_between, holm, mean_interval
+from rondo.analysis.usage import entry_names, groups_for
 from rondo.data.labels import OTHER
-from rondo.report.between_groups import MOST_COMPARED, gaps_between, holm, mean_interval
-from rondo.report.usage import entry_names, groups_for
 from rondo.run.tables import row_table
 
 if TYPE_CHECKING:

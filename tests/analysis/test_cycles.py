@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rondo.report.cycles import LEAST_INTERVALS, cycles_in
-from tests.report.test_distributions import recording
+from rondo.analysis.cycles import LEAST_INTERVALS, cycles_in
+from tests.analysis.test_distributions import recording
 
 RATE = 10.0
 

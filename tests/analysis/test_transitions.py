@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo import Labelling, Recording, Result
+from rondo.analysis.transitions import Transition, group_transitions, transition_differences, transitions_of
 from rondo.data.labels import OTHER
 from rondo.errors import SettingError
-from rondo.report.transitions import Transition, group_transitions, transition_differences, transitions_of
 from tests import naive_transitions as naive
 from tests.metrics.tracks import track
 

@@ -9,8 +9,8 @@ import numpy.testing as npt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.report import signal_overview
-from rondo.report.alignment import LEAST_SHARE, mean_and_band, means_between, occurrence_columns
+from rondo.analysis.alignment import LEAST_SHARE, mean_and_band, means_between, occurrence_columns
+from rondo.run.overview import signal_overview
 from tests import naive_alignment as naive
 
 VALUES = st.lists(st.one_of(st.floats(-5, 5), st.just(float("nan"))), min_size=1, max_size=30)
