@@ -209,8 +209,6 @@ def _whitened(rows: Floats, counts: Floats, covariance: str) -> _Points:
     scatter = scatter + (_REGULARISER + _RELATIVE_REGULARISER * variances.mean()) * identity
     if covariance == "diagonal":
         scatter = scatter * identity
-    elif covariance == "spherical":
-        scatter = np.diagonal(scatter).mean() * identity
     scale = np.linalg.cholesky(scatter)
     unscale = solve_triangular(scale, identity, lower=True)
     noise = _REGULARISER * unscale @ unscale.T
@@ -304,8 +302,6 @@ def _maximise(moments: _Moments, points: _Points, concentration: float) -> _Stat
         log_diagonal = np.log(np.diagonal(root, axis1=1, axis2=2))
     else:
         variances = 1 + moments.second + n[:, None] * points.noise - mean_precision[:, None] * means**2
-        if points.covariance == "spherical":
-            variances = np.broadcast_to(variances.mean(axis=1, keepdims=True), means.shape)
         root = np.sqrt(variances)
         log_diagonal = np.log(root)
     log_det = -log_diagonal.sum(axis=1) - np.log(np.diagonal(points.scale)).sum()

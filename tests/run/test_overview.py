@@ -33,7 +33,7 @@ from rondo.run.overview import (
     signal_overview,
     write_overview,
 )
-from tests.report.naive_overview import naive_buckets
+from tests.run.naive_overview import naive_buckets
 
 FRAMES = arrays(
     np.float32,
