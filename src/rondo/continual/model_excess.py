@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Floats
+from rondo.units.timeline import centre_distances
 
 if TYPE_CHECKING:
     from rondo.units.model import UnitModel
@@ -37,7 +38,14 @@ class ModelExcess:
 
     def of(self, representations: NDArray[np.floating]) -> Floats:
         """How much more each unit costs than the cheapest, (n_windows, n_units); 0 for that one."""
-        costs = self._model.costs(representations)
+        return self._over_the_cheapest(self._model.costs(representations))
+
+    def of_each(self, representations: NDArray[np.floating]) -> Floats:
+        """The same, each row exactly as `of` has it for one window: a product of many rows rounds differently."""
+        latents = [self._model.projection.apply(row[None]) for row in representations]
+        return self._over_the_cheapest(centre_distances(np.concatenate(latents), self._model.vocabulary.centres))
+
+    def _over_the_cheapest(self, costs: Floats) -> Floats:
         least = np.full((self._n_units, len(costs)), np.inf)
         np.minimum.at(least, self._column, costs.T)  # a merged unit costs what the nearest of its entries does
         return np.asarray(self._scale * (least - least.min(axis=0)).T)

@@ -21,7 +21,7 @@ Feeding changes nothing but the state; what comes out depends on the windows alo
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -45,6 +45,8 @@ from rondo.continual.novelty import (
 )
 from rondo.continual.reading import Decision, Due, encoded, straddling_windows
 from rondo.data.labels import OTHER
+from rondo.data.windows import StreamWindow
+from rondo.encoders.summary_stats import FittedSummaryStats
 from rondo.units.boundaries import Cuts
 from rondo.units.timeline import Viterbi
 
@@ -196,8 +198,23 @@ class Updater:
         point = np.asarray(encoded(self.encoder, window)[0], np.float64)
         return self.push_point(point, start_frame, self.cuts.blocks(window))
 
-    def push_point(self, point: Floats, start_frame: int, blocks: Floats) -> Due:
-        """The same for a window that is encoded already; without `blocks` (0, 0) boundaries lie between windows."""
+    def push_all(self, windows: Sequence[StreamWindow]) -> Iterator[Due]:
+        """What `push` gives for each of these windows in turn; all of them are encoded at once where that is exact."""
+        encoder = self.encoder
+        if not (isinstance(encoder, FittedSummaryStats) and encoder.encodes_batches_exactly):
+            yield from (self.push(*window) for window in windows)
+            return
+        values = np.stack([window.values for window in windows])
+        points = encoder.encode_batch(values).astype(np.float64)
+        blocks, excess = self.cuts.blocks(values), self.excess.of_each(points)
+        for i, window in enumerate(windows):
+            yield self.push_point(points[i], window.start_frame, blocks[i], excess[i : i + 1])
+
+    def push_point(self, point: Floats, start_frame: int, blocks: Floats, excess: Floats | None = None) -> Due:
+        """The same for a window that is encoded already; without `blocks` (0, 0) boundaries lie between windows.
+
+        `excess` (1, n_fitted) is what the unit model says against each of its units, if that is known already.
+        """
         number = self.counters.windows
         distances = self.units.distances(point)
         q = distances / self.reaches()
@@ -206,14 +223,14 @@ class Updater:
         self.counters = self.counters._replace(windows=number + 1, accepted=self.counters.accepted + accepted)
         self.open.append(_Open(Opened(number, start_frame, blocks, self.at_start), point, q))
         self.at_start = False
-        due = self.viterbi.push(self.path_costs(point[None], q[None]))
+        due = self.viterbi.push(self.path_costs(point[None], q[None], excess))
         decisions, events = self._decide(int(due[0]), start_frame) if due.size else ([], [])
         return decisions, events + self._novelty(number, point, is_explained, start_frame)
 
-    def path_costs(self, points: Floats, q: Floats) -> Floats:
+    def path_costs(self, points: Floats, q: Floats, excess: Floats | None = None) -> Floats:
         """What windows cost as OTHER, the first column, and as each unit there is, (n_windows, 1 + n_units)."""
         costs = np.column_stack([np.ones(len(q)), q])
-        costs[:, 1 : 1 + self.n_fitted] += self.excess.of(points)
+        costs[:, 1 : 1 + self.n_fitted] += self.excess.of(points) if excess is None else excess
         return costs
 
     def boundary(self, frame: int) -> Due:
