@@ -65,6 +65,17 @@ def test_overview_equals_its_naive_twin(frames: np.ndarray, max_codes: int, doub
         close_to(values, expected if values.shape[2] == 2 else expected[..., :1], frames)
 
 
+@given(FRAMES, st.integers(1, 60))
+@settings(max_examples=80, deadline=None)
+def test_codes_of_buckets_are_the_lowest_and_highest_of_their_frames(frames: np.ndarray, max_codes: int) -> None:
+    frames = np.where(frames > 90, np.inf, frames)  # as good as missing
+    names = [str(i) for i in range(frames.shape[1])]
+    fine, overview = signal_overview(frames, names), signal_overview(frames, names, max_codes)
+    assert fine.bucket_frames == 1
+    npt.assert_array_equal(overview.codes, fine.coarsened(overview.bucket_frames).codes)
+    npt.assert_array_equal((overview.low, overview.high), (fine.low, fine.high))
+
+
 def test_extremes_survive_every_coarsening() -> None:
     frames = np.zeros((5000, 2), np.float32)
     frames[[77, 3333], [0, 1]] = 9.0, -4.0
