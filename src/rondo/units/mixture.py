@@ -27,6 +27,7 @@ from scipy.special import digamma, gammaln
 from rondo.arrays import Floats as Floats
 from rondo.config.settings import AcceptanceConfig, MixtureConfig
 from rondo.errors import RecordingError, RondoWarning, SettingError
+from rondo.units.kmeans import weighted_kmeans
 
 # ----------------------------------------------------------------
 # A fitted mixture: what applying it needs, whoever fitted it (`dp_gaussian`, `deep_dpm`).
@@ -181,17 +182,11 @@ def kmeans_start(
     points: NDArray[np.float64], counts: NDArray[np.float64], cap: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Hard responsibilities from weighted k-means; never more components than distinct points that count."""
-    from sklearn.cluster import KMeans  # slow to import, and not needed to load or apply a model
-    from sklearn.exceptions import ConvergenceWarning
-
     n_components = min(cap, np.unique(points[counts > 0], axis=0).shape[0])
     if n_components == 1:
         return np.ones((points.shape[0], 1))
-    start = KMeans(n_clusters=n_components, n_init=1, random_state=int(rng.integers(2**31)))
-    with warnings.catch_warnings():
-        # Points nearer to each other than rounding leave clusters empty; empty components do no harm.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        labels: NDArray[np.int32] = start.fit(points - points.mean(axis=0), sample_weight=counts).labels_
+    draws = np.random.RandomState(int(rng.integers(2**31)))  # as scikit-learn, whose starts these are, would draw
+    labels = weighted_kmeans(points - points.mean(axis=0), counts, n_components, draws)
     return np.eye(n_components)[labels]
 
 

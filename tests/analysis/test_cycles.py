@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from rondo.analysis.sequence import LEAST_INTERVALS, cycles_in
-from tests.report.test_distributions import recording
+from tests.analysis.test_distributions import recording
 
 RATE = 10.0
 

@@ -33,7 +33,7 @@ from rondo.run.overview import (
     signal_overview,
     write_overview,
 )
-from tests.report.naive_overview import naive_buckets
+from tests.run.naive_overview import naive_buckets
 
 FRAMES = arrays(
     np.float32,
@@ -63,6 +63,17 @@ def test_overview_equals_its_naive_twin(frames: np.ndarray, max_codes: int, doub
         values = level.values()
         expected = np.array(naive_buckets(frames.tolist(), level.bucket_frames))
         close_to(values, expected if values.shape[2] == 2 else expected[..., :1], frames)
+
+
+@given(FRAMES, st.integers(1, 60))
+@settings(max_examples=80, deadline=None)
+def test_codes_of_buckets_are_the_lowest_and_highest_of_their_frames(frames: np.ndarray, max_codes: int) -> None:
+    frames = np.where(frames > 90, np.inf, frames)  # as good as missing
+    names = [str(i) for i in range(frames.shape[1])]
+    fine, overview = signal_overview(frames, names), signal_overview(frames, names, max_codes)
+    assert fine.bucket_frames == 1
+    npt.assert_array_equal(overview.codes, fine.coarsened(overview.bucket_frames).codes)
+    npt.assert_array_equal((overview.low, overview.high), (fine.low, fine.high))
 
 
 def test_extremes_survive_every_coarsening() -> None:
