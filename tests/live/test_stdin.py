@@ -45,10 +45,6 @@ def test_chunks_do_not_matter(at_most: int) -> None:
     assert read_to_end(opened(TEXT)).values[:, 0].tolist() == [1, 3, 5, 7]
 
 
-def test_json_lines() -> None:
-    assert read_to_end(opened(b'{"a":1,"b":2}\n{"b":4,"a":3}\n')).values.tolist() == [[1, 2], [3, 4]]
-
-
 def test_nothing_waits_for_bytes_that_have_not_come() -> None:
     with pipe() as (out, into):
         source = StandardInput(Request(CHANNELS), descriptor=out)

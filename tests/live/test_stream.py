@@ -246,16 +246,6 @@ def run_to_its_end_with_a_death_at_every_step(
 
 @pytest.mark.slow
 @needs_posix
-@pytest.mark.parametrize("killer", ["fake"], indirect=True)
-def test_killed_at_the_steps_that_touch_the_disk(killer: Killer, here: Path, model: Path) -> None:
-    write_csv(here / "x.csv", waves(60))
-    arguments: list[object] = ["stream", model, "--source", here / "x.csv"]
-    whole, _ = uninterrupted(killer, here, *arguments)
-    assert run_to_its_end_with_a_death_at_every_step(killer, here, arguments, whole, range(0, 200, 5)) >= 5
-
-
-@pytest.mark.slow
-@needs_posix
 @pytest.mark.parametrize("killer", ["fake", "real"], indirect=True)
 def test_killed_at_steps_throughout_that_touch_the_disk(killer: Killer, here: Path, model: Path) -> None:
     """Every fourth of them, a minute each; RONDO_EVERY_STEP=1 takes all."""
@@ -393,13 +383,6 @@ def test_a_checkpoint_of_another_model(rondo: Command, here: Path, rows: Path, m
 
 
 @pytest.mark.usefixtures("fake")
-def test_a_checkpoint_of_another_source(rondo: Command, here: Path, rows: Path, model: Path) -> None:
-    rondo("stream", model, "--source", rows, "--out", "out")
-    write_csv(here / "night.csv", waves(100))
-    refused(rondo("stream", model, "--source", "night.csv", "--out", "out"), "a checkpoint of another source")
-
-
-@pytest.mark.usefixtures("fake")
 def test_a_damaged_checkpoint(rondo: Command, here: Path, rows: Path, model: Path) -> None:
     rondo("stream", model, "--source", rows, "--out", "out")
     manifest = next((here / "out" / "checkpoint").glob("*/manifest.json"))
@@ -490,9 +473,3 @@ def test_a_source_that_disappears_loses_nothing(
     again = rondo("stream", model, "--source", rows, "--out", "out")
     assert (again.code, again.err.splitlines()[0][:15]) == (0, "resuming after")
     assert written(here / "out") == written(here / "whole")
-
-
-def test_help_is_there(rondo: Command) -> None:
-    shown = rondo("stream", "--help")
-    assert shown.code == 0
-    assert all(name in shown.out for name in ("--source", "--out", "--follow", "--sink"))

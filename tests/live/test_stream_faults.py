@@ -59,16 +59,6 @@ def test_a_clock_in_another_unit_is_refused_with_a_hint(
 
 
 @pytest.mark.slow
-@needs_posix
-def test_another_rate_on_a_pipe_is_refused_too(here: Path, model: Path) -> None:
-    text = write_csv(here / "x.csv", waves(400), np.arange(400) / 25).read_bytes()
-    command = [sys.executable, "-m", "rondo", "stream", str(model), "--source", "-", "--out", "out", "--follow"]
-    done = subprocess.run(command, input=text, capture_output=True, check=False, timeout=300)
-    assert done.returncode == 2
-    assert b"25 Hz by their clock, the model has 50 Hz" in done.stderr
-
-
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")
 def test_a_rate_that_changes_on_the_way_is_a_boundary(rondo: Command, here: Path, model: Path) -> None:
     steps = np.concatenate([np.full(1_000, 1 / 50), np.full(1_000, 1 / 25), np.full(1_000, 1 / 50)])
@@ -80,25 +70,6 @@ def test_a_rate_that_changes_on_the_way_is_a_boundary(rondo: Command, here: Path
     assert [cause for cause in cuts if str(cause).startswith("rows ")] == expected
     assert "rows now come at 25 Hz" in done.err
     assert np.load(here / "out" / "units" / "x.npy").shape == (3_000,)
-
-
-@pytest.mark.usefixtures("fake")
-@pytest.mark.filterwarnings("default::rondo.errors.RondoWarning")
-def test_channels_go_by_name(rondo: Command, here: Path, model: Path) -> None:
-    a, b = waves(300).T
-    columns = {"missing": {"a": a}, "renamed": {"a": a, "bb": b}}
-    for name, own in columns.items():
-        pl.DataFrame(own).write_csv(here / f"{name}.csv")
-        refused(rondo("stream", model, "--source", f"{name}.csv", "--out", "out"), "lacks the channel 'b'")
-    same = {"x": {"a": a, "b": b}, "reordered": {"b": b, "a": a}, "extra": {"z": b, "b": b, "a": a}}
-    for name, own in same.items():
-        (here / name).mkdir()
-        pl.DataFrame(own).write_csv(here / name / "x.csv")
-        done = rondo("stream", model, "--source", here / name / "x.csv", "--out", f"out {name}")
-        assert done.code == 0
-        assert ("1 channel left out" in done.err) == (name == "extra")
-    tracks = [(here / f"out {name}" / "labels.csv").read_bytes() for name in same]
-    assert tracks[0] == tracks[1] == tracks[2]
 
 
 # ------------------------------------------------------------ faults

@@ -50,18 +50,6 @@ def test_a_recording_of_any_format_gives_the_labels_of_its_csv(
     assert written(here / "other") == written(here / "csv")
 
 
-def test_json_lines_are_discovered_as_their_csv_is(rondo: Command, here: Path) -> None:
-    table = pl.read_csv(write_csv(here / "day.csv", waves(900), np.arange(900) / 50))
-    table.write_ndjson(here / "day.jsonl")
-    for name in ("day.csv", "day.jsonl"):
-        settings = ("--set", "evidence.surrogates=0", "--window", 40)
-        done = rondo("discover", name, "--out", f"run of {name}", *settings)
-        assert done.code == 0, done.err
-    units, other = (np.load(here / f"run of {name}" / "units" / "day.npy") for name in ("day.csv", "day.jsonl"))
-    assert len(set(units)) > 1
-    assert (units == other).all()
-
-
 @pytest.mark.usefixtures("fake")
 def test_a_recording_is_resumed_from_its_bookmark_and_refused_when_it_changed(
     rondo: Command, here: Path, model: Path, monkeypatch: pytest.MonkeyPatch
@@ -107,20 +95,6 @@ def test_a_file_without_rows_says_so(rondo: Command, here: Path, model: Path, te
     assert [line for line in done.err.splitlines() if line.startswith("note: x.csv: ")] == [
         f"note: x.csv: {note}" if text == "" else f"note: x.csv: it has {note}"
     ]
-
-
-@pytest.mark.usefixtures("fake")
-def test_what_cannot_be_read_is_one_line(rondo: Command, here: Path, model: Path) -> None:
-    (here / "walk.csv").write_text("a,b\n1,2\n")
-    (here / "noise.csv").write_bytes(np.random.default_rng(0).bytes(5000))
-    before = tree(here)
-    for source, says in {
-        "wlak.csv": "there is no such file or folder; did you mean 'walk.csv'?",
-        "noise.csv": "binary data?",
-        "modbus://host/topic": "no source takes modbus:// addresses",
-    }.items():
-        assert says in refused(rondo("stream", model, "--source", source, "--out", "out"))
-        assert tree(here) == before
 
 
 def test_help_names_every_source(rondo: Command) -> None:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import os
-import random
-import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +14,7 @@ import pytest
 
 from rondo.errors import RecordingError, SettingError
 from rondo.live.kafka import FEED, KafkaFeed, _Losses
-from rondo.live.source import Feed, Message, feed_kind
+from rondo.live.source import Feed, Message
 from tests.live.feeding import feed_request
 from tests.live.mock_kafka import MockKafka, mock_kafka
 
@@ -81,11 +75,6 @@ def numbered(n_messages: int, begin: int = 0) -> list[tuple[int, str | None, byt
 # ------------------------------------------------------------ what a message is
 
 
-def test_an_address_names_the_feed() -> None:
-    assert feed_kind("kafka://host/topic") is FEED
-    assert feed_kind("KAFKA://host/topic") is FEED
-
-
 @pytest.mark.slow
 def test_messages_have_device_place_and_time(cluster: MockKafka, tmp_path: Path) -> None:
     before = time.time()
@@ -115,14 +104,6 @@ def test_our_marks_count_and_not_the_commit(cluster: MockKafka, tmp_path: Path) 
     with closing(opened(cluster.address("marks", group="marks"), asked)) as feed:
         assert [one.offset for one in read(feed, 10)] == list(range(10, 20))
     assert asked.revoked == []  # by `close` nothing is: whoever closes has let go of its devices before
-
-
-@pytest.mark.slow
-def test_nothing_is_committed_without_settle(cluster: MockKafka, tmp_path: Path) -> None:
-    cluster.send("nothing", numbered(8))
-    with closing(opened(cluster.address("nothing", group="nothing"), Asked(tmp_path))) as feed:
-        read(feed, 8)
-    assert cluster.committed("nothing", "nothing") == {}
 
 
 def test_the_group_is_drawn_once_for_a_folder(cluster: MockKafka, tmp_path: Path) -> None:
@@ -192,130 +173,6 @@ def test_a_topic_that_was_made_again_is_refused(cluster: MockKafka, tmp_path: Pa
 
 
 # ------------------------------------------------------------ killed, and not alone
-
-
-_READERS: list[Reader] = []
-
-
-@pytest.fixture(autouse=True)
-def _no_reader_is_left() -> Iterator[None]:
-    yield
-    while _READERS:
-        _READERS.pop().kill()
-
-
-class Reader:
-    """The stand-in for the fleet, as a process."""
-
-    def __init__(self, where: str, out: Path) -> None:
-        self._said = out.parent / f"said-{time.monotonic_ns()}.txt"
-        with self._said.open("w") as said:
-            command = [sys.executable, "-m", "tests.live.tiny_fleet", where, str(out), "x"]
-            self.process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
-        _READERS.append(self)
-
-    def n_rebalances(self) -> int:
-        assert self.process.poll() is None, self._said.read_text()
-        return self._said.read_text().count("this process reads")
-
-    def has_devices(self, out: Path) -> bool:
-        """Whether it has got hold of a device, which the one before must have let go of."""
-        files = (out / "devices").glob("*/readers.txt")
-        return any(str(self.process.pid) in file.read_text().splitlines() for file in files)
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait(60)
-
-    def stop(self) -> None:
-        self.process.terminate()
-        assert self.process.wait(PATIENCE_S) == 0, self._said.read_text()
-
-
-def taken(out: Path) -> dict[str, list[int]]:
-    files = sorted((out / "devices").glob("*/taken.txt"))
-    return {file.parent.name: [int(line) for line in file.read_text().splitlines()] for file in files}
-
-
-def n_taken(out: Path) -> int:
-    """Messages that checkpoints count."""
-    return sum(json.loads(file.read_text()) for file in (out / "marks").glob("*.json"))
-
-
-def expected(n_messages: int) -> dict[str, list[int]]:
-    return {device: list(range(i, n_messages, 4)) for i, device in enumerate(DEVICES)}
-
-
-@contextmanager
-def sending(cluster: MockKafka, topic: str) -> Iterator[list[int]]:
-    """Messages that keep coming; how many have been sent, once they have stopped."""
-    cluster.send(topic, numbered(40))
-    n_sent, is_over = [40], threading.Event()
-
-    def send() -> None:
-        while not is_over.wait(0.05):
-            cluster.send(topic, numbered(40, begin=n_sent[0]))
-            n_sent[0] += 40
-
-    sender = threading.Thread(target=send)
-    sender.start()
-    try:
-        yield n_sent
-    finally:
-        is_over.set()
-        sender.join()
-
-
-@pytest.mark.slow
-def test_killed_at_random_moments_nothing_is_lost_or_twice(cluster: MockKafka, tmp_path: Path) -> None:
-    chance, out, where = random.Random(1), tmp_path / "out", cluster.address("killed")
-    with sending(cluster, "killed") as n_sent:
-        for _ in range(6):
-            reader, before = Reader(where, out), n_taken(out)
-            wait_until(reader.n_rebalances, "partitions")
-            wait_until(lambda before=before: n_taken(out) > before, "a checkpoint")
-            time.sleep(chance.uniform(0, 0.3))
-            reader.kill()
-    reader = Reader(where, out)
-    wait_until(lambda: n_taken(out) == n_sent[0], "all messages")
-    reader.stop()
-    assert taken(out) == expected(n_sent[0])
-    group = json.loads((out / "feed" / "kafka.json").read_text())["group"]
-    assert cluster.committed(group, "killed") == {0: n_sent[0] // 2, 2: n_sent[0] // 2}
-
-
-@pytest.mark.slow
-def test_a_second_reader_comes_goes_is_killed_or_asleep(cluster: MockKafka, tmp_path: Path) -> None:
-    chance, out, where = random.Random(2), tmp_path / "out", cluster.address("shared")
-    with sending(cluster, "shared") as n_sent:
-        first = Reader(where, out)
-        wait_until(first.n_rebalances, "partitions")
-        for end in ("stop", "kill", "sleep", "kill"):
-            n_before, n_at_first = first.n_rebalances(), n_taken(out)
-            second = Reader(where, out)
-            wait_until(lambda reader=second: reader.n_rebalances(), "partitions of the second")
-            wait_until(lambda n=n_before: first.n_rebalances() > n, "a rebalance of the first")
-            wait_until(lambda reader=second: reader.has_devices(out), "devices of the second")
-            wait_until(lambda n=n_at_first: n_taken(out) > n + 100, "progress of both")
-            time.sleep(chance.uniform(0, 0.5))
-            n_before = first.n_rebalances()
-            if (
-                end == "sleep"
-            ):  # the broker takes it for dead, and it wakes up with files open that are no longer its own
-                os.kill(second.process.pid, signal.SIGSTOP)
-                wait_until(lambda n=n_before: first.n_rebalances() > n, "a rebalance without the sleeping one")
-                os.kill(second.process.pid, signal.SIGCONT)
-                n_before = second.n_rebalances()
-                wait_until(lambda n=n_before, reader=second: reader.n_rebalances() > n, "the sleeping one again")
-                second.stop()
-            else:
-                second.stop() if end == "stop" else second.kill()
-                wait_until(lambda n=n_before: first.n_rebalances() > n, "all partitions for the first")
-            n_at_first = n_taken(out)
-            wait_until(lambda n=n_at_first: n_taken(out) > n + 100, "progress of the first")
-    wait_until(lambda: n_taken(out) == n_sent[0], "all messages")
-    first.stop()
-    assert taken(out) == expected(n_sent[0])
 
 
 @pytest.mark.slow
@@ -399,31 +256,6 @@ def test_patience_ends(tmp_path: Path) -> None:
     ends = pytest.raises(RecordingError, match=f"127.0.0.1:{port}/t: no broker has answered for 0.5 s")
     with closing(opened(f"kafka://127.0.0.1:{port}/t?patience=0.5", Asked(tmp_path))) as feed, ends:
         wait_until(lambda: feed.poll(0.1), "an end of patience")
-
-
-@pytest.mark.slow
-def test_a_broker_that_goes_silent_and_comes_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RONDO_KAFKA_SOCKET_TIMEOUT_MS", "1000")
-    with mock_kafka() as cluster:
-        cluster.send("silent", numbered(40))
-        asked = Asked(tmp_path)
-        with closing(opened(cluster.address("silent"), asked)) as feed:
-            found = read(feed, 40)
-            cluster.pause()
-            try:
-                wait_until(lambda: feed.poll(0.2) or asked.says("no broker answers"), "a word about the broker")
-            finally:
-                cluster.resume()
-            wait_until(lambda: found.extend(feed.poll(0.2)) or asked.says("answers again"), "the broker again")
-            cluster.send("silent", numbered(40, begin=40))
-            places: set[tuple[str, int]] = set()
-
-            def is_complete() -> bool:
-                found.extend(feed.poll(0.2))
-                places.update((one.partition, one.offset) for one in found)
-                return len(places) == 80
-
-            wait_until(is_complete, "what was sent afterwards")
 
 
 # ------------------------------------------------------------ settings

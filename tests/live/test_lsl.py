@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import io
-import random
-import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -17,9 +14,8 @@ import numpy as np
 import pytest
 
 from rondo.errors import OutputError, RecordingError, SettingError
-from rondo.live.inbox import Inbox
-from rondo.live.lsl import FEED, chosen_channels
-from rondo.live.source import Feed, Message, feed_kind
+from rondo.live.lsl import FEED
+from rondo.live.source import Feed, Message
 from tests.live.feeding import feed_request
 from tests.live.lsl_outlet import Outlet, OutletPlan, configure
 
@@ -148,43 +144,6 @@ def test_an_outlet_that_is_killed_and_back_is_a_loss(outlets: Callable[..., Outl
     assert asked.says("is read again")
 
 
-@pytest.mark.slow
-@pytest.mark.broker
-def test_what_was_appended_survives_our_kill(outlets: Callable[..., Outlet], name: str, tmp_path: Path) -> None:
-    chance, out = random.Random(3), tmp_path / "out"
-    outlets(name, source_id="dev", rate=50.0)
-    command = [sys.executable, "-m", "tests.live.tiny_fleet", f"lsl:{name}", str(out), *CHANNELS]
-    appended: list[bytes] = []  # of the whole inbox, as it was after each kill
-    inbox = out / "feed" / "inbox"
-    for _ in range(5):
-        reader = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        n_before = sum(file.stat().st_size for file in inbox.glob("*.inbox"))
-        wait_until(
-            lambda n=n_before: sum(file.stat().st_size for file in inbox.glob("*.inbox")) > n + 2000, "new messages"
-        )
-        time.sleep(chance.uniform(0, 0.5))
-        reader.kill()
-        reader.wait(60)
-        with closing(Inbox(inbox, 0)) as left:  # nothing was deleted: one segment holds it all
-            found = left.read(10**6)
-        assert [one.payload for one in found[: len(appended)]] == appended
-        assert found[len(appended)].is_after_loss
-        assert not any(one.is_after_loss for one in found[len(appended) + 1 :])
-        appended = [one.payload for one in found]
-    reader = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    taken = out / "devices" / "dev" / "taken.txt"
-    wait_until(lambda: taken.read_text().count("\n") > len(appended) + 5, "all that was appended, and more")
-    reader.terminate()
-    assert reader.wait(60) == 0
-    lines = taken.read_text().splitlines()
-    assert sum("after-loss" in line for line in lines) == 6
-    with closing(Inbox(inbox, 0)) as left:
-        expected = left.read(10**6)
-    assert len(lines) == len(expected)  # each once
-    numbers = rows(expected)[:, 1]
-    assert np.sum(np.diff(numbers) != 1) <= 5  # lost is only what was sent while nobody read
-
-
 # ------------------------------------------------------------ streams that do not fit
 
 
@@ -220,28 +179,7 @@ def test_one_that_does_not_fit_stops_no_others(outlets: Callable[..., Outlet], n
         assert {one.device for one in read(feed, bool)} == {f"{name}-a"}
 
 
-def test_channels_of_another_order_are_put_in_order(outlets: Callable[..., Outlet], name: str, tmp_path: Path) -> None:
-    outlets(name, labels=("extra", "y", "x"))
-    asked = Asked(tmp_path)
-    with closing(FEED.open(f"lsl:{name}", asked.request)) as feed:
-        array = rows(read(feed, bool))
-    assert array.shape[1] == 3
-    assert np.allclose(array[:, 1] - np.floor(array[:, 1]), 0.2, atol=1e-3)  # x is the third channel, y the second
-    assert np.allclose(array[:, 2] - np.floor(array[:, 2]), 0.1, atol=1e-3)
-    assert asked.says("left out: 'extra'")
-
-
-def test_channels_go_by_position_without_names() -> None:
-    assert chosen_channels(["", ""], 2, CHANNELS)[0] == [0, 1]
-    assert chosen_channels(["same", "same"], 2, CHANNELS)[0] == [0, 1]
-    assert "by position" in chosen_channels(["", ""], 2, CHANNELS)[1]
-
-
 # ------------------------------------------------------------ addresses
-
-
-def test_an_address_names_the_feed() -> None:
-    assert feed_kind("lsl:name='imu'") is FEED
 
 
 @pytest.mark.parametrize(

@@ -62,16 +62,6 @@ def test_a_broker_of_another_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         assert "\n" not in str(caught.value)
 
 
-def test_many_devices_under_a_wildcard(tmp_path: Path, server: MqttServer) -> None:
-    with opened(f"{server.address}/hall/+/imu", tmp_path / "feed") as feed, sender(server.port) as to:
-        subscribed(feed)
-        sent = [(f"{i % 7}", b"%d" % i) for i in range(140)]
-        for device, payload in sent:
-            to.send(f"hall/{device}/imu", payload)
-            to.send(f"hall/{device}/audio", b"not asked for")
-        assert [(m.device, m.payload) for m in collect(feed, 140)] == [(f"{d}/imu", payload) for d, payload in sent]
-
-
 @pytest.mark.parametrize(
     ("filter", "topic", "device"),
     [
@@ -229,17 +219,6 @@ def test_retained_messages_are_taken_on_request_and_once(tmp_path: Path, server:
             subscribed(feed)
             to.send("s/a", b"new")
             assert payloads(collect(feed, 1)) == [b"new"]
-
-
-def test_a_sender_with_qos_0_is_said(tmp_path: Path, server: MqttServer) -> None:
-    lines: list[str] = []
-    with opened(f"{server.address}/s/#", tmp_path / "feed", lines=lines) as feed, sender(server.port) as to:
-        subscribed(feed)
-        to.send("s/a", b"0", qos=0)
-        to.send("s/a", b"1", qos=0)
-        assert payloads(collect(feed, 2)) == [b"0", b"1"]
-        feed._tell()
-    assert len([line for line in lines if "'s/a' is sent with QoS 0" in line]) == 1
 
 
 def test_a_full_inbox_leaves_messages_with_the_broker(tmp_path: Path, server: MqttServer) -> None:
