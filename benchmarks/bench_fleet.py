@@ -28,8 +28,8 @@ from typing import NamedTuple
 
 import numpy as np
 from results_page import Table, parse, write_section
-from rondo.live.devices import fleet as fleet_module
 
+from rondo.live import fleet as fleet_module
 from rondo.live.fleet import Fleet
 from rondo.live.source import FeedKind, FeedRequest, Message
 from rondo.model.rondo import Rondo

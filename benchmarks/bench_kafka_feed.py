@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
+from rondo.live.inbox import FeedStore
 from rondo.live.kafka import FEED
 from rondo.live.source import FeedRequest
 from tests.live.mock_kafka import MockKafka, mock_kafka
@@ -36,7 +37,7 @@ def payload_of(kind: str) -> bytes:
 
 def seconds_for(cluster: MockKafka, topic: str, n_messages: int, folder: Path) -> float:
     """From the first message to the last."""
-    request = FeedRequest(folder, (), None, lambda _: None, lambda _: None, lambda _: None)
+    request = FeedRequest(FeedStore(folder), (), None, lambda _: None, lambda _: None)
     n_given, start = 0, 0.0
     with closing(FEED.open(cluster.address(topic), request)) as feed:
         while n_given < n_messages:

@@ -20,6 +20,7 @@ from paho.mqtt import client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
 
 from rondo.live.address import parse_address
+from rondo.live.inbox import FeedStore
 from rondo.live.mqtt import MqttFeed
 from rondo.live.source import FeedRequest
 
@@ -40,7 +41,7 @@ def fill(where: str, topic: str, payload: bytes, n_messages: int) -> None:
 
 
 def opened(where: str, folder: Path) -> MqttFeed:
-    return MqttFeed(where, FeedRequest(folder, (), None, lambda _: None, lambda _: None, lambda _: None))
+    return MqttFeed(where, FeedRequest(FeedStore(folder), (), None, lambda _: None, lambda _: None))
 
 
 def measure(where: str, folder: Path, n_rows: int, n_messages: int) -> None:

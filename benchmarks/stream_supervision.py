@@ -20,7 +20,7 @@ from results_page import Table, parse, write_section
 
 from rondo.editing.edits import Edits
 from rondo.live.delivery import Delivery
-from rondo.live.health import Supervision
+from rondo.live.health import Health
 from rondo.live.session import Counters, Written
 from rondo.live.source import SinkMessage
 from rondo.run.decisions import COLUMNS
@@ -69,7 +69,7 @@ def main() -> None:
 
 def measured(out: Path, n_devices: int, per_s: int, seconds: int, n_sinks: int) -> float:
     """CPU seconds of supervision."""
-    around = Supervision(out, following=True)
+    around = Health(out, silent_s=60.0)
     sinks = [Nowhere() for _ in range(n_sinks)]
     around._deliveries = [Delivery(out, f"nowhere://{i}", sink) for i, sink in enumerate(sinks)]
     names = [f"device{i:04d}" for i in range(n_devices)]

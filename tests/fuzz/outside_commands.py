@@ -213,12 +213,12 @@ def bare(rng: np.random.Generator, work: Path, base: Base, n: int) -> Case:
         ("label", "run", "walk.csv", "--out", "o", "--adapt", "--refit-motifs"),
         ("label", "run", "walk.csv", "--out", "run"), ("name", "run"), ("name", "run", "--history"),
         ("name", "run", "unit:0", "x", "--remove"), ("undo", "run"), ("apply", "run", "walk.csv"),
-        ("apply", "run", "run"), ("stream", "run", "--source", "walk.csv", "--out", "o", "--alarm", "x=1"),
+        ("apply", "run", "run"), ("stream", "run", "--source", "walk.csv", "--out", "o", "--silent", "x=1"),
         ("stream", "run", "--source", "walk.csv", "--out", "o", "--silent", "0"),
         ("stream", "run", "--source", "run", "--out", "o"),
         ("stream", "run", "--source", "mqtt://user:secret@x/y", "--out", "o"),
         ("stream", "run", "--source", "walk.csv", "--out", "o", "--sink", "nope://x"),
-        ("stream", "run", "--source", "lsl:", "--out", "o", "--alarm", "none"),
+        ("stream", "run", "--source", "lsl:", "--out", "o"),
     )  # fmt: skip
     args = lines[n % len(lines)]
     if args[:3] == ("stream", "run", "--source") and args[3] == "lsl:":
