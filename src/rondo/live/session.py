@@ -183,11 +183,11 @@ class Session:
         self._is_alone = given is None  # else the fleet says when there is time for more than labels
         kind, self.id = source_kind(place.where) if given is None else (given.kind, given.id)
         self._missing = missing_cells(model, keep_columns)
-        kept = {"keep_columns": sorted(keep_columns)} if keep_columns else {}
-        settings = settings_hash(model.config_.model_dump(mode="json") | kept)
+        # the fitted settings are part of the model; these are what a stream may change
+        settings = {"continual": model.config_.continual.model_dump(mode="json"), "keep_columns": sorted(keep_columns)}
         self._identity = {
             "model_sha256": fingerprint(model_folder) if given is None else given.model_sha256,
-            "settings_sha256": settings,
+            "stream_settings_sha256": settings_hash(settings),
             "source": f"{kind} {self.id}",
             "mode": FROZEN if frozen else LEARNING,
         }
