@@ -71,8 +71,9 @@ def load_checkpoint(folder: Path, identity: Mapping[str, str]) -> Checkpoint | N
         raise
     for part, expected in identity.items():
         if stored.config.get(part, expected) != expected:  # version 0.2.0 had no hash of the stream's settings
+            what = part.removesuffix("_sha256").removeprefix("stream_")
             raise ModelError(
-                f"{newest}: a checkpoint of another {part.removesuffix('_sha256').removeprefix('stream_')}, expected {expected!r:.60}, "
+                f"{newest}: a checkpoint of another {what}, expected {expected!r:.60}, "
                 f"got {stored.config.get(part)!r:.60}; give the one it was made with, or another --out"
             )
     return _restored(newest, stored)
