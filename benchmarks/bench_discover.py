@@ -25,6 +25,7 @@ from rondo.data.windows import WindowGrid, Windows
 from rondo.errors import RondoWarning
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information
+from rondo.model_labels import label_one
 from rondo.synthetic import PlantedStream, StreamPlan, plant
 
 N_FRAMES, N_CHANNELS = 90_000, 9
@@ -55,7 +56,7 @@ def main() -> None:
         start = time.perf_counter()
         model = Rondo(window=WINDOW, step=STEP).fit(stream.recording)
         fitted = time.perf_counter()
-        labelling = model.label_one(stream.recording)
+        labelling = label_one(model, stream.recording)
         read = time.perf_counter()
         peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         again = time.perf_counter()

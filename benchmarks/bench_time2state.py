@@ -29,6 +29,7 @@ from rondo import Recording, Rondo
 from rondo.data.labels import Labels
 from rondo.errors import RondoWarning
 from rondo.metrics import evaluate
+from rondo.model_labels import label_one
 from rondo.synthetic import StreamPlan, plant
 from rondo_bench.baselines import build_baseline, label_recording
 
@@ -55,7 +56,7 @@ def time2state(recording: Recording, seed: int) -> dict[str, Labels]:
 
 
 def _levels(model: Rondo, recording: Recording) -> dict[str, Labels]:
-    labelling = model.fit(recording).label_one(recording)
+    labelling = label_one(model.fit(recording), recording)
     return {"units": labelling.units, "motifs": labelling.motifs}
 
 

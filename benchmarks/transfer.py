@@ -33,6 +33,7 @@ from rondo import Recording, Rondo
 from rondo.config.schema import parse_override
 from rondo.labelling import FitProfile, fit_of
 from rondo.metrics import evaluate
+from rondo.model_labels import label_one
 from rondo.synthetic import plant
 
 GROUPS = {  # recordings that are of the same kind: all ordered pairs within one are run
@@ -61,8 +62,8 @@ def figures(source: Known, target: Known, fitted: Rondo, own: Rondo) -> tuple[di
     """The numbers of one pair by column, and what the model says about the fit."""
     (learned, learned_truth), (other, truth) = source, target
     adapted = copy(fitted).adapt(other)
-    as_fitted, moved, itself = fitted.label_one(other), adapted.label_one(other), own.label_one(other)
-    known = fitted.label_one(learned).units
+    as_fitted, moved, itself = label_one(fitted, other), label_one(adapted, other), label_one(own, other)
+    known = label_one(fitted, learned).units
     columns = {}
     for name, labelling in (("kept", as_fitted), ("adapted", moved), ("own", itself)):
         scores = evaluate({"target": (truth, labelling.units)}).as_dict()

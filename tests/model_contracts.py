@@ -23,6 +23,7 @@ from sklearn.base import clone
 
 from rondo import Labelling, Recording, Result, Rondo
 from rondo.errors import NotFittedError
+from rondo.model_folder import from_config
 from rondo.synthetic import plant
 
 Arguments = Mapping[str, Any]
@@ -62,7 +63,7 @@ def clones_and_parameters_go_round(arguments: Arguments, _: Path) -> None:
     assert copied.get_params() == model.get_params()
     assert Rondo().set_params(**model.get_params()).get_params() == model.get_params()
     assert eval(repr(model), {"Rondo": Rondo}).get_params() == model.get_params()  # ours, printed a line above
-    again = Rondo.from_config(model.resolved_config())
+    again = from_config(Rondo, model.resolved_config())
     assert eval(repr(again), {"Rondo": Rondo}).resolved_config() == model.resolved_config()
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from rondo import Labelling, Recording, Rondo
 from rondo.html_card import MOST_ROWS, card
+from rondo.model_labels import label_one
 from rondo.vocabulary.edits import Edits
 from rondo.wording import counted
 from tests.cli.running import waves
@@ -116,14 +117,14 @@ def test_a_model_that_was_loaded_tells_only_what_was_set(model: Rondo, tmp_path:
 
 def test_names_that_people_gave_are_shown(model: Rondo) -> None:
     named = model.name("unit:0", "<reach>")
-    labelling = named.label_one(Recording(waves(), id="day1"))
+    labelling = label_one(named, Recording(waves(), id="day1"))
     for it in (named, labelling):
         assert "u0 <reach>" in shown(it._repr_html_()).words
     model.edits_ = Edits()
 
 
 def test_a_labelling_tells_what_occurs(model: Rondo) -> None:
-    labelling = model.label_one(Recording(waves(), id="day1"))
+    labelling = label_one(model, Recording(waves(), id="day1"))
     n_units = np.unique(labelling.units).size
     told = f"{n_units} units; no motif is longer than a unit"
     assert repr(labelling) == f"Labelling('day1', 1500 frames: {told}; 0% OTHER)"

@@ -18,6 +18,7 @@ from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 from rondo import Labelling, Recording, Result, Rondo
 from rondo.data.labels import OTHER
 from rondo.errors import InputError, NotFittedError, RecordingError, RondoWarning, SettingError
+from rondo.model_labels import label_one
 from rondo.synthetic import PlantedStream, plant, structureless
 
 
@@ -153,7 +154,7 @@ def test_long_gaps_are_other_and_nothing_else_is(stream: PlantedStream) -> None:
     values[3_000:3_400] = np.nan  # 8 s
     values[5_000:5_010, 1] = np.nan  # 0.2 s
     values[7_000:7_400, 2] = np.nan  # 8 s of one channel, which the others predict
-    labelling = Rondo(window=75).fit(Recording(values, 50)).label_one(Recording(values, 50))
+    labelling = label_one(Rondo(window=75).fit(Recording(values, 50)), Recording(values, 50))
     other = np.zeros(9_000, dtype=bool)
     other[3_000:3_400] = True
     npt.assert_array_equal(labelling.units == OTHER, other)

@@ -78,7 +78,7 @@ class Absent:
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, Absent())
 import rondo
-result = rondo.discover({str(tmp_path / "x.npy")!r}, window=40, evidence__surrogates=0)
+result = rondo.discover({str(tmp_path / "x.npy")!r}, window=40, settings={"evidence.surrogates": 0})
 print(len(result.segments) > 3, type(result.segments).__module__.partition(".")[0])
 """
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
@@ -191,11 +191,11 @@ def test_a_rate_that_contradicts_the_recording_is_refused() -> None:
 
 def test_settings_by_name_and_by_two_underscores() -> None:
     values = waves(600)
-    some = rondo.discover(values, window=40, evidence__surrogates=0, units__dimension=3)
+    some = rondo.discover(values, window=40, settings={"evidence.surrogates": 0}, settings={"units.dimension": 3})
     other = rondo.discover(values, settings={"windows.length": 40, "evidence.surrogates": 0, "units.dimension": 3})
     assert some.config == other.config and some.config["units"]["dimension"] == 3
     with pytest.raises(SettingError, match=r"did you mean 'units\.dimension'"):
-        rondo.discover(values, units__dimention=3)
+        rondo.discover(values, settings={"units.dimention": 3})
     with pytest.raises(SettingError, match="--states has no effect with --method rondo"):
         rondo.discover(values, states=3)
     with pytest.raises(

@@ -11,6 +11,7 @@ import pytest
 from rondo.config.schema import resolve
 from rondo.errors import RondoWarning
 from rondo.model import Rondo
+from rondo.model_folder import from_config
 from rondo.progress import silent
 from rondo.rondo_method import METHOD, RondoSettings
 from rondo.synthetic import plant
@@ -37,7 +38,7 @@ def notes_with(**changes: Any) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RondoWarning)
         return " ".join(
-            Rondo.from_config(config).fit_predict(plant(n_frames=3000, seed=0).recording).labellings[0].notes
+            from_config(Rondo, config).fit_predict(plant(n_frames=3000, seed=0).recording).labellings[0].notes
         )
 
 

@@ -11,13 +11,13 @@ import numpy as np
 
 from rondo.data.recording import Recording
 from rondo.errors import ModelError, SettingError
-from rondo.labelling import Labelling
+from rondo.labelling import Labelling, nothing_shared
 from rondo.methods import Options, refuse_idle
 from rondo.metrics.scores import clock_labels
 from rondo.progress import Progress
-from rondo.result import Result
+from rondo.result import Result, make_result
 from rondo.run.counting import Words
-from rondo.run.findings import OWN_VOCABULARIES
+from rondo.run.findings import NOTHING_SHARED
 
 _PIECES = 20  # as in the control that scores above the paper's own row on MoCap
 
@@ -59,21 +59,22 @@ class Clock:
             )
         piece = shortest.n_frames // settings
         findings = ["The clock looks at no data: it cuts every recording into equal pieces, each its own entry."]
-        return Result.of(
+        return make_result(
             self.name,
             recordings,
-            [_labelling(recording, settings) for recording in recordings],
+            nothing_shared([_labelling(recording, settings) for recording in recordings]),
             config={"states": settings},
             windows=(piece, piece),
-            words=[Words()] * len(recordings),
-            findings=[*findings, *([OWN_VOCABULARIES] if len(recordings) > 1 else [])],
-            own_vocabularies=True,
+            findings=[*findings, *([NOTHING_SHARED] if len(recordings) > 1 else [])],
         )
 
     def load(self, folder: Path) -> NoReturn:
         raise ModelError(f"{folder}: {self.why_no_model()}")
 
-    def words(self, folder: Path) -> Words:
+    def words(self, model: object) -> Words:
+        return Words()
+
+    def words_in(self, folder: Path) -> Words:
         return Words()
 
     def why_no_model(self) -> str:

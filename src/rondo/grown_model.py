@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from rondo.continual.checkpoint import Checkpoint, fingerprint, load_checkpoint
 from rondo.continual.stream import Stream, rule_of
-from rondo.errors import ModelError
+from rondo.data.recording import Recording
+from rondo.errors import ModelError, NotFittedError
 from rondo.model import Rondo
+from rondo.model_labels import relabelled, windowed
+from rondo.model_result import fitted_ids, result_of
+from rondo.result import Result
+from rondo.run.findings import grown_sentence
 from rondo.vocabulary.edits import Edits, read_edits
 
 CHECKPOINT = "checkpoint"
@@ -52,7 +58,21 @@ def edits_with(model: Rondo, checkpoint: Path) -> Edits:
 
     Entries that the model has learned in a stream of its own are left out: their ids mean others here.
     """
-    return model.edits_.among(model.fitted_ids()).then(read_edits(checkpoint))
+    return model.edits_.among(fitted_ids(model)).then(read_edits(checkpoint))
+
+
+def relabel(model: Rondo, recordings: Sequence[Recording], *, resample: bool = False) -> Result:
+    """Recordings labelled with the vocabularies as the stream of a model has extended them.
+
+    Labels that the stream has issued do not change, and the stream continues unaffected. Values are scaled by the
+    statistics of the model, as in the stream; each frame takes the label of the window with the nearest centre. The
+    Result does not report whether the model fits, because distances to exemplars are not distances to centres.
+    """
+    if not hasattr(model, "stream_"):
+        raise NotFittedError("this Rondo follows no stream yet; call partial_fit(chunk) first, or use predict")
+    labellings = [relabelled(model, windowed(model, own, resample, by_model=True)) for own in recordings]
+    new = [unit for unit in model.stream_.reader.unit_ids if unit not in model.units_]
+    return result_of(model, recordings, labellings, kind="label", is_foreign=True, more=[grown_sentence(new)])
 
 
 def checkpoint_folder(where: Path) -> Path:

@@ -10,6 +10,7 @@ everywhere, yet never close to a centre.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -96,6 +97,20 @@ class FitProfile(NamedTuple):
     def at(self, quantile: float) -> float:
         """r at one of QUANTILES; infinite where there is no window."""
         return self.distances[QUANTILES.index(quantile)] if self.distances else math.inf
+
+
+def nothing_shared(labellings: Sequence[Labelling]) -> list[Labelling]:
+    """Labels that were learned separately in each recording, with ids shifted so that no two recordings share one.
+
+    Units that are their own motifs stay so: both levels are shifted by the same number.
+    """
+    shifted, first = list[Labelling](), 0
+    for labelling in labellings:
+        tracks = labelling.units, labelling.motifs
+        units, motifs = (np.where(track == OTHER, track, track + np.int32(first)) for track in tracks)
+        shifted.append(replace(labelling, units=units, motifs=motifs))
+        first += 1 + max(int(track.max(initial=OTHER)) for track in tracks)
+    return shifted
 
 
 def fit_of(own: FitProfile, fitted: FitProfile) -> Fit:

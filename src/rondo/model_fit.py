@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rondo.config.schema import RondoConfig, SlowUnitsConfig, network_in
-from rondo.data.fit_plan import FitPlan
+from rondo.data.fit_plan import FitPlan, plan_fit
+from rondo.data.left_out import UsedChannels
 from rondo.data.levels import note_on_levels
 from rondo.data.preprocess import Signal
+from rondo.data.recording import Recording
+from rondo.data.survey import Survey
 from rondo.encoders import build_encoder
 from rondo.errors import SettingError
 from rondo.evidence.surrogate_test import find_evidence, shown_after_test
 from rondo.evidence.verdicts import Evidence
 from rondo.labelling import FitProfile
-from rondo.model_folder import provenance_of
+from rondo.model_folder import config_of, provenance_of
 from rondo.model_labels import windows_in
 from rondo.motifs.base import Motifs
 from rondo.motifs.discover import fit_motifs
 from rondo.motifs.former.subsequences import lengths_in_windows
-from rondo.progress import Progress
+from rondo.progress import Progress, silent
 from rondo.seeding import generators
 from rondo.training.device import require_torch, resolve_device
 from rondo.training_notes import training_notes
 from rondo.units.fit import fit_units
 from rondo.units.model import UnitModel
 from rondo.units.timeline import Timeline
+from rondo.vocabulary.edits import Edits
+
+if TYPE_CHECKING:
+    from rondo.model import Rondo
 
 STAGES = ("encoder", "units", "motifs", "evidence", "sample")  # each with a generator of its own; new ones go last
 
@@ -40,6 +47,29 @@ class Learned(NamedTuple):
     evidence: Evidence
     provenance: dict[str, Any]
     timelines: list[Timeline]
+
+
+def planned(
+    config: RondoConfig, channels: UsedChannels, surveys: Sequence[Survey], read: Callable[[str], Recording]
+) -> FitPlan:
+    """The plan of a fit to recordings that have been surveyed; `read` gives the recording of an id."""
+    return plan_fit(channels, surveys, config, read, generators(config.seed, STAGES)["sample"])
+
+
+def learn_into(
+    model: Rondo, plan: FitPlan, sample: Sequence[Signal], groups: Sequence[str], tell: Progress = silent
+) -> list[Timeline]:
+    """Everything that `fit` does after the survey of the recordings; the unit of every window of each signal."""
+    config = config_of(model)
+    learned = learn(config, plan, sample, groups, tell)
+    model.config_ = config.model_copy(update={"preprocess": plan.preprocessor.config})
+    model.preprocessor_ = plan.preprocessor
+    model.unit_model_, model.motif_model_, model.evidence_ = learned.units, learned.motifs, learned.evidence
+    model.window_length_frames_, model.step_frames_, model.motif_window_frames_ = plan.scales
+    model.rate_, model.provenance_ = plan.rate, learned.provenance
+    model.edits_ = Edits()  # the old ones were about other entries
+    vars(model).pop("stream_", None)
+    return learned.timelines
 
 
 def learn(

@@ -20,6 +20,8 @@ from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand
 from rondo.metrics.stability import LabelTracks, Stability, WindowFit, stability_of
 from rondo.model import Rondo
+from rondo.model_folder import from_config
+from rondo.model_labels import label_one
 from rondo.progress import Progress, silent
 
 
@@ -71,7 +73,7 @@ def over_windows(
         progress(f"window {length}", number, len(lengths))
         settings = {"windows.length": length, "windows.step": max(1, length // 4), "motifs.method": "none"}
         model = _fitted(recordings, changed(config, None, settings))
-        labellings = [model.label_one(recording) for recording in recordings]
+        labellings = [label_one(model, recording) for recording in recordings]
         joined = np.concatenate([labelling.units for labelling in labellings])
         runs = [runs_of(labelling.units) for labelling in labellings]
         durations = np.concatenate([each.lengths[each.ids != OTHER] for each in runs])
@@ -95,11 +97,11 @@ def _fitted(recordings: Sequence[Recording], config: RondoConfig, seed: int | No
     settings: dict[str, object] = {"seed": config.seed if seed is None else seed}
     if not isinstance(config.motifs, ComposedMotifsConfig):
         settings["evidence.surrogates"] = 0
-    return Rondo.from_config(changed(config, None, settings)).fit(list(recordings))
+    return from_config(Rondo, changed(config, None, settings)).fit(list(recordings))
 
 
 def _read(model: Rondo, recordings: Sequence[Recording]) -> tuple[LabelTracks, LabelTracks]:
-    labellings = [model.label_one(recording) for recording in recordings]
+    labellings = [label_one(model, recording) for recording in recordings]
     return [labelling.units for labelling in labellings], [labelling.motifs for labelling in labellings]
 
 

@@ -12,6 +12,7 @@ from safetensors.numpy import load_file
 from rondo import Rondo
 from rondo.data.recording import Recording
 from rondo.evidence.verdicts import Evidence
+from rondo.model_labels import label_one
 from rondo.store.artifact import Artifact, load, save
 from rondo.synthetic import plant, structureless
 from tests.evidence.test_verdicts import assert_same
@@ -52,7 +53,7 @@ def test_nothing_is_claimed_in_noise() -> None:
 
 
 def test_evidence_changes_no_label_and_repeats(model: Rondo, untested: Rondo) -> None:
-    ours, theirs = model.label_one(PLANTED), untested.label_one(PLANTED)
+    ours, theirs = label_one(model, PLANTED), label_one(untested, PLANTED)
     assert_array_equal(ours.units, theirs.units)
     assert_array_equal(ours.motifs, theirs.motifs)
     part = Recording(PLANTED.values[:3_000], PLANTED.rate)

@@ -14,6 +14,7 @@ from rondo.data.labels import OTHER, runs_of
 from rondo.data.windows import WindowGrid, Windows
 from rondo.errors import ModelError
 from rondo.metrics import evaluate
+from rondo.model_labels import label_one
 from rondo.synthetic import plant
 from rondo.units import boundaries as module
 from rondo.units.boundaries import Boundaries, block_statistics, fit_boundaries
@@ -170,7 +171,7 @@ def test_labels_follow_the_projection_that_is_set(projection: str) -> None:
     stream = plant(n_frames=6_000, seed=3)
     chosen = {"windows.projection": projection, "evidence.surrogates": 0}
     model = Rondo(settings=chosen).fit(stream.recording)
-    labelling = model.label_one(stream.recording)
+    labelling = label_one(model, stream.recording)
     _, windows = model._windows_of(stream.recording)
     timeline = model.unit_model_.timeline(windows)
     if projection == "aligned":

@@ -55,7 +55,8 @@ def apply_edits(run: str | Path, wanted: Sequence[Mapping[str, Any]]) -> list[di
     >>> import tempfile
     >>> import rondo
     >>> from rondo.synthetic import plant
-    >>> result = rondo.discover(plant(n_frames=3_000, seed=1).recording, window="1.5s", evidence__surrogates=0)
+    >>> recording = plant(n_frames=3_000, seed=1).recording
+    >>> result = rondo.discover(recording, window="1.5s", settings={"evidence.surrogates": 0})
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     run = result.save(Path(folder, "run"))
     ...     _ = apply_edits(run, [{"kind": "name", "level": "unit", "ids": [0], "name": "rest"}])
@@ -165,7 +166,7 @@ class _Desk:
         finish_lists(run, self._summary)
         self._result = Result.load(run)
         self.lists = self._before = read_lists(run, self._summary)
-        self._vocabularies: dict[str, EditedVocabulary] = {}
+        self._vocabulary = open_vocabulary(run)
 
     def add(self, wanted: WantedEdit) -> None:
         """One more edit; one whose key is known is made already."""
@@ -174,36 +175,21 @@ class _Desk:
         if wanted.kind == "undo":
             self.lists = self.lists.undone(wanted.number, wanted.key)
             return
-        key = self._key(wanted)
-        known = self._vocabulary(key)
+        self._check_recordings(wanted)
+        known = self._vocabulary._replace(lists=self.lists)
         whole = known.edits
         made = self._made(wanted, known, whole)
-        self.lists = self.lists.grown(key, made.with_key(len(whole.history), wanted.key))
+        self.lists = self.lists.grown(made.with_key(len(whole.history), wanted.key))
 
     def keep(self) -> None:
         """Write what has grown, all or none."""
         write_lists(self._run, self._summary, self._before, self.lists)
 
-    def _vocabulary(self, key: str) -> EditedVocabulary:
-        if key not in self._vocabularies:
-            self._vocabularies[key] = open_vocabulary(self._run, recording=key or None)
-        return self._vocabularies[key]._replace(lists=self.lists)
-
-    def _key(self, wanted: WantedEdit) -> str:
-        """The vocabulary that an edit is about."""
-        recordings = {wanted.recording, *(span.recording for span in wanted.spans)} - {""}
-        unknown = sorted(id for id in recordings if self._summary.recording(id) is None)
+    def _check_recordings(self, wanted: WantedEdit) -> None:
+        unknown = sorted({span.recording for span in wanted.spans if self._summary.recording(span.recording) is None})
         if unknown:
             known = ", ".join(one.id for one in self._summary.recordings[:8])
             raise SettingError(f"{wanted.kind}: the run has no recording '{unknown[0]}'; it has {known}")
-        if not self._summary.own_vocabularies:
-            return ""
-        if len(recordings) != 1:
-            raise SettingError(
-                f"{wanted.kind}: every recording of this run has a vocabulary of its own; expected one recording, got "
-                f"{', '.join(sorted(recordings)) or 'none'}"
-            )
-        return next(iter(recordings))
 
     # ------------------------------------------------------------ each kind
 

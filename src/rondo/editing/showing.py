@@ -12,10 +12,10 @@ from rondo.data.labels import Labels
 from rondo.errors import OutputError
 from rondo.grown_model import CHECKPOINT
 from rondo.metrics.scores import evaluate as score
-from rondo.result import Result
-from rondo.run.folder import edits_folder, update_run
+from rondo.result import Result, with_truth
+from rondo.run.folder import update_run
 from rondo.run.segments import LEVELS, labels_in
-from rondo.run.summary import LevelScores, RunScores
+from rondo.run.summary import LevelScores, RunScores, model_place
 from rondo.vocabulary.edits import read_edits
 from rondo.vocabulary.vocabulary import Level
 
@@ -46,13 +46,13 @@ def show_edits(run: Path) -> None:
 
 
 def _show(run: Path, result: Result) -> None:
-    bare = [key for key in result.summary.vocabularies() if key not in result.models]
-    update_run(run, _scored(result.edited({key: read_edits(edits_folder(run, key)) for key in bare})))
+    edits = read_edits(model_place(run)) if result.model is None else None
+    update_run(run, _scored(result.edited(edits)))
 
 
 def _scored(result: Result) -> Result:
     """The same with the scores of its labels as they are now, where the run was scored against a truth."""
-    if result.scores is None or "truth" not in result.tables:
+    if result.summary.scores is None or "truth" not in result.tables:
         return result
     truth = result.tables["truth"]
     n_frames = {one.id: one.n_frames for one in result.recordings}
@@ -65,4 +65,4 @@ def _scored(result: Result) -> Result:
         return LevelScores.model_validate(score(pairs).as_dict())
 
     units, motifs = (scores(level) for level in LEVELS)
-    return result.with_truth(RunScores(units=units, motifs=motifs), truth)
+    return with_truth(result, RunScores(units=units, motifs=motifs), truth)

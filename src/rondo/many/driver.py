@@ -48,6 +48,8 @@ from rondo.many.survey_work import (
 )
 from rondo.many.unfinished import close_run, is_whole, opened_run
 from rondo.model import Rondo
+from rondo.model_fit import learn_into, planned
+from rondo.model_folder import config_of
 from rondo.progress import Progress, silent
 from rondo.run.summary import FailedFile, RunSummary, read_summary
 from rondo.store.part_folder import LocalFolder, PartFolder, put_files, remove_under, seen_here
@@ -58,7 +60,7 @@ Task = TypeVar("Task", SurveyTask, SampleTask, LabelTask)
 
 def discover_files(many: ManyFiles, model: Rondo, out: str | Path, progress: Progress = silent) -> RunSummary:
     """Learn one vocabulary from all files, label each, and write the run folder; an unfinished one is gone on with."""
-    config = model.resolved_config()
+    config = config_of(model)
     with opened_run(out, many.record("discover", {"config": config.model_dump(mode="json")})) as folder:
         if is_whole(folder):
             return _tidied(folder)
@@ -69,7 +71,7 @@ def discover_files(many: ManyFiles, model: Rondo, out: str | Path, progress: Pro
         else:
             plan, by_id = run.plan(model, data_set, surveys), {file.id: file for file in many.files}
             sample = run.sample(plan, data_set, [by_id[survey.id] for survey in surveys])
-            model.learn_from(plan, sample, [many.group_of[signal.id] for signal in sample], progress)
+            learn_into(model, plan, sample, [many.group_of[signal.id] for signal in sample], progress)
             run.keep(model)
             del sample
         for under in (WHOLE, SAMPLES):
@@ -182,7 +184,7 @@ class _Run:
         def read(id: str) -> Recording:
             return by_id[id].read()
 
-        return model.plan(data_set.channels, surveys, read)
+        return planned(config_of(model), data_set.channels, surveys, read)
 
     def sample(self, plan: FitPlan, data_set: DataSet, files: Sequence[RecordingFile]) -> list[Signal]:
         """The stretches that are learned from, as the model sees them."""

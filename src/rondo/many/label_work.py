@@ -22,6 +22,8 @@ from rondo.labelling import FitProfile, Labelling
 from rondo.many.batches import FileBatch
 from rondo.many.survey_work import array_bytes, failure
 from rondo.model import Rondo
+from rondo.model_labels import label_one
+from rondo.model_result import fit_profile, words_of
 from rondo.report.frame_scores import told_scores
 from rondo.report.overview import signal_overview, stored_overview
 from rondo.run.counting import Words, recording_summary
@@ -77,7 +79,7 @@ class LabelPart:
 def label_files(task: LabelTask) -> None:
     """Write what the run folder holds of each file of a batch, its tables, and then its part."""
     model, words = model_in(task.folder)
-    fitted = model.fit_profile() if task.is_foreign else None
+    fitted = fit_profile(model) if task.is_foreign else None
     summaries: list[RecordingSummary] = []
     failed: list[FailedFile] = []
     tables: list[_Rows | Labelling] = []
@@ -88,7 +90,7 @@ def label_files(task: LabelTask) -> None:
             refuse_too_large(file, task.most_bytes)
             with _as_surveyed(task.was_surveyed):
                 recording = file.read()
-            labelling = model.label_one(recording, task.resample, group or None)
+            labelling = label_one(model, recording, task.resample, group or None)
             summaries.append(_summary(recording, labelling, fitted, words, group))
         except Exception as error:  # noqa: BLE001  # a file that fails in whatever way is a row, and the rest goes on
             failed.append(failure(file, error))
@@ -111,7 +113,7 @@ def model_in(folder: PartFolder) -> tuple[Rondo, Words]:
 def _model_of(url: str, manifest: str) -> tuple[Rondo, Words]:
     with seen_here(part_folder(url), "model") as here:
         model = Rondo.load(here / "model")
-    return model, model.words()
+    return model, words_of(model)
 
 
 @contextmanager

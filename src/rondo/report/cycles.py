@@ -40,7 +40,6 @@ class RegularReturns(NamedTuple):
 
     level: str
     id: int
-    vocabulary: str
     n_intervals: int
     median: float
     low: float  # 10 % of the intervals are shorter
@@ -55,23 +54,19 @@ class Unbroken(NamedTuple):
     lengths: Floats
 
 
-def cycles_in(
-    table: pl.DataFrame, recordings: Sequence[RecordingSummary], *, own_vocabularies: bool = False
-) -> list[RegularReturns]:
+def cycles_in(table: pl.DataFrame, recordings: Sequence[RecordingSummary]) -> list[RegularReturns]:
     """Every periodic entry of a table of segments, by level and id."""
     in_seconds = all(one.rate is not None for one in recordings)
     found, parts = [], table.sort("start_frame").partition_by("recording", "level", as_dict=True)
     for level in ("unit", "motif"):
         own_rows = {one.id: parts.get((one.id, level), table.clear()) for one in recordings}
         stretches = {one.id: _stretches(own_rows[one.id], one, in_seconds=in_seconds) for one in recordings}
-        for vocabulary in sorted(stretches) if own_vocabularies else [""]:
-            own = [it for id in sorted(stretches) if vocabulary in ("", id) for it in stretches[id]]
-            ids = sorted({int(id) for it in own for id in it.ids if id >= 0})
-            for id in ids:
-                intervals = periodic(own, id)
-                if intervals is not None:
-                    low, median, high = np.quantile(intervals, [0.1, 0.5, 0.9]).tolist()
-                    found.append(RegularReturns(level, id, vocabulary, intervals.size, median, low, high, in_seconds))
+        own = [it for id in sorted(stretches) for it in stretches[id]]
+        for id in sorted({int(id) for it in own for id in it.ids if id >= 0}):
+            intervals = periodic(own, id)
+            if intervals is not None:
+                low, median, high = np.quantile(intervals, [0.1, 0.5, 0.9]).tolist()
+                found.append(RegularReturns(level, id, intervals.size, median, low, high, in_seconds))
     return found
 
 

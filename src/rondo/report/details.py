@@ -74,37 +74,20 @@ def entry_details(
     level: str,
     segments: pl.DataFrame,
     overviews: Mapping[str, Overview],
-    shown: Mapping[str, Sequence[int]],
+    ids: Collection[int],
     exemplars: Collection[tuple[str, int]] = (),
-) -> dict[tuple[str, int], dict[str, Any]]:
-    """By vocabulary ("" where all recordings share one, else the recording) and id: what the signals show.
+) -> dict[int, dict[str, Any]]:
+    """What the signals show of each of these entries, over the recordings that have the channels of the first.
 
-    Keys: apart, rows, width, reach and median (frames), aligned, and occurrences with their data. `shown` names the ids
-    by vocabulary. Recordings without an overview here are passed over. Occurrences that begin where `exemplars` says
-    (recording, frame) are among those drawn.
+    Keys: apart, rows, width, reach and median (frames), aligned, and occurrences with their data. Recordings without an
+    overview here are passed over. Occurrences that begin where `exemplars` says (recording, frame) are among those
+    drawn.
     """
-    found = {}
-    room = Room.for_entries(sum(len(ids) for ids in shown.values()))
-    for vocabulary, ids in shown.items():
-        own = [id for id in overviews if vocabulary in ("", id)]
-        if own and ids:
-            found.update(_details(vocabulary, level, segments, overviews, own, set(ids), room, exemplars))
-    return found
-
-
-def _details(
-    vocabulary: str,
-    level: str,
-    segments: pl.DataFrame,
-    overviews: Mapping[str, Overview],
-    recordings: Sequence[str],
-    ids: set[int],
-    room: Room,
-    exemplars: Collection[tuple[str, int]],
-) -> dict[tuple[str, int], dict[str, Any]]:
-    """Of the entries of one vocabulary, over the recordings that have the channels of the first."""
     import polars as pl
 
+    recordings, room = [*overviews], Room.for_entries(len(ids))
+    if not recordings or not ids:
+        return {}
     own = segments.filter((pl.col("level") == level) & (pl.col("id") >= 0) & pl.col("recording").is_in(recordings))
     most_frames = FRAMES_COMPARED * min(_RECORDINGS_COMPARED, len(recordings)) // len(recordings)
     top = max(max(ids), int(own["id"].max() or 0))  # type: ignore[arg-type]
@@ -124,7 +107,7 @@ def _details(
     d = sums.differences()
     wanted = own.filter(pl.col("id").is_in(sorted(ids)) & pl.col("recording").is_in(alike))
     material = _read(wanted, overviews, alike, most_frames, d, room, exemplars)
-    return {(vocabulary, id): _detail(channels, d[id], one) for id, one in material.items()}
+    return {id: _detail(channels, d[id], one) for id, one in material.items()}
 
 
 def _read(

@@ -15,11 +15,8 @@ def edit_data(result: Result) -> dict[str, Any]:
     from rondo.run.edit_lists import EditLists, read_lists  # brings pydantic, which importing the report does without
 
     run, stream = result.summary, result.summary.stream
-    if result.folder is None:  # not written yet: what its labels are shown under, which the folder will hold
-        own = {key: result[key or 0].edits for key in run.vocabularies()}
-        lists = EditLists(own={key: edits for key, edits in own.items() if edits.history})
-    else:
-        lists = read_lists(result.folder, run)
+    # one that is not written yet has the edits that its labels are shown under
+    lists = EditLists(own=result[0].edits) if result.folder is None else read_lists(result.folder, run)
     rows = [row.as_json() for row in lists.history()]
     return {
         "run": run.identity,

@@ -45,25 +45,22 @@ def panel_entries(
     drawn: Sequence[RecordingSummary],
 ) -> dict[str, dict[str, Any]]:
     """What the panel shows of each entry in the table, by its key."""
-    shown = {(entry.recording, entry.id): entry for entry in entries_shown(entries)}
-    ids: dict[str, list[int]] = {}
-    for vocabulary, id in shown:
-        ids.setdefault(vocabulary, []).append(id)
+    shown = {entry.id: entry for entry in entries_shown(entries)}
     exemplars = {(one.recording, one.start_frame) for entry in shown.values() for one in entry.exemplars}
-    found = entry_details(level, segments, overviews, ids, exemplars)
+    found = entry_details(level, segments, overviews, set(shown), exemplars)
     places = {recording.id: (place, recording) for place, recording in enumerate(drawn)}
     spans = _spans(level, segments)
     return {
         entry_key(level, entry): {
-            **(detail := found.get(place, _NO_SIGNAL)),
+            **(detail := found.get(id, _NO_SIGNAL)),
             **about_entry(level, entry),
             "occurrences": _cells(detail["occurrences"], entry, places),
             "width_words": _in_words(detail["width"], drawn),
             "reach_words": _in_words(detail["reach"], drawn),
             "median_words": _in_words(detail["median"], drawn),
-            **_distributions(spans.get(place[1], {}), place[0], drawn),
+            **_distributions(spans.get(id, {}), drawn),
         }
-        for place, entry in shown.items()
+        for id, entry in shown.items()
     }
 
 
@@ -71,7 +68,6 @@ def about_entry(level: str, entry: EntrySummary) -> dict[str, Any]:
     """Name, look and figures in words; `unproven` is why an entry is pale, empty where it recurs or was not tested."""
     return {
         "level": level,
-        "recording": entry.recording,
         "name": entry_name(level, entry.id, entry.name),
         **look_of(level, entry.id)._asdict(),
         "n": entry.n_occurrences,
@@ -122,17 +118,16 @@ def _spans(level: str, segments: pl.DataFrame) -> dict[int, Spans]:
     return {id: MappingProxyType(by_recording) for id, by_recording in found.items()}
 
 
-def _distributions(spans: Spans, vocabulary: str, drawn: Sequence[RecordingSummary]) -> dict[str, Any]:
+def _distributions(spans: Spans, drawn: Sequence[RecordingSummary]) -> dict[str, Any]:
     """Durations and when, over the recordings on the page; None where it does not occur in them."""
     rates = {recording.id: recording.rate for recording in drawn}
-    own = {id: ends for id, ends in spans.items() if id in rates and vocabulary in ("", id)}
+    own = {id: ends for id, ends in spans.items() if id in rates}
     if not own:
         return {"durations": None, "when": None}
     in_seconds = all(rates[id] is not None for id in own)
     lengths = np.concatenate([(end - start) / ((rates[id] or 1.0) if in_seconds else 1.0)
                               for id, (start, end) in own.items()])  # fmt: skip
-    inside = [one for one in drawn if vocabulary in ("", one.id)]
-    return {"durations": duration_bins(lengths, in_seconds=in_seconds), "when": when(own, inside)}
+    return {"durations": duration_bins(lengths, in_seconds=in_seconds), "when": when(own, drawn)}
 
 
 def _cells(

@@ -17,7 +17,6 @@ from rondo.report.contents import (
     TruthFile,
     Wish,
     contents_of,
-    n_segments_in,
 )
 from rondo.report.edit_data import edit_data
 from rondo.report.finding import finding
@@ -37,6 +36,7 @@ from rondo.report.tables import (
     unit_names_of,
 )
 from rondo.report.wall_clock import page_clock
+from rondo.run.segment_file import counts_in, segment_counts, segments_of
 from rondo.times import day_and_time, duration_in_words, is_date
 from rondo.wording import counted, found_in_words, noun
 
@@ -57,10 +57,10 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
     stream events, n_events and n_refined.
     """
     run, truth = result.summary, result.tables.get("truth")
-    counts = [result.segment_counts(), *([] if truth is None else [n_segments_in(truth)])]
+    counts = [segment_counts(result), *([] if truth is None else [counts_in(truth)])]
     contents = contents_of(run, counts, wish)
     drawn = contents.recordings
-    segments = result.table_of([recording.id for recording in drawn])
+    segments = segments_of(result, [recording.id for recording in drawn])
     by_recording = segments.partition_by("recording", as_dict=True)
 
     def rows_of(recording_id: str) -> pl.DataFrame:
@@ -100,7 +100,7 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         "unshown": entry_table("motif", run.unshown_motifs, drawn, unit_names),
         "n_entries": {level: len(entries) for level, entries in levels.items()},
         "details": _details(levels, segments, result.overviews, drawn),
-        "composition": composition(run, segments, result.unshown_table if run.unshown_motifs else segments, drawn),
+        "composition": composition(run, segments, result.tables["unshown_segments"], drawn),
         "edit": edit_data(result),
         **journal(result.events, run.recordings[0].rate),
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,30 +15,42 @@ from rondo.store.reading import regular
 if TYPE_CHECKING:
     import polars as pl
 
+    from rondo.result import Result
 
-@dataclass(frozen=True)
-class SegmentFile:
-    """segments.parquet of a run over many recordings, read in parts."""
+SEGMENTS = "segments.parquet"
+_MANY_RECORDINGS = 200  # of more, segments are read only as they are needed
 
-    path: Path
-    run: RunSummary
 
-    def counts(self) -> dict[str, int]:
-        """How many segments each recording has."""
-        import polars as pl
+def segment_counts(result: Result) -> dict[str, int]:
+    """How many segments each recording of a result has."""
+    import polars as pl
 
-        with reading_table(self.path):
-            found = (
-                pl.scan_parquet(regular(self.path), glob=False, hive_partitioning=False)
-                .group_by("recording")
-                .len()
-                .collect(engine="streaming")
-            )
-        return dict(found.iter_rows())
+    path = _large_file(result)
+    if path is None:
+        return counts_in(result.tables["segments"])
+    with reading_table(path):
+        rows = pl.scan_parquet(regular(path), glob=False, hive_partitioning=False)
+        return dict(rows.group_by("recording").len().collect(engine="streaming").iter_rows())
 
-    def rows(self, recordings: Sequence[str]) -> pl.DataFrame:
-        """The segments of some recordings."""
-        return read_segments(self.path, self.run, recordings)
+
+def counts_in(table: pl.DataFrame) -> dict[str, int]:
+    """How many segments a table has of each recording."""
+    return dict(table["recording"].value_counts().iter_rows())
+
+
+def segments_of(result: Result, recordings: Sequence[str]) -> pl.DataFrame:
+    """The segments of some recordings of a result; from a run over many recordings, only these rows are read."""
+    path = _large_file(result)
+    if path is not None:
+        return read_segments(path, result.summary, recordings)
+    table = result.tables["segments"]
+    return table if len(recordings) == len(result) else table.filter(table["recording"].is_in(recordings))
+
+
+def _large_file(result: Result) -> Path | None:
+    """The table of a run over many recordings."""
+    is_large = result.folder is not None and len(result) > _MANY_RECORDINGS
+    return result.folder / SEGMENTS if is_large and result.folder is not None else None
 
 
 @contextmanager

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from rondo.run.summary import RunSummary
+
 LEVELS: tuple[Level, ...] = ("unit", "motif")
 COLUMNS = (
     "recording", "level", "id", "name", "start_frame", "end_frame", "start_s", "end_s", "start_time", "end_time",
@@ -198,6 +200,14 @@ def labels_between_ends(table: pl.DataFrame) -> tuple[Labels, Labels]:
         inside = (place >= 0) & (ends < np.append(own["end_frame"].to_numpy(), -1)[place])
         tracks.append(np.where(inside, np.append(own["id"].to_numpy(), OTHER)[place], OTHER).astype(np.int32))
     return tracks[0], tracks[1]
+
+
+def with_kinds(unshown: pl.DataFrame, summary: RunSummary) -> pl.DataFrame:
+    """Segments of motifs that labels do not show, with the kind of each motif."""
+    import polars as pl
+
+    kinds = {one.id: one.kind for one in summary.unshown_motifs}
+    return unshown.with_columns(pl.Series("kind", [kinds[id] for id in unshown["id"]], dtype=pl.String))
 
 
 def unit_sequences(occurrences: Runs, units: Runs) -> list[str]:

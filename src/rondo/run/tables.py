@@ -22,19 +22,14 @@ def tables_of(labellings: Mapping[str, Labelling]) -> tuple[dict[str, pl.DataFra
     return {id: table for id, table, _ in each}, {id: table for id, _, table in each}
 
 
-def curve_table(words: Mapping[str, Words]) -> pl.DataFrame | None:
-    """What training reached: one row per curve and step, with the recording that has the vocabulary to itself."""
-    if not any(said.curves for said in words.values()):
+def curve_table(words: Words) -> pl.DataFrame | None:
+    """What training reached: one row per curve and step."""
+    if not words.curves:
         return None
     import polars as pl
 
-    rows = [
-        (key, curve, step, value)
-        for key, said in words.items()
-        for curve, values in said.curves.items()
-        for step, value in enumerate(values)
-    ]
-    columns = {"recording": pl.String, "curve": pl.String, "step": pl.Int64, "value": pl.Float64}
+    rows = [(curve, step, value) for curve, values in words.curves.items() for step, value in enumerate(values)]
+    columns = {"curve": pl.String, "step": pl.Int64, "value": pl.Float64}
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 

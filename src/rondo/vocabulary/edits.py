@@ -356,10 +356,6 @@ class Edits:
 
         return self._picked(left)
 
-    def about(self, recording: str) -> Edits:
-        """Only what is about the vocabulary of one recording; "" stands for the one that all share."""
-        return self._picked(lambda edit: edit if edit.recording == recording else None)
-
     def without_spans(self, level: Level) -> Edits:
         """Without what was done to frames of one level."""
         return self._picked(lambda edit: None if edit.kind in OF_SPANS and edit.level == level else edit)

@@ -16,6 +16,7 @@ from rondo.data.recording import Recording
 from rondo.data.windows import Span, WindowGrid, Windows
 from rondo.metrics import evaluate
 from rondo.model import Rondo
+from rondo.model_labels import label_one
 from rondo_bench.data_sets.read import DataSet
 from rondo_bench.experiments.labels import labels_of, on_shared_axes, rondo_of
 from rondo_bench.experiments.plan import Task
@@ -34,7 +35,7 @@ def inspected(
     for recording in data.recordings:
         own = on_shared_axes(task, recording)
         model = rondo_of(task).fit(own)
-        labelling, truth = model.label_one(own), data.annotations[recording.id].classes
+        labelling, truth = label_one(model, own), data.annotations[recording.id].classes
         units, motifs = (
             evaluate({recording.id: (truth, track)}).average for track in (labelling.units, labelling.motifs)
         )

@@ -17,6 +17,7 @@ from rondo.engine.base import Done
 from rondo.errors import AnnotationError, RecordingError, SettingError
 from rondo.metrics import evaluate, evaluate_continual
 from rondo.model import Rondo
+from rondo.model_labels import label_one
 from rondo.synthetic import plant
 from rondo_bench.baselines.base import build_baseline, in_order_of_appearance
 from rondo_bench.baselines.discovery import discover
@@ -260,7 +261,7 @@ def test_purity_is_the_mof_of_a_level(walks: Path, tmp_path: Path) -> None:
     (own,) = work(task_of(walks, tmp_path, "qualitative", "rondo")).rows
     recording, truth = all_of(walks).recordings[0], all_of(walks).annotations["ann_1"].classes
     model = Rondo(settings={"evidence.surrogates": 0}, device="cpu").fit(recording)
-    labelling = model.label_one(recording)
+    labelling = label_one(model, recording)
     units = evaluate({"ann_1": (truth, labelling.units)}).average
     assert own.scores["unit_purity"] == units.mof
     assert own.scores["motif_purity"] == own.scores["mof"]
