@@ -23,7 +23,7 @@ from sklearn.base import clone
 
 from rondo import Labelling, Recording, Result, Rondo
 from rondo.errors import NotFittedError
-from rondo.model_folder import from_config
+from rondo.model_folder import config_of, from_config
 from rondo.synthetic import plant
 
 Arguments = Mapping[str, Any]
@@ -63,8 +63,8 @@ def clones_and_parameters_go_round(arguments: Arguments, _: Path) -> None:
     assert copied.get_params() == model.get_params()
     assert Rondo().set_params(**model.get_params()).get_params() == model.get_params()
     assert eval(repr(model), {"Rondo": Rondo}).get_params() == model.get_params()  # ours, printed a line above
-    again = from_config(Rondo, model.resolved_config())
-    assert eval(repr(again), {"Rondo": Rondo}).resolved_config() == model.resolved_config()
+    again = from_config(Rondo, config_of(model))
+    assert eval(repr(again), {"Rondo": Rondo}).resolved_config() == config_of(model)
 
 
 def unfitted_says_so(arguments: Arguments, folder: Path) -> None:

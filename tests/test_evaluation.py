@@ -15,6 +15,7 @@ from rondo.evaluation import compared, scored
 from rondo.formats.annotations.annotation import Annotation
 from rondo.metrics import evaluate as score
 from rondo.metrics import shared_scores
+from rondo.result import make_result
 from tests.cli.running import waves
 
 KINDS = np.arange(900) // 150 % 3
@@ -55,7 +56,7 @@ def test_shared_scores_are_for_groups_that_share_a_vocabulary(result: Result) ->
     assert found is not None and found.n_groups == 2 and found.meaning > 90
     recordings = [Recording(waves(900, seed=i), 50, id=id) for i, id in enumerate(("p", "q"))]
     groups = {"p": "ann", "q": "ann"}
-    one_person = Result.of("some", recordings, list(result), groups=groups)
+    one_person = make_result("some", recordings, list(result), groups=groups)
     assert [one.group for one in one_person.recordings] == ["ann", "ann"]
     assert rondo.evaluate(truth, one_person).shared is None  # the groups of the run
     apart = result.summary.model_copy(update={"own_vocabularies": True})

@@ -12,6 +12,7 @@ import pytest
 
 from rondo import Labelling, Recording, Rondo
 from rondo.html_card import MOST_ROWS, card
+from rondo.model_folder import config_of
 from rondo.model_labels import label_one
 from rondo.vocabulary.edits import Edits
 from rondo.wording import counted
@@ -109,10 +110,10 @@ def test_a_model_that_was_loaded_tells_only_what_was_set(model: Rondo, tmp_path:
     assert len(repr(loaded)) < 200
     assert "'evidence': {'surrogates': 0}" in repr(loaded) and "concentration" not in repr(loaded)
     made, _, found = repr(loaded).partition(" <")
-    assert found == f"fitted: {model.n_units_} units in 1 recording>"
+    assert found == f"fitted: {len(model.units_)} units in 1 recording>"
     again = eval(made, {"Rondo": Rondo})  # and it can be typed in again
     assert repr(again) == made
-    assert again.resolved_config() == loaded.resolved_config()
+    assert config_of(again) == config_of(loaded)
 
 
 def test_names_that_people_gave_are_shown(model: Rondo) -> None:

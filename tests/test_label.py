@@ -11,6 +11,7 @@ import pytest
 import rondo
 from rondo import Result, Rondo
 from rondo.errors import NotFittedError, OutputError, SettingError
+from rondo.grown_model import relabel
 from rondo.run.counting import Words
 from rondo.synthetic import plant
 
@@ -56,7 +57,7 @@ def test_the_folder_of_a_stream_is_read_as_the_stream_has_grown_it(
     grown.partial_fit(other.values)
     monkeypatch.setattr("rondo.discovery.load_model", lambda folder: grown)
     monkeypatch.setattr("rondo.discovery.has_checkpoint", lambda folder: folder == tmp_path / "run" / "checkpoint")
-    npt.assert_array_equal(rondo.label(tmp_path / "run", other).units, grown.relabel(other).units)
+    npt.assert_array_equal(rondo.label(tmp_path / "run", other).units, relabel(grown, other).units)
     np.save(tmp_path / "other.npy", other.values)
     with pytest.raises(SettingError, match="this model reads all recordings at once"):
         rondo.label(tmp_path / "run", tmp_path / "other.npy", out=tmp_path / "labelled", engine="serial")

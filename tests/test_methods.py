@@ -20,6 +20,7 @@ from rondo.data.as_recordings import as_recordings
 from rondo.errors import ModelError, SettingError
 from rondo.methods import Options, find_method, method_names, method_of, refuse_idle
 from rondo.progress import Progress
+from rondo.result import make_result
 from rondo.run.counting import Words
 from rondo.store import artifact
 from rondo.vocabulary.edits import Edits, read_edits
@@ -53,7 +54,7 @@ def result_of(recordings: Sequence[Recording], model: Threshold, **more: Any) ->
         ones, none = np.ones(labels.size, np.float32), np.zeros(0, np.int64)
         plain = Labelling(recording.id, labels, labels, ones, ones, recording.times_s, recording.rate, none, 1.0)
         labellings.append(plain.edited(model.edits))
-    return Result.of("threshold", recordings, labellings, models=[model], words=[model.words()], **more)
+    return make_result("threshold", recordings, labellings, model=model, words=model.words(), **more)
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,10 @@ class ThresholdMethod:
         stored = artifact.load(folder)
         return Threshold(float(stored.tensors["level"][0]), read_edits(folder))
 
-    def words(self, folder: Path) -> Words:
+    def words(self, model: Threshold) -> Words:
+        return model.words()
+
+    def words_in(self, folder: Path) -> Words:
         return self.load(folder).words()
 
     def why_no_model(self) -> str:

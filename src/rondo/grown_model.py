@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rondo.continual.checkpoint import Checkpoint, fingerprint, load_checkpoint
 from rondo.continual.stream import Stream, rule_of
-from rondo.data.recording import Recording
+from rondo.data.as_recordings import as_recordings
 from rondo.errors import ModelError, NotFittedError
 from rondo.model import Rondo
 from rondo.model_labels import relabelled, windowed
@@ -61,7 +61,7 @@ def edits_with(model: Rondo, checkpoint: Path) -> Edits:
     return model.edits_.among(fitted_ids(model)).then(read_edits(checkpoint))
 
 
-def relabel(model: Rondo, recordings: Sequence[Recording], *, resample: bool = False) -> Result:
+def relabel(model: Rondo, recordings: Any, *, resample: bool = False) -> Result:
     """Recordings labelled with the vocabularies as the stream of a model has extended them.
 
     Labels that the stream has issued do not change, and the stream continues unaffected. Values are scaled by the
@@ -70,9 +70,10 @@ def relabel(model: Rondo, recordings: Sequence[Recording], *, resample: bool = F
     """
     if not hasattr(model, "stream_"):
         raise NotFittedError("this Rondo follows no stream yet; call partial_fit(chunk) first, or use predict")
-    labellings = [relabelled(model, windowed(model, own, resample, by_model=True)) for own in recordings]
+    given = as_recordings(recordings, label_columns=model.preprocessor_.known_columns)
+    labellings = [relabelled(model, windowed(model, own, resample, by_model=True)) for own in given]
     new = [unit for unit in model.stream_.reader.unit_ids if unit not in model.units_]
-    return result_of(model, recordings, labellings, kind="label", is_foreign=True, more=[grown_sentence(new)])
+    return result_of(model, given, labellings, kind="label", is_foreign=True, more=[grown_sentence(new)])
 
 
 def checkpoint_folder(where: Path) -> Path:

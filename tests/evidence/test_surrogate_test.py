@@ -12,6 +12,7 @@ from safetensors.numpy import load_file
 from rondo import Rondo
 from rondo.data.recording import Recording
 from rondo.evidence.verdicts import Evidence
+from rondo.model_folder import config_of
 from rondo.model_labels import label_one
 from rondo.store.artifact import Artifact, load, save
 from rondo.synthetic import plant, structureless
@@ -92,7 +93,7 @@ def test_a_model_folder_keeps_it_and_older_folders_have_none(model: Rondo, untes
 def test_motifs_learned_anew_are_asked_about_in_their_own_recordings(untested: Rondo, tmp_path: Path) -> None:
     untested.save(tmp_path / "model")
     transferred = Rondo.load(tmp_path / "model")
-    transferred.config_ = transferred.config_.model_copy(update={"evidence": Rondo().resolved_config().evidence})
+    transferred.config_ = transferred.config_.model_copy(update={"evidence": config_of(Rondo()).evidence})
     told: list[str] = []
     noise = structureless(3_000, PLANTED.n_channels, PLANTED.rate or 50.0, seed=1)
     noise = Recording(noise.values, noise.rate, PLANTED.channels)

@@ -206,4 +206,4 @@ def test_from_python(tmp_path: Path) -> None:
     found = rondo.discover(folder, settings={"evidence.surrogates": 0})
     assert [own.id for own in found.recordings] == ["s1"]
     again = rondo.label(found.model, folder)
-    npt.assert_array_equal(again.labellings[0].units, found.labellings[0].units)
+    npt.assert_array_equal(again[0].units, found[0].units)

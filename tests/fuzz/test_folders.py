@@ -84,7 +84,7 @@ def look_at_all(folder: Path) -> bool:
             labelling = result[one.id]
             assert labelling.units.shape == labelling.motifs.shape
             _ = result.overviews[one.id], result.frame_scores[one.id]
-        _ = (result.table, result.findings, result._repr_html_(), repr(result), [*result.models.values()])
+        _ = (result.tables["segments"], result.findings, result._repr_html_(), repr(result), [*result.models.values()])
     except RondoError as error:
         assert "\n" not in str(error), error
         return False

@@ -13,6 +13,7 @@ from rondo.data import fair_sample
 from rondo.errors import SettingError
 from rondo.model import Rondo
 from rondo.result import Result
+from rondo.run.segment_file import segments_of
 from rondo.synthetic.plan import STANDARD
 from rondo.synthetic.streams import plant_subjects
 from tests.cli.running import call
@@ -142,12 +143,11 @@ def test_from_python(files: Path, in_memory: Path, tmp_path: Path) -> None:
 def test_a_run_that_is_read_in_parts_draws_the_same_page(
     in_memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rondo.run.folder._MANY_RECORDINGS", 2)
+    monkeypatch.setattr("rondo.run.segment_file._MANY_RECORDINGS", 2)
     in_parts = Result.load(in_memory)
-    assert in_parts.part_reader is not None
     in_parts.report(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_bytes() == (in_memory / "report.html").read_bytes()
-    assert in_parts.table_of(["day2"])["recording"].unique().to_list() == ["day2"]
+    assert segments_of(in_parts, ["day2"])["recording"].unique().to_list() == ["day2"]
 
 
 # Rows and channels that are silent: predicted, predicted and not learned from, and of a channel that is left out.

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo import Labelling, Recording, Result
+from rondo.result import make_result
 from rondo.run.counting import Words
 from rondo.vocabulary.edits import Edits
 
@@ -41,4 +42,4 @@ def result_by_hand(
     labellings = [labelling_of(recording, *tracks) for recording in recordings]
     if edits is not None:
         labellings = [labelling.edited(edits) for labelling in labellings]
-    return Result.of("by hand", recordings, labellings, words=[Words() if edits is None else Words(edits=edits)])
+    return make_result("by hand", recordings, labellings, words=Words() if edits is None else Words(edits=edits))

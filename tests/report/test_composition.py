@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo import Labelling, Recording, Result
+from rondo import Labelling, Recording
 from rondo.data.labels import OTHER
 from rondo.report.composition import MOST_ARROWS, MOST_NODES, composition, made_of
+from rondo.result import make_result
 from rondo.run.counting import Words
 from rondo.run.summary import EntrySummary
 from tests import naive_transitions as naive
@@ -33,10 +34,10 @@ def composed(tracks: Tracks, **words: str) -> dict[str, Any]:
     """The composition of a run; `words` are the lines of its motifs, by m0, m1, …"""
     recordings = [Recording(np.zeros((len(units), 1)), 10, id=id) for id, (units, _) in tracks.items()]
     lines = {int(name[1:]): line for name, line in words.items()}
-    result = Result.of(
-        "some", recordings, [labelling(id, *own) for id, own in tracks.items()], words=(Words(motifs=lines),)
+    result = make_result(
+        "some", recordings, [labelling(id, *own) for id, own in tracks.items()], words=Words(motifs=lines)
     )
-    found = composition(result.summary, result.table, result.table, result.recordings)
+    found = composition(result.summary, result.tables["segments"], result.tables["segments"], result.recordings)
     json.dumps(found, allow_nan=False)
     return found
 
@@ -144,7 +145,7 @@ def test_a_motif_without_a_line_is_drawn_as_the_mix_of_what_is_in_it() -> None:
 
 def test_runs_in_which_motifs_are_units_tell_of_units_alone() -> None:
     recordings = [Recording(np.zeros((len(UNITS), 1)), 10, id="r")]
-    result = Result.of("some", recordings, [labelling("r", UNITS, UNITS)])
+    result = make_result("some", recordings, [labelling("r", UNITS, UNITS)])
     summary = result.summary.model_copy(update={"motifs_are_units": True})
-    found = composition(summary, result.table, pl.DataFrame(), result.recordings)
+    found = composition(summary, result.tables["segments"], pl.DataFrame(), result.recordings)
     assert found["made_of"] == {} and [it["level"] for it in found["graphs"]] == ["unit"]

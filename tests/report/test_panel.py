@@ -9,8 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rondo import Labelling, Recording, Result
+from rondo import Labelling, Recording
 from rondo.report import overview_path, summarize, write_overview
+from rondo.result import make_result
 from tests.report.on_folders import summarize as summarize_folder
 from tests.report.run_folders import edit_summary, write_run_folder
 
@@ -53,7 +54,7 @@ def test_sixteen_units_and_sixteen_motifs_take_little_of_the_page() -> None:
     scores = np.ones(n_frames, np.float32)
     one = Labelling("r", units, motifs, scores, scores, None, 50.0, np.zeros(0, np.int64), 1.0, ())
     values = rng.normal(size=(n_frames, 6)) + units[:, None]
-    found = summarize(Result.of("some", [Recording(values, 50, id="r")], [one]))
+    found = summarize(make_result("some", [Recording(values, 50, id="r")], [one]))
     n_bytes = len(json.dumps(found["details"])) + len(json.dumps(found["composition"]))
     assert len(found["details"]) == 32
     assert n_bytes < N_BYTES / 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy.testing as npt
@@ -15,6 +16,7 @@ from rondo import Result, Rondo
 from rondo.config.schema import ContinualConfig
 from rondo.continual.context_reader import reader_of
 from rondo.errors import SettingError
+from rondo.model_result import entry_ids
 from rondo.motifs.base import MotifKind
 from rondo.motifs.composed import ComposedMotifs
 from rondo.report.summarize import summarize
@@ -109,7 +111,7 @@ def test_a_run_folder_keeps_them_and_their_names(
 def test_a_result_in_hand_follows_the_edits_of_its_model(result: Result, motifs: ComposedMotifs) -> None:
     id = motifs.unshown_ids[-1]
     model = copy.copy(result.model).name(f"motif:{id}", "rowing")
-    named = result.with_models({"": model}).edited()
+    named = replace(result, _read_model=lambda: model).edited()
     assert set(named.unshown_segments.loc[named.unshown_segments["id"] == id, "name"]) == {"rowing"}
     assert {one.id: one.name for one in named.summary.motifs if one.name} == {id: "rowing"}
 
@@ -128,7 +130,7 @@ def test_python_refuses_to_merge_them_and_a_stream_takes_none_of_their_ids(
     model, id = result.model, motifs.unshown_ids[0]
     with pytest.raises(SettingError, match="labels do not show, and cannot be merged"):
         model.merge("motif:0", f"motif:{id}")
-    assert model.entry_ids()["motif"] == (*motifs.ids, *motifs.unshown_ids)
+    assert entry_ids(model)["motif"] == (*motifs.ids, *motifs.unshown_ids)
     kinds: tuple[MotifKind, ...] = ("phrase", "context", "unit")
     for shown in kinds:
         every = motifs.showing(shown).with_all_unshown()
