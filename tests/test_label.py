@@ -15,7 +15,7 @@ from rondo.grown_model import relabel
 from rondo.run.counting import Words
 from rondo.synthetic import plant
 
-QUICK = {"window": "1.5s", "evidence__surrogates": 0}
+QUICK = {"window": "1.5s", "settings": {"evidence.surrogates": 0}}
 
 
 @pytest.fixture(scope="module")

@@ -214,7 +214,7 @@ class Result:
         """Every unit and motif that occurs."""
         return (*(("unit", one) for one in self.summary.units), *(("motif", one) for one in self.summary.motifs))
 
-    @cached_property
+    @property
     def model(self) -> Any:
         """The model; None if the method cannot label other recordings."""
         return self._read_model()

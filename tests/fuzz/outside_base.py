@@ -13,7 +13,7 @@ ROWS, RATE, NAMES = 1200, 50.0, ("ax", "ay", "az")
 
 @dataclass(frozen=True)
 class Base:
-    """Folder with walk.csv, day2.csv, run/, pair/ (two recordings), own/ (a method without a model), live/ (a stream)."""
+    """Folder with walk.csv, day2.csv, run/, pair/ (two recordings), own/ (without a model), live/ (a stream)."""
 
     folder: Path
     values: np.ndarray

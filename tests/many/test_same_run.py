@@ -125,7 +125,7 @@ def test_label_with_entries_that_people_have_merged(files: Path, in_memory: Path
 
 @pytest.mark.slow
 def test_from_python(files: Path, in_memory: Path, tmp_path: Path) -> None:
-    asked = {"window": 40, "step": 20, "evidence__surrogates": 0, "rate": 50.0}
+    asked = {"window": 40, "step": 20, "settings": {"evidence.surrogates": 0}, "rate": 50.0}
     result = rondo.discover(files, out=tmp_path / "one", engine="serial", **asked)
     assert_same_run(in_memory, tmp_path / "one")
     assert result.folder == tmp_path / "one" and len(result) == 6

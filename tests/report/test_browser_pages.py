@@ -85,7 +85,7 @@ def test_two_runs_stand_under_one_signal_and_a_press_chooses_in_its_own_run(open
     known = table.filter((pl.col("level") == "unit") & (pl.col("id") >= 0)).row(0, named=True)
     middle = (known["start_frame"] + known["end_frame"]) / 2
     page.page.mouse.click(*page.point(middle, 1))
-    assert page.evaluate("rondoPage.chosen") == f"second: unit||u{known['id'] + 10}"
+    assert page.evaluate("rondoPage.chosen") == f"second: unit|u{known['id'] + 10}"
     page.page.mouse.click(*page.point(middle, 0))  # this page knows the details of the first run only
     assert page.page.locator("#panel h2").first.inner_text() == f"u{known['id']}"
 

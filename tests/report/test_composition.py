@@ -96,7 +96,7 @@ def test_other_ids_give_the_same_arrows_and_parts_under_other_names() -> None:
     renamed = {tuple(f"u{there[int(it[1:])]}" for it in pair): value for pair, value in arrows_of(one, "unit").items()}
     assert renamed == arrows_of(other, "unit")
     for it in (one, other):
-        parts = it["made_of"]["motif||m0"]["parts"]
+        parts = it["made_of"]["motif|m0"]["parts"]
         assert [part["units"][0]["share"] for part in parts] == pytest.approx([7 / 12, 5 / 12], abs=1e-4)
 
 
@@ -125,7 +125,7 @@ def entry(id: int, **about: Any) -> EntrySummary:
 
 
 def test_pictures_of_phrases_and_of_mixes() -> None:
-    units = {("unit", "", 6): entry(6, name="<b>six</b>")}
+    units = {("unit", 6): entry(6, name="<b>six</b>")}
     runs = [[(6, 4.0), (5, 2.0), (4, 2.0), (5, 1.0), (4, 1.0)], [(6, 5.0), (5, 5.0)]]
     phrase = made_of(entry(0, kind="phrase", composition="u6 (u5 u4)×1-2 [u3]"), units, runs)
     assert phrase["ordered"] and [part["times"] for part in phrase["parts"]] == ["", "×1–2", ""]
@@ -139,7 +139,7 @@ def test_pictures_of_phrases_and_of_mixes() -> None:
 
 
 def test_a_motif_without_a_line_is_drawn_as_the_mix_of_what_is_in_it() -> None:
-    found = composed({"r": (UNITS, MOTIFS)})["made_of"]["motif||m0"]
+    found = composed({"r": (UNITS, MOTIFS)})["made_of"]["motif|m0"]
     assert not found["ordered"] and [part["units"][0]["name"] for part in found["parts"]] == ["u0", "u1"]
 
 

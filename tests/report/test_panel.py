@@ -42,9 +42,9 @@ def test_a_run_without_a_signal_still_has_facts_durations_and_place(tmp_path: Pa
     edit_summary(folder, recordings=[one | {"channels": []} for one in about])
     write_overview(overview_path(folder, "day1"), np.zeros((6000, 0)), ())  # as of a stream that keeps none
     found = summarize_folder(folder)["details"]
-    assert found["unit||u0"]["rows"] == found["unit||u0"]["aligned"] == found["unit||u0"]["occurrences"] == []
-    assert sum(found["unit||u0"]["durations"]["counts"]) == found["unit||u0"]["n"]
-    assert found["unit||u0"]["lasts"].endswith(" s") and found["unit||u0"]["when"]["by"] == "place"
+    assert found["unit|u0"]["rows"] == found["unit|u0"]["aligned"] == found["unit|u0"]["occurrences"] == []
+    assert sum(found["unit|u0"]["durations"]["counts"]) == found["unit|u0"]["n"]
+    assert found["unit|u0"]["lasts"].endswith(" s") and found["unit|u0"]["when"]["by"] == "place"
 
 
 def test_sixteen_units_and_sixteen_motifs_take_little_of_the_page() -> None:

@@ -104,17 +104,17 @@ def test_one_unit_of_many_tells_nothing_apart(n_units: int, n_units_of_model: in
 def test_phrases_that_labels_do_not_show_are_no_lack_of_composition() -> None:
     said = composition_sentence(True, True, has_phrases=True)
     assert said.startswith("Some orders of units recur, but") and said.endswith(": every unit is its own motif.")
-    (merged,) = edited_findings([said], [Edits()], motifs_are_units=False)
+    (merged,) = edited_findings([said], Edits(), motifs_are_units=False)
     assert merged == said.replace(": every unit is its own motif", "")
-    assert edited_findings([merged], [Edits()], motifs_are_units=True) == (said,)
+    assert edited_findings([merged], Edits(), motifs_are_units=True) == (said,)
 
 
 def test_what_is_said_of_merges_is_said_anew() -> None:
     found = ["It recurs.", "No composition of units into longer motifs recurs here: every unit is its own motif."]
-    merged = edited_findings(found, [Edits().merged(["u0", "u2"])], motifs_are_units=False)
+    merged = edited_findings(found, Edits().merged(["u0", "u2"]), motifs_are_units=False)
     assert merged == (
         "It recurs.",
         "No composition of units into longer motifs recurs here.",
         "Merged by hand, and not tested as one: u2 as u0.",
     )
-    assert list(edited_findings(merged, [Edits()], motifs_are_units=True)) == found
+    assert list(edited_findings(merged, Edits(), motifs_are_units=True)) == found

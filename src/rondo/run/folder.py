@@ -212,7 +212,7 @@ def run_of(run_dir: Path, summary: RunSummary) -> Result:
         Lazy([*tables, "unshown_segments"], table),
         folder=run_dir,
         run_edits=run_edits,
-        _read_model=lambda: _model(run_dir),
+        _read_model=_model_reader(run_dir),
         _read_events=lambda: events_on_rows(events_of(run_dir), RowFrames.read(run_dir)),
     )
 
@@ -228,7 +228,7 @@ def _running_stream(run_dir: Path, summary: RunSummary) -> Result:
         return GrowingOverview(about.channels).overview(about.n_frames)
 
     words = find_method(summary.method).words_in(folder) if (folder / _MANIFEST).is_file() else Words()
-    return replace(stored_stream(run_dir, summary, words, overview), _read_model=lambda: _model(run_dir))
+    return replace(stored_stream(run_dir, summary, words, overview), _read_model=_model_reader(run_dir))
 
 
 def _tables(run_dir: Path, summary: RunSummary) -> Lazy[pl.DataFrame]:
@@ -254,9 +254,15 @@ def _read_training(path: Path) -> pl.DataFrame:
         return text_table(pl.read_csv(io.BytesIO(read_regular(path)), schema_overrides={"curve": pl.String}))
 
 
-def _model(run_dir: Path) -> Any:
-    folder = model_place(run_dir)
-    return load_model(folder) if (folder / _MANIFEST).is_file() else None
+def _model_reader(run_dir: Path) -> Callable[[], Any]:
+    """Reads the model once: edits made in it are there for every result that shares the reader."""
+
+    @cache
+    def model() -> Any:
+        folder = model_place(run_dir)
+        return load_model(folder) if (folder / _MANIFEST).is_file() else None
+
+    return model
 
 
 def found_ids(run_dir: Path, summary: RunSummary) -> dict[Level, set[int]]:
