@@ -113,7 +113,7 @@ def test_segments_equal_those_painted_frame_by_frame(
     ]
     assert spans["motif"]["units"].to_list() == inside
     again = edited.edited(Edits())
-    assert again.tables["segments"].equals(found.edited(Edits()).table) and np.array_equal(again.units, found.units)
+    assert again.table.equals(found.edited(Edits()).table) and np.array_equal(again.units, found.units)
 
 
 # ---------------------------------------------------------------- runs of every kind

@@ -164,7 +164,8 @@ def test_a_recording_does_not_depend_on_those_beside_it(rondo: Command, here: Pa
     write_csv(here / "q.csv", waves(n_channels=3, seed=2))  # other channels are no matter: nothing is shared
     assert rondo("discover", "q.csv", "p.csv", "--out", "both", *KMEANS).code == 0
     assert rondo("discover", "p.csv", "--out", "one", *KMEANS).code == 0
-    npt.assert_array_equal(labels_in(here / "both", "p"), labels_in(here / "one", "p"))
+    shift = np.unique(labels_in(here / "both", "q")).size  # no two recordings share an id
+    npt.assert_array_equal(labels_in(here / "both", "p"), labels_in(here / "one", "p") + shift)
 
 
 def test_principal_axes_are_those_of_all_recordings(rondo: Command, here: Path) -> None:
@@ -261,7 +262,7 @@ def test_a_run_as_released_keeps_no_model(rondo: Command, here: Path) -> None:
     expected = label_recording(Recording(values, channels=["a", "b"]), baseline, np.random.default_rng(0))
     npt.assert_array_equal(labels_in(here / "run", "x"), expected)
     outcome = rondo("label", "run", "x.csv", "--out", "read")
-    assert (outcome.code, "error: run: ticc kept no model here (run as released" in outcome.err) == (2, True)
+    assert (outcome.code, "error: run: ticc kept no model here" in outcome.err) == (2, True)
 
 
 @pytest.mark.slow
