@@ -64,7 +64,7 @@ def clones_and_parameters_go_round(arguments: Arguments, _: Path) -> None:
     assert Rondo().set_params(**model.get_params()).get_params() == model.get_params()
     assert eval(repr(model), {"Rondo": Rondo}).get_params() == model.get_params()  # ours, printed a line above
     again = from_config(Rondo, config_of(model))
-    assert eval(repr(again), {"Rondo": Rondo}).resolved_config() == config_of(model)
+    assert config_of(eval(repr(again), {"Rondo": Rondo})) == config_of(model)
 
 
 def unfitted_says_so(arguments: Arguments, folder: Path) -> None:

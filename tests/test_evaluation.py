@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from rondo import Recording, Result
 from rondo.errors import AnnotationError, SettingError
 from rondo.evaluation import compared, scored
 from rondo.formats.annotations.annotation import Annotation
+from rondo.labelling import nothing_shared
 from rondo.metrics import evaluate as score
 from rondo.metrics import shared_scores
 from rondo.result import make_result
@@ -59,12 +59,20 @@ def test_shared_scores_are_for_groups_that_share_a_vocabulary(result: Result) ->
     one_person = make_result("some", recordings, list(result), groups=groups)
     assert [one.group for one in one_person.recordings] == ["ann", "ann"]
     assert rondo.evaluate(truth, one_person).shared is None  # the groups of the run
-    apart = result.summary.model_copy(update={"own_vocabularies": True})
-    assert rondo.evaluate(truth, replace(result, summary=apart)).shared is None
+
+
+def test_ids_that_no_two_recordings_share_score_the_same(result: Result) -> None:
+    recordings = [Recording(waves(900, seed=i), 50, id=id) for i, id in enumerate(("p", "q"))]
+    apart = make_result("some", recordings, nothing_shared(list(result)))
+    assert not {*apart["p"].units} & {*apart["q"].units} - {-1}
+    truth = dict.fromkeys(("p", "q"), KINDS)
+    for level in ("unit", "motif"):
+        found, expected = (rondo.evaluate(truth, one, level=level) for one in (apart, result))
+        assert (found.average, found.recordings, found.clock) == (expected.average, expected.recordings, expected.clock)
 
 
 def test_one_array_is_the_truth_of_one_recording(result: Result) -> None:
-    one = result.only("q")
+    one = make_result("some", [Recording(waves(900, seed=1), 50, id="q")], [result["q"]])
     assert rondo.evaluate(KINDS, one).as_dict() == score({"q": (KINDS, result["q"].motifs)}).as_dict()
     with pytest.raises(AnnotationError, match="one track of classes for 2 recordings"):
         rondo.evaluate(KINDS, result)
@@ -124,15 +132,14 @@ def test_a_comparison_tells_the_class_of_each_entry(result: Result) -> None:
 def test_scores_and_truth_stay_with_the_result(result: Result, tmp_path: Path) -> None:
     told = scored(result, {id: (KINDS.astype(np.int32), KINDS.astype(np.int32)) for id in ("p", "q")})
     assert (
-        told.scores is not None
-        and told.scores.units.ari == score({one.recording_id: (KINDS, one.units) for one in result}).average.ari
+        told.summary.scores is not None
+        and told.summary.scores.units.ari == score({one.recording_id: (KINDS, one.units) for one in result}).average.ari
     )
-    assert result.scores is None and result.truth is None
+    assert result.summary.scores is None and "truth" not in result.tables
     told.save(tmp_path / "run")
     loaded = Result.load(tmp_path / "run")
-    assert loaded.scores == told.scores
-    assert told.truth is not None and loaded.truth is not None
-    assert loaded.truth[["recording", "level", "id", "start_frame"]].equals(
-        told.truth[["recording", "level", "id", "start_frame"]]
+    assert loaded.summary.scores == told.summary.scores
+    assert loaded.tables["truth"][["recording", "level", "id", "start_frame"]].equals(
+        told.tables["truth"][["recording", "level", "id", "start_frame"]]
     )
     assert "true units" in (tmp_path / "run" / "report.html").read_text()

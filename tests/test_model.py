@@ -142,7 +142,7 @@ def test_several_recordings_share_one_vocabulary(stream: PlantedStream) -> None:
     values, channels = stream.recording.values, stream.recording.channels
     halves = [Recording(part, 50, channels, name) for name, part in zip("ab", np.split(values, 2), strict=True)]
     short = Recording(values[:40], 50, channels, "short")  # too short for one window
-    labellings = Rondo(window=75).fit([*halves, short]).predict([*halves, short]).labellings
+    labellings = Rondo(window=75).fit([*halves, short]).predict([*halves, short])
     assert [labelling.recording_id for labelling in labellings] == ["a", "b", "short"]
     assert set(labellings[0].units) & set(labellings[1].units)
     assert (labellings[2].units == OTHER).all()

@@ -112,7 +112,7 @@ def test_all_parts_together_are_a_result(model: Rondo, expected: tuple[list[Any]
     npt.assert_array_equal(result.units, painted)
     assert result.overviews["stream"].n_frames == len(DAY)
     npt.assert_allclose(result.overviews["stream"].values()[..., 0], DAY, atol=1e-3)
-    npt.assert_array_equal(result.relabel(model, DAY).units.shape, (len(DAY),))
+    npt.assert_array_equal(relabel(result.model, DAY).units.shape, (len(DAY),))
 
 
 def test_names_and_merges_of_the_model_are_those_of_the_parts(model: Rondo) -> None:

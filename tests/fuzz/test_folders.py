@@ -17,6 +17,7 @@ from rondo import Result, Rondo
 from rondo.errors import RondoError
 from rondo.live import session
 from rondo.live.session import Session, SessionPaths
+from rondo.model_result import words_of
 from tests.cli.running import call, waves, write_csv
 from tests.fuzz.folders import copied, picked, spoil
 from tests.fuzz.generators import N_CASES
@@ -84,7 +85,7 @@ def look_at_all(folder: Path) -> bool:
             labelling = result[one.id]
             assert labelling.units.shape == labelling.motifs.shape
             _ = result.overviews[one.id], result.frame_scores[one.id]
-        _ = (result.tables["segments"], result.findings, result._repr_html_(), repr(result), [*result.models.values()])
+        _ = (result.tables["segments"], result.findings, result._repr_html_(), repr(result), result.model)
     except RondoError as error:
         assert "\n" not in str(error), error
         return False
@@ -95,7 +96,7 @@ def use_model(folder: Path) -> bool:
     try:
         model = Rondo.load(folder)
         model.predict(waves(300))
-        assert model._repr_html_() and model.words()
+        assert model._repr_html_() and words_of(model)
     except RondoError as error:
         assert "\n" not in str(error), error
         return False
