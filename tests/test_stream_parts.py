@@ -17,6 +17,7 @@ from polars.testing import assert_frame_equal
 
 from rondo import Recording, Rondo
 from rondo.continual.stream import Stream
+from rondo.grown_model import relabel
 from rondo.run.segments import LEVELS
 from rondo.run.stream_folder import COLUMNS as DECISION_COLUMNS
 from rondo.run.stream_folder import decided_segments, decision_table
