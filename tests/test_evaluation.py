@@ -10,7 +10,7 @@ import pytest
 import rondo
 from rondo import Recording, Result
 from rondo.errors import AnnotationError, SettingError
-from rondo.evaluation import compared, scored
+from rondo.evaluation import compared, only, scored
 from rondo.formats.annotations.annotation import Annotation
 from rondo.labelling import nothing_shared
 from rondo.metrics import evaluate as score
@@ -109,13 +109,13 @@ def test_a_csv_is_read_as_discover_reads_it(result: Result, tmp_path: Path, text
     found = rondo.read(tmp_path / "q.csv")
     assert isinstance(found, Recording) and found.n_frames == 900
     expected = score({"q": (KINDS, result["q"].motifs)}).as_dict()
-    assert rondo.evaluate(tmp_path / "q.csv", result.only("q")).as_dict() == expected
+    assert rondo.evaluate(tmp_path / "q.csv", only(result, "q")).as_dict() == expected
 
 
 def test_annotations_in_seconds_lie_on_frames(result: Result, tmp_path: Path) -> None:
     spans = "".join(f"{i * 3}\t{i * 3 + 3}\tkind{i % 3}\n" for i in range(6))
     (tmp_path / "q.txt").write_text(spans)
-    found = rondo.evaluate(tmp_path / "q.txt", result.only("q"))
+    found = rondo.evaluate(tmp_path / "q.txt", only(result, "q"))
     assert found.as_dict() == score({"q": (KINDS, result["q"].motifs)}).as_dict()
 
 

@@ -144,12 +144,12 @@ def compared(
     where = "" if result.folder is None else f"{result.folder}: "
     if recording is not None and recording not in ids:
         raise SettingError(f"{where}no recording '{recording}'; it has {', '.join(ids[:8])}")
-    chosen = result if recording is None else _only(result, recording)
+    chosen = result if recording is None else only(result, recording)
     pairs = annotations_of(chosen, truth, key, rate)
     return compare({id: (annotation, labels_of(chosen, id, level)) for id, annotation in pairs.items()})
 
 
-def _only(result: Result, recording: str) -> Result:
+def only(result: Result, recording: str) -> Result:
     """The result of one recording; what is counted of entries is still of all."""
     about = tuple(one for one in result.recordings if one.id == recording)
     return replace(result, summary=result.summary.model_copy(update={"recordings": about}))
