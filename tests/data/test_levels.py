@@ -108,14 +108,15 @@ def test_the_remedy_tells_activities_apart() -> None:
     recordings = of_one_each(8)
     truth = np.concatenate([np.full(own.n_frames, i % 4) for i, own in enumerate(recordings)])
 
-    def agreement(**settings: object) -> float:
-        found = rondo.discover(recordings, evidence__surrogates=0, window="1s", **settings)  # type: ignore[arg-type]
-        return float(adjusted_rand_score(truth, np.concatenate([own.units for own in found.labellings])))
+    def agreement(settings: dict[str, object]) -> float:
+        found = rondo.discover(recordings, settings={"evidence.surrogates": 0} | settings, window="1s")
+        return float(adjusted_rand_score(truth, np.concatenate([own.units for own in found])))
 
-    assert agreement(preprocess__statistics="dataset", units__places=False) > agreement() + 0.2
+    assert agreement({"preprocess.statistics": "dataset", "units.places": False}) > agreement({}) + 0.2
 
 
 @pytest.mark.parametrize("method", ["direct"])
 def test_units_without_places_are_noted_too(method: str) -> None:
-    found = rondo.discover(of_one_each(4), evidence__surrogates=0, window="1s", units__method=method)
+    settings = {"evidence.surrogates": 0, "units.method": method}
+    found = rondo.discover(of_one_each(4), settings=settings, window="1s")
     assert any(note.startswith(ONE_EACH) for note in found.recordings[0].notes)

@@ -15,7 +15,7 @@ import pytest
 from rondo.editing.edits import Edits
 from rondo.report.lanes import colour_of
 from rondo.report.notebook import MOST_BYTES
-from rondo.result import Result
+from rondo.result import Result, make_result
 from tests.report.by_hand import result_by_hand
 from tests.report.stream_folders import write_stream_folder
 
@@ -98,7 +98,7 @@ def test_recordings_with_and_without_a_jump_share_an_axis_of_frames() -> None:
     times[100:] += 5000
     jumps, even = result_by_hand(("a",), timestamps_s=times), result_by_hand(("b", "c"))
     recordings = [*jumps.at_hand.values(), *even.at_hand.values()]
-    (picture,) = pictures_in(Result.of("by hand", recordings, [*jumps, *even])._repr_html_())
+    (picture,) = pictures_in(make_result("by hand", recordings, [*jumps, *even])._repr_html_())
     assert {"frame", "400"} <= set(texts(picture))
 
 
