@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 _PARTS = ("preprocess", "units", "motifs", "evidence", "stream")
 _LONGEST_WINDOW = 1_000_000  # frames; a model folder that asks for more is damaged, and would ask for all memory
+_REMOVED = {("preprocess", "missing"): "interpolate", ("units", "window_weight"): "overlap"}  # settings of 0.2.0
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch")
 
 
@@ -163,7 +164,7 @@ def config_of(model: Rondo) -> RondoConfig:
 
 
 def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
-    model = from_config(kind, resolve(overrides=stored.config))
+    model = from_config(kind, resolve(overrides=_without_removed(stored.config)))
     config = config_of(model)
     require_torch(network_in(config))
     parts: dict[str, dict[str, NDArray[np.generic]]] = {name: {} for name in _PARTS}
@@ -196,6 +197,16 @@ def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
     if followed is not None:
         model.stream_ = _stream(model, from_bits(parts["stream"], followed["tensors"]), followed["plain"])
     return model
+
+
+def _without_removed(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The stored settings without those that this version no longer has; a model that used one is refused."""
+    kept = {name: dict(value) if isinstance(value, Mapping) else value for name, value in config.items()}
+    for (section, name), default in _REMOVED.items():
+        settings = kept.get(section)
+        if isinstance(settings, dict) and settings.pop(name, default) != default:
+            raise ValueError(f"it was fitted with {section}.{name}, a setting that Rondo no longer has")
+    return kept
 
 
 def _preprocessor(tensors: Tensors, channels: tuple[str, ...], config: RondoConfig) -> Preprocessor:

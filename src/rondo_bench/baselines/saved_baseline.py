@@ -1,6 +1,6 @@
 """A baseline that can read, kept: what it learned from one recording, as a model folder that labels others.
 
-A folder holds manifest.json and tensors.safetensors, as for Rondo (see `rondo.store.model_file`); nothing is pickled and
+A folder holds manifest.json and tensors.safetensors, as for Rondo (`rondo.store.model_file`); nothing is pickled and
 loading runs no code. The configuration in the manifest is {"method": name, "settings": …}, by which
 `rondo.methods.load_model` finds the method.
 
