@@ -33,6 +33,7 @@ from rondo.live.inbox import FeedStore
 from rondo.live.payloads import UnreadablePayload, check_kind, split_by
 from rondo.live.session import GivenSource, Session, SessionPaths, Written, missing_cells
 from rondo.live.source import Feed, FeedKind, FeedRequest, Message, Request, feed_kind
+from rondo.model.describe import fitted_ids
 from rondo.model.method import CHECKPOINT
 from rondo.store.folder import make_folder
 
@@ -148,7 +149,7 @@ class Fleet:
         make_folder(self.out)
         if own.exists() and fingerprint(own) != sha256:
             raise OutputError(f"{self.out}: it was begun with another model; give that one, or choose another --out")
-        copy_model(model_folder, own, self._model.edits_.among(self._model.fitted_ids()))
+        copy_model(model_folder, own, self._model.edits_.among(fitted_ids(self._model)))
         return own, sha256
 
     def _opened_feed(self, kind: FeedKind) -> Feed:
