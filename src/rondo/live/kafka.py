@@ -21,7 +21,7 @@ from __future__ import annotations
 import logging
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from rondo.live.inbox import FeedStore
 
-_PORT = 9092
+PORT = 9092
 _OPTIONS = ("from", "group", "patience")
 _MOST_MESSAGES, _MOST_BYTES = 1_000, 8 << 20  # of one poll
 _SHORTEST_LOOK_S, _LONGEST_LOOK_S = 0.1, 5.0  # at whether a broker answers
@@ -81,7 +81,7 @@ class KafkaFeed:
         self._topic, self._request = address.path, request
         self._from_latest = _from_latest(address)
         self._first: Mapping[str, int] = {}  # offsets where partitions without a mark begin; the others begin at 0
-        self._name = f"{address.scheme}://{','.join(address.servers_with(_PORT))}/{self._topic}"
+        self._name = f"{address.scheme}://{','.join(address.servers_with(PORT))}/{self._topic}"
         self._wait = _Wait(self._name, _patience(address), request.say, clock)
         self._next: dict[str, int | None] = {}  # of every partition we have: the next offset; None: not known yet
         self._batch: list[Message] = []
@@ -89,7 +89,13 @@ class KafkaFeed:
         self._losses = _Losses(request.store)
         self._failure: RecordingError | None = None
         self._is_doubtful, self._is_subscribed, self._is_closed = True, False, False
-        self._consumer = _consumer(address, self._group(address), self._on_error)
+        fixed = {
+            "bootstrap.servers": ",".join(address.servers_with(PORT)),
+            "group.id": self._group(address),
+            "error_cb": self._on_error,
+            "logger": _LOG,
+        }
+        self._consumer: Consumer = new_client("Consumer", _DEFAULTS, {**_OURS, **fixed}, _RESERVED)
         try:
             self._look(_LONGEST_LOOK_S)
         except BaseException:
@@ -407,19 +413,18 @@ def _no_topic(topic: str, others: list[str]) -> str:
     return f"there is no topic '{topic}'; {did_you_mean(topic, others, few)}"
 
 
-def _consumer(address: Address, group: str, on_error: Callable[[KafkaError], None]) -> Consumer:
+def new_client(kind: str, defaults: Mapping[str, Any], fixed: Mapping[str, Any], reserved: Collection[str]) -> Any:
+    """A Consumer or Producer, with settings from the environment between the defaults and those that are fixed."""
     try:
-        from confluent_kafka import Consumer, KafkaException
+        import confluent_kafka
     except ImportError:
-        raise MissingExtraError("a source kafka://", "confluent-kafka", "kafka") from None
-    given = kafka_settings(_RESERVED)
-    servers = ",".join(address.servers_with(_PORT))
-    about = {"bootstrap.servers": servers, "group.id": group, "error_cb": on_error, "logger": _LOG}
+        raise MissingExtraError("kafka://", "confluent-kafka", "kafka") from None
+    chosen = kafka_settings(reserved)
     try:
-        return Consumer({**_DEFAULTS, **given, **_OURS, **about})
-    except KafkaException as error:
+        return getattr(confluent_kafka, kind)({**defaults, **chosen, **fixed})
+    except confluent_kafka.KafkaException as error:
         reason = " ".join(error.args[0].str().split())
-        guilty = next((name for name in given if f'"{name}"' in reason), None)
+        guilty = next((name for name in chosen if f'"{name}"' in reason), None)
         variable = "RONDO_KAFKA_" + ("..." if guilty is None else guilty.upper().replace(".", "_"))
         raise SettingError(f"{variable}: librdkafka refuses it ({reason}); its CONFIGURATION.md lists all") from None
 

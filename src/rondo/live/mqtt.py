@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from paho.mqtt.client import Client
 
 _OPTIONS = ("qos", "client", "version", "retained", "inbox", "patience", "expiry")
-_PORTS = {"mqtt": 1883, "mqtts": 8883}
+PORTS = {"mqtt": 1883, "mqtts": 8883}
 _AT_ONCE = 500  # messages that are given at once
 _MOST_PENDING = 2000  # deliveries that wait for the disk: more than are ever confirmed late, so only QoS 0 gets there
 _SHARED = "$share/"
@@ -45,7 +45,7 @@ class MqttFeed:
     ended = False
 
     def __init__(self, where: str, request: FeedRequest) -> None:
-        address = parse_address(where, tuple(_PORTS), _OPTIONS)
+        address = parse_address(where, tuple(PORTS), _OPTIONS)
         subscription = _subscription(address, request.store)
         patience = address.options.get("patience")
         self._patience_s = None if patience is None else seconds_in(patience, "patience")
@@ -163,7 +163,7 @@ def _subscription(address: Address, store: FeedStore) -> Subscription:
     retained = _one_of(options, "retained", ("0", "1")) == "1"
     if retained and version == 3:
         raise SettingError("retained=1 needs MQTT 5: version 3 sends retained messages again with every connection")
-    port = _PORTS[address.scheme] if address.port is None else address.port
+    port = PORTS[address.scheme] if address.port is None else address.port
     topic = checked_topic(address.path)
     shown = f"{address.scheme}://{f'[{address.host}]' if ':' in address.host else address.host}:{port}/{topic}"
     return Subscription(
@@ -223,11 +223,27 @@ def device_of(filter: str, topic: str) -> str:
     return "/".join(levels[fixed:]) or levels[-1] or topic
 
 
+def new_client(scheme: str, **options: Any) -> Client:
+    """A client of paho-mqtt, with the login and the certificates of the environment."""
+    try:
+        from paho.mqtt import client as mqtt
+        from paho.mqtt.enums import CallbackAPIVersion
+    except ImportError:
+        raise MissingExtraError(f"{scheme}://", "paho-mqtt", "mqtt") from None
+    client = mqtt.Client(CallbackAPIVersion.VERSION2, **options)
+    login = mqtt_login()
+    if login is not None:
+        client.username_pw_set(login.username, login.password)
+    if scheme == "mqtts":
+        client.tls_set_context(mqtt_tls())
+    return client
+
+
 FEED = FeedKind(
     name="mqtt",
     address="mqtt://HOST[:PORT]/TOPIC",
     help="messages of an MQTT broker (mqtts:// with TLS), one stream for each topic below the wildcard",
-    schemes=tuple(_PORTS),
+    schemes=tuple(PORTS),
     open=MqttFeed,
     order=10,
 )
@@ -315,25 +331,15 @@ class MqttConnection:
     # ------------------------------------------------------------ the thread
 
     def _made_client(self) -> Client:
-        try:
-            from paho.mqtt import client as mqtt
-            from paho.mqtt.enums import CallbackAPIVersion
-        except ImportError:
-            raise MissingExtraError("an mqtt:// address", "paho-mqtt", "mqtt") from None
         subscription = self._subscription
-        client = mqtt.Client(
-            CallbackAPIVersion.VERSION2,
+        client = new_client(
+            "mqtts" if subscription.is_secure else "mqtt",
             client_id=subscription.client_id,
-            protocol=mqtt.MQTTv5 if subscription.version == 5 else mqtt.MQTTv311,
+            protocol=5 if subscription.version == 5 else 4,
             clean_session=None if subscription.version == 5 else False,
             reconnect_on_failure=False,
             manual_ack=True,
         )
-        login = mqtt_login()
-        if login is not None:
-            client.username_pw_set(login.username, login.password)
-        if subscription.is_secure:
-            client.tls_set_context(mqtt_tls())
         client.on_connect, client.on_disconnect = self._on_connect, self._on_disconnect
         client.on_subscribe, client.on_message = self._on_subscribe, self._on_message
         # Without it `ack` would write to the socket from the thread that calls it.

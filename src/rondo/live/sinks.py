@@ -29,8 +29,9 @@ from email.message import Message as Headers
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from rondo.errors import MissingExtraError, SettingError
-from rondo.live.address import Address, kafka_settings, mqtt_login, mqtt_tls, parse_address, webhook_token
+from rondo.errors import SettingError
+from rondo.live import kafka, mqtt
+from rondo.live.address import Address, parse_address, webhook_token
 from rondo.live.source import SinkKind, SinkMessage, has_scheme
 from rondo.version import __version__
 
@@ -42,11 +43,12 @@ _PIPE_BYTES = getattr(select, "PIPE_BUF", 512)
 _FIRST_S, _LONGEST_S, _TIMEOUT_S = 0.5, 60.0, 10.0
 _LATER, _ABOUT_US = (408, 425, 429), (401, 403, 404, 405, 407)
 _MOST_BATCHES = 2  # on their way to a broker
-_MQTT_PORTS, _KAFKA_PORT = {"mqtt": 1883, "mqtts": 8883}, 9092
 _KEEPALIVE_S, _RECONNECT_S = 30, (1, 30)
 _SAFE = "".join(chr(code) for code in range(32, 127) if chr(code) not in "/+#%")  # + and # are wildcards
 _RESERVED = ("bootstrap.servers", "enable.idempotence", "acks", "message.timeout.ms", "error.cb", "log.level")
 _FLUSH_S = 1.0
+_LOG = logging.getLogger(__name__)
+_LOG.addHandler(logging.NullHandler())
 
 
 # ---------------------------------------------------------------- standard output
@@ -251,28 +253,14 @@ class MqttSink:
         self._client = self._connected()
 
     def _connected(self) -> Client:
-        try:
-            from paho.mqtt import client as mqtt
-            from paho.mqtt.enums import CallbackAPIVersion
-        except ImportError:
-            raise MissingExtraError(f"{self._address.scheme}://", "paho-mqtt", "mqtt") from None
-
-        client = mqtt.Client(CallbackAPIVersion.VERSION2)
-        login = mqtt_login()
-        if login is not None:
-            client.username_pw_set(login.username, login.password)
-        if self._address.scheme == "mqtts":
-            client.tls_set_context(mqtt_tls())
+        client = mqtt.new_client(self._address.scheme)
         client.on_connect, client.on_disconnect = self._on_connect, self._on_disconnect
         client.on_connect_fail, client.on_publish = self._on_connect_fail, self._on_publish
-        logger = logging.getLogger("rondo.mqtt")  # what its thread catches would otherwise end the thread
-        logger.addHandler(logging.NullHandler())
-        client.enable_logger(logger)
+        client.enable_logger(_LOG)  # errors that its thread catches would otherwise end the thread
         client.suppress_exceptions = True
         client.max_inflight_messages_set(0)  # as many as a batch has
         client.reconnect_delay_set(*_RECONNECT_S)
-        port = _MQTT_PORTS[self._address.scheme] if self._address.port is None else self._address.port
-        client.connect_async(self._address.host, port, _KEEPALIVE_S)
+        client.connect_async(self._address.host, self._address.port or mqtt.PORTS[self._address.scheme], _KEEPALIVE_S)
         client.loop_start()
         return client
 
@@ -320,7 +308,7 @@ class MqttSink:
 
 
 def _open_mqtt(where: str) -> MqttSink:
-    address = parse_address(where, list(_MQTT_PORTS))
+    address = parse_address(where, list(mqtt.PORTS))
     if not address.path or any(sign in address.path for sign in "#+\0"):
         raise SettingError(
             f"{where}: expected a topic to publish to, as mqtt://host/rondo/{{device}}, found '{address.path}'; "
@@ -355,25 +343,15 @@ class KafkaSink:
         self._again: list[tuple[list[int], SinkMessage]] = []  # those that failed
         self._pauses = GrowingPauses()
         self._n_confirmed = 0
-        self._producer = self._opened()
-
-    def _opened(self) -> Producer:
-        try:
-            from confluent_kafka import KafkaException, Producer
-        except ImportError:
-            raise MissingExtraError("kafka://", "confluent-kafka", "kafka") from None
         fixed = {
-            "bootstrap.servers": ",".join(self._address.servers_with(_KAFKA_PORT)),
+            "bootstrap.servers": ",".join(address.servers_with(kafka.PORT)),
             "enable.idempotence": True,
             "acks": "all",
             "message.timeout.ms": 0,  # a cluster that is away for a day is waited for
             "error_cb": self._on_error,
             "log_level": 0,  # errors go to `problem`, not to stderr
         }
-        try:
-            return Producer({"linger.ms": 20} | kafka_settings(_RESERVED) | fixed)
-        except KafkaException as error:
-            raise SettingError(f"{self._address}: {error.args[0].str()}; check the variables RONDO_KAFKA_...") from None
+        self._producer: Producer = kafka.new_client("Producer", {"linger.ms": 20}, fixed, _RESERVED)
 
     def _on_error(self, error: Any) -> None:
         self.problem = f"{self._address.host}: {error.str()}"
@@ -389,32 +367,26 @@ class KafkaSink:
             self._produce(left, message)
 
     def _produce(self, left: list[int], message: SinkMessage) -> None:
-        def report(error: Any, _: Any) -> None:
-            if error is None:
-                self.problem = None
-                self._pauses.end()
+        from confluent_kafka import KafkaError, KafkaException
+
+        def report(error: Any, _: Any = None) -> None:
+            self.problem = None if error is None else f"{self._address.host}, topic {self._topic}: {error.str()}"
+            is_too_large = error is not None and error.code() in (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG)
+            if error is None or is_too_large:
+                self.n_refused += is_too_large
                 left[0] -= 1
-            else:
-                self._failed(error, left, message)
+                self._pauses.end()
+                return
+            self._again.append((left, message))
+            if not self._pauses.is_pausing(time.monotonic()):
+                self._pauses.begin(time.monotonic())
 
         try:
             self._producer.produce(self._topic, message.text.encode(), message.device.encode(), on_delivery=report)
         except BufferError:  # its queue is full
             self._again.append((left, message))
-        except Exception as error:  # noqa: BLE001  # KafkaException, which cannot be named where the package is absent
-            self._failed(error.args[0], left, message)
-
-    def _failed(self, error: Any, left: list[int], message: SinkMessage) -> None:
-        from confluent_kafka import KafkaError
-
-        self.problem = f"{self._address.host}, topic {self._topic}: {error.str()}"
-        if error.code() in (KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG):
-            self.n_refused += 1
-            left[0] -= 1
-            return
-        self._again.append((left, message))
-        if not self._pauses.is_pausing(time.monotonic()):
-            self._pauses.begin(time.monotonic())
+        except KafkaException as error:
+            report(error.args[0])
 
     def _poll(self) -> None:
         self._producer.poll(0)
