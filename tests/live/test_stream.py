@@ -428,7 +428,7 @@ def test_two_at_once(rondo: Command, here: Path, rows: Path, model: Path) -> Non
 @pytest.mark.slow
 @pytest.mark.usefixtures("fake")
 @pytest.mark.parametrize("step", ["write", "fsync"])
-@pytest.mark.parametrize("n_good", [0, 1, 2, 3, 5, 8, 13, 21, 34])
+@pytest.mark.parametrize("n_good", [0, 2, 8, 34])
 def test_a_full_disk_loses_nothing(
     rondo: Command, here: Path, rows: Path, model: Path, step: str, n_good: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -472,5 +472,5 @@ def test_a_source_that_disappears_loses_nothing(
         refused(rondo("stream", model, "--source", rows, "--out", "out", "--follow"), "it has disappeared", exit_code=4)
     rows.write_bytes(text)
     again = rondo("stream", model, "--source", rows, "--out", "out")
-    assert (again.code, again.err.splitlines()[0][:15]) == (0, "resuming after")
+    assert (again.code, again.err.splitlines()[0][:14]) == (0, "resuming after")
     assert written(here / "out") == written(here / "whole")
