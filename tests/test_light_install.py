@@ -16,7 +16,7 @@ from rondo.formats.files import read_recording
 from rondo.synthetic import plant
 from rondo.training.device import one_thread
 from rondo_bench.baselines import build_baseline
-from rondo_bench.baselines.discovery import discover
+from rondo_bench.baselines.baseline import discover
 from tests.cli.running import command, waves, write_csv
 
 _BLOCK = """

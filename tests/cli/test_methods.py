@@ -27,8 +27,7 @@ from rondo_bench.baselines import (
     label_recording,
     window_clusters,
 )
-from rondo_bench.baselines.method import BaselineMethod
-from rondo_bench.baselines.saved_baseline import KeptBaseline
+from rondo_bench.baselines.baseline import BaselineMethod, KeptBaseline
 from tests.bench.baselines.test_contracts import TINY
 from tests.cli.running import Command, tree, waves, write_csv
 from tests.registered import register

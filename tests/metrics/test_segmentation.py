@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.metrics.overlap import Overlap
-from rondo.metrics.segmentation import change_point_f1, covering
+from rondo_bench.metrics.published import change_point_f1, covering
 from tests import naive_metrics as naive
 from tests.metrics.tracks import Pair, pairs
 

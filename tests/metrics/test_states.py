@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rondo.metrics.states import state_matching_score, weighted_adjusted_rand
 
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand, one_to_one, partners
-from rondo.metrics.states import state_matching_score, weighted_adjusted_rand
 from tests import naive_metrics as naive
 from tests.metrics.tracks import Pair, pairs
 

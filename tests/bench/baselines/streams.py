@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo_bench.baselines.stream_clusters import StreamClusters
+from rondo_bench.baselines.micro_clusters import StreamClusters
 
 
 class Learner(Protocol):

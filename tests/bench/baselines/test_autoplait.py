@@ -15,13 +15,37 @@ from rondo.errors import RecordingError
 from rondo.metrics import evaluate
 from rondo.progress import silent
 from rondo_bench.baselines import autoplait_hmm as hmm
-from rondo_bench.baselines.autoplait import AutoPlait, AutoPlaitConfig, estimated_seconds, regimes_of, standardised
-from rondo_bench.baselines.autoplait_cost import Fitted, Regime, fitted_to, regime_cost, segment_cost, total_cost
-from rondo_bench.baselines.autoplait_hmm import Hmm
-from rondo_bench.baselines.autoplait_noise import Piece, pieces_of, spans_of, without_noise
-from rondo_bench.baselines.autoplait_pairs import Singles, search_pairs
-from rondo_bench.baselines.autoplait_paths import Floats, best_path, best_score
-from rondo_bench.baselines.autoplait_split import Economy, Joined, cut_points, fixed_seeds, pruned, seed_spans
+from rondo_bench.baselines.autoplait import (
+    AutoPlait,
+    AutoPlaitConfig,
+    Economy,
+    Joined,
+    Piece,
+    Singles,
+    cut_points,
+    estimated_seconds,
+    fixed_seeds,
+    pieces_of,
+    pruned,
+    regimes_of,
+    search_pairs,
+    seed_spans,
+    spans_of,
+    standardised,
+    without_noise,
+)
+from rondo_bench.baselines.autoplait_hmm import (
+    Fitted,
+    Floats,
+    Hmm,
+    Regime,
+    best_path,
+    best_score,
+    fitted_to,
+    regime_cost,
+    segment_cost,
+    total_cost,
+)
 from tests import naive_autoplait as naive
 
 CHEAP = AutoPlaitConfig(float_bits=2, max_states=3)  # numbers cost little, so that small recordings have regimes

@@ -20,7 +20,7 @@ from rondo_bench.baselines import JoiningBaseline, compile_net
 from rondo_bench.baselines import compile as compile_module
 from rondo_bench.baselines.compile import Compile, CompileConfig, estimated_seconds, sequences_of, standardised
 from rondo_bench.baselines.compile_net import CompileNet, Noise, padded, read, trained
-from rondo_bench.baselines.state_mixture import Components, fitted_components
+from rondo_bench.baselines.window_states import Components, fitted_components
 from tests import naive_compile as naive
 from tests.contracts import planted
 

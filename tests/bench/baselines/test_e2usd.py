@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from rondo.errors import RecordingError, SettingError
 from rondo.metrics import evaluate
-from rondo_bench.baselines.e2usd import E2USD, E2USDConfig
-from rondo_bench.baselines.e2usd_net import TwoViewNet, fncc_loss, trained, two_views
-from rondo_bench.baselines.e2usd_online import Adaptation, read_online
+from rondo_bench.baselines.e2usd import E2USD, Adaptation, E2USDConfig, read_online
+from rondo_bench.baselines.window_nets import TwoViewNet, fncc_loss, trained, two_views
 from rondo_bench.baselines.window_states import Groups, StateWindows, voted
 from tests import naive_e2usd as naive
 from tests.bench.baselines.signals import signal_of, three_states

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from rondo_bench.baselines import masked_lstm as module
-from rondo_bench.baselines.masked_lstm import Blocks, masked_lstm
+from rondo_bench.baselines.compile_net import Blocks, masked_lstm
 
 HIDDEN = 5
 

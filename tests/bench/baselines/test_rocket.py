@@ -4,8 +4,7 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo_bench.baselines import rocket
-from rondo_bench.baselines.rocket import Kernels, draw_kernels, features, standardised
+from rondo_bench.baselines.clap import Kernels, draw_kernels, features, standardised
 from tests import naive_clap as naive
 
 

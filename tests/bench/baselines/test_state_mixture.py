@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import Labels
 from rondo.errors import ModelError, RondoWarning
-from rondo_bench.baselines import state_mixture
-from rondo_bench.baselines.state_mixture import Components, fitted_components
+from rondo_bench.baselines.window_states import Components, fitted_components
 
 
 def states_of(embeddings: NDArray[np.float64], cap: int = 20, seed: int = 0) -> Labels:

@@ -16,8 +16,13 @@ from rondo.metrics import evaluate
 from rondo.synthetic import Novelty, StreamPlan, plant
 from rondo_bench.baselines import Baseline, build_baseline
 from rondo_bench.baselines.dbstream import DBStreamClusters, DBStreamConfig
-from rondo_bench.baselines.stream_baseline import StreamWindows, label_stream, nearest_distance, points_of
-from rondo_bench.baselines.stream_clusters import StreamClusters
+from rondo_bench.baselines.micro_clusters import (
+    StreamClusters,
+    StreamWindows,
+    label_stream,
+    nearest_distance,
+    points_of,
+)
 from tests.contracts import planted, windows_of
 
 METHODS = ("denstream", "dbstream")

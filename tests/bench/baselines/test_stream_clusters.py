@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rondo.data.labels import OTHER
 from rondo_bench.baselines.dbstream import DBStreamClusters, DBStreamConfig
 from rondo_bench.baselines.denstream import DenStreamClusters, DenStreamConfig
-from rondo_bench.baselines.stream_clusters import groups_of, lasting_ids
+from rondo_bench.baselines.micro_clusters import groups_of, lasting_ids
 
 
 @given(st.integers(0, 9), st.integers(0, 10_000))

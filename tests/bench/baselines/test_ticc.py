@@ -21,11 +21,17 @@ from rondo.errors import RecordingError
 from rondo.metrics import evaluate
 from rondo.units.timeline import smooth
 from rondo_bench.baselines import build_baseline, label_recording
-from rondo_bench.baselines.base import in_order_of_appearance
-from rondo_bench.baselines.ticc import TICC, TICCConfig, estimated_seconds, learned, on_frames
-from rondo_bench.baselines.ticc_path import cheapest_path, cheapest_path_in_blocks
-from rondo_bench.baselines.ticc_solver import States, mean_and_covariance, stacked, toeplitz_classes, toeplitz_lasso
-from rondo_bench.baselines.ticc_start import first_labels
+from rondo_bench.baselines.baseline import in_order_of_appearance
+from rondo_bench.baselines.ticc import TICC, TICCConfig, estimated_seconds, first_labels, learned, on_frames
+from rondo_bench.baselines.ticc_solver import (
+    States,
+    cheapest_path,
+    cheapest_path_in_blocks,
+    mean_and_covariance,
+    stacked,
+    toeplitz_classes,
+    toeplitz_lasso,
+)
 from tests import naive_ticc as naive
 from tests.contracts import planted
 

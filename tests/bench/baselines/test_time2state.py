@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rondo.errors import RecordingError, SettingError
 from rondo.metrics import evaluate
 from rondo_bench.baselines.time2state import Time2State, Time2StateConfig
-from rondo_bench.baselines.time2state_net import CausalNet, lse_loss, trained
+from rondo_bench.baselines.window_nets import CausalNet, lse_loss, trained
 from rondo_bench.baselines.window_states import Groups, StateWindows
 from tests import naive_time2state as naive
 from tests.bench.baselines.signals import signal_of

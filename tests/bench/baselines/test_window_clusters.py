@@ -15,7 +15,7 @@ from rondo.errors import RecordingError
 from rondo.metrics import evaluate
 from rondo.times import estimate_in_words
 from rondo_bench.baselines import build_baseline, label_recording
-from rondo_bench.baselines.cost import estimated_seconds, practical_frames
+from rondo_bench.baselines.baseline import estimated_seconds, practical_frames
 from rondo_bench.baselines.window_clusters import nearest
 from tests.cli.running import waves
 

@@ -12,7 +12,7 @@ from rondo.data.labels import OTHER
 from rondo.data.windows import WindowGrid
 from rondo.errors import ModelError, RecordingError, SettingError
 from rondo_bench.baselines import e2usd, time2state
-from rondo_bench.baselines.base import in_order_of_appearance
+from rondo_bench.baselines.baseline import in_order_of_appearance
 from rondo_bench.baselines.e2usd import E2USD, E2USDConfig
 from rondo_bench.baselines.time2state import Time2StateConfig
 from rondo_bench.baselines.window_states import Groups, Scale, StateWindows, WindowStatesConfig, voted

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rondo_bench.data_sets import mocap
-from rondo_bench.data_sets.offers import Offer, offers
+from rondo_bench.data_sets.fetch import Offer, offers
 from tests.bench.data_sets.file_server import serving
 from tests.bench.data_sets.test_download import packed
 from tests.cli.running import Command
@@ -127,7 +126,7 @@ def test_download_then_verify(rondo: Command, here: Path, monkeypatch: pytest.Mo
         assert "licence: free for all" in refused.out
         assert "was not accepted" in refused.err
         assert server.asked == []
-        monkeypatch.setattr("rondo_bench.data_sets.http.FIRST_WAIT_S", 0.0)
+        monkeypatch.setattr("rondo_bench.data_sets.fetch.FIRST_WAIT_S", 0.0)
         done = rondo("datasets", "download", "mocap", "--data", "data", "--accept-licence")
         assert (done.code, done.out.splitlines()[-2]) == (0, f"1 file fetched to {Path('data') / 'mocap'}")
         assert len(server.asked) == 3

@@ -10,7 +10,6 @@ import pytest
 import scipy.io
 
 from rondo.errors import AnnotationError, RecordingError
-from rondo_bench.data_sets import actrectut
 from tests.bench.data_sets.published import blank_file, written
 
 

@@ -9,9 +9,8 @@ import numpy.testing as npt
 import pytest
 
 from rondo.errors import AnnotationError, RecordingError
-from rondo_bench.data_sets import clap_suite
-from rondo_bench.data_sets.clap_labels import find_labels, read_labels
 from rondo_bench.data_sets.read import find_copy, read_data_set
+from rondo_bench.data_sets.series import find_labels, read_labels
 from tests.bench.data_sets.published import (
     CLAP_FRAMES,
     CLAP_STATES,

@@ -21,9 +21,8 @@ import pytest
 from rondo.errors import OutputError, RecordingError, SettingError
 from rondo_bench.data_sets import download as module
 from rondo_bench.data_sets.catalogue import DATA_SETS
-from rondo_bench.data_sets.download import NOTE, download, unpack
-from rondo_bench.data_sets.mocap import SEGMENTS
-from rondo_bench.data_sets.offers import Offer, offers
+from rondo_bench.data_sets.fetch import NOTE, Offer, download, offers, unpack
+from rondo_bench.data_sets.motion import SEGMENTS
 from tests.bench.data_sets.file_server import FileServer, serving
 from tests.cli.running import tree
 

@@ -10,8 +10,7 @@ import numpy.testing as npt
 import pytest
 
 from rondo.errors import AnnotationError, RecordingError
-from rondo_bench.data_sets import drive_act
-from rondo_bench.data_sets.offers import offers
+from rondo_bench.data_sets.fetch import offers
 from tests.bench.data_sets.published import csv_file
 
 JOINTS = [f"joint{i}" for i in range(25)] + ["background"]

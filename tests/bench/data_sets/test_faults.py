@@ -15,15 +15,15 @@ import pytest
 from numpy.typing import NDArray
 
 from rondo.config.schema import PreprocessConfig
-from rondo_bench.data_sets import drive_act, lara, opportunity, pamap2
+from rondo_bench.data_sets import work
 from rondo_bench.data_sets.catalogue import find_data_set
 from rondo_bench.data_sets.read import find_copy
 from rondo_bench.data_sets.verify import check_counts, count
 from rondo_bench.experiments.inputs import projected, read_some, shared_preprocessor
-from rondo_bench.experiments.plan import Choice, plan
 from rondo_bench.experiments.rows import read_rows
+from rondo_bench.experiments.run import Outcome, work
 from rondo_bench.experiments.spec import read_data_sets, read_experiment
-from rondo_bench.experiments.work import Outcome, work
+from rondo_bench.experiments.tasks import Choice, plan
 from tests.bench.data_sets.published import csv_file
 from tests.bench.data_sets.test_drive_act import CHANNELS, COLUMNS
 from tests.cli.conftest import here as here

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rondo.errors import OutputError, RecordingError, SettingError
 from rondo_bench.data_sets import http as transfer
-from rondo_bench.data_sets.http import Remote, fetch, read_small
+from rondo_bench.data_sets.fetch import Remote, fetch, read_small
 from tests.bench.data_sets.file_server import FileServer, serving
 
 CONTENT = np.random.default_rng(0).bytes(1_000_000)

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import AnnotationError, RecordingError
-from rondo_bench.data_sets import hugadb
 from tests.bench.data_sets.published import written
 
 

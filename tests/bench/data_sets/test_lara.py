@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from rondo.errors import AnnotationError, RecordingError
-from rondo_bench.data_sets import lara
 from rondo_bench.data_sets.read import find_copy
 from tests.bench.data_sets.published import csv_file
 

@@ -9,7 +9,6 @@ import numpy.testing as npt
 import pytest
 
 from rondo.errors import AnnotationError, RecordingError
-from rondo_bench.data_sets import mocap
 from tests.bench.data_sets.published import blank_file, written
 
 

@@ -9,7 +9,6 @@ import numpy.testing as npt
 import pytest
 
 from rondo.errors import AnnotationError, RecordingError
-from rondo_bench.data_sets import mocap6
 from rondo_bench.data_sets.read import find_copy, read_data_set
 from tests.bench.data_sets.published import MOCAP6_STARTS, mocap6_arrays, mocap6_clone
 

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.errors import RecordingError
-from rondo_bench.data_sets import number_table
-from rondo_bench.data_sets.number_table import read_numbers, timed_recording
+from rondo_bench.data_sets.tables import read_numbers, timed_recording
 
 numbers = st.floats(-1e6, 1e6, width=32) | st.just(float("nan"))
 

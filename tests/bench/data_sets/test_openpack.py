@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import AnnotationError, RecordingError
-from rondo_bench.data_sets import openpack
 from tests.bench.data_sets.published import csv_file
 
 START_MS = 1_648_531_521_000  # 2022-03-29 14:25:21 in Japan

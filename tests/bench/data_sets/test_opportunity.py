@@ -9,7 +9,6 @@ import numpy.testing as npt
 import pytest
 
 from rondo.errors import AnnotationError, RecordingError
-from rondo_bench.data_sets import opportunity
 
 
 def written(path: Path, classes: list[int], step_ms: tuple[int, ...] = (33, 34, 33)) -> Path:

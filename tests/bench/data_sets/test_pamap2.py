@@ -10,7 +10,6 @@ import numpy.testing as npt
 import pytest
 
 from rondo.errors import AnnotationError, RecordingError
-from rondo_bench.data_sets import pamap2
 
 
 def written(path: Path, classes: list[int]) -> Path:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.errors import AnnotationError
-from rondo_bench.data_sets.spans import numbered, painted
+from rondo_bench.data_sets.tables import numbered, painted
 
 SPANS = st.lists(st.tuples(st.integers(-3, 15), st.integers(-3, 15), st.integers(1, 4)), max_size=5)
 

@@ -9,7 +9,6 @@ import pytest
 import scipy.io
 
 from rondo.errors import RecordingError
-from rondo_bench.data_sets import usc_had
 from tests.bench.data_sets.published import written
 
 

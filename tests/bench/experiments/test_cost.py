@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from rondo_bench.baselines import build_baseline
-from rondo_bench.baselines.cost import estimated_seconds
+from rondo_bench.baselines.baseline import estimated_seconds
 from rondo_bench.data_sets.stored import size_of
-from rondo_bench.experiments.cost import Costs
-from rondo_bench.experiments.plan import Choice, Task, plan
 from rondo_bench.experiments.run import pending
 from rondo_bench.experiments.spec import read_data_sets, read_experiment
+from rondo_bench.experiments.tasks import Choice, Costs, Task, plan
 from tests.bench.experiments.made_rows import row
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rondo.errors import SettingError
-from rondo_bench.experiments.plan import Choice, Plan, plan
 from rondo_bench.experiments.spec import SetSpec, read_data_sets, read_experiment
+from rondo_bench.experiments.tasks import Choice, Plan, plan
 
 PEOPLE = SetSpec(subject="^([a-z]+)")
 

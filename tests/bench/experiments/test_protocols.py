@@ -18,10 +18,8 @@ from rondo.errors import AnnotationError, RecordingError, SettingError
 from rondo.metrics import evaluate, evaluate_continual
 from rondo.model import Rondo
 from rondo.synthetic import plant
-from rondo_bench.baselines.base import build_baseline, in_order_of_appearance
-from rondo_bench.baselines.discovery import discover
+from rondo_bench.baselines.baseline import build_baseline, discover, in_order_of_appearance
 from rondo_bench.data_sets.read import DataSet
-from rondo_bench.experiments.continual import follow
 from rondo_bench.experiments.inputs import (
     PLANTED,
     projected,
@@ -30,12 +28,10 @@ from rondo_bench.experiments.inputs import (
     shared_preprocessor,
     with_channels,
 )
-from rondo_bench.experiments.labels import labels_of
-from rondo_bench.experiments.plan import Choice, Task, plan
-from rondo_bench.experiments.run import rows_of
+from rondo_bench.experiments.protocols import follow, labels_of, laid_together, learned
+from rondo_bench.experiments.run import rows_of, work
 from rondo_bench.experiments.spec import SetSpec, read_data_sets, read_experiment
-from rondo_bench.experiments.transfer import laid_together, learned
-from rondo_bench.experiments.work import work
+from rondo_bench.experiments.tasks import Choice, Task, plan
 from tests.cli.running import waves
 
 WALKS = SetSpec(window=60, step=20, subject="^([a-z]+)")
@@ -152,7 +148,6 @@ def test_continual_rows_have_every_stage(walks: Path, tmp_path: Path) -> None:
 def test_continual_scores_are_those_of_the_metrics(
     walks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from rondo_bench.experiments import continual
 
     truth = all_of(walks).annotations["ann_1"].classes
     labels = np.where(np.arange(truth.size) < 500, truth, 7).astype(np.int32)
@@ -279,7 +274,7 @@ def test_a_joined_method_gives_the_rows_that_are_asked_for(
         given.append(len(recordings))
         return [np.zeros(recording.n_frames, np.int32) for recording in recordings]
 
-    monkeypatch.setattr("rondo_bench.experiments.work.labels_of", counted)
+    monkeypatch.setattr("rondo_bench.experiments.run.labels_of", counted)
     rows = work(task.only(task.keys[1:2])).rows
     assert [own.recording for own in rows] == ["ann_2"]
     assert given == [3]

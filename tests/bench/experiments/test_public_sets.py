@@ -13,9 +13,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from rondo.data.recording import Recording
 from rondo.errors import SettingError
+from rondo_bench.experiments.protocols import pooled_scores
 from rondo_bench.experiments.rows import read_rows
 from rondo_bench.experiments.spec import Method, read_experiment, text_of
-from rondo_bench.experiments.states import pooled_scores
 from tests.bench.data_sets.published import aioi_clone, aioi_track, written
 from tests.cli.running import Command
 
@@ -42,7 +42,7 @@ class Shared:
 def given(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The recordings of each fit."""
     fits: list[list[str]] = []
-    monkeypatch.setattr("rondo_bench.experiments.labels.rondo_of", lambda _: Shared(fits))
+    monkeypatch.setattr("rondo_bench.experiments.protocols.rondo_of", lambda _: Shared(fits))
     return fits
 
 

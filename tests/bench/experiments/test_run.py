@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import rondo_bench.experiments.work as bench_work
+import rondo_bench.experiments.run as bench_work
 from rondo.errors import RecordingError, RondoWarning
 from rondo.metrics import evaluate
 from rondo_bench.experiments.rows import FILE, Row, open_rows, read_rows

@@ -9,7 +9,7 @@ import pytest
 from rondo.errors import SettingError
 from rondo_bench.baselines import baseline_names, build_baseline
 from rondo_bench.data_sets.catalogue import DATA_SETS
-from rondo_bench.experiments.configured import baseline_for, config_of, fingerprint, rondo_for
+from rondo_bench.experiments.inputs import baseline_for, config_of, fingerprint, rondo_for
 from rondo_bench.experiments.spec import NAMES, Method, SetSpec, read_data_sets, read_experiment, text_of
 from rondo_bench.experiments.summary import published
 

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 
 from rondo.errors import InputError, SettingError
 from rondo_bench.experiments.rows import Row, open_rows
-from rondo_bench.experiments.significance import compare, holm, signed_rank_p
 from rondo_bench.experiments.spec import read_data_sets, read_experiment
-from rondo_bench.experiments.summary import Summary, summarise
+from rondo_bench.experiments.summary import Summary, compare, holm, signed_rank_p, summarise
 from rondo_bench.experiments.tables import latex, markdown, to_csv
 from tests.bench.experiments.made_rows import now, row
 from tests.cli.running import Command
