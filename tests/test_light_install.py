@@ -124,7 +124,7 @@ def test_a_model_with_a_network_is_not_called_damaged_without_torch(
     tiny = {"encoder.output_dim": 4, "encoder.hidden_dim": 4, "encoder.depth": 1, "encoder.iterations": 1}
     Rondo(window=40, encoder="ts2vec", settings=tiny).fit(read_recording(walk)).save(tmp_path / "network")
     small = {"windows.length": 40, "windows.step": 20, "n_steps": 1, "depth": 1}
-    (found,) = discover([read_recording(walk)], "time2state", build_baseline("time2state", small), 0)
+    (found,) = discover([read_recording(walk)], build_baseline("time2state", small))
     assert found.kept is not None
     found.kept.save(tmp_path / "states")
     monkeypatch.setitem(sys.modules, "torch", None)

@@ -33,7 +33,7 @@ from rondo.data.labels import OTHER, Labels
 from rondo.errors import OutputError
 from rondo.labelling import Labelling
 from rondo.lazy import Lazy, Passing
-from rondo.methods import find_method, load_model
+from rondo.methods import find_method, load_model, method_names
 from rondo.report.contents import MAX_RECORDINGS_INSIDE, Overviews
 from rondo.report.frame_scores import FrameScores, read_scores, scores_path, write_scores
 from rondo.report.overview import GrowingOverview, Overview, cut_to, overview_path, read_overview, store_overview
@@ -253,7 +253,10 @@ def _read_training(path: Path) -> pl.DataFrame:
 
 
 def _models(run_dir: Path, summary: RunSummary) -> Mapping[str, Any]:
+    """By vocabulary; none where the method keeps none (those of version 0.2.0 may have left some here) or is gone."""
     folder = run_dir / _MODEL
+    if summary.method not in method_names() or find_method(summary.method).why_no_model():
+        return {}
     keys = [key for key in summary.vocabularies() if (folder / key / _MANIFEST).is_file()]
     return Lazy(keys, lambda key: load_model(folder / key))
 

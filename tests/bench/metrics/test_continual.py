@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from rondo.errors import AnnotationError
-from rondo.metrics import evaluate_continual
+from rondo_bench.metrics import evaluate_continual
 from rondo_bench.metrics.published import INITIAL_PERCENT, STAGES_PERCENT
 from tests import naive_metrics as naive
 from tests.metrics.tracks import Pair, pairs
