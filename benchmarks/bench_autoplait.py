@@ -28,7 +28,7 @@ from rondo.data.scaling import Preprocessor
 from rondo.metrics.scores import evaluate
 from rondo.wording import silent
 from rondo_bench.baselines.autoplait import AutoPlait, AutoPlaitConfig, estimated_seconds, regimes_of, standardised
-from rondo_bench.baselines.base import label_recording
+from rondo_bench.baselines.baseline import label_recording
 from tests import naive_autoplait as naive
 
 LENGTHS, TWIN_FRAMES = ((1_000, 4), (10_000, 4), (10_000, 9), (100_000, 4), (100_000, 9)), 300

@@ -22,6 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # CPU time of one thread, set bef
 
 import numpy as np
 from results_page import Table, parse, write_section
+from rondo_bench.baselines.cost import estimated_seconds, practical_frames, rounded
 
 from rondo.data.recording import Recording
 from rondo.errors import InputError, RondoWarning
@@ -29,8 +30,7 @@ from rondo.many.pool import Stopwatch
 from rondo.synthetic.plan import StreamPlan
 from rondo.synthetic.streams import plant
 from rondo.wording import estimate_in_words
-from rondo_bench.baselines.base import baseline_names, build_baseline, label_recording
-from rondo_bench.baselines.cost import estimated_seconds, practical_frames, rounded
+from rondo_bench.baselines.baseline import baseline_names, build_baseline, label_recording
 
 SECTIONS = ("cost",)
 N_CHANNELS = 9

@@ -19,6 +19,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # CPU time of one thread, set bef
 
 import numpy as np
 import torch
+from rondo_bench.baselines.masked_lstm import Blocks
 from torch import Tensor
 
 from rondo.data.scaling import Preprocessor
@@ -27,7 +28,6 @@ from rondo.synthetic.streams import plant
 from rondo_bench.baselines import compile_net
 from rondo_bench.baselines.compile import Compile, CompileConfig, estimated_seconds
 from rondo_bench.baselines.compile_net import CompileNet, Noise, padded
-from rondo_bench.baselines.masked_lstm import Blocks
 
 N_CHANNELS = 9
 N_SEQUENCES = 5  # those of a recording of 10,000 frames

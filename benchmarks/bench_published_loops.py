@@ -24,6 +24,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # CPU time of one thread, set bef
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from rondo_bench.baselines.base import in_order_of_appearance
+from rondo_bench.baselines.state_mixture import fitted_components
 from torch import Tensor
 
 from rondo.arrays import owned_by
@@ -34,9 +36,7 @@ from rondo.data.signal import Signal
 from rondo.synthetic.plan import StreamPlan
 from rondo.synthetic.streams import plant
 from rondo_bench.baselines import e2usd_net, time2state_net
-from rondo_bench.baselines.base import in_order_of_appearance
 from rondo_bench.baselines.e2usd import E2USD, E2USDConfig
-from rondo_bench.baselines.state_mixture import fitted_components
 from rondo_bench.baselines.time2state import Time2State, Time2StateConfig
 from rondo_bench.baselines.window_states import Groups, Scale, WindowStatesConfig
 from tests import naive_e2usd, naive_time2state

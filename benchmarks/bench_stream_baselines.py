@@ -22,17 +22,17 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # CPU time of one thread, set bef
 
 import numpy as np
 from numpy.typing import NDArray
+from rondo.metrics.continual import evaluate_continual
+from rondo_bench.baselines.stream_clusters import StreamClusters
 
 from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Recording
-from rondo.metrics.continual import evaluate_continual
 from rondo.metrics.scores import evaluate
 from rondo.synthetic.plan import Novelty, StreamPlan
 from rondo.synthetic.streams import plant
-from rondo_bench.baselines.base import Baseline, build_baseline, label_recording
+from rondo_bench.baselines.baseline import Baseline, build_baseline, label_recording
 from rondo_bench.baselines.dbstream import DBStreamClusters, DBStreamConfig
 from rondo_bench.baselines.denstream import DenStreamClusters, DenStreamConfig
-from rondo_bench.baselines.stream_clusters import StreamClusters
 
 METHODS = ("denstream", "dbstream")
 N_HEAPS, N_DIMS, N_INITIAL, N_POINTS = 100, 63, 4_000, 20_000

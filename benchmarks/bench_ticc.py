@@ -29,6 +29,7 @@ os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
 import numpy as np
 from numpy.typing import NDArray
+from rondo_bench.baselines.ticc_start import first_labels
 
 from rondo.config.settings import PreprocessConfig
 from rondo.data.labels import Labels
@@ -39,7 +40,6 @@ from rondo.metrics.scores import evaluate
 from rondo.synthetic.plan import StreamPlan
 from rondo.synthetic.streams import plant
 from rondo_bench.baselines.ticc import TICC, TICCConfig
-from rondo_bench.baselines.ticc_start import first_labels
 
 N_FRAMES, N_CHANNELS = 10_617, 4
 BAR = 5.0

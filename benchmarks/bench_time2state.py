@@ -32,7 +32,7 @@ from rondo.metrics.scores import evaluate
 from rondo.model.rondo import Rondo
 from rondo.synthetic.plan import StreamPlan
 from rondo.synthetic.streams import plant
-from rondo_bench.baselines.base import build_baseline, label_recording
+from rondo_bench.baselines.baseline import build_baseline, label_recording
 
 N_FRAMES, N_CHANNELS, WINDOW, STEP = 10_617, 4, 256, 50
 BAR = 3.0

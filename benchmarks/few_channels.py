@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from results_page import Table, parse, write_section
+from rondo.metrics.segmentation import change_point_f1, covering
 
 from rondo.config.settings import resolve
 from rondo.data.recording import Recording
@@ -29,7 +30,6 @@ from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders.base import build_encoder
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.scores import evaluate
-from rondo.metrics.segmentation import change_point_f1, covering
 from rondo.units.fit import fit_units
 
 SECTIONS = ("one-to-three-channels",)

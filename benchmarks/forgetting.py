@@ -18,16 +18,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from results_page import Table, parse, write_section
+from rondo.metrics.continual import INITIAL_PERCENT
+from rondo_bench.experiments.configured import rondo_for
+from rondo_bench.experiments.continual import follow
 
 from rondo.data.labels import runs_of
 from rondo.data.recording import Recording
-from rondo.metrics.continual import INITIAL_PERCENT
 from rondo.metrics.overlap import Overlap, class_of_cluster
 from rondo.metrics.scores import evaluate
 from rondo.metrics.segmental import recall_of_classes
 from rondo.model.rondo import Rondo
-from rondo_bench.experiments.configured import rondo_for
-from rondo_bench.experiments.continual import follow
 from rondo_bench.experiments.inputs import read_some, recording_ids
 from rondo_bench.experiments.spec import read_data_sets, read_experiment
 from rondo_bench.experiments.summary import title_of

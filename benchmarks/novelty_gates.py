@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from progressive import NEW
 from results_page import Table, parse, write_section
+from rondo.metrics.continual import INITIAL_PERCENT
 
 from rondo.continual.updater import Updater
 from rondo.data.recording import Recording
-from rondo.metrics.continual import INITIAL_PERCENT
 from rondo.model.rondo import Rondo
 from rondo.synthetic.streams import plant
 from rondo.units.viterbi import centre_distances

@@ -30,7 +30,7 @@ from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor
 from rondo.data.window_lengths import choose_scales
 from rondo.errors import RondoError
-from rondo_bench.baselines.base import build_baseline, label_recording
+from rondo_bench.baselines.baseline import build_baseline, label_recording
 
 PEERS = STORED.with_name("peers.json")
 WINDOWED = ("kmeans", "hdbscan", "time2state", "e2usd")

@@ -20,8 +20,7 @@ MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be 
     "rondo.continual.reading": ("Decision", ""),
     "rondo.continual.journal": ("Event", ""),
     "rondo.metrics": (
-        "evaluate Scores ScoreRow shared_scores SharedScores meaning clock_labels compare Comparison "
-        "evaluate_continual ContinualScores StageScores",
+        "evaluate Scores ScoreRow shared_scores SharedScores meaning clock_labels compare Comparison",
         "No learner can import this module: a contract in the build. What each score says: [scores](../judging.md).",
     ),
     "rondo.annotations.annotation": ("Annotation", ""),
@@ -32,9 +31,9 @@ MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be 
     ),
     "rondo.synthetic": ("plant plant_subjects structureless StreamPlan Novelty Gaps PlantedStream", ""),
     "rondo_bench.data_sets.read": ("read_data_set DataSet", "See [data sets](../benchmark.md#data-sets)."),
+    "rondo_bench.metrics": ("evaluate_continual ContinualScores StageScores", "Scores of the continual experiment."),
     "rondo_bench.baselines": (
-        "baseline_names build_baseline label_recording BaselineSettings Baseline ReadingBaseline FittedBaseline "
-        "JoiningBaseline JoiningReader",
+        "baseline_names build_baseline label_recording BaselineSettings Baseline JoiningBaseline",
         "See [other methods](../benchmark.md#other-methods).",
     ),
 }

@@ -173,7 +173,7 @@ BAD_CALLS: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("rondo.synthetic.plant", (), {"n_frames": 0}),
     ("rondo.continual.journal.Event", ("none", "unit", 0, None, (), {}), {}),
     ("rondo.metrics.evaluate", ({"a": ([0, 1], [0])},), {}),
-    ("rondo.metrics.evaluate_continual", ({},), {}),
+    ("rondo_bench.metrics.evaluate_continual", ({},), {}),
     ("rondo.metrics.compare", ({},), {}),
     ("rondo.metrics.meaning", ({"a": [0]}, {"a": [0]}), {}),
     ("rondo.metrics.shared_scores", ({}, {}), {}),

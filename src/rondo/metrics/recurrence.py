@@ -45,19 +45,6 @@ def adjusted_mutual_information(overlap: Overlap) -> float:
     return (information - expected) / (mean_entropy - expected)
 
 
-def normalised_mutual_information(overlap: Overlap) -> float:
-    """NMI = 2 I / (H_truth + H_labels), not corrected for chance: many small clusters raise it.
-
-    >>> round(normalised_mutual_information(Overlap.of([0, 0, 1, 1], [0, 0, 1, 2])), 4)
-    0.8
-    """
-    if overlap.n_classes == overlap.n_clusters == 1:
-        return 1.0
-    class_sizes, cluster_sizes = _sizes(overlap)
-    entropies = _entropy(class_sizes) + _entropy(cluster_sizes)
-    return max(0.0, 2 * (entropies - _entropy(overlap.contingency.frames)) / entropies)
-
-
 def expected_mutual_information(class_sizes: Index, cluster_sizes: Index) -> float:
     """E[I] in nats over all tracks with these class and cluster sizes (Vinh, Epps & Bailey 2010, eq. 24a).
 
