@@ -33,16 +33,12 @@ from rondo.synthetic.streams import plant
 from rondo.units.fit import fit_units
 
 SECTIONS = ("settings", "settings-held-out")
-ONE: dict[str, Any] = {"units.window_weight": "one"}
 CHOICES: dict[str, dict[str, Any]] = {
     "**default**": {},
     "labels by vote of the windows": {"windows.projection": "vote"},
     "labels of the nearest window": {"windows.projection": "centre"},
-    "every window counts one": ONE,
-    **{f"{k} dimensions, every window counts one": {"units.dimension": k, **ONE} for k in (3, 4, 5, 6, 8)},
     **{f"{k} dimensions": {"units.dimension": k} for k in (3, 4, 5, 6, 8)},
     "merged": {"units.merge": True},
-    "4 dimensions, every window counts one, merged": {"units.dimension": 4, "units.merge": True, **ONE},
     "no rule of persistence": {"units.persistence": 0.0},
     "half the price of a change": {"units.transition_scale": 1.0},
     "twice the price of a change": {"units.transition_scale": 4.0},
@@ -51,8 +47,6 @@ CHOICES: dict[str, dict[str, Any]] = {
 UNTOUCHED = (  # the others differ less
     "**default**",
     "labels by vote of the windows",
-    "every window counts one",
-    *(f"{k} dimensions, every window counts one" for k in (3, 4, 5, 6)),
     *(f"{k} dimensions" for k in (4, 8)),
     "merged",
 )

@@ -41,7 +41,6 @@ UNITS: dict[str, tuple[str, dict[str, Any]]] = {
     "default": ("default", {}),
     "default, merged": ("default", {"units.merge": True}),
     "default, DeepDPM": ("default", DEEP),
-    "default, 4 dimensions, windows counted one": ("default", {"units.dimension": 4, "units.window_weight": "one"}),
     "paper": ("paper", {}),
     "paper, DeepDPM": ("paper", DEEP),
     "paper, initialisation only": ("paper", {"units.max_rounds": 0}),

@@ -140,3 +140,25 @@ def test_from_python_too() -> None:
 def test_units_without_an_autoencoder_need_none() -> None:
     settings = {"units": {"method": "direct", "mixture": {"latent_dim": 0}}, "evidence.surrogates": 0}
     assert Rondo(window=40, settings=settings).fit(waves(600)).unit_model_.ids
+
+
+_IMPORTED = """
+import sys
+from rondo.cli.main import run
+
+for line in {lines}:
+    try:
+        run(line.split())
+    except SystemExit as stopped:
+        assert stopped.code == 0, line
+assert not {slow} & set(sys.modules)
+"""
+
+
+def test_no_command_of_the_default_chain_imports_what_is_slow_to_import(tmp_path: Path) -> None:
+    """scipy.signal, which chooses windows, brings scipy.stats; a model that is applied needs neither."""
+    write_csv(tmp_path / "walk.csv", waves())
+    discover = ["--quiet discover walk.csv --window 60 --out run"]
+    python(_IMPORTED.format(lines=discover, slow={"sklearn", "pandas"}), tmp_path)
+    apply = ["--quiet label run walk.csv --out again", "--quiet stream run --source walk.csv --out live"]
+    python(_IMPORTED.format(lines=apply, slow={"sklearn", "pandas", "scipy.stats"}), tmp_path)

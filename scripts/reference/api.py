@@ -24,7 +24,6 @@ MODULES: dict[str, tuple[str, str]] = {  # names to document, and what is to be 
         "No learner can import this module: a contract in the build. What each score says: [scores](../judging.md).",
     ),
     "rondo.annotations.annotation": ("Annotation", ""),
-    "rondo.scale_curve": ("scale_curve ScaleCurve Scale", "`rondo suggest` shows the same curve."),
     "rondo.edit": (
         "editing open_vocabulary model_folder EditedVocabulary apply_edits apply_file undo_edit edits_in show_edits",
         "Names, merges and edits of frames in the folder of a run. See [the report](../report.md).",

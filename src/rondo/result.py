@@ -759,7 +759,7 @@ class Result:
         return f"<Result of {self.method}: {found_and_fit_sentence(self.summary)}>"
 
     def _repr_html_(self) -> str:
-        """The finding, a still picture and the entries; the page itself is `report`."""
+        """The finding and the entries; `plot` draws a figure, `report` writes the whole page."""
         from rondo.report.notebook import result_card
         from rondo.report.summarize import finding
 

@@ -36,8 +36,6 @@ SHOWN_ELSEWHERE = {  # functions and classes without an example of their own, an
     "rondo.edit.undo_edit": "rondo.edit.apply_edits",
     "rondo.edit.edits_in": "rondo.edit.apply_edits",
     "rondo.edit.show_edits": "rondo.edit.editing",
-    "rondo.scale_curve.ScaleCurve": "rondo.scale_curve.scale_curve",
-    "rondo.scale_curve.Scale": "rondo.scale_curve.scale_curve",
     "rondo.synthetic.PlantedStream": "rondo.synthetic.plant",
 }
 EXAMPLES = [  # methods with an example

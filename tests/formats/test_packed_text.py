@@ -88,9 +88,9 @@ def test_a_bomb_is_refused_before_it_takes_the_memory(
 def test_what_gzip_says_of_its_size_counts_before_it_is_read(tmp_path: Path) -> None:
     path = write(tmp_path, "a.csv.gz", gzip.compress(b"1\n" * 500_000))
     file = RecordingFile(str(path), "a")
-    assert file.expected_bytes() == 1_000_000
+    assert file.expected().n_bytes == 1_000_000
     path.write_bytes(path.read_bytes()[:-4] + b"\0\0\0\0")  # a lie: then about what it may hold
-    assert file.expected_bytes() == 4 * path.stat().st_size
+    assert file.expected().n_bytes == 4 * path.stat().st_size
 
 
 def test_other_formats_are_not_read_packed(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def test_sizes_are_those_in_memory_and_come_from_headers(tmp_path: Path, dtype: 
     pl.DataFrame(values, schema=["x", "y", "z"]).write_parquet(tmp_path / "c.parquet")
     for file in recording_files([tmp_path]):
         assert file.expected() == ExpectedSize(50, 3, 600)
-    assert RecordingFile(str(tmp_path / "b.npz"), "b", key="Y").expected_bytes() == 200
+    assert RecordingFile(str(tmp_path / "b.npz"), "b", key="Y").expected().n_bytes == 200
 
 
 def test_where_no_header_tells_the_size_of_the_file_does(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_where_no_header_tells_the_size_of_the_file_does(tmp_path: Path) -> None
     assert RecordingFile(str(tmp_path / "a.csv"), "a").expected() == ExpectedSize(None, None, 804)
     (tmp_path / "b.npy").write_bytes(b"damaged")
     assert RecordingFile(str(tmp_path / "b.npy"), "b").expected().n_frames is None
-    assert RecordingFile(str(tmp_path / "gone.npy"), "gone").expected_bytes() == 0
+    assert RecordingFile(str(tmp_path / "gone.npy"), "gone").expected().n_bytes == 0
     (tmp_path / "c.parquet").write_bytes(b"PAR1 damaged PAR1")
     assert RecordingFile(str(tmp_path / "c.parquet"), "c").expected().n_frames is None
 

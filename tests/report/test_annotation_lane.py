@@ -34,11 +34,11 @@ def on_frames(lane: dict[str, Any], n_frames: int) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("format", ["csv", "parquet", "eaf", "audacity", "label-studio", "boris"])
+@pytest.mark.parametrize("format", ["csv", "parquet", "eaf", "audacity", "label-studio"])
 def test_every_format_lies_on_its_frames(tmp_path: Path, format: str) -> None:
     made = Made(TRACK, TRACK)
     run = write_made_run(tmp_path / "run", {"day1": made})
-    suffix = {"eaf": ".eaf", "audacity": ".txt", "label-studio": ".json", "boris": ".boris"}.get(format, f".{format}")
+    suffix = {"eaf": ".eaf", "audacity": ".txt", "label-studio": ".json"}.get(format, f".{format}")
     path = tmp_path / f"day1{suffix}"
     export_run(run, format, path, level="motif")
     (lane,) = annotation_lanes(Result.load(run), TruthFile(path)).values()

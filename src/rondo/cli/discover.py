@@ -66,7 +66,6 @@ def discover(
     engine: options.EngineName = None,
     workers: options.Workers = None,
     ray_address: options.RayAddress = None,
-    dry_run: options.DryRun = False,
     json: options.Json = False,
 ) -> None:
     """Find units and motifs in recordings and write a run folder: labels, segments, model and report.
@@ -86,7 +85,7 @@ def discover(
     from rondo.files.inputs import Reading
     from rondo.files.reading import with_kept
     from rondo.many.unfinished import check_place
-    from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files, why_not_split
+    from rondo.many.way import Asked, goes_file_by_file, many_files, why_not_split
     from rondo.store.folder import check_free
 
     chosen_seed = checked_seed(seed)
@@ -96,9 +95,6 @@ def discover(
     many = many_files(paths, asked, reading)
     why_not = why_in_memory(method, per_recording) or why_not_split(split_by)
     file_by_file = goes_file_by_file(many, asked, why_not)
-    if dry_run:
-        print("\n".join(expected_in_words(many, file_by_file, learns=True)))
-        return
     if file_by_file:
         from rondo.discovery import discover_file_by_file
 

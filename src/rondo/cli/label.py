@@ -10,7 +10,6 @@ import typer
 from rondo.cli import options
 from rondo.cli.discover import announce, read_all
 from rondo.cli.progress import progress
-from rondo.cli.terminal import print
 from rondo.errors import SettingError
 
 if TYPE_CHECKING:
@@ -57,7 +56,6 @@ def label(
     engine: options.EngineName = None,
     workers: options.Workers = None,
     ray_address: options.RayAddress = None,
-    dry_run: options.DryRun = False,
     json: options.Json = False,
 ) -> None:
     """Label recordings with a fitted model; its vocabulary stays as it is.
@@ -78,7 +76,7 @@ def label(
     from rondo.files.inputs import Reading
     from rondo.files.reading import with_kept
     from rondo.many.unfinished import check_place
-    from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files, why_not_split
+    from rondo.many.way import Asked, goes_file_by_file, many_files, why_not_split
     from rondo.methods import load_model, method_of, refuse_idle
     from rondo.store.folder import check_free
 
@@ -100,9 +98,6 @@ def label(
     many = many_files(paths, asked, reading)
     why = why_labelled_at_once(fitted, adapt=adapt, refit_motifs=refit_motifs, with_stream=with_stream)
     file_by_file = goes_file_by_file(many, asked, why or why_not_split(split_by))
-    if dry_run:
-        print("\n".join(expected_in_words(many, file_by_file, learns=False)))
-        return
     if file_by_file:
         from rondo.many.driver import label_many
 

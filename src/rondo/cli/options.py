@@ -115,9 +115,6 @@ Workers = Annotated[
 RayAddress = Annotated[
     str | None, typer.Option("--ray-address", metavar="ADDRESS", help="A Ray cluster that runs, for --engine ray.")
 ]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", metavar="", help="Say what would be read, and what it would take; write nothing.")
-]
 EncoderName = Annotated[
     str | None,
     typer.Option("--encoder", metavar="NAME", help="{encoders}.", autocompletion=completing_from(_encoders)),

@@ -149,8 +149,7 @@ class Preprocessor:
     def row_plan(self, rate: float | None) -> RowPlan:
         """Of a stream, which nobody can look at as a whole: slow sensors are those of the recordings fitted on."""
         spacing = self.spacing or (0,) * len(self.channels)
-        more = (self.config.missing, self.relations, self.channels)
-        return RowPlan(rate, max_gap_frames(rate, self.config), spacing, None, *more)
+        return RowPlan(rate, max_gap_frames(rate, self.config), spacing, None, self.relations, self.channels)
 
     def seen_by_model(self, values: Values) -> Values:
         """Frames of a stream, scaled by the statistics of the model and projected; an array of its own."""

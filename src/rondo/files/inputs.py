@@ -188,10 +188,6 @@ class RecordingFile:
             return ExpectedSize(None, None, int(factor * size_of(self.url)))
         return ExpectedSize(None, None, 0)
 
-    def expected_bytes(self) -> int:
-        """What its values take in memory."""
-        return self.expected().n_bytes
-
     def _of_archive(self) -> ExpectedSize:
         from rondo.files.arrays import chosen_array
 

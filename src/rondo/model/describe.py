@@ -96,8 +96,8 @@ def stream_summary(model: Rondo, id: str, source: str, n_frames: int, counters: 
 
 def fit_notes(model: Rondo, n_frames: Sequence[int]) -> tuple[str, ...]:
     """What there is to say about a fit to recordings of these lengths; the first recording bears it."""
-    notes = (short_window_note(model, n_frames), str(model.provenance_.get("note_on_levels", "")))
-    return (*(note for note in notes if note), *model.provenance_.get("training_notes", ()))
+    note = short_window_note(model, n_frames)
+    return (*([note] if note else []), *model.provenance_.get("training_notes", ()))
 
 
 def short_window_note(model: Rondo, n_frames: Sequence[int]) -> str:

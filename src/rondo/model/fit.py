@@ -10,7 +10,6 @@ import numpy as np
 
 from rondo.arrays import generators
 from rondo.config.settings import RondoConfig, SlowUnitsConfig, network_in
-from rondo.data.levels import note_on_levels
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor, UsedChannels
 from rondo.data.signal import Signal
@@ -129,24 +128,17 @@ def learn(
     tell("done", 5, 5)
     known = iter(timelines)
     read = [next(known) if len(w) else units.timeline(w) for w in every]
-    provenance = _provenance(config, plan, groups, timelines)
+    provenance = _provenance(plan, timelines)
     if limits := training_notes(units, motifs, config):
         provenance |= {"training_notes": list(limits)}
     return Learned(units, motifs, evidence, provenance, read)
 
 
-def _provenance(
-    config: RondoConfig, plan: FitPlan, groups: Sequence[str], timelines: Sequence[Timeline]
-) -> dict[str, Any]:
+def _provenance(plan: FitPlan, timelines: Sequence[Timeline]) -> dict[str, Any]:
     fit_profile = FitProfile.of(np.concatenate([timeline.distances for timeline in timelines]))
     provenance = provenance_of(plan.surveys) | {"fit_profile": fit_profile.as_json()}
     if plan.n_learned_from < plan.n_sound:
         provenance |= {"sample": {"n_frames": plan.n_learned_from, "of": plan.n_sound}}
-    has_places = isinstance(config.units, SlowUnitsConfig) and config.units.places
-    has_own_places = has_places and len(set(groups)) == len(groups)
-    deviations = [survey.deviations for survey in plan.surveys]
-    if note := note_on_levels(deviations, config.preprocess, has_own_places=has_own_places):
-        provenance |= {"note_on_levels": note}
     return provenance
 
 

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 _PARTS = ("preprocess", "units", "motifs", "evidence", "stream")
 _LONGEST_WINDOW = 1_000_000  # frames; a model folder that asks for more is damaged, and would ask for all memory
+_REMOVED = {("preprocess", "missing"): "interpolate", ("units", "window_weight"): "overlap"}  # settings of 0.2.0
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch")
 
 
@@ -146,7 +147,7 @@ def load(kind: type[Rondo], folder: Path) -> Rondo:
 
 
 def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
-    model = kind.from_config(resolve(overrides=stored.config))
+    model = kind.from_config(resolve(overrides=_without_removed(stored.config)))
     config = model.resolved_config()
     require_torch(network_in(config))
     parts: dict[str, dict[str, NDArray[np.generic]]] = {name: {} for name in _PARTS}
@@ -179,6 +180,16 @@ def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
     if followed is not None:
         model.stream_ = _stream(model, from_bits(parts["stream"], followed["tensors"]), followed["plain"])
     return model
+
+
+def _without_removed(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The stored settings without those that this version no longer has; a model that used one is refused."""
+    kept = {name: dict(value) if isinstance(value, Mapping) else value for name, value in config.items()}
+    for (section, name), default in _REMOVED.items():
+        settings = kept.get(section)
+        if isinstance(settings, dict) and settings.pop(name, default) != default:
+            raise ValueError(f"it was fitted with {section}.{name}, a setting that Rondo no longer has")
+    return kept
 
 
 def _preprocessor(tensors: Tensors, channels: tuple[str, ...], config: RondoConfig) -> Preprocessor:

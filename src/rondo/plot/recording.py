@@ -322,8 +322,7 @@ def _jumps(about: RecordingSummary) -> NDArray[np.int64]:
 # ----------------------------------------------------------------
 # What a still picture of one recording shows: signals, motif blocks, a row for each unit, truth; drawn elsewhere.
 #
-# `rondo.plot.recording` draws it with matplotlib, `rondo.report.strip` as SVG for notebooks. Frames are those of the
-# recording; blocks are cut to what is shown.
+# `rondo.plot.recording` draws it with matplotlib. Frames are those of the recording; blocks are cut to what is shown.
 
 MOST_CHANNELS = 12
 _MOST_MATCHED = 20  # recordings over which true classes get their colours: more would change none

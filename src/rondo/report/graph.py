@@ -1,7 +1,7 @@
 """How it composes: what motifs are made of, what follows what, and what comes back at regular intervals.
 
-Everything is about the recordings on the page. What follows what is counted as in `rondo.analysis.sequence`: directly,
-not over OTHER or a break, as the mean over recordings; see `rondo.analysis.sequence` for what counts as regular.
+Everything is about the recordings on the page. What follows what is counted as in `rondo.analysis.sequence`:
+directly, not over OTHER or a break, as the mean over recordings; `rondo.analysis.sequence` says what counts as regular.
 """
 
 from __future__ import annotations

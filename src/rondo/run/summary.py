@@ -268,7 +268,8 @@ def read_summary(run_dir: Path) -> RunSummary:
     except FileNotFoundError:
         raise OutputError(
             f"{path}: no such file, so the folder holds neither a run nor a stream, or not yet: `rondo discover` puts "
-            "a run there when it is whole, `rondo stream` begins at once"
+            "a run there when it is whole, `rondo stream` begins at once; where it has many "
+            "devices, give the folder of one"
         ) from None
     except OSError as error:
         raise OutputError(

@@ -24,6 +24,7 @@ import csv
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -32,7 +33,7 @@ from numpy.typing import NDArray
 from rondo.errors import RecordingError
 from rondo.files.columns import Kind, has_no_name, kind_of_numbers, moves_as_a_signal, names_no_signal, rises_or_repeats
 from rondo.files.text.clock import is_clock_name, mentions_time_stamps
-from rondo.files.text.lines import HeadLine
+from rondo.files.text.lines import HEAD_LINES, HeadLine
 from rondo.files.text.programs import opening_of, rate_in_words
 from rondo.files.text.spelling import (
     PLAIN,
@@ -142,6 +143,7 @@ WHITESPACE = " "  # a separator that stands for any run of blanks; such runs are
 SEPARATORS = ("\t", ";", ",", "|", WHITESPACE)  # ";" before ",": with decimal commas both occur
 _REMARK = re.compile(r"\s*(#|%|//)[\s#%/]*")
 _FIRST_BY_DEFAULT = ("Var1", "V1")  # what MATLAB and R call a first column without a name
+_LONGEST_REMEMBERED = 4096  # characters of a line: the cells that are remembered take 30 MB at most
 _COMMAS = NumberSpelling(has_decimal_comma=True)  # or points: the more forgiving one
 _FEWEST_TO_TELL = 16  # cells, before a column that never changes is taken for a filler
 _KEY_AND_VALUE = 2  # cells of a line above a table
@@ -335,10 +337,17 @@ def separator_of(header: str, row: str) -> str:
 
 def cells_of(line: str, separator: str) -> tuple[str, ...]:
     """The cells of one line, without the blanks around them; one empty cell where there is none."""
+    return (_remembered_cells if len(line) <= _LONGEST_REMEMBERED else _cells_of)(line, separator)
+
+
+def _cells_of(line: str, separator: str) -> tuple[str, ...]:
     if separator == WHITESPACE:
         line, separator = with_tabs(line.encode() + b"\n").decode()[:-1], "\t"
     cells = next(csv.reader([line], delimiter=separator), [])
     return tuple(cell.strip() for cell in cells) or ("",)
+
+
+_remembered_cells = lru_cache(maxsize=8 * HEAD_LINES)(_cells_of)  # every step of finding a layout needs the same cells
 
 
 def with_tabs(text: bytes) -> bytes:
