@@ -156,7 +156,20 @@ def test_a_recording_does_not_depend_on_those_beside_it(rondo: Command, here: Pa
     write_csv(here / "q.csv", waves(n_channels=3, seed=2))  # other channels are no matter: nothing is shared
     assert rondo("discover", "q.csv", "p.csv", "--out", "both", *KMEANS).code == 0
     assert rondo("discover", "p.csv", "--out", "one", *KMEANS).code == 0
-    npt.assert_array_equal(labels_in(here / "both", "p"), labels_in(here / "one", "p"))
+    shift = np.unique(labels_in(here / "both", "q")).size  # no two recordings share an id
+    npt.assert_array_equal(labels_in(here / "both", "p"), labels_in(here / "one", "p") + shift)
+
+
+def test_principal_axes_are_those_of_all_recordings(rondo: Command, here: Path) -> None:
+    """The variance of the first recording lies across that of both, so that its own axis would be another."""
+    rng = np.random.default_rng(0)
+    common, own = rng.normal(size=(2, 1200))
+    write_csv(here / "p.csv", np.stack([common, common + 0.1 * own, own], axis=1)[:600])
+    write_csv(here / "q.csv", np.stack([common, own, -common], axis=1)[600:])
+    one_axis = ("--set", "preprocess.pca_components=1")
+    for run, files in (("both", ["p.csv", "q.csv"]), ("alone", ["p.csv"])):
+        assert rondo("discover", *files, "--out", run, *KMEANS, *one_axis).code == 0
+    assert not np.array_equal(labels_in(here / "both", "p"), labels_in(here / "alone", "p"))
 
 
 def test_a_method_that_joins_recordings_gets_them_all(
@@ -167,23 +180,8 @@ def test_a_method_that_joins_recordings_gets_them_all(
     register(monkeypatch, here / "site", joining="tests.cli.test_methods:JOINING")
     summary = json.loads(rondo("discover", "p.csv", "q.csv", "--out", "out", "--json", "--method", "joining").out)
     assert [(entry["id"], entry["n_occurrences"]) for entry in summary["units"]] == [(0, 1), (1, 1)]
-    assert (summary["units"][0]["recording"], summary["own_vocabularies"]) == ("", False)
     assert "The states are the same in all recordings." in summary["findings"]
     assert not (here / "out" / "model").exists()
-
-
-@pytest.mark.slow
-def test_a_vocabulary_for_each_recording_can_be_asked_of_every_method(
-    rondo: Command, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("p", "q"):
-        write_csv(here / f"{name}.csv", waves(seed=ord(name)))
-    register(monkeypatch, here / "site", joining="tests.cli.test_methods:JOINING")
-    apart = rondo("discover", "p.csv", "q.csv", "--out", "out", "--json", "--method", "joining", "--per-recording")
-    assert json.loads(apart.out)["own_vocabularies"]
-    anyway = rondo("discover", "p.csv", "q.csv", "--out", "k", *KMEANS, "--per-recording")
-    assert anyway.code == 0
-    assert "note: kmeans gives every recording states of its own anyway" in anyway.err
 
 
 # ---------------------------------------------------------------- label

@@ -36,12 +36,11 @@ from rondo.data.scaling import Preprocessor
 from rondo.data.signal import Signal
 from rondo.data.window_lengths import window_and_step
 from rondo.device import require_torch
-from rondo.editing.edits import read_edits
 from rondo.errors import ModelError, SettingError
 from rondo.methods import Options, find_method, method_names, refuse_idle
-from rondo.result import Result
-from rondo.run.findings import OWN_VOCABULARIES, vocabulary_sentences
-from rondo.run.labelling import Labelling
+from rondo.result import Result, make_result
+from rondo.run.findings import NOTHING_SHARED
+from rondo.run.labelling import Labelling, nothing_shared
 from rondo.run.tally import Words
 from rondo.wording import Progress, did_you_mean, estimate_in_words, silent
 
@@ -258,13 +257,6 @@ def in_order_of_appearance(labels: ArrayLike) -> Labels:
 # ---------------------------------------------------------------- as a method of `rondo discover`
 
 
-class BaselineRun(NamedTuple):
-    """A baseline with its settings, and whether each recording is to have states of its own."""
-
-    baseline: Baseline
-    per_recording: bool
-
-
 @dataclass(frozen=True)
 class BaselineMethod:
     """A baseline by its name; `make()` has the defaults of the method."""
@@ -280,7 +272,7 @@ class BaselineMethod:
         made: Baseline = self.make()
         return made
 
-    def configure(self, options: Options) -> BaselineRun:
+    def configure(self, options: Options) -> Baseline:
         """The settings of the file, then those given by name, then the options."""
         default = self.baseline()
         names = type(default.config).model_fields
@@ -301,53 +293,47 @@ class BaselineMethod:
             known = f"{self.name} has {', '.join(names)}"
             raise SettingError(str(error).replace("see `rondo config show`", known)) from None
         # mypy: a baseline is a dataclass by convention, which no protocol can say
-        return BaselineRun(replace(default, config=config), options.per_recording)  # type: ignore[type-var]
+        return replace(default, config=config)  # type: ignore[type-var]
 
-    def notes(self, recordings: Sequence[Recording], settings: BaselineRun, *, in_detail: bool = False) -> list[str]:
+    def notes(self, recordings: Sequence[Recording], settings: Baseline, *, in_detail: bool = False) -> list[str]:
         """How long it will take, and which recordings are too long for it."""
-        joins = isinstance(settings.baseline, JoiningBaseline)
-        anyway = [f"{self.name} gives every recording states of its own anyway"]
-        return [
-            *(anyway if settings.per_recording and not joins else []),
-            *warnings_before(recordings, self.name, settings.baseline),
-        ]
+        return warnings_before(recordings, self.name, settings)
 
     def discover(
-        self, recordings: Sequence[Recording], settings: BaselineRun, seed: int | None, progress: Progress
+        self, recordings: Sequence[Recording], settings: Baseline, seed: int | None, progress: Progress
     ) -> Result:
         """The states of each recording, or of all where the method joins them."""
-        baseline, chosen = settings.baseline, seed or 0
-        joins = isinstance(baseline, JoiningBaseline) and not settings.per_recording
-        groups = [[recording] for recording in recordings] if settings.per_recording else [recordings]
-        found = [one for group in groups for one in discover(group, baseline, chosen, progress)]
+        found, joins = discover(recordings, settings, seed or 0, progress), isinstance(settings, JoiningBaseline)
         findings = [
             f"Recurrence was not tested: {self.name} has no such test.",
             f"{self.name} knows one level: every unit is its own motif.",
-            *self._about_count(baseline),
+            *self._about_count(settings),
         ]
-        if len(recordings) > 1:
-            about = vocabulary_sentences([one.window_length_frames for one in found])
-            findings += ["The states are the same in all recordings."] if joins else []
-            findings += [sentence for sentence in about if not joins or sentence != OWN_VOCABULARIES]
-        return Result.of(
+        if len(found) > 1:
+            findings.append("The states are the same in all recordings." if joins else NOTHING_SHARED)
+            lengths = [one.window_length_frames for one in found]
+            if len(set(lengths)) > 1:
+                findings.append(f"Windows are {min(lengths)} to {max(lengths)} frames long, as suits each recording.")
+        labellings = [one.labelling for one in found]
+        return make_result(
             self.name,
             recordings,
-            [one.labelling for one in found],
-            seed=chosen,
-            config=baseline.config.model_dump(mode="json"),
+            labellings if joins else nothing_shared(labellings),
+            seed=seed or 0,
+            config=settings.config.model_dump(mode="json"),
             windows=(found[0].window_length_frames, found[0].step_frames),
-            words=[Words()] * (1 if joins else len(recordings)),
             findings=findings,
-            own_vocabularies=not joins,
         )
 
     def load(self, folder: Path) -> NoReturn:
         """Refuse: a baseline keeps no model. Version 0.2.0 saved some, which can no longer be read."""
         raise ModelError(f"{folder}: {self.why_no_model()}")
 
-    def words(self, folder: Path) -> Words:
-        """What people have said about the states of a run."""
-        return Words(edits=read_edits(folder))
+    def words(self, model: object) -> Words:
+        return Words()
+
+    def words_in(self, folder: Path) -> Words:
+        return Words()
 
     def why_no_model(self) -> str:
         return (

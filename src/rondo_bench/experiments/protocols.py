@@ -38,6 +38,8 @@ from rondo.errors import AnnotationError, SettingError
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information, adjusted_rand, one_to_one
 from rondo.metrics.scores import clock_labels, evaluate
+from rondo.model.folder import from_config
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.run.labelling import Labelling
 from rondo_bench.baselines.baseline import (
@@ -89,8 +91,8 @@ def preprocessor_of(task: Task, config: PreprocessConfig, recordings: Sequence[R
 def rondo_of(task: Task) -> Rondo:
     """A model with the settings of the task, not yet fitted."""
     config = rondo_for(task.method, task.set_name, task.of_set, task.protocol, task.mantis)
-    return Rondo.from_config(
-        RondoConfig.model_validate(config.model_dump() | {"seed": task.seed, "device": task.device})
+    return from_config(
+        Rondo, RondoConfig.model_validate(config.model_dump() | {"seed": task.seed, "device": task.device})
     )
 
 
@@ -107,7 +109,7 @@ def _by_rondo(task: Task, recordings: Sequence[Recording]) -> list[Labels]:
     """One vocabulary over all of them: a number means the same in each."""
     on_axes = [on_shared_axes(task, recording) for recording in recordings]
     model = rondo_of(task).fit(on_axes)
-    return [_of_level(task, model.label_one(recording)) for recording in on_axes]
+    return [_of_level(task, label_one(model, recording)) for recording in on_axes]
 
 
 def _of_level(task: Task, labelling: Labelling) -> Labels:
@@ -136,7 +138,7 @@ def follow(model: Rondo, recording: Recording, level: Level) -> Followed:
     """Fit `model` on the first 20 % of the rows, then let it follow the rest; every row is a frame."""
     n_first = recording.n_frames * INITIAL_PERCENT // 100
     first = Recording(recording.values[:n_first], recording.rate, recording.channels, recording.id)
-    known = model.fit(first).label_one(first)
+    known = label_one(model.fit(first), first)
     labels = np.full(recording.n_frames, OTHER, dtype=np.int32)
     labels[:n_first] = known.units if level == "unit" else known.motifs
     stream = model.stream()
@@ -172,7 +174,7 @@ def _transfer_by_rondo(task: Task, sources: Sequence[Recording]) -> Callable[[Re
             model.adapt([own])
         if task.method.refit_motifs:
             model.fit_motifs([own])
-        return _of_level(task, model.label_one(own))
+        return _of_level(task, label_one(model, own))
 
     return read
 
@@ -217,7 +219,7 @@ def inspected(task: Task, data: DataSet) -> tuple[dict[str, Labels], Extras, dic
     for recording in data.recordings:
         own = on_shared_axes(task, recording)
         model = rondo_of(task).fit(own)
-        labelling, truth = model.label_one(own), data.annotations[recording.id].classes
+        labelling, truth = label_one(model, own), data.annotations[recording.id].classes
         units, motifs = (
             evaluate({recording.id: (truth, track)}).average for track in (labelling.units, labelling.motifs)
         )

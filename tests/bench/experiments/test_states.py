@@ -74,6 +74,7 @@ def test_one_vocabulary_over_all_captures_is_scored_over_all_frames(
 ) -> None:
     fits: list[list[str]] = []
     monkeypatch.setattr("rondo_bench.experiments.protocols.rondo_of", lambda _: Shared(fits))
+    monkeypatch.setattr("rondo_bench.experiments.protocols.label_one", lambda model, one: model.label_one(one))
     clone = mocap6_clone(tmp_path / "bnpy")
     assert run(rondo, "mocap6", clone, "--methods", "rondo").code == 0
     rows = read_rows(here / "out")
