@@ -9,7 +9,7 @@ from typing import Any
 from rondo.analysis import usage as report_usage
 from rondo.data.grid import FrameClock
 from rondo.report import compare as report_compare
-from rondo.report import summarize as report_summarize
+from rondo.report.summarize import summarize as report_summarize
 from rondo.report.contents import EVERYTHING, Wish
 from rondo.report.render import write_page
 from rondo.result import Result

@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
 from rondo.errors import OutputError
-from rondo.report import render
+from rondo.report.render import render
 from rondo.report.compare import Tracks
 from rondo.report.lanes import colour_of
 from tests.report.on_folders import compare, write_report
