@@ -1,6 +1,6 @@
 """Speed of single parts, next to a plain way of doing the same where there is one.
 
-    OMP_NUM_THREADS=1 python benchmarks/speed.py parts [NAME …] [--memory]   ratios in one run, best of three, CPU seconds
+    OMP_NUM_THREADS=1 python benchmarks/speed.py parts [NAME …] [--memory]   ratios, best of three, CPU s
     OMP_NUM_THREADS=1 python benchmarks/speed.py stream [--windows 1000000] [--encoders summary_stats ts2vec]
         [--page docs/results/streams.md]
     OMP_NUM_THREADS=1 python benchmarks/speed.py engines [--engines serial local joblib ray] [--tasks 2000]
