@@ -8,7 +8,7 @@ A channel that a recording lacks from beginning to end does not count there: the
 
 Why a quarter: on ActRecTut and planted recordings, predicting channels was better on average than leaving them out
 while they were silent for at most a fifth of the rows, level at 30 % and worse from 40 % on. Other sets are in
-docs/results/dropouts.md.
+docs/results/units.md.
 """
 
 from __future__ import annotations

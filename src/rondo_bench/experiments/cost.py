@@ -22,7 +22,7 @@ from rondo_bench.experiments.inputs import PLANTED, PLANTED_FRAMES, PLANTED_PLAN
 from rondo_bench.experiments.plan import Task
 from rondo_bench.experiments.rows import Row
 
-# Seconds of Rondo on one core: once, and for each window (benchmarks/bench_scale.py, docs/results/motifs.md).
+# Seconds of Rondo on one core: once, and for each window (benchmarks/scale.py, docs/results/motifs.md).
 _RONDO = {"default": (0.2, 2e-4), "paper": (10.0, 0.04)}
 _PER_WINDOW = 2e-3  # seconds of a baseline that does not say: DenStream, DBSTREAM
 _AT_LEAST = 0.05  # seconds: what reading and scoring take
