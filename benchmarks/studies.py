@@ -32,9 +32,12 @@ from numpy.typing import NDArray
 from pages import Table, parse, write_section
 
 from rondo import Recording, Rondo
-from rondo.config.schema import parse_override
+from rondo.config.schema import parse_override, resolve
 from rondo.data.labels import OTHER
-from rondo.data.windows import Projection, WindowGrid
+from rondo.data.preprocess import Preprocessor
+from rondo.data.suggest import window_and_step
+from rondo.data.windows import Projection, WindowGrid, Windows
+from rondo.encoders import build_encoder
 from rondo.errors import RecordingError
 from rondo.labelling import FitProfile, fit_of
 from rondo.metrics import clock_labels, evaluate
@@ -42,7 +45,9 @@ from rondo.metrics.meaning import shared_scores
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.segmentation import change_point_f1, covering
 from rondo.motifs.composed import ComposedMotifs
+from rondo.seeding import generators
 from rondo.synthetic import StreamPlan, plant, plant_subjects
+from rondo.units.fit import fit_units
 
 Labels = NDArray[np.integer]
 Case = tuple[Recording, Labels]
@@ -60,6 +65,7 @@ COLUMNS = {
     "n_clusters": "clusters",
 }
 PAPER = {"MoCap": (256, 50), "ActRecTut": (90, 30), "OpenPack": (90, 30), "HuGaDB": (90, 30), "USC-HAD": (150, 37)}
+STAGES = ("encoder", "units", "motifs")
 UNTESTED: Settings = {"evidence.surrogates": 0}  # labels whether or not motifs pass the test
 FLAT: Settings = {**UNTESTED, "motifs.method": "none"}
 
@@ -92,6 +98,19 @@ def scores_of(pairs: Sequence[tuple[Labels, Labels]]) -> Mapping[str, Any]:
 
 def triple(scores: Mapping[str, float], digits: int = 1, between: str = " / ") -> str:
     return between.join(f"{scores[name]:.{digits}f}" for name in TRIPLE)
+
+
+def stage_labels(
+    recording: Recording, settings: Settings, rng: np.random.Generator, window: tuple[int, int] | None = None
+) -> Labels:
+    """The unit stage alone: no motifs, no rule for short runs, no OTHER."""
+    config = resolve(overrides=settings)
+    signal = Preprocessor.fit([recording], config.preprocess).apply(recording)
+    grid = WindowGrid(*(window or window_and_step([signal], config.windows)), signal.n_frames, signal.spans)
+    windows = Windows(signal.values, grid)
+    units = fit_units([windows], build_encoder(config.encoder).fit([windows]), config.units, rng, "cpu")
+    ids, rule = units.timeline(windows).ids, config.windows.projection
+    return ids[units.boundaries.windows_of_frames(windows, ids)] if rule == "aligned" else grid.project(ids, rule)
 
 
 # ---------------------------------------------------------------- units
@@ -128,8 +147,13 @@ def unit_settings(options: Options) -> Rows:
     for title, settings in UNIT_SETTINGS.items():
         rows = []
         for window, own in sets.values():
-            make = [partial(Rondo, *window, settings=FLAT | settings, seed=seed) for seed in range(options.seeds or 3)]
-            each = [scores_of([(truth, labels_of(model(), recording)) for recording, truth in own]) for model in make]
+            seeds = [generators(seed, STAGES) for seed in range(options.seeds or 3)]
+            each = [
+                scores_of(
+                    [(truth, stage_labels(recording, settings, rngs["units"], window)) for recording, truth in own]
+                )
+                for rngs in seeds
+            ]
             rows.append({name: np.mean([row[name] for row in each]) for name in (*TRIPLE, "n_clusters")})
         average = np.mean([row[name] for row in rows[:-1] for name in TRIPLE])
         yield (title, *(f"{triple(row, 0, '/')}, {row['n_clusters']:.0f}" for row in rows), f"{average:.1f}")
@@ -155,7 +179,7 @@ def few_channels(options: Options) -> Rows:
     for name, own in sets.items():
         cells = []
         for settings in choices.values():
-            pairs = [(truth, labels_of(Rondo(settings=FLAT | settings, seed=0), recording)) for recording, truth in own]
+            pairs = [(truth, stage_labels(recording, settings, np.random.default_rng(0))) for recording, truth in own]
             row, overlaps = scores_of(pairs), [Overlap.of(*pair) for pair in pairs]
             cuts = [100 * np.mean([measure(own) for own in overlaps]) for measure in (covering, change_point_f1)]
             figures = "/".join(f"{value:.1f}" for value in (*(row[score] for score in TRIPLE), *cuts))
@@ -569,7 +593,8 @@ def pair(source: Case, target: Case, fitted: Rondo, own: Rondo) -> tuple[dict[st
     columns["meaning"] = [called_right(learned_truth, known, truth, found.units) for found in (as_fitted, moved)]
     columns["meaning"].append(called_right(truth, itself.units, truth, itself.units))
     profile = FitProfile.from_json(fitted.provenance_["fit_profile"], Path(learned.id))
-    return columns, f"{fit_of(as_fitted.fit_profile, profile)}, {100 * as_fitted.share_accepted:.0f} % accepted"
+    (found,) = as_fitted.labellings
+    return columns, f"{fit_of(found.fit_profile, profile)}, {100 * found.share_accepted:.0f} % accepted"
 
 
 def together(own: Sequence[Case], model: Rondo) -> str:

@@ -1,4 +1,4 @@
-"""The benchmarks are run by hand: their imports must still be there when somebody does, and the guard must name drops."""
+"""The benchmarks are run by hand: their imports must still be there then, and the guard must name drops."""
 
 from __future__ import annotations
 
