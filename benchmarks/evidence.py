@@ -41,14 +41,14 @@ from pages import Table, parse, write_section
 from scipy.signal import butter, lfilter, sosfilt
 
 from rondo import Recording, Rondo, discover
+from rondo.device import one_thread
 from rondo.evidence.composition import composition_evidence, phrase_book
-from rondo.evidence.surrogate_test import unit_evidence
+from rondo.evidence.tests import unit_evidence
 from rondo.evidence.verdicts import EntryEvidence, Evidence
 from rondo.motifs.composed import ComposedMotifs
+from rondo.motifs.mining import Sequences
 from rondo.motifs.model import UnitRuns
-from rondo.motifs.shuffling import Sequences
 from rondo.synthetic import StreamPlan, plant
-from rondo.training.device import one_thread
 
 KINDS = ("noise", "files", "planted", "plain", "recordings", "motifs", "phrases", "case")
 SECTIONS = ("noise-2-min", "noise-8-min", *KINDS[1:-1], "compass_suturing", "engines")  # a case: name of its folder

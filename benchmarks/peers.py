@@ -49,17 +49,17 @@ from numpy.typing import ArrayLike, NDArray
 from pages import SCORES, Table, parse, stored_rows, write_section
 
 from rondo import Labelling, Recording, Rondo
-from rondo.config.schema import PreprocessConfig, RondoConfig
+from rondo.config.settings import PreprocessConfig, RondoConfig
 from rondo.data.labels import Labels, runs_of
-from rondo.data.preprocess import Preprocessor
-from rondo.data.scales import choose_scales
+from rondo.data.scaling import Preprocessor
+from rondo.data.window_lengths import choose_scales
 from rondo.data.windows import WindowGrid
-from rondo.engine.measure import forget_peak, peak_mb
 from rondo.errors import RondoError
+from rondo.many.pool import forget_peak, peak_mb
 from rondo.metrics import clock_labels, evaluate
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.segmentation import covering
-from rondo_bench.baselines import build_baseline, label_recording
+from rondo_bench.baselines.base import build_baseline, label_recording
 from rondo_bench.experiments.inputs import read_some, recording_ids
 from rondo_bench.experiments.spec import read_data_sets
 from rondo_bench.experiments.summary import title_of

@@ -38,9 +38,10 @@ import numpy as np
 from pages import Table, parse, write_section
 
 from rondo import Recording, Rondo
-from rondo.config.schema import parse_override, resolve
+from rondo.config.overrides import parse_override
+from rondo.config.settings import resolve
 from rondo.cost import cost_of_fit
-from rondo.engine.measure import forget_peak, peak_mb
+from rondo.many.pool import forget_peak, peak_mb
 from rondo.synthetic import StreamPlan, plant, plant_subjects
 
 SECTIONS = ("whole-fit", "whole-fit-on-a-gpu", "many-files", "many-small-files", "cost")

@@ -35,18 +35,18 @@ from numpy.typing import NDArray
 from pages import Table, parse, write_section
 
 from rondo import Recording, Rondo
-from rondo.config.schema import ComposedMotifsConfig, MixtureConfig, PreprocessConfig
+from rondo.config.settings import ComposedMotifsConfig, MixtureConfig, PreprocessConfig
 from rondo.continual.updater import Updater
 from rondo.data.preparation import Preparation
-from rondo.data.preprocess import Preprocessor
+from rondo.data.scaling import Preprocessor
 from rondo.data.windows import Windower, WindowGrid, Windows
-from rondo.engine.choose import ENGINES, engine_of
-from rondo.engine.measure import attempt, peak_mb
+from rondo.many.driver import ENGINES, engine_of
+from rondo.many.pool import attempt, peak_mb
 from rondo.metrics import evaluate
-from rondo.mixture.dp_gaussian import fit_mixture
 from rondo.motifs.discover import fit_phrases
 from rondo.synthetic import Gaps, Novelty, StreamPlan, plant
-from rondo.units.timeline import Timeline, smooth
+from rondo.units.mixture import fit_mixture
+from rondo.units.viterbi import Timeline, smooth
 
 SECTIONS = ("one-stream", "engines")
 ROOT = Path(__file__).resolve().parents[1]
@@ -200,9 +200,8 @@ def discover() -> Iterator[Case]:
 def ts2vec(n_iterations: int = 30) -> Iterator[Case]:
     import torch
 
-    from rondo.encoders.nets.ts2vec import TS2Vec, training_steps
-    from rondo.encoders.nets.ts2vec_net import TS2VecNet
-    from rondo.encoders.ts2vec import TS2VecConfig
+    from rondo.paper.encoders import TS2VecConfig
+    from rondo.paper.ts2vec import TS2Vec, TS2VecNet, training_steps
 
     sys.path.insert(0, str(ROOT))
     from tests.naive_ts2vec import train

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rondo import Recording, Rondo
 from rondo.continual import updater
-from rondo.continual.context_reader import reader_of
+from rondo.continual.contexts import reader_of
 from rondo.continual.updater import Updater
 from rondo.data.labels import OTHER, runs_of
 from rondo.metrics import evaluate
@@ -24,7 +24,7 @@ from rondo.metrics.segmental import recall_of_classes
 from rondo.motifs.composed import ComposedMotifs
 from rondo.synthetic import StreamPlan, plant
 from rondo.synthetic.plan import Novelty
-from rondo.units.timeline import centre_distances
+from rondo.units.viterbi import centre_distances
 from rondo_bench.experiments.configured import rondo_for
 from rondo_bench.experiments.continual import follow
 from rondo_bench.experiments.inputs import PLANTED, PLANTED_FRAMES, PLANTED_PLAN, read_some, recording_ids

@@ -39,6 +39,7 @@ import numpy as np
 from pages import Table, parse, write_section
 
 from rondo import Rondo
+from rondo.editing.edits import Edits
 from rondo.live.address import parse_address
 from rondo.live.devices import fleet as fleet_module
 from rondo.live.devices.fleet import Fleet
@@ -47,9 +48,8 @@ from rondo.live.session import Counters, Written
 from rondo.live.sinks.base import SinkMessage
 from rondo.live.sinks.delivery import Delivery
 from rondo.live.supervising.supervision import Supervision
-from rondo.run.stream_folder import COLUMNS
+from rondo.run.decisions import COLUMNS
 from rondo.synthetic import StreamPlan, plant
-from rondo.vocabulary.edits import Edits
 
 SECTIONS = ("many-devices", "devices-live", "sinks")
 RATE, N_FIRST, N_KINDS = 50, 30_000, 8  # frames that the model is fitted on; recordings that devices play

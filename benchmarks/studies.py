@@ -32,20 +32,21 @@ from numpy.typing import NDArray
 from pages import Table, parse, write_section
 
 from rondo import Recording, Rondo
-from rondo.config.schema import parse_override, resolve
+from rondo.arrays import generators
+from rondo.config.overrides import parse_override
+from rondo.config.settings import resolve
 from rondo.data.labels import OTHER
-from rondo.data.preprocess import Preprocessor
-from rondo.data.suggest import window_and_step
+from rondo.data.scaling import Preprocessor
+from rondo.data.window_lengths import window_and_step
 from rondo.data.windows import Projection, WindowGrid, Windows
-from rondo.encoders import build_encoder
+from rondo.encoders.base import build_encoder
 from rondo.errors import RecordingError
-from rondo.labelling import FitProfile, fit_of
 from rondo.metrics import clock_labels, evaluate
 from rondo.metrics.meaning import shared_scores
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.segmentation import change_point_f1, covering
 from rondo.motifs.composed import ComposedMotifs
-from rondo.seeding import generators
+from rondo.run.labelling import FitProfile, fit_of
 from rondo.synthetic import StreamPlan, plant, plant_subjects
 from rondo.units.fit import fit_units
 
@@ -115,16 +116,12 @@ def stage_labels(
 
 # ---------------------------------------------------------------- units
 
-ONE_WINDOW: Settings = {"units.window_weight": "one"}
 UNIT_SETTINGS: dict[str, Settings] = {
     "**default**": {},
     "labels by vote of the windows": {"windows.projection": "vote"},
     "labels of the nearest window": {"windows.projection": "centre"},
-    "every window counts one": ONE_WINDOW,
-    **{f"{k} dimensions, every window counts one": {"units.dimension": k, **ONE_WINDOW} for k in (3, 4, 5, 6, 8)},
     **{f"{k} dimensions": {"units.dimension": k} for k in (3, 4, 5, 6, 8)},
     "merged": {"units.merge": True},
-    "4 dimensions, every window counts one, merged": {"units.dimension": 4, "units.merge": True, **ONE_WINDOW},
     "no rule of persistence": {"units.persistence": 0.0},
     "half the price of a change": {"units.transition_scale": 1.0},
     "twice the price of a change": {"units.transition_scale": 4.0},
@@ -147,13 +144,11 @@ def unit_settings(options: Options) -> Rows:
     for title, settings in UNIT_SETTINGS.items():
         rows = []
         for window, own in sets.values():
-            seeds = [generators(seed, STAGES) for seed in range(options.seeds or 3)]
-            each = [
-                scores_of(
-                    [(truth, stage_labels(recording, settings, rngs["units"], window)) for recording, truth in own]
-                )
-                for rngs in seeds
-            ]
+            each = []
+            for seed in range(options.seeds or 3):
+                rngs = (generators(seed, STAGES)["units"] for _ in own)
+                labels = [stage_labels(recording, settings, next(rngs), window) for recording, _ in own]
+                each.append(scores_of([(truth, found) for (_, truth), found in zip(own, labels, strict=True)]))
             rows.append({name: np.mean([row[name] for row in each]) for name in (*TRIPLE, "n_clusters")})
         average = np.mean([row[name] for row in rows[:-1] for name in TRIPLE])
         yield (title, *(f"{triple(row, 0, '/')}, {row['n_clusters']:.0f}" for row in rows), f"{average:.1f}")
@@ -254,7 +249,6 @@ UNIT_CHAINS: dict[str, tuple[str, Settings]] = {
     "default": ("default", {}),
     "default, merged": ("default", {"units.merge": True}),
     "default, DeepDPM": ("default", DEEP),
-    "default, 4 dimensions, windows counted one": ("default", {"units.dimension": 4, **ONE_WINDOW}),
     "paper": ("paper-variational", {}),
     "paper, labels from window starts": ("paper-variational", {"windows.projection": "start"}),
     "paper, DeepDPM": ("paper-variational", DEEP),

@@ -18,7 +18,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 import rondo
-from rondo.synthetic import plant
+from rondo.synthetic.streams import plant
 
 SCREENS = ((1400, 900), (820, 1180), (390, 844))
 RECORDING, RATE = "MoCap/amc_86_01.npz", 120.0

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.data.recording import Values
 from rondo.data.windows import Span, WindowGrid, Windows
-from rondo.encoders import Encoder
+from rondo.encoders.base import Encoder
 from tests.rounding import assert_equal_but_for_rounding
 
 Contract = Callable[[Encoder], None]

@@ -21,9 +21,12 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from rondo import Labelling, Recording, Result, Rondo
+from rondo.data.recording import Recording
 from rondo.errors import NotFittedError
-from rondo.synthetic import plant
+from rondo.model.rondo import Rondo
+from rondo.result import Result
+from rondo.run.labelling import Labelling
+from rondo.synthetic.streams import plant
 
 Arguments = Mapping[str, Any]
 Contract = Callable[[Arguments, Path], None]

@@ -1,4 +1,4 @@
-"""Slow, obvious twin of `rondo.report.alignment`: frame by frame, column by column."""
+"""Slow, obvious twin of `rondo.analysis.shape`: frame by frame, column by column."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rondo.vocabulary.edits import Edit
+from rondo.editing.edits import Edit
 
 OTHER = -1
 

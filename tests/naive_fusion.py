@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.motifs.former.matching import LengthMotifs, Matches
+from rondo.paper.candidates import LengthMotifs, Matches
 
 
 def normalised_distance(motifs: LengthMotifs, latent: NDArray[np.float64], component: int) -> float | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rondo.motifs.lexicon import EDIT_PRICE, STANDING, UNIT_PRICE, UNITS_PER_EDIT, Lexicon
+from rondo.motifs.phrases import EDIT_PRICE, STANDING, UNIT_PRICE, UNITS_PER_EDIT, Lexicon
 
 
 def speak(

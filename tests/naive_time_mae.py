@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from rondo.encoders.nets.time_mae_net import dropout_factors
+from rondo.paper.time_mae import dropout_factors
 
 Weights = Mapping[str, Tensor]
 

@@ -1,4 +1,4 @@
-"""Slow, obvious twin of `rondo.report.transitions`: frame by frame over labels."""
+"""Slow, obvious twin of `rondo.analysis.sequence`: frame by frame over labels."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from rondo.encoders.nets.ts2vec import CroppedView, TrainingStep
+from rondo.paper.ts2vec import CroppedView, TrainingStep
 
 # ---------------------------------------------------------------- losses
 

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.arrays import Tensors
 from rondo.data.windows import WindowGrid, Windows
-from rondo.encoders import Curves, Tensors
+from rondo.encoders.base import Curves
 
 LENGTH, STEP = 16, 4
 N_DIMS = 6

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from rondo.config.schema import RondoConfig, resolve
+from rondo.config.settings import RondoConfig, resolve
 from rondo.config.ways import ENCODERS
 
 WAYS = {

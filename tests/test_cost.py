@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rondo import Recording
-from rondo.config.schema import resolve
+from rondo.config.settings import resolve
 from rondo.cost import Cost, cost_of_fit, expected_window_and_step
+from rondo.data.recording import Recording
 from tests.cli.running import waves
 
 # CPU seconds and peak MB on one core, to which the coefficients were fitted; docs/results/evidence.md has a later run.
@@ -60,8 +60,8 @@ def test_the_window_is_expected_as_a_fit_chooses_it(rate: float | None) -> None:
     values[:, 1] *= 1000  # channels are scaled first
     values[100, 0] = np.nan
     recording = Recording(values, rate)
-    from rondo.data.preprocess import Preprocessor
-    from rondo.data.scales import choose_scales
+    from rondo.data.scaling import Preprocessor
+    from rondo.data.window_lengths import choose_scales
 
     config = resolve()
     signal = Preprocessor.fit([recording], config.preprocess).apply(recording)

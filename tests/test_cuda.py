@@ -10,13 +10,13 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo import Rondo
-from rondo.config.schema import DirectUnitsConfig, MixtureConfig, UnitAlignConfig
-from rondo.encoders.nets.ts2vec import TS2Vec
-from rondo.encoders.ts2vec import TS2VecConfig
-from rondo.mixture.autoencoder import fit_autoencoder
-from rondo.synthetic import plant
-from rondo.units.align.unit_align import fit_unit_align
+from rondo.config.settings import DirectUnitsConfig, MixtureConfig, UnitAlignConfig
+from rondo.model.rondo import Rondo
+from rondo.paper.deep_dpm import fit_autoencoder
+from rondo.paper.encoders import TS2VecConfig
+from rondo.paper.ts2vec import TS2Vec
+from rondo.paper.unit_align import fit_unit_align
+from rondo.synthetic.streams import plant
 from tests.contracts import planted, windows_of
 
 torch = pytest.importorskip("torch")

@@ -9,11 +9,12 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo import Recording, Rondo
 from rondo.continual.checkpoint import fingerprint
+from rondo.data.recording import Recording
+from rondo.editing.edits import Edits, write_edits
 from rondo.errors import ModelError, SettingError
-from rondo.grown_model import edits_with
-from rondo.vocabulary.edits import Edits, write_edits
+from rondo.model.method import edits_with
+from rondo.model.rondo import Rondo
 from tests.cli.running import waves
 
 DAY = Recording(waves(900), rate=50, channels=("a", "b"))

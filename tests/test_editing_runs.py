@@ -13,14 +13,15 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 
-from rondo import Recording, Rondo
 from rondo.data.labels import OTHER
-from rondo.editing import apply_edits, apply_file, edits_in, undo_edit
+from rondo.data.recording import Recording
+from rondo.edit import apply_edits, apply_file, edits_in, undo_edit
+from rondo.editing.edits import Edits
 from rondo.errors import RondoError, SettingError
 from rondo.evaluation import scored
-from rondo.labelling import Labelling
+from rondo.model.rondo import Rondo
 from rondo.result import Result
-from rondo.vocabulary.edits import Edits
+from rondo.run.labelling import Labelling
 from tests import naive_edits
 from tests.cli.running import call, tree, waves, write_csv
 from tests.report.run_folders import write_run_folder

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 import rondo
-from rondo import Recording, Result
+from rondo.annotations.annotation import Annotation
+from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, SettingError
 from rondo.evaluation import compared, scored
-from rondo.formats.annotations.annotation import Annotation
-from rondo.metrics import evaluate as score
-from rondo.metrics import shared_scores
+from rondo.metrics.meaning import shared_scores
+from rondo.metrics.scores import evaluate as score
+from rondo.result import Result
 from tests.cli.running import waves
 
 KINDS = np.arange(900) // 150 % 3

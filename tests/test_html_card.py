@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rondo import Labelling, Recording, Rondo
+from rondo.data.recording import Recording
+from rondo.editing.edits import Edits
 from rondo.html_card import MOST_ROWS, card
-from rondo.vocabulary.edits import Edits
+from rondo.model.rondo import Rondo
+from rondo.run.labelling import Labelling
 from rondo.wording import counted
 from tests.cli.running import waves
 from tests.motifs.planted_contexts import LENGTH, planted

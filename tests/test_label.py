@@ -9,10 +9,11 @@ import numpy.testing as npt
 import pytest
 
 import rondo
-from rondo import Result, Rondo
 from rondo.errors import NotFittedError, OutputError, SettingError
-from rondo.run.counting import Words
-from rondo.synthetic import plant
+from rondo.model.rondo import Rondo
+from rondo.result import Result
+from rondo.run.tally import Words
+from rondo.synthetic.streams import plant
 
 QUICK = {"window": "1.5s", "evidence__surrogates": 0}
 

@@ -22,12 +22,12 @@ from hypothesis import strategies as st
 from rondo.data.labels import OTHER
 from rondo.data.windows import WindowGrid
 from rondo.errors import ModelError
-from rondo.labelling import FITS, FITS_IN_PART, QUANTILES, Fit, FitProfile, Labelling, fit_of, repeat_starts
-from rondo.model import Rondo
+from rondo.model.rondo import Rondo
 from rondo.motifs.base import MotifTimeline
+from rondo.run.labelling import FITS, FITS_IN_PART, QUANTILES, Fit, FitProfile, Labelling, fit_of, repeat_starts
 from rondo.run.segments import COLUMNS
-from rondo.synthetic import plant
-from rondo.units.timeline import Timeline
+from rondo.synthetic.streams import plant
+from rondo.units.viterbi import Timeline
 
 FITTED = FitProfile(0.95, (0.2, 0.3, 0.5, 0.7, 1.0))
 

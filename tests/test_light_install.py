@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from rondo import Rondo
-from rondo.config.schema import PRESETS
-from rondo.engine.local import visible_gpus
+from rondo.config.settings import PRESETS
+from rondo.device import one_thread
 from rondo.errors import MissingExtraError
-from rondo.formats.files import read_recording
-from rondo.synthetic import plant
-from rondo.training.device import one_thread
-from rondo_bench.baselines import build_baseline
+from rondo.files.read import read_recording
+from rondo.many.pool import visible_gpus
+from rondo.model.rondo import Rondo
+from rondo.synthetic.streams import plant
+from rondo_bench.baselines.base import build_baseline
 from rondo_bench.baselines.discovery import discover
 from tests.cli.running import command, waves, write_csv
 
@@ -147,3 +147,25 @@ def test_from_python_too() -> None:
 def test_units_without_an_autoencoder_need_none() -> None:
     settings = {"units": {"method": "direct", "mixture": {"latent_dim": 0}}, "evidence.surrogates": 0}
     assert Rondo(window=40, settings=settings).fit(waves(600)).unit_model_.ids
+
+
+_IMPORTED = """
+import sys
+from rondo.cli.main import run
+
+for line in {lines}:
+    try:
+        run(line.split())
+    except SystemExit as stopped:
+        assert stopped.code == 0, line
+assert not {slow} & set(sys.modules)
+"""
+
+
+def test_no_command_of_the_default_chain_imports_what_is_slow_to_import(tmp_path: Path) -> None:
+    """scipy.signal, which chooses windows, brings scipy.stats; a model that is applied needs neither."""
+    write_csv(tmp_path / "walk.csv", waves())
+    discover = ["--quiet discover walk.csv --window 60 --out run"]
+    python(_IMPORTED.format(lines=discover, slow={"sklearn", "pandas"}), tmp_path)
+    apply = ["--quiet label run walk.csv --out again", "--quiet stream run --source walk.csv --out live"]
+    python(_IMPORTED.format(lines=apply, slow={"sklearn", "pandas", "scipy.stats"}), tmp_path)

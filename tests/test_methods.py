@@ -15,14 +15,16 @@ import numpy.testing as npt
 import pytest
 
 import rondo
-from rondo import Labelling, Recording, Result
-from rondo.data.as_recordings import as_recordings
+from rondo.data.recording import Recording
+from rondo.editing.edits import Edits, read_edits
 from rondo.errors import ModelError, SettingError
+from rondo.files.inputs import as_recordings
 from rondo.methods import Options, find_method, method_names, method_of, refuse_idle
-from rondo.progress import Progress
-from rondo.run.counting import Words
-from rondo.store import artifact
-from rondo.vocabulary.edits import Edits, read_edits
+from rondo.result import Result
+from rondo.run.labelling import Labelling
+from rondo.run.tally import Words
+from rondo.store import model_file
+from rondo.wording import Progress
 from tests.cli.running import Command, call, command, waves, write_csv
 from tests.registered import register
 
@@ -42,8 +44,8 @@ class Threshold:
         return Words(units={0: "", 1: ""}, edits=self.edits)
 
     def save(self, folder: str | Path) -> None:
-        stored = artifact.Artifact({"method": "threshold"}, {}, {"level": np.array([self.level])})
-        artifact.save(Path(folder), stored, edits=self.edits.as_json() if self.edits.history else None)
+        stored = model_file.Artifact({"method": "threshold"}, {}, {"level": np.array([self.level])})
+        model_file.save(Path(folder), stored, edits=self.edits.as_json() if self.edits.history else None)
 
 
 def result_of(recordings: Sequence[Recording], model: Threshold, **more: Any) -> Result:
@@ -84,7 +86,7 @@ class ThresholdMethod:
         )
 
     def load(self, folder: Path) -> Threshold:
-        stored = artifact.load(folder)
+        stored = model_file.load(folder)
         return Threshold(float(stored.tensors["level"][0]), read_edits(folder))
 
     def words(self, folder: Path) -> Words:
@@ -194,7 +196,7 @@ def test_states_without_a_model_can_be_named_and_merged(here: Path, rondo_comman
 
 
 def test_a_model_of_a_method_that_is_not_installed_is_told(tmp_path: Path) -> None:
-    artifact.save(tmp_path / "m", artifact.Artifact({"method": "gone"}, {}, {"x": np.zeros(1)}))
+    model_file.save(tmp_path / "m", model_file.Artifact({"method": "gone"}, {}, {"x": np.zeros(1)}))
     with pytest.raises(SettingError, match="got 'gone'"):
         find_method(method_of(tmp_path / "m"))
     write_csv(tmp_path / "x.csv", waves(100))

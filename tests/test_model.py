@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,14 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
 
-from rondo import Labelling, Recording, Result, Rondo
 from rondo.data.labels import OTHER
-from rondo.errors import InputError, NotFittedError, RecordingError, RondoWarning, SettingError
-from rondo.synthetic import PlantedStream, plant, structureless
+from rondo.data.recording import Recording
+from rondo.errors import InputError, ModelError, NotFittedError, RecordingError, RondoWarning, SettingError
+from rondo.model.rondo import Rondo
+from rondo.result import Result
+from rondo.run.labelling import Labelling
+from rondo.store import model_file
+from rondo.synthetic.streams import PlantedStream, plant, structureless
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +102,21 @@ def test_saved_and_loaded_predicts_the_same_bits(model: Rondo, stream: PlantedSt
 
 
 @pytest.mark.slow
+def test_settings_that_are_no_more_are_dropped_where_they_hold_their_defaults(model: Rondo, tmp_path: Path) -> None:
+    model.save(tmp_path / "new")
+    stored = model_file.load(tmp_path / "new")
+    used = (("interpolate", "overlap"), ("refuse", "overlap"), ("interpolate", "one"))
+    for place, (missing, weight) in enumerate(used):
+        config = dict(stored.config)
+        config["preprocess"] = config["preprocess"] | {"missing": missing}
+        config["units"] = config["units"] | {"window_weight": weight}
+        model_file.save(tmp_path / f"old{place}", replace(stored, config=config))
+    assert Rondo.load(tmp_path / "old0").config_ == model.config_
+    for place, name in ((1, "preprocess.missing"), (2, "units.window_weight")):
+        with pytest.raises(ModelError, match=f"{name}, a setting that Rondo no longer has"):
+            Rondo.load(tmp_path / f"old{place}")
+
+
 def test_another_process_saves_the_same_bytes(model: Rondo, tmp_path: Path) -> None:
     model.save(tmp_path / "here")
     code = (

@@ -9,10 +9,11 @@ import numpy.testing as npt
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from rondo import Recording, Rondo
 from rondo.data.labels import OTHER
+from rondo.data.recording import Recording
 from rondo.errors import InputError, RecordingError, SettingError
-from rondo.synthetic import PlantedStream, plant
+from rondo.model.rondo import Rondo
+from rondo.synthetic.streams import PlantedStream, plant
 from tests.test_model import assert_same
 
 

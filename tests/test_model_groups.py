@@ -11,15 +11,17 @@ import numpy.testing as npt
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from rondo import Labelling, Recording, Result, Rondo
 from rondo.data.labels import OTHER
+from rondo.data.recording import Recording
 from rondo.errors import ModelError, SettingError
-from rondo.store import artifact
-from rondo.synthetic import PlantedStream
+from rondo.model.rondo import Rondo
+from rondo.result import Result
+from rondo.run.labelling import Labelling
+from rondo.store import model_file
 from rondo.synthetic.plan import STANDARD
-from rondo.synthetic.streams import plant_subjects
+from rondo.synthetic.streams import PlantedStream, plant_subjects
 from rondo.units.places import Places
-from rondo.units.timeline import decode
+from rondo.units.viterbi import decode
 
 QUICK = {"evidence.surrogates": 0, "motifs.method": "none"}
 N_FITTED = 4
@@ -178,10 +180,10 @@ def test_a_folder_of_a_version_that_knew_no_places_still_loads(streams: list[Pla
     model = Rondo(window="1.5s", settings=QUICK | {"units.places": False}).fit(fitted)
     assert model.unit_model_.places is None
     model.save(tmp_path / "model")
-    stored = artifact.load(tmp_path / "model")
+    stored = model_file.load(tmp_path / "model")
     del stored.config["units"]["places"]
     assert not any("places" in name for name in stored.tensors)
-    artifact.save(tmp_path / "old", stored)
+    model_file.save(tmp_path / "old", stored)
     again = Rondo.load(tmp_path / "old")
     assert again.unit_model_.places is None
     assert_same_labels(again.predict(fitted), model.predict(fitted))

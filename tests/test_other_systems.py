@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from rondo.engine import measure
-from rondo.engine.choose import Serial, engine_of
 from rondo.errors import RondoWarning
+from rondo.many import pool
+from rondo.many.driver import Serial, engine_of
 
 _POSIX_ONLY = ("fcntl", "resource", "grp", "pwd", "termios", "tty", "pty", "syslog")
 
@@ -43,8 +43,8 @@ def test_every_module_imports_without_them() -> None:
 
 
 def test_memory_that_nobody_tells_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measure, "_STATUS", Path("no such file"))
-    before = measure.peak_mb()
+    monkeypatch.setattr(pool, "_STATUS", Path("no such file"))
+    before = pool.peak_mb()
     assert before is not None and before > 10
     real = builtins.__import__
 
@@ -54,7 +54,7 @@ def test_memory_that_nobody_tells_is_none(monkeypatch: pytest.MonkeyPatch) -> No
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without_resource)
-    assert measure.peak_mb() is None
+    assert pool.peak_mb() is None
 
 
 def test_tasks_run_one_by_one_where_there_are_no_process_groups(monkeypatch: pytest.MonkeyPatch) -> None:

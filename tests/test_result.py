@@ -15,8 +15,10 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 import rondo
-from rondo import Recording, Result, Rondo
+from rondo.data.recording import Recording
 from rondo.errors import MissingExtraError, OutputError, RecordingError, RondoWarning, SettingError
+from rondo.model.rondo import Rondo
+from rondo.result import Result
 from rondo.run.segments import COLUMNS
 from rondo.run.summary import read_summary
 from tests.cli.running import tree, waves, write_csv

@@ -12,10 +12,11 @@ import numpy.testing as npt
 import polars as pl
 import pytest
 
-from rondo import Result, Rondo
 from rondo.live import session
 from rondo.live.session import Session, SessionPaths
+from rondo.model.rondo import Rondo
 from rondo.report.export import export_formats
+from rondo.result import Result
 from tests.cli.running import Command, Outcome, call, command, tree, waves, write_csv
 
 KINDS = ("discover", "label", "stream", "stopped")

@@ -18,8 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import estimator_checks, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from rondo import Rondo
 from rondo.errors import NotFittedError, RondoError
+from rondo.model.rondo import Rondo
 from tests.cli.running import waves
 
 QUICK = {"evidence.surrogates": 0}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 import torch
 
+from rondo.arrays import generators
+from rondo.device import resolve_device
 from rondo.errors import SettingError
-from rondo.seeding import generators
-from rondo.training.device import resolve_device
-from rondo.training.loop import batches, minimise
+from rondo.paper.training import batches, minimise
 
 
 def test_a_stage_does_not_disturb_the_next() -> None:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from rondo.data.labels import OTHER, are_one_to_one
-from rondo.labelling import Labelling
+from rondo.editing.edits import Edits
+from rondo.run.labelling import Labelling
 from rondo.run.segments import COLUMNS, edited, labels_between_ends, labels_in, to_pandas, with_dates
-from rondo.vocabulary.edits import Edits
 
 tracks = st.lists(st.tuples(st.integers(-1, 3), st.integers(-1, 3)), min_size=1, max_size=40)
 

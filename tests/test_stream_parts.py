@@ -15,13 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from rondo import Recording, Rondo
 from rondo.continual.stream import Stream
+from rondo.data.recording import Recording
+from rondo.editing.edits import Edits
+from rondo.model.parts import StreamPart, _OpenRun, _table
+from rondo.model.rondo import Rondo
+from rondo.run.decisions import COLUMNS as DECISION_COLUMNS
+from rondo.run.decisions import decided_segments, decision_table
 from rondo.run.segments import LEVELS
-from rondo.run.stream_folder import COLUMNS as DECISION_COLUMNS
-from rondo.run.stream_folder import decided_segments, decision_table
-from rondo.stream_parts import StreamPart, _OpenRun, _table
-from rondo.vocabulary.edits import Edits
 from tests.cli.running import waves
 
 DAY = waves(1_200, seed=6)

@@ -6,14 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rondo.times import (
-    day_and_time,
-    duration_in_words,
-    estimate_in_words,
-    is_date,
-    moment_in_words,
-    spread_in_words,
-)
+from rondo.wording import day_and_time, duration_in_words, estimate_in_words, is_date, moment_in_words, spread_in_words
 
 NOVEMBER = 1794774665.25
 SECONDS_IN = {"ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "days": 86_400.0, "years": 365.25 * 86_400}

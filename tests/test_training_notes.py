@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from rondo.config.schema import resolve
+from rondo.config.settings import resolve
 from rondo.errors import RondoWarning
-from rondo.model import Rondo
-from rondo.progress import silent
-from rondo.rondo_method import METHOD, RondoSettings
-from rondo.synthetic import plant
+from rondo.model.method import RONDO, RondoSettings
+from rondo.model.rondo import Rondo
+from rondo.synthetic.streams import plant
+from rondo.wording import silent
 from tests.cli.running import call
 from tests.many.sets import assert_same_run, write_set
 
@@ -78,5 +78,5 @@ def test_a_recording_with_its_own_vocabulary_has_each_note_once() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RondoWarning)
         alone = RondoSettings(config, per_recording=True)
-        result = METHOD.discover([plant(n_frames=900, seed=0).recording], alone, 0, silent)
+        result = RONDO.discover([plant(n_frames=900, seed=0).recording], alone, 0, silent)
     assert sum("18 windows" in note for note in result.labellings[0].notes) == 1

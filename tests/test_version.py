@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import rondo
-from rondo.model_folder import provenance_of
+from rondo.model.folder import provenance_of
 
 ROOT = Path(__file__).resolve().parents[1]
 

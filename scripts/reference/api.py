@@ -16,7 +16,7 @@ MODULES: dict[str, tuple[str, str]] = {  # names to document, and an introductio
         "Scores ScoreRow",
         "What `evaluate` returns. See [scores](../judging.md).",
     ),
-    "rondo.stream_parts": (
+    "rondo.model.parts": (
         "StreamPart StreamParts",
         "What `Rondo.stream` returns. See [streams](../streams.md).",
     ),
@@ -31,7 +31,7 @@ def api_page() -> str:
         "# Python",
         "The public names are those of `rondo`: `discover`, `label`, `read`, `evaluate`, `Result`, `Rondo`, "
         "`Recording`, `Labelling`, `errors` and `__version__`, with the types that they return. Pages of this "
-        "documentation also use `rondo.metrics`, `rondo.synthetic` and `rondo.editing`, which may move before version "
+        "documentation also use `rondo.metrics`, `rondo.synthetic` and `rondo.edit`, which may move before version "
         "1.0; `help(rondo.metrics)` prints their docstrings. Everything else is internal. The examples run as they "
         "stand, one after the other.",
         "```python\n>>> import numpy as np\n\n```",

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from rondo.config.overrides import ways_of
-from rondo.config.schema import PRESETS, PreprocessConfig, RondoConfig
-from rondo_bench.baselines import baseline_names, build_baseline
+from rondo.config.settings import PRESETS, PreprocessConfig, RondoConfig
+from rondo_bench.baselines.base import baseline_names, build_baseline
 from scripts.reference.markup import cell, code, page, table
 
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from rondo.data.recording import Recording
     from rondo.discovery import discover, label
     from rondo.evaluation import evaluate
-    from rondo.formats.reading import read
-    from rondo.labelling import Labelling
-    from rondo.model import Rondo
+    from rondo.files.inputs import read
+    from rondo.model.rondo import Rondo
     from rondo.result import Result
+    from rondo.run.labelling import Labelling
 
 __all__ = [
     "Labelling",
@@ -34,14 +34,14 @@ __all__ = [
 ]
 
 _HOME = {
-    "Labelling": "rondo.labelling",
+    "Labelling": "rondo.run.labelling",
     "Recording": "rondo.data.recording",
     "Result": "rondo.result",
-    "Rondo": "rondo.model",
+    "Rondo": "rondo.model.rondo",
     "discover": "rondo.discovery",
     "evaluate": "rondo.evaluation",
     "label": "rondo.discovery",
-    "read": "rondo.formats.reading",
+    "read": "rondo.files.inputs",
 }
 
 

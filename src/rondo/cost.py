@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rondo.config.schema import RondoConfig, network_in
+from rondo.config.settings import RondoConfig, network_in
 from rondo.data.recording import Recording
-from rondo.data.scales import choose_scales
 from rondo.data.signal import Signal
-from rondo.encoders import declared_encoder
-from rondo.times import estimate_in_words
+from rondo.data.window_lengths import choose_scales
+from rondo.encoders.base import declared_encoder
+from rondo.wording import estimate_in_words
 
 WORTH_SAYING_S = 60.0
 

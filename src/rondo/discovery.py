@@ -8,27 +8,24 @@ from copy import copy
 from pathlib import Path
 from typing import Any
 
-from rondo.config.schema import resolve
-from rondo.data.as_recordings import as_recordings
+from rondo.config.settings import resolve
 from rondo.data.groups import GroupBy
 from rondo.data.recording import Recording
-from rondo.data.too_short import refuse_too_short
-from rondo.editing import model_folder
+from rondo.data.window_lengths import refuse_too_short
+from rondo.edit import model_folder
 from rondo.errors import RondoWarning
-from rondo.formats.kept_columns import KnownColumn, with_kept
-from rondo.formats.reading import Reading
-from rondo.grown_model import CHECKPOINT, has_checkpoint
-from rondo.many.driver import discover_files, label_many
-from rondo.many.file_set import ManyFiles
+from rondo.files.inputs import Reading, as_recordings
+from rondo.files.reading import KnownColumn, with_kept
+from rondo.many.driver import ManyFiles, discover_files, label_many
 from rondo.many.way import Asked, files_to_read, warn_of_failed
 from rondo.methods import DEFAULT, Model, Options, find_method, load_model, refuse_idle
-from rondo.model import Rondo
-from rondo.model_transfer import transferred
-from rondo.progress import Progress, silent
+from rondo.model.method import CHECKPOINT, RondoSettings, has_checkpoint
+from rondo.model.rondo import Rondo
+from rondo.model.transfer import transferred
 from rondo.result import Result
-from rondo.rondo_method import RondoSettings
 from rondo.run.summary import RunSummary
-from rondo.store.writing import check_free
+from rondo.store.folder import check_free
+from rondo.wording import Progress, silent
 
 
 def discover(

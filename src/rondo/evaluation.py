@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.analysis.usage import groups_of_run
+from rondo.annotations.annotation import Annotation
 from rondo.data.labels import OTHER, Labels, runs_of
 from rondo.errors import AnnotationError, SettingError
-from rondo.formats.annotations.annotation import Annotation
 from rondo.metrics.comparison import Comparison, compare
 from rondo.metrics.meaning import shared_scores
 from rondo.metrics.scores import Scores
 from rondo.metrics.scores import evaluate as score
-from rondo.report.annotation_lane import read_truth
 from rondo.report.contents import TruthFile
-from rondo.report.usage import groups_of_run
+from rondo.report.lanes import read_truth
 from rondo.result import Result
 from rondo.run.segments import LEVELS
 from rondo.run.summary import LevelScores, RunScores
-from rondo.vocabulary.vocabulary import Level
+from rondo.units.vocabulary import Level
 
 if TYPE_CHECKING:
     import polars as pl

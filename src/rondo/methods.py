@@ -24,13 +24,13 @@ from rondo.errors import SettingError
 
 if TYPE_CHECKING:  # the command line asks for names before anything heavy is there
     from rondo.data.recording import Recording
-    from rondo.progress import Progress
     from rondo.result import Result
-    from rondo.run.counting import Words
+    from rondo.run.tally import Words
+    from rondo.wording import Progress
 
 GROUP = "rondo.methods"
 DEFAULT = "rondo"
-_OWN = {DEFAULT: "rondo.rondo_method:METHOD", "clock": "rondo.clock_method:METHOD"}
+_OWN = {DEFAULT: "rondo.model.method:RONDO", "clock": "rondo.model.method:CLOCK"}
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def load_model(folder: Path) -> Model:
 
 def method_of(folder: Path) -> str:
     """The method that saved a model folder: its manifest names it, unless it is Rondo."""
-    from rondo.store.artifact import load
+    from rondo.store.model_file import load
 
     return str(load(folder).config.get("method", DEFAULT))
 

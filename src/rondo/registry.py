@@ -45,7 +45,7 @@ class Registry(Mapping[str, D], Generic[D]):
     kind
         The type of the declarations.
     packages
-        Names of packages whose modules are looked into, not those of packages inside them.
+        Names of packages whose modules are looked into, not those of packages inside them, and of single modules.
     group
         The entry points by which other distributions declare more.
     """
@@ -72,8 +72,7 @@ class Registry(Mapping[str, D], Generic[D]):
 
     def _in_packages(self) -> Iterator[tuple[str, D]]:
         for package in self.packages:
-            inside = pkgutil.iter_modules(importlib.import_module(package).__path__)
-            for name in sorted(f"{package}.{module.name}" for module in inside if not module.ispkg):
+            for name in _modules(package):
                 module = importlib.import_module(name)
                 yield from ((name, value) for value in vars(module).values() if isinstance(value, self.kind))
 
@@ -90,6 +89,14 @@ class Registry(Mapping[str, D], Generic[D]):
                 _warn(f"{place}: expected a {self.kind.__name__}, found {type(value).__name__}; it is not used")
                 continue
             yield place, value
+
+
+def _modules(package: str) -> list[str]:
+    """The modules of a package, not those of packages inside it; a module stands for itself."""
+    path = getattr(importlib.import_module(package), "__path__", None)
+    if path is None:
+        return [package]
+    return sorted(f"{package}.{module.name}" for module in pkgutil.iter_modules(path) if not module.ispkg)
 
 
 def _warn(message: str) -> None:

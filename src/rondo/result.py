@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from rondo.continual.journal import Event
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
+from rondo.editing.edits import Edits
 from rondo.errors import OutputError, RecordingError
-from rondo.labelling import FitProfile, Labelling
+from rondo.files.locations import Location, as_location
 from rondo.lazy import Lazy
 from rondo.report.contents import Overviews, TruthFile, Wish, n_segments_in
-from rondo.report.frame_scores import FrameScores, told_scores
-from rondo.report.overview import Overview, signal_overview
-from rondo.run.counting import Words, counted, known_words, profile_summary, recording_summary, with_known_evidence
 from rondo.run.findings import edited_findings, found_and_fit_sentence
+from rondo.run.labelling import FitProfile, Labelling, curve_table, frame_table, tables_of
+from rondo.run.overview import FrameScores, Overview, signal_overview, told_scores
 from rondo.run.segments import to_pandas, whole_columns
 from rondo.run.summary import (
     EntrySummary,
@@ -33,11 +33,9 @@ from rondo.run.summary import (
     RunSummary,
     VocabularyEvidence,
 )
-from rondo.run.tables import curve_table, frame_table, tables_of
-from rondo.store.urls import Location, as_location
+from rondo.run.tally import Words, counted, known_words, profile_summary, recording_summary, with_known_evidence
+from rondo.units.vocabulary import Level
 from rondo.version import __version__
-from rondo.vocabulary.edits import Edits
-from rondo.vocabulary.vocabulary import Level
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -588,8 +586,7 @@ class Result:
         >>> [float(edge) for edge in figure.axes[0].get_xlim()]
         [20.0, 60.0]
         """
-        from rondo.report.figure import figure_of, figures_of
-        from rondo.report.scene import Cutout
+        from rondo.plot.recording import Cutout, figure_of, figures_of
 
         view = Cutout(start, end, channels, level, None if truth is None else TruthFile(Path(truth)))
         if recording is None and len(self) != 1:
@@ -639,7 +636,7 @@ class Result:
         >>> result.plot_entry("u1").get_size_inches().tolist()[0]
         8.0
         """
-        from rondo.report.entry_figure import entry_figure
+        from rondo.plot.entry import entry_figure
 
         return entry_figure(self, entry, recording, figsize, dark)
 
@@ -716,7 +713,7 @@ class Result:
         >>> result.usage().columns.tolist()[2:8]
         ['level', 'id', 'name', 'n_occurrences', 'share', 'per_hour']
         """
-        from rondo.report.usage import usage_table
+        from rondo.analysis.usage import usage_table
 
         return usage_table(self, group_by, per)
 
@@ -754,7 +751,7 @@ class Result:
         >>> bool((table.groupby(["level", "id"])["probability"].sum().round(6) == 1).all())
         True
         """
-        from rondo.report.transitions import transition_table
+        from rondo.analysis.sequence import transition_table
 
         return transition_table(self, group_by, per)
 
@@ -762,9 +759,9 @@ class Result:
         return f"<Result of {self.method}: {found_and_fit_sentence(self.summary)}>"
 
     def _repr_html_(self) -> str:
-        """The finding, a still picture and the entries; the page itself is `report`."""
-        from rondo.report.finding import finding
-        from rondo.report.result_card import result_card
+        """The finding and the entries; `plot` draws a figure, `report` writes the whole page."""
+        from rondo.report.notebook import result_card
+        from rondo.report.summarize import finding
 
         # recurrence was tested in the recordings that a model was fitted on, not in others that it labels
         return result_card(

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rondo.model import Rondo
-from rondo.synthetic import plant
+from rondo.model.rondo import Rondo
+from rondo.synthetic.streams import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # aeon's own warnings are none of ours
 

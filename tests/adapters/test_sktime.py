@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from rondo.model import Rondo
-from rondo.synthetic import plant
+from rondo.model.rondo import Rondo
+from rondo.synthetic.streams import plant
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # sktime's own warnings are none of ours
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rondo import Recording, Rondo
+from rondo.data.recording import Recording
 from rondo.live import session
 from rondo.live.session import Session, SessionPaths
+from rondo.model.rondo import Rondo
 from tests.cli.running import Command, call, command, waves, write_csv
 from tests.continual.fakes import FakeStream
 

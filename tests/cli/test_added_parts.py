@@ -75,7 +75,7 @@ RECORDING_FORMAT = """
 import numpy as np
 
 from rondo.data.recording import Recording
-from rondo.formats.recording_format import RecordingFormat
+from rondo.files.reading import RecordingFormat
 
 
 def read_raw(path, *, rate, key, label_columns=()):
@@ -87,8 +87,8 @@ FORMAT = RecordingFormat(name="raw", suffixes=(".raw",), read=read_raw, takes_ke
 """
 
 ANNOTATION_FORMAT = """
-from rondo.formats.annotations import AnnotationFormat
-from rondo.formats.annotations.tracks import NamedSpan, Track
+from rondo.annotations.formats import AnnotationFormat
+from rondo.annotations.tracks import NamedSpan, Track
 
 
 def read_marks(path):
@@ -162,7 +162,7 @@ def home(request: pytest.FixtureRequest, tmp_path: Path) -> Home:
         file.parent.mkdir()
         file.write_text(code, encoding="utf-8")
     if request.param == "folders of Rondo":
-        packages = ("rondo.encoders", "rondo.formats", "rondo.formats.annotations")
+        packages = ("rondo.encoders", "rondo.formats", "rondo.annotations.formats")
         return Home({name: str(file.parent) for name, (file, _) in zip(packages, parts.values(), strict=True)}, "")
     about = tmp_path / "ours-1.0.dist-info"
     about.mkdir()

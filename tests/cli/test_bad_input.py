@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rondo import Recording, Rondo
+from rondo.data.recording import Recording
+from rondo.model.rondo import Rondo
 from tests.cli.running import Command, tree, waves, write_csv
 
 GOOD = "good.csv"  # 1500 frames, channels a and b, no rate

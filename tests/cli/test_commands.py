@@ -16,10 +16,11 @@ import pytest
 import typer
 
 from rondo.cli.main import app
-from rondo.config.schema import RondoConfig
-from rondo.metrics import evaluate, shared_scores
-from rondo.model import Rondo
-from rondo.synthetic import PlantedStream, plant_subjects
+from rondo.config.settings import RondoConfig
+from rondo.metrics.meaning import shared_scores
+from rondo.metrics.scores import evaluate
+from rondo.model.rondo import Rondo
+from rondo.synthetic.streams import PlantedStream, plant_subjects
 from rondo.version import __version__
 from tests.cli.running import Command, call, tree, waves, write_csv
 
@@ -89,7 +90,7 @@ def test_adapting_moves_the_units_and_tells_how_well_they_fitted_before(
 
 
 def _recording(fitted: Path) -> Any:
-    from rondo import Recording
+    from rondo.data.recording import Recording
 
     return Recording.from_file(fitted / "two.npz")
 

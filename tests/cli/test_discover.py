@@ -12,8 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, runs_of
-from rondo.model import Rondo
-from rondo.synthetic import PlantedStream, plant
+from rondo.model.rondo import Rondo
+from rondo.synthetic.streams import PlantedStream, plant
 from tests.cli.running import Command, Outcome, call, tree, waves, write_csv
 from tests.report.on_folders import write_report
 

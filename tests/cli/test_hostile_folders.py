@@ -12,8 +12,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from rondo import Recording, Rondo
+from rondo.data.recording import Recording
 from rondo.errors import OutputError
+from rondo.model.rondo import Rondo
 from tests.cli.running import Command, Outcome, tree, waves
 
 PRECIOUS = "the only copy"

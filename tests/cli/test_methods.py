@@ -15,17 +15,17 @@ import pytest
 from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, Labels
-from rondo.data.preprocess import Signal
 from rondo.data.recording import Recording
-from rondo.progress import Progress, silent
-from rondo_bench.baselines import (
+from rondo.data.signal import Signal
+from rondo.wording import Progress, silent
+from rondo_bench.baselines import window_clusters
+from rondo_bench.baselines.base import (
     BaselineSettings,
     JoiningBaseline,
     ReadingBaseline,
     baseline_names,
     build_baseline,
     label_recording,
-    window_clusters,
 )
 from rondo_bench.baselines.method import BaselineMethod
 from rondo_bench.baselines.saved_baseline import KeptBaseline

@@ -11,9 +11,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rondo import Recording, Rondo
+from rondo.data.recording import Recording
 from rondo.errors import RondoWarning
 from rondo.live import session
+from rondo.model.rondo import Rondo
 from tests.cli.running import Command, Outcome, refused, waves, without_wall_clock, write_csv
 
 N_ROWS, RATE = 1_500, 50

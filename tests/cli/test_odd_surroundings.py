@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from rondo import memory
+from rondo.annotations.segments import read_segment_table
 from rondo.config.overrides import parse_override
-from rondo.formats import expected_memory
-from rondo.formats.annotations.segments import read_segment_table
 from rondo.store.csv_text import csv_of_rows, plain_cell
 from tests.cli.running import Command, waves, write_csv
 from tests.systems import needs_posix
@@ -47,7 +47,7 @@ def test_names_are_no_formulas_in_a_spreadsheet(
     id = name.replace("/", " ")
     write_csv(here / f"{id}.csv", waves(600))
     fast = ("--rate", 50, "--window", 40, "--step", 20, "--set", "evidence.surrogates=0")
-    monkeypatch.setattr(expected_memory, "MANY_FILES", 0 if many else 200)
+    monkeypatch.setattr(memory, "MANY_FILES", 0 if many else 200)
     assert rondo("discover", f"./{id}.csv", "--out", "run", *fast).code == 0
     assert rondo("name", "run", "unit:0", "--", name).code == 0
     assert rondo("export", "run", "--format", "csv", "--out", "out.csv").code == 0

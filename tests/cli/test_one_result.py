@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rondo import Rondo
 from rondo.live import session
 from rondo.live.session import Session, SessionPaths
+from rondo.model.rondo import Rondo
 from tests.cli.running import Command, Outcome, call, waves
 
 N_ROWS, RATE = 1_500, 50

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rondo.store.writing import is_draft
-from rondo.synthetic import plant
+from rondo.store.folder import is_draft
+from rondo.synthetic.streams import plant
 from tests.cli.running import call, tree, waves, write_csv
 from tests.systems import needs_posix
 

@@ -17,10 +17,11 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo import Recording, Rondo
 from rondo.continual import checkpoint as checkpoint_module
 from rondo.continual.journal import read_journal
+from rondo.data.recording import Recording
 from rondo.live import session, table_file
+from rondo.model.rondo import Rondo
 from tests.cli.killing import Killer
 from tests.cli.running import Command, tree, waves, write_csv
 from tests.continual.fakes import STEP

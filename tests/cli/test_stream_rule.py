@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rondo import Rondo
-from rondo.continual.published.published_reader import PublishedReader
 from rondo.continual.updater import Updater
-from rondo.grown_model import grown_model
 from rondo.live.session import Session, SessionPaths
+from rondo.model.method import grown_model
+from rondo.model.rondo import Rondo
+from rondo.paper.continual import PublishedReader
 from tests.cli.running import Command, waves, write_csv
 
 RULE = "continual.rule=published"

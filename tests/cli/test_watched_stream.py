@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from rondo.live import session
-from rondo.run.stream_folder import COLUMNS
+from rondo.run.decisions import COLUMNS
 from tests.cli.killing import Killer
 from tests.cli.running import Command, waves, write_csv
 from tests.live.servers import free_port, kafka_cluster, mosquitto_server, wait_until, web_page
@@ -240,6 +240,20 @@ def test_health_of_what_is_no_stream(rondo: Command, here: Path) -> None:
     about = json.loads(done.out)
     assert (done.code, about["exit_code"], about["health"]) == (2, 2, None)
     assert rondo("health", here, "--stale", "soon").code == 2
+
+
+def test_health_lists_the_devices_of_a_fleet(rondo: Command, here: Path) -> None:
+    about = {"state": "finished", "written_s": 1.0, "pid": 1, "alarms": {"hall 2/pump": ["silent"]}}
+    for name in ("press", "hall 2%2Fpump", "model"):
+        (here / "live" / name).mkdir(parents=True)
+    (here / "live" / "health.json").write_text(json.dumps(about), encoding="utf-8")
+    for name in ("press/summary.json", "press/labels.csv", "hall 2%2Fpump/summary.json"):
+        (here / "live" / name).write_text("")
+    done = rondo("health", "live")
+    assert (done.code, done.out.splitlines()[1]) == (0, "  hall 2/pump: alarm (silent), no label yet")
+    assert done.out.splitlines()[2].startswith("  press: ok, last label ")
+    devices = json.loads(rondo("health", "live", "--json").out)["devices"]
+    assert [(it["device"], it["alarms"]) for it in devices] == [("hall 2/pump", ["silent"]), ("press", [])]
 
 
 @pytest.mark.slow

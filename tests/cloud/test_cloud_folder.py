@@ -13,7 +13,7 @@ import pytest
 from rondo.errors import OutputError
 from rondo.store import cloud_folder
 from rondo.store.cloud_folder import CloudFolder, checked_name, put_run, run_here, whole_cloud_folder
-from rondo.store.part_folder import PartFolder
+from rondo.store.folder import PartFolder
 from tests.cli.running import tree
 from tests.cloud.conftest import put
 

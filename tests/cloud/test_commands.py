@@ -8,7 +8,7 @@ import numpy.testing as npt
 import pytest
 
 import rondo as library
-from rondo import Rondo
+from rondo.model.rondo import Rondo
 from rondo.result import Result
 from rondo.store.cloud_folder import CloudFolder, put_run
 from tests.cli.running import Command, call, tree, waves, write_csv

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import InputError, OutputError
-from rondo.formats.locations import size_of
+from rondo.files import locations
+from rondo.files.locations import size_of
 from rondo.result import Result
-from rondo.store import cloud
 from rondo.store.cloud_folder import CloudFolder
 from tests.cli.running import Command, waves, write_csv
 from tests.cloud.conftest import s3_server, use_endpoint
@@ -68,7 +68,7 @@ def test_no_credentials(server: str, monkeypatch: pytest.MonkeyPatch, rondo: Com
 
 
 def test_nobody_answers(server: str, monkeypatch: pytest.MonkeyPatch, rondo: Command) -> None:
-    monkeypatch.setattr(cloud, "_ATTEMPTS", 1)  # each pause is a second
+    monkeypatch.setattr(locations, "_ATTEMPTS", 1)  # each pause is a second
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))  # and no listen: whoever connects is refused
         use_endpoint(f"http://127.0.0.1:{closed.getsockname()[1]}", monkeypatch)
@@ -77,7 +77,7 @@ def test_nobody_answers(server: str, monkeypatch: pytest.MonkeyPatch, rondo: Com
 
 @pytest.mark.slow
 def test_a_server_that_says_nothing(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cloud, "_READ_S", 0.2)
+    monkeypatch.setattr(locations, "_READ_S", 0.2)
     with socket.socket() as mute:
         mute.bind(("127.0.0.1", 0))
         mute.listen(50)
@@ -87,7 +87,7 @@ def test_a_server_that_says_nothing(server: str, monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_unknown_name(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cloud, "_ATTEMPTS", 1)
+    monkeypatch.setattr(locations, "_ATTEMPTS", 1)
     use_endpoint("http://no-such-host.invalid", monkeypatch)
     monkeypatch.setenv("NO_PROXY", "*")
     with pytest.raises(InputError, match="the server cannot be reached"):

@@ -9,10 +9,10 @@ import numpy.testing as npt
 import pytest
 
 from rondo.cli.main import app
-from rondo.many import batches
+from rondo.many import tasks
 from rondo.result import Result
 from rondo.store.cloud_folder import CloudFolder
-from rondo.synthetic import StreamPlan
+from rondo.synthetic.plan import StreamPlan
 from rondo.synthetic.streams import plant_subjects
 from tests.cli.running import Command
 from tests.cloud.conftest import put
@@ -67,7 +67,7 @@ def test_an_unfinished_run_in_a_bucket_is_gone_on_with(
 ) -> None:
     asked = ("discover", f"{days}/*/d*.npy", *_OPTIONS, "--engine", "serial", "--out")
     assert rondo(*asked, f"{days}/whole").code == 0
-    monkeypatch.setattr(batches, "BATCH_FILES", 1)
+    monkeypatch.setattr(tasks, "BATCH_FILES", 1)
     labeller = Labeller(monkeypatch, stop_after=2)
     with pytest.raises(Pulled):
         app(args=[*asked, f"{days}/run"], standalone_mode=False)

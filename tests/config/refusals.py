@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rondo.config.schema import resolve
+from rondo.config.settings import resolve
 from rondo.errors import SettingError
 
 

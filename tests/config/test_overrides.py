@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rondo.config.overrides import changed, changes_from
-from rondo.config.schema import PRESETS, RondoConfig, parse_override, resolve, to_toml
+from rondo.config.overrides import changed, changes_from, parse_override, to_toml
+from rondo.config.settings import PRESETS, RondoConfig, resolve
 from rondo.errors import SettingError
 from tests.config.refusals import refusal, refused
 from tests.setting_names import WAYS, every_way, leaves

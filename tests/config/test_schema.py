@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from rondo.config.overrides import ways_of
-from rondo.config.schema import PRESETS, RondoConfig, WindowsConfig, resolve, to_frames
+from rondo.config.settings import PRESETS, RondoConfig, WindowsConfig, resolve, to_frames
 from rondo.config.ways import ENCODERS
 from rondo.errors import SettingError
 from tests.config.refusals import refusal, refused

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rondo.continual.checkpoint import Checkpoint
 from rondo.continual.journal import Event
-from rondo.continual.updater import Decision
+from rondo.continual.reading import Decision
 from rondo.data.preparation import Placed
 
 LENGTH, STEP, DELAY = 8, 4, 2

@@ -18,7 +18,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from rondo import Rondo
 from rondo.continual.checkpoint import (
     Checkpoint,
     fingerprint,
@@ -28,7 +27,9 @@ from rondo.continual.checkpoint import (
     settings_hash,
 )
 from rondo.errors import ModelError, OutputError
-from rondo.store import artifact, writing
+from rondo.model.rondo import Rondo
+from rondo.store import folder as writing
+from rondo.store import model_file
 from tests.systems import needs_proc
 
 IDENTITY = {"model_sha256": "a" * 64, "settings_sha256": "b" * 64, "source": "file day1"}
@@ -118,7 +119,8 @@ def calls_of(name: str, monkeypatch: pytest.MonkeyPatch, fail_at: int, of: Any) 
 
 
 @pytest.mark.parametrize(
-    ("of", "name"), [(artifact, "new_file"), (Path, "rename"), (os, "fsync"), (Path, "mkdir"), (writing, "_sync_tree")]
+    ("of", "name"),
+    [(model_file, "new_file"), (Path, "rename"), (os, "fsync"), (Path, "mkdir"), (writing, "_sync_tree")],
 )
 @pytest.mark.parametrize("fail_at", [0, 1, 2])
 def test_a_full_disk_at_any_step_keeps_a_whole_checkpoint(
@@ -205,21 +207,21 @@ def test_a_checkpoint_of_something_else_is_refused_by_name(tmp_path: Path, part:
 def test_read_while_a_stream_goes_on_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between looking and reading the next one has taken its place."""
     save_checkpoint(tmp_path, some(1))
-    load, n_calls = artifact.load, 0
+    load, n_calls = model_file.load, 0
 
-    def overtaken(folder: Path, format: artifact.Format) -> artifact.Artifact:
+    def overtaken(folder: Path, format: model_file.Format) -> model_file.Artifact:
         nonlocal n_calls
         n_calls += 1
         if n_calls == 1:
             save_checkpoint(tmp_path, some(2))
         return load(folder, format)
 
-    monkeypatch.setattr(artifact, "load", overtaken)
+    monkeypatch.setattr(model_file, "load", overtaken)
     assert (loaded(tmp_path).plain["n"], n_calls) == (2, 2)
 
 
 def test_a_model_is_no_checkpoint(tmp_path: Path) -> None:
-    artifact.save(tmp_path / "000001", artifact.Artifact({}, {}, {}))
+    model_file.save(tmp_path / "000001", model_file.Artifact({}, {}, {}))
     with pytest.raises(
         ModelError, match=r"not a Rondo checkpoint \(it is a model\); give the --checkpoint of a stream"
     ):
@@ -231,14 +233,14 @@ def test_a_checkpoint_is_no_model(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"not a Rondo model \(it is a checkpoint\); give the model/ folder of a run"):
         Rondo.load(tmp_path / "000001")
     with pytest.raises(OutputError, match="exists and is not a model folder"):
-        artifact.save(tmp_path / "000001", artifact.Artifact({}, {}, {}))
+        model_file.save(tmp_path / "000001", model_file.Artifact({}, {}, {}))
 
 
 def test_a_checkpoint_whose_parts_do_not_fit_is_refused(tmp_path: Path) -> None:
     about = {"plain": {}, "tensors": {"x": ["<f4", [3]]}}
     for tensors in ({}, {"x": np.zeros(2, np.uint32)}):
-        stored = artifact.Artifact(dict(IDENTITY), about, tensors)
-        artifact.save(tmp_path / "000001", stored, artifact.CHECKPOINT)
+        stored = model_file.Artifact(dict(IDENTITY), about, tensors)
+        model_file.save(tmp_path / "000001", stored, model_file.CHECKPOINT)
         with pytest.raises(ModelError, match="its parts do not fit together"):
             load_checkpoint(tmp_path, IDENTITY)
 

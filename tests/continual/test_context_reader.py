@@ -13,20 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo import Rondo
-from rondo.config.schema import ContinualConfig
-from rondo.continual import context_reader, run_frames
-from rondo.continual.context_reader import ContextReader, reader_of
-from rondo.continual.grown_mixes import MixCounts, is_part_of
-from rondo.continual.motif_reader import Motif, MotifReader
+from rondo.config.settings import ContinualConfig
+from rondo.continual import contexts as context_reader
+from rondo.continual import frames
+from rondo.continual.contexts import ContextReader, MixCounts, is_part_of, reader_of
+from rondo.continual.phrases import Motif, MotifReader
 from rondo.continual.reading import Decision
 from rondo.continual.stream import Stream
 from rondo.data.labels import OTHER
+from rondo.model.rondo import Rondo
 from rondo.motifs.composed import ComposedMotifs
-from rondo.motifs.contexts import ContextModel
-from rondo.motifs.long_windows import LongWindows
-from rondo.motifs.mixes import Mixes
-from rondo.units.timeline import Timeline
+from rondo.motifs.contexts import ContextModel, LongWindows, Mixes
+from rondo.units.viterbi import Timeline
 from tests.motifs.planted_contexts import LENGTH, LONG, STEP, cut, planted
 
 N_FRAMES = LENGTH + STEP * 1_996  # the last long window ends with the recording
@@ -123,7 +121,7 @@ def test_it_labels_as_predict_does(model: Rondo, values: NDArray[np.float32]) ->
 def test_with_an_endless_look_ahead_it_is_predict(
     model: Rondo, values: NDArray[np.float32], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_frames, "_REACH_LENGTHS", 1_000)
+    monkeypatch.setattr(frames, "_REACH_LENGTHS", 1_000)
     monkeypatch.setattr(context_reader, "_LAG", 10_000)
     own = Rondo()
     vars(own).update(vars(model))

@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo import Rondo
-from rondo.continual import run_frames
+from rondo.continual import frames
 from rondo.continual.reading import Decision
 from rondo.continual.stream import Stream
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
 from rondo.errors import ModelError
-from rondo.synthetic import PlantedStream, plant
+from rondo.model.rondo import Rondo
+from rondo.synthetic.streams import PlantedStream, plant
 
 QUICK: dict[str, Any] = {"evidence.surrogates": 0}
 LENGTH, STEP = 75, 18
@@ -80,7 +80,7 @@ def fed_learning(model: Rondo, planted: PlantedStream) -> list[Decision]:
 def test_with_an_endless_look_ahead_it_is_predict(
     model: Rondo, planted: PlantedStream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_frames, "_REACH_LENGTHS", 1_000)
+    monkeypatch.setattr(frames, "_REACH_LENGTHS", 1_000)
     decisions = fed(waiting(model, 10_000).stream(frozen=True), planted.recording.values, [])
     expected = model.predict(planted.recording)[0]
     units, _ = tracks(decisions, N_FRAMES)

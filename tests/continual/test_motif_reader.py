@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.config.schema import ComposedMotifsConfig, ContinualConfig
-from rondo.continual import motif_reader as module
-from rondo.continual.motif_reader import Motif, MotifReader
+from rondo.config.settings import ComposedMotifsConfig, ContinualConfig
+from rondo.continual import phrases as module
+from rondo.continual.phrases import Motif, MotifReader
 from rondo.data.labels import OTHER
 from rondo.motifs.discover import fit_phrases, flat_motifs
 from rondo.motifs.model import MotifModel, UnitRuns
-from rondo.units.timeline import Timeline
+from rondo.units.viterbi import Timeline
 
 UNITS = tuple(range(9))
 REST, PHRASES = 0, ((1, 2, 3), (4, 5, 6, 7), (2, 8, 5))  # the middle of one is the end of another

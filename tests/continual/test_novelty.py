@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.config.schema import ContinualConfig
+from rondo.config.settings import ContinualConfig
 from rondo.continual import novelty as module
 from rondo.continual.novelty import (
     MicroCluster,

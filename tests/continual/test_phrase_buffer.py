@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rondo.continual.phrase_buffer import _CAPACITY, _MOST_WORDINGS, Occurrence, PhraseBuffer, Wordings
+from rondo.continual.phrases import _CAPACITY, _MOST_WORDINGS, Occurrence, PhraseBuffer, Wordings
 
 PHRASES = st.lists(st.integers(0, 6), min_size=2, max_size=5).map(tuple)
 

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.continual import run_frames
-from rondo.continual.run_frames import RunFrames
+from rondo.continual import frames as run_frames
+from rondo.continual.frames import RunFrames
 from rondo.data.windows import Span, WindowGrid, Windows
 from rondo.units.boundaries import Boundaries, fit_boundaries
 

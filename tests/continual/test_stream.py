@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo import Rondo
 from rondo.continual.journal import Event
 from rondo.continual.reading import Decision, encoded
 from rondo.continual.stream import Stream
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
 from rondo.errors import ModelError, NotFittedError, RecordingError, SettingError
-from rondo.store import artifact
-from rondo.synthetic import PlantedStream, StreamPlan, plant
-from rondo.synthetic.plan import Novelty
-from rondo.units.timeline import Viterbi
+from rondo.model.rondo import Rondo
+from rondo.store import model_file
+from rondo.synthetic.plan import Novelty, StreamPlan
+from rondo.synthetic.streams import PlantedStream, plant
+from rondo.units.viterbi import Viterbi
 
 QUICK = {"evidence.surrogates": 0}
 PLAN = StreamPlan(n_units=9, n_motifs=6, novelty=(Novelty(at=0.4, n_motifs=1, n_units=1),))
@@ -157,7 +157,7 @@ def assert_same_state(some: Stream, other: Stream) -> None:
 
 def test_a_model_that_follows_no_stream_is_saved_as_before(model: Rondo, tmp_path: Path) -> None:
     unstreamed(model).save(tmp_path / "model")
-    stored = artifact.load(tmp_path / "model")
+    stored = model_file.load(tmp_path / "model")
     assert "stream" not in stored.provenance and not [name for name in stored.tensors if name.startswith("stream")]
     assert not hasattr(Rondo.load(tmp_path / "model"), "stream_")
 
@@ -169,7 +169,7 @@ def test_a_stream_in_a_model_folder_that_does_not_fit_is_refused_in_one_line(
     follower = unstreamed(model)
     follower.partial_fit(rest[:1_000])
     follower.save(tmp_path / "model")
-    stored = artifact.load(tmp_path / "model")
+    stored = model_file.load(tmp_path / "model")
     tensors, stream = dict(stored.tensors), stored.provenance["stream"]
     match damage:
         case "tensor":
@@ -189,7 +189,7 @@ def test_a_stream_in_a_model_folder_that_does_not_fit_is_refused_in_one_line(
             stream["plain"]["reader"]["units"]["n_dims"] -= 1
         case _:
             stored.provenance["stream"] = "here"
-    artifact.save(tmp_path / "model", artifact.Artifact(stored.config, stored.provenance, tensors))
+    model_file.save(tmp_path / "model", model_file.Artifact(stored.config, stored.provenance, tensors))
     with pytest.raises(ModelError, match="its parts do not fit together") as refused:
         Rondo.load(tmp_path / "model")
     assert "\n" not in str(refused.value)

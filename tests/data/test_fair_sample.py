@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.data.fair_sample import fair_sample, most_frames, n_taken, stretch_frames, taken
 from rondo.data.signal import Signal
+from rondo.data.survey import fair_sample, most_frames, n_taken, stretch_frames, taken
 from rondo.data.windows import Span
 
 

@@ -9,11 +9,12 @@ import numpy.testing as npt
 import pytest
 from numpy.typing import NDArray
 
-from rondo import Recording, Rondo
-from rondo.config.schema import PreprocessConfig
-from rondo.data.fit_plan import plan_fit
-from rondo.data.preprocess import Preprocessor, surveys_of
+from rondo.config.settings import PreprocessConfig
+from rondo.data.recording import Recording
+from rondo.data.scaling import Preprocessor, surveys_of
 from rondo.data.survey import without
+from rondo.model.fit import plan_fit
+from rondo.model.rondo import Rondo
 from tests.cli.running import waves
 
 RATE, NAMES = 50.0, ("a", "b", "c", "d")

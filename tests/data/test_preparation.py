@@ -14,12 +14,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.config.schema import PreprocessConfig
-from rondo.data.input_log import InputEvent
-from rondo.data.preparation import Preparation, Prepared
-from rondo.data.preprocess import Preprocessor
+from rondo.config.settings import PreprocessConfig
+from rondo.data.input_events import InputEvent
+from rondo.data.preparation import Preparation, Prepared, RowPlan
 from rondo.data.recording import Recording
-from rondo.data.row_plan import RowPlan
+from rondo.data.scaling import Preprocessor
 from rondo.data.signal import Signal, plan_of, regularise
 from rondo.data.windows import Windower, WindowGrid, Windows
 from rondo.errors import InputError, RecordingError, SettingError
@@ -259,9 +258,9 @@ def nasty(draw: st.DrawFn) -> tuple[Values, Times | None, list[int]]:
 def test_chunks_do_not_matter(stream: Any, most_behind: int) -> None:
     values, times, cuts = stream
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rondo.data.row_admission.MOST_ROWS_BEHIND", most_behind)
-        patch.setattr("rondo.data.input_log._QUIET_ROWS", most_behind)
-        patch.setattr("rondo.data.input_log._LONGEST_SPELL_ROWS", 7 if most_behind == 4 else 10_000)
+        patch.setattr("rondo.data.admission.MOST_ROWS_BEHIND", most_behind)
+        patch.setattr("rondo.data.input_events._QUIET_ROWS", most_behind)
+        patch.setattr("rondo.data.input_events._LONGEST_SPELL_ROWS", 7 if most_behind == 4 else 10_000)
         one, some = begun(MODEL, 50.0), begun(MODEL, 50.0)
         whole, whole_events = fed(one, values, times, ends=False)
         parts, part_events = fed(some, values, times, cuts, ends=False)
@@ -342,7 +341,7 @@ def test_chunks_of_1_7_1000_and_all_rows_agree_where_the_clock_is_set_back(strea
         times[row:] -= rng.choice([0.01, 1.0, 100.0])
     plan = RowPlan(50.0, 3, (0, 0, 9))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rondo.data.row_admission.MOST_ROWS_BEHIND", 40)
+        patch.setattr("rondo.data.admission.MOST_ROWS_BEHIND", 40)
         whole = windows_of_chunks(plan, values, times, len(values))
         for n_rows in (1, 7, 1_000):
             assert windows_of_chunks(plan, values, times, n_rows) == whole
@@ -543,7 +542,7 @@ def test_what_is_bridged_is_told_by_the_spell() -> None:
 
 
 def test_a_clock_that_was_set_back_is_believed_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rondo.data.row_admission.MOST_ROWS_BEHIND", 5)
+    monkeypatch.setattr("rondo.data.admission.MOST_ROWS_BEHIND", 5)
     times = np.concatenate([np.arange(100, 110), np.arange(0, 20)]) / 2.0
     prepared, events = fed(begun(PLAIN, 2.0), noise(30), times)
     assert [(part.begins, part.first_frame, len(part.values), part.time_s) for part in prepared] == [
@@ -583,8 +582,6 @@ def test_the_scale_is_that_of_the_model_even_where_recordings_have_their_own() -
 
 
 def test_settings_that_a_stream_cannot_follow_are_refused() -> None:
-    strict = begun(fitted(PreprocessConfig(statistics="dataset", missing="refuse")), 4.0)
-    assert "preprocess.missing = 'refuse'" in refusal(strict.push, [[1.0, NAN]])
     with pytest.raises(SettingError, match="sampling rate is unknown"):
         begun(fitted(PreprocessConfig(statistics="dataset", max_gap="1s")), None)
 

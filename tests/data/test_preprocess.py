@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
-from rondo.config.schema import PreprocessConfig
-from rondo.data.preprocess import Preprocessor
+from rondo.config.settings import PreprocessConfig
 from rondo.data.recording import Recording
+from rondo.data.scaling import Preprocessor
 from rondo.errors import InputError, SettingError
 from tests import naive_preprocess as naive
 from tests.systems import needs_posix
@@ -89,10 +89,10 @@ def test_statistics_leave_holes_out_and_do_not_depend_on_blocks(monkeypatch: pyt
     present = np.delete(values, np.arange(100, 200), axis=0).astype(np.float64)
     expected = (present - present.mean(axis=0)) / present.std(axis=0)
     npt.assert_allclose(np.delete(whole.values, np.arange(100, 200), axis=0), expected, rtol=1e-5, atol=1e-5)
-    monkeypatch.setattr("rondo.data.preprocess.BLOCK", 7)
+    monkeypatch.setattr("rondo.data.scaling.BLOCK", 7)
     monkeypatch.setattr("rondo.data.signal.BLOCK", 7)
     monkeypatch.setattr("rondo.data.preparation.BLOCK", 7)
-    monkeypatch.setattr("rondo.data.row_plan.BLOCK", 7)
+    monkeypatch.setattr("rondo.data.preparation.BLOCK", 7)
     small = Preprocessor.fit([recording], PreprocessConfig(max_gap=5, dropouts="cut")).apply(recording)
     npt.assert_allclose(small.values, whole.values, rtol=1e-6, atol=1e-6)
     assert small.spans == whole.spans == ((0, 100), (200, 400))
@@ -204,8 +204,8 @@ def test_applying_twice_gives_the_same() -> None:
 MEMORY = """
 import resource, sys
 import numpy as np
-from rondo.config.schema import PreprocessConfig
-from rondo.data.preprocess import Preprocessor
+from rondo.config.settings import PreprocessConfig
+from rondo.data.scaling import Preprocessor
 from rondo.data.recording import Recording
 
 n_frames, n_channels = int(sys.argv[1]), int(sys.argv[2])

@@ -7,11 +7,11 @@ import numpy.testing as npt
 import pytest
 from numpy.typing import NDArray
 
-from rondo.config.schema import PreprocessConfig
+from rondo.config.settings import PreprocessConfig
 from rondo.data.preparation import Preparation
-from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
 from rondo.data.relations import ChannelFill, ChannelRelations
+from rondo.data.scaling import Preprocessor
 from rondo.data.signal import regularise
 
 RATE, NAMES = 20.0, ("a", "b", "sum", "alone")

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo import Recording
-from rondo.config.schema import PreprocessConfig
+from rondo.config.settings import PreprocessConfig
+from rondo.data.recording import Recording
 from rondo.data.resample import resample_signal
 from rondo.data.signal import regularise
 from rondo.errors import RecordingError

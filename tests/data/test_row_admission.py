@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rondo.data.row_admission import MOST_ROWS_BEHIND, ROWS_THAT_CONFIRM, Admitted, RowAdmission
+from rondo.data.admission import MOST_ROWS_BEHIND, ROWS_THAT_CONFIRM, Admitted, RowAdmission
 
 RATE, MAX_GAP = 50.0, 25
 

@@ -6,9 +6,14 @@ from typing import Any
 
 import pytest
 
-from rondo.config.schema import resolve
-from rondo.data.scales import choose_scales, suggest_motif_window
-from rondo.data.suggest import suggest_window, typical_period, window_and_step
+from rondo.config.settings import resolve
+from rondo.data.window_lengths import (
+    choose_scales,
+    suggest_motif_window,
+    suggest_window,
+    typical_period,
+    window_and_step,
+)
 from rondo.errors import SettingError
 from tests.data.test_suggest import signal_of, waves
 

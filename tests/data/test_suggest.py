@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
-from rondo.config.schema import WindowsConfig
-from rondo.data.preprocess import Signal
-from rondo.data.suggest import suggest_window, typical_period, window_and_step, window_curve
+from rondo.config.settings import WindowsConfig
+from rondo.data.signal import Signal
+from rondo.data.window_lengths import suggest_window, typical_period, window_and_step, window_curve
 from rondo.data.windows import Span, WindowGrid
 from rondo.errors import SettingError
 

@@ -7,7 +7,7 @@ import pytest
 
 import rondo
 from rondo.data.recording import Recording
-from rondo.data.too_short import refuse_too_short, too_few_windows
+from rondo.data.window_lengths import refuse_too_short, too_few_windows
 from rondo.errors import RecordingError
 
 

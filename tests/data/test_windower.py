@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.config.schema import PreprocessConfig
+from rondo.config.settings import PreprocessConfig
 from rondo.data.preparation import Preparation, Prepared
-from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
+from rondo.data.scaling import Preprocessor
 from rondo.data.windows import StreamWindow, Windower, WindowGrid, Windows
 from rondo.errors import ModelError, SettingError
 from tests import naive_windows as naive
@@ -151,7 +151,7 @@ def test_events_of_the_input_stand_between_the_same_windows_in_any_chunks(stream
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("rondo.data.input_log._QUIET_ROWS", 4)
+        patch.setattr("rondo.data.input_events._QUIET_ROWS", 4)
         assert told([0, *sorted(cuts), len(values)]) == told([0, len(values)])
 
 

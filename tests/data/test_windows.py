@@ -17,7 +17,7 @@ from rondo.data import windows as windows_module
 from rondo.data.labels import OTHER
 from rondo.data.windows import Projection, WindowGrid, Windows
 from rondo.errors import SettingError
-from rondo.metrics import evaluate
+from rondo.metrics.scores import evaluate
 from tests import naive_windows as naive
 
 RULES: tuple[Projection, ...] = ("vote", "centre", "start")

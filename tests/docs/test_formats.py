@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rondo.formats.annotations import ANNOTATION_FORMATS, suffixes_of_spans
-from rondo.formats.files import suffixes
-from rondo.formats.recording_format import RECORDING_FORMATS
+from rondo.annotations.formats import ANNOTATION_FORMATS, suffixes_of_spans
+from rondo.files.read import suffixes
+from rondo.files.reading import RECORDING_FORMATS
 from rondo.report.export import export_formats
 from tests.corpus.documented import corpus_table
 

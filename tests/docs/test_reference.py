@@ -10,8 +10,9 @@ import typer
 
 import rondo
 from rondo.cli.main import app
-from rondo.config.schema import RondoConfig, resolve, to_toml
-from rondo_bench.baselines import baseline_names, build_baseline
+from rondo.config.overrides import to_toml
+from rondo.config.settings import RondoConfig, resolve
+from rondo_bench.baselines.base import baseline_names, build_baseline
 from scripts.write_reference import FOLDER, PAGES
 
 

@@ -15,8 +15,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rondo.config.schema import PRESETS, EvidenceConfig
-from rondo.synthetic import StreamPlan, plant_subjects
+from rondo.config.settings import PRESETS, EvidenceConfig
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant_subjects
 from tests.cli.conftest import here as here
 from tests.cli.running import call
 from tests.docs.executed_pages import LANGUAGES, ROOT, blocks_of, run_page
@@ -47,7 +48,7 @@ def test_a_page_does_what_it_says(page: str) -> None:
 def test_the_commands_of_a_tutorial_run(page: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     untested = EvidenceConfig(surrogates=0)  # half of the time of a fit, and no figure is looked at here
     quick = {name: preset.model_copy(update={"evidence": untested}) for name, preset in PRESETS.items()}
-    monkeypatch.setattr("rondo.config.schema.PRESETS", quick)
+    monkeypatch.setattr("rondo.config.settings.PRESETS", quick)
     _write_stand_in(here / "data" / "USC-HAD", "subject", StreamPlan(rate=100), n_frames=7_000)
     _write_stand_in(here / "data" / "MoCap", "amc_86_", StreamPlan(n_channels=4), n_frames=3_000)
     run_page(DOCS / page, compared=page == "benchmark.md")

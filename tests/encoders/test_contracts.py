@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rondo.config.ways import ENCODERS, EncoderSettings
-from rondo.encoders import build_encoder
+from rondo.encoders.base import build_encoder
 from tests.contracts import ENCODER_CONTRACTS, Contract
 
 

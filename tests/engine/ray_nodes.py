@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from rondo.engine import ray_cluster
-from rondo.engine.base import Done
-from rondo.engine.ray import OnRay
+from rondo.many import ray
+from rondo.many.pool import Done
+from rondo.many.ray import OnRay
 from tests.engine import works
 from tests.engine.processes import PATIENCE_S
 
@@ -68,7 +68,7 @@ def kill_all(cluster: Any) -> None:
 
 
 def main(what: str, where: str) -> None:
-    ray_cluster.SILENCE_S = 5.0
+    ray.SILENCE_S = 5.0
     given = OnRay(where).run(works.ten_times, [1, 4]) if what == "by_address" else run_and_kill(what, Path(where))
     sys.stdout.write(json.dumps([[one.index, one.result, one.failure] for one in given]) + "\n")
 

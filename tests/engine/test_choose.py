@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from rondo.engine.choose import Serial, engine_of
 from rondo.errors import RecordingError, SettingError
+from rondo.many.driver import Serial, engine_of
 
 
 def work(number: int) -> int:

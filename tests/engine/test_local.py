@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from rondo.engine import local as local_module
-from rondo.engine.choose import Serial, engine_of
-from rondo.engine.local import Local
-from rondo.engine.threads import ONE_THREAD, hold_to_one_thread
 from rondo.errors import SettingError
+from rondo.many import pool as local_module
+from rondo.many.driver import Serial, engine_of
+from rondo.many.pool import ONE_THREAD, Local, hold_to_one_thread
 from tests.engine import works
 from tests.engine.processes import PATIENCE_S, are_gone, is_there, said_by
 from tests.systems import needs_posix

@@ -18,13 +18,11 @@ from typing import Any
 
 import pytest
 
-from rondo.engine import ray_cluster
-from rondo.engine.choose import engine_of
-from rondo.engine.local import Local
-from rondo.engine.ray import OnRay
-from rondo.engine.ray_cluster import ClusterGoneError, Watch
-from rondo.engine.threads import ONE_THREAD
 from rondo.errors import MissingExtraError, SettingError
+from rondo.many import ray as ray_cluster
+from rondo.many.driver import engine_of
+from rondo.many.pool import ONE_THREAD, Local
+from rondo.many.ray import ClusterGoneError, OnRay, Watch
 from tests.engine import works
 from tests.engine.processes import PATIENCE_S, are_gone, said_by
 from tests.engine.ray_nodes import N_TASKS
@@ -43,7 +41,7 @@ needs_clusters = [*needs_ray, pytest.mark.slow]
 
 def test_where_ray_is_missing_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     find_spec = importlib.util.find_spec
-    monkeypatch.setattr("rondo.engine.ray.find_spec", lambda name: None if name == "ray" else find_spec(name))
+    monkeypatch.setattr("rondo.many.ray.find_spec", lambda name: None if name == "ray" else find_spec(name))
     with pytest.raises(MissingExtraError, match=r"pip install 'rondo-ts\[ray\]'"):
         engine_of("ray")
 

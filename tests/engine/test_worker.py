@@ -12,8 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rondo.engine.local import Local
-from rondo.engine.worker import Worker, end
+from rondo.many.pool import Local, Worker, end
 from tests.engine import works
 from tests.engine.processes import PATIENCE_S, are_gone, is_there, said_by
 from tests.systems import needs_posix
@@ -21,7 +20,7 @@ from tests.systems import needs_posix
 pytestmark = needs_posix
 
 
-IMPORTS = "import pathlib, signal, sys\nfrom rondo.engine.local import Local\nfrom tests.engine import works\n"
+IMPORTS = "import pathlib, signal, sys\nfrom rondo.many.pool import Local\nfrom tests.engine import works\n"
 
 
 def in_its_own_process(script: str, *arguments: str) -> subprocess.Popen[str]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rondo.engine.threads import ONE_THREAD
 from rondo.errors import RecordingError
+from rondo.many.pool import ONE_THREAD
 
 FOR_EVER_S = 600  # longer than any test waits, so that only being ended can end it
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.data.windows import WindowGrid, Windows
-from rondo.evidence import closeness as module
-from rondo.evidence.closeness import WindowAxis
+from rondo.evidence import signal as module
+from rondo.evidence.signal import WindowAxis
 from tests.naive_evidence import naive_best_balls, naive_closeness
 
 

@@ -14,9 +14,9 @@ from rondo.evidence import composition as module
 from rondo.evidence.composition import PhraseBook, accepted_evidence, composition_evidence, phrase_book
 from rondo.evidence.verdicts import Entries, EntryEvidence
 from rondo.motifs.discover import flat_motifs
-from rondo.motifs.lexicon import Lexicon
+from rondo.motifs.mining import Sequences
 from rondo.motifs.model import MotifModel, PhraseUse, UnitRuns
-from rondo.motifs.shuffling import Sequences
+from rondo.motifs.phrases import Lexicon
 
 RECURS = EntryEvidence(0.05, 1.5, 9, "recurs")
 
@@ -130,7 +130,7 @@ def test_the_book_of_flat_motifs_is_their_units() -> None:
 
 
 def test_the_book_of_motif_former_holds_its_occurrences() -> None:
-    from rondo.motifs.former.motifs import FormerMotifs
+    from rondo.paper.motifs import FormerMotifs
 
     phrases = ((1, (3, 4), 5), (1, (3,), 2), (2, (4,), 1))
     motifs = FormerMotifs((3, 4), None, (), (np.array([0, 1]), np.array([2])), phrases)  # type: ignore[arg-type]

@@ -7,19 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rondo.config.schema import SlowUnitsConfig
+from rondo.config.settings import SlowUnitsConfig
 from rondo.data.labels import runs_of
-from rondo.evidence.contexts import context_evidence, level_p
-from rondo.evidence.surrogate_test import shown_after_test
+from rondo.evidence.composition import context_evidence, level_p
+from rondo.evidence.tests import shown_after_test
 from rondo.evidence.verdicts import SIGNIFICANT, EntryEvidence, Evidence, Verdict
 from rondo.motifs.base import MotifKind
 from rondo.motifs.composed import ComposedMotifs
-from rondo.motifs.contexts import ContextModel, fit_contexts
+from rondo.motifs.contexts import ContextModel, LongWindows, fit_contexts
 from rondo.motifs.discover import flat_motifs
-from rondo.motifs.lexicon import Lexicon
-from rondo.motifs.long_windows import LongWindows
 from rondo.motifs.model import MotifModel, PhraseUse, UnitRuns
-from rondo.units.timeline import Timeline
+from rondo.motifs.phrases import Lexicon
+from rondo.units.viterbi import Timeline
 from tests.motifs.planted_contexts import LENGTH, LONG, STEP, cut, planted
 
 UNITS = (0, 1, 2)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rondo.data.labels import OTHER
-from rondo.evidence.occurrences import Occurrences, family_p
-from rondo.units.timeline import FARTHEST, Timeline
+from rondo.evidence.order import Occurrences, family_p
+from rondo.units.viterbi import FARTHEST, Timeline
 
 
 def test_runs_end_with_their_span_and_other_is_no_unit() -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rondo.evidence.occurrences import Occurrences
-from rondo.evidence.order import order_test
+from rondo.evidence.order import Occurrences, order_test
 
 
 def of_sequence(units: list[int]) -> Occurrences:

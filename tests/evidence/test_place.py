@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rondo import Rondo
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
-from rondo.evidence.occurrences import Occurrences
-from rondo.evidence.place import place_test
+from rondo.evidence.order import Occurrences, place_test
+from rondo.model.rondo import Rondo
 
 
 def of_tracks(tracks: list[Labels]) -> Occurrences:

@@ -7,13 +7,14 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import t as student
 
-from rondo import Rondo
 from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Recording
 from rondo.data.windows import WindowGrid, Windows
 from rondo.evidence import signal as module
 from rondo.evidence.signal import Alike, alike_test, surrogate_p
-from rondo.synthetic import StreamPlan, plant, structureless
+from rondo.model.rondo import Rondo
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant, structureless
 
 
 def windows_and_labels(recording: Recording) -> tuple[Windows, Labels]:

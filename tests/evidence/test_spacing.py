@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from rondo import Rondo
 from rondo.data.recording import Recording
-from rondo.evidence.occurrences import Occurrences
-from rondo.evidence.spacing import spacing_test
+from rondo.evidence.order import Occurrences, spacing_test
+from rondo.model.rondo import Rondo
 
 
 def with_onsets(onsets: list[int], n_windows: int) -> Occurrences:

@@ -9,11 +9,11 @@ import pytest
 from numpy.testing import assert_array_equal
 from safetensors.numpy import load_file
 
-from rondo import Rondo
 from rondo.data.recording import Recording
 from rondo.evidence.verdicts import Evidence
-from rondo.store.artifact import Artifact, load, save
-from rondo.synthetic import plant, structureless
+from rondo.model.rondo import Rondo
+from rondo.store.model_file import Artifact, load, save
+from rondo.synthetic.streams import plant, structureless
 from tests.evidence.test_verdicts import assert_same
 
 UNTESTED = {"evidence.surrogates": 0}

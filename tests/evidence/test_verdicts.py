@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from rondo.evidence.reasons import Reason
-from rondo.evidence.verdicts import EntryEvidence, Evidence, rank_p, verdict_of
+from rondo.evidence.verdicts import EntryEvidence, Evidence, Reason, rank_p, verdict_of
 
 SOME = Evidence(
     0.05,

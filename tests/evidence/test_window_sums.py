@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
-from rondo.evidence.window_sums import window_statistics
+from rondo.evidence.surrogates import window_statistics
 
 
 @pytest.mark.parametrize(("n_channels", "length"), [(1, 20), (2, 3), (6, 25)])

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
+from rondo import memory
 from rondo.data.recording import Recording
 from rondo.errors import MissingExtraError
-from rondo.formats import expected_memory
-from rondo.formats.recording_file import RecordingFile
+from rondo.files.inputs import RecordingFile
 from tests.formats.reading import VALUES, refusal, save_array, save_h5
 
 
@@ -45,7 +45,7 @@ def test_the_block_size_changes_nothing(
     if suffix == ".h5":
         with h5py.File(tmp_path / "a.h5", "w") as file:
             file.create_dataset("X", data=array, chunks=(7, 2), compression="gzip")
-    monkeypatch.setattr("rondo.formats.array_files.BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr("rondo.files.arrays.BLOCK_BYTES", block_bytes)
     whole = Recording.from_file(tmp_path / f"a{suffix}")
     npt.assert_array_equal(whole.values, array.astype(np.float32))
     part = Recording.from_file(tmp_path / f"a{suffix}", label_columns=["ch0", "ch3"])
@@ -117,7 +117,7 @@ def test_an_hdf5_file_that_holds_more_than_fits_is_refused_before_it_is_read(
 ) -> None:
     with h5py.File(tmp_path / "a.h5", "w") as file:
         file.create_dataset("X", (1_000_000_000, 4), dtype="f8", chunks=(1000, 4), compression="gzip")
-    monkeypatch.setattr(expected_memory, "free_bytes", lambda: 8_000_000_000)
+    monkeypatch.setattr(memory, "free_bytes", lambda: 8_000_000_000)
     said = refusal(lambda: Recording.from_file(tmp_path / "a.h5"), naming=tmp_path / "a.h5")
     assert "its 1000000000 frames of 4 channels need about 196 GB of memory, 7.8 GB are free" in said
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from rondo.data.recording import Recording
-from rondo.formats.class_codes import without_codes
-from rondo.formats.files import read_recording
+from rondo.files.columns import without_codes
+from rondo.files.read import read_recording
 from tests.formats.reading import write
 
 N = 6000

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.formats.clock_column import in_seconds, is_clock_name, over_midnight, spread
-from rondo.formats.dates import date_seconds, day_order, is_date
+from rondo.files.text.clock import in_seconds, is_clock_name, over_midnight, spread
+from rondo.files.text.spelling import date_seconds, day_order, is_date
 
 NOVEMBER = 1794774665.25  # 2026-11-15 20:31:05.25 UTC
 

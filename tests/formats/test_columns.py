@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rondo.errors import RecordingError
-from rondo.formats.columns import Kind, choose_columns, has_no_name, kind_of_numbers, without_empty
+from rondo.files.columns import Kind, choose_columns, has_no_name, kind_of_numbers, without_empty
 
 
 def test_what_is_no_channel_is_left_out_and_said() -> None:

@@ -10,10 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from rondo.annotations.segments import read_segment_table
 from rondo.errors import AnnotationError, RecordingError
-from rondo.formats.annotations.segments import read_segment_table
-from rondo.formats.crash_guard import refuse_fatal
-from rondo.formats.files import read_recording
+from rondo.files.crash_guard import refuse_fatal
+from rondo.files.read import read_recording
 from tests.formats.reading import refusal, write
 
 

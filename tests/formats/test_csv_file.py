@@ -10,7 +10,7 @@ import pytest
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.formats.csv_file import read_csv
+from rondo.files.text.formats import read_csv
 from tests.formats.reading import VALUES, refusal, write
 
 

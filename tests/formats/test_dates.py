@@ -12,7 +12,7 @@ import pytest
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.formats.dates import date_seconds, day_order, is_date
+from rondo.files.text.spelling import date_seconds, day_order, is_date
 from tests.formats.reading import write
 
 FIRST = datetime(2026, 2, 1, tzinfo=UTC)

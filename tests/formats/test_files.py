@@ -17,7 +17,7 @@ import pytest
 import rondo
 from rondo.data.recording import Recording
 from rondo.errors import RondoWarning
-from rondo.formats.files import find_recordings, label_files_in, suffixes
+from rondo.files.read import find_recordings, label_files_in, suffixes
 from tests.formats.reading import refusal, save_array, write
 from tests.systems import needs_posix
 
@@ -154,7 +154,7 @@ def test_a_bare_name_may_be_that_of_a_data_set(tmp_path: Path, monkeypatch: pyte
 PEAK = """
 import sys
 from pathlib import Path
-from rondo.formats.files import read_recording
+from rondo.files.read import read_recording
 
 def resident(field):
     line = next(line for line in open("/proc/self/status") if line.startswith(field))

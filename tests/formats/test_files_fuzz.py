@@ -20,8 +20,8 @@ from hypothesis.extra import numpy as hnp
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.formats.csv_file import read_csv
-from rondo.formats.files import read_recording, suffixes
+from rondo.files.read import read_recording, suffixes
+from rondo.files.text.formats import read_csv
 from tests import naive_files as naive
 
 
@@ -29,7 +29,7 @@ from tests import naive_files as naive
 def untried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the trial in a child, which has tests of its own: hundreds of children would take minutes."""
     monkeypatch.setattr("rondo.formats.hdf5.refuse_fatal", lambda *_: None)
-    monkeypatch.setattr("rondo.formats.tables.refuse_fatal_parquet", lambda _: None)
+    monkeypatch.setattr("rondo.files.tables.refuse_fatal_parquet", lambda _: None)
 
 
 few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -133,7 +133,7 @@ def test_cut_short_anywhere(tmp_path: Path) -> None:
 
 def test_a_false_size_allocates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = save(tmp_path / "a.gt3x", bytes(50_000_000))  # zeros, which take 50 kB packed
-    monkeypatch.setattr("rondo.formats.expected_memory.free_bytes", lambda: 400_000_000)
+    monkeypatch.setattr("rondo.memory.free_bytes", lambda: 400_000_000)
     tracemalloc.start()
     assert "are free" in refusal(lambda: Recording.from_file(path), naming=path)
     assert tracemalloc.get_traced_memory()[1] < 5_000_000

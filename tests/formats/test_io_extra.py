@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import MissingExtraError
-from rondo.formats.files import read_recording
+from rondo.files.read import read_recording
 from tests.formats.reading import refusal, write
 
 HEADS = {
@@ -42,6 +42,6 @@ def test_another_format_is_told_without_the_library(tmp_path: Path, name: str, m
 
 
 def test_no_library_is_loaded_before_a_file_asks_for_it() -> None:
-    code = "import sys, rondo.formats.files; print({'pyedflib', 'ezc3d', 'pyxdf', 'mcap'} & set(sys.modules))"
+    code = "import sys, rondo.files.read; print({'pyedflib', 'ezc3d', 'pyxdf', 'mcap'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

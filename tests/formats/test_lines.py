@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rondo.errors import RecordingError
-from rondo.formats import lines as lines_module
-from rondo.formats.lines import Lines
+from rondo.files.text import lines as lines_module
+from rondo.files.text.lines import Lines
 
 
 def in_pieces(*pieces: bytes) -> Lines:

@@ -11,8 +11,8 @@ import numpy.testing as npt
 import pytest
 import scipy.io
 
+from rondo import memory
 from rondo.data.recording import Recording
-from rondo.formats import expected_memory
 from tests.formats.reading import VALUES, refusal, write
 
 LONG = np.random.default_rng(0).normal(size=(40, 3)).astype(np.float32)
@@ -93,7 +93,7 @@ def test_structs_are_not_loaded(tmp_path: Path) -> None:
 
 def test_one_that_does_not_fit_is_refused_before_it_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = save_5(tmp_path / "day.mat", a=np.zeros((200_000, 2)))
-    monkeypatch.setattr(expected_memory, "free_bytes", lambda: 260_000_000)
+    monkeypatch.setattr(memory, "free_bytes", lambda: 260_000_000)
     assert "its 200000 frames of 2 channels need" in refusal(lambda: Recording.from_file(path), naming=path)
 
 

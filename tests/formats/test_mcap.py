@@ -15,7 +15,7 @@ import numpy.testing as npt
 import pytest
 
 from rondo.data.recording import Recording
-from rondo.formats.mcap_records import MAGIC
+from rondo.formats.mcap import MAGIC
 from tests.formats.reading import assert_cut_short_anywhere, refusal, write
 
 mcap_writer = pytest.importorskip("mcap.writer", reason="needs mcap: pip install 'rondo-ts[io]'")

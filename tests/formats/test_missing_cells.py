@@ -8,12 +8,12 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo import Rondo
+from rondo.data.known_channels import CODES, FILLS, KnownValues
 from rondo.data.recording import Recording
-from rondo.formats.files import signals_only
-from rondo.formats.kept_columns import KnownColumn, with_kept
-from rondo.formats.known_values import CODES, FILLS, KnownValues
-from rondo.formats.missing_cells import MissingCells
+from rondo.files.missing import MissingCells
+from rondo.files.read import signals_only
+from rondo.files.reading import KnownColumn, with_kept
+from rondo.model.rondo import Rondo
 
 RNG = np.random.default_rng(0)
 NOISE = RNG.normal(size=400).astype(np.float32)

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from rondo.data.recording import Recording
-from rondo.formats.files import read_recording
-from rondo.formats.missing_codes import missing_codes, without_missing_codes
-from rondo.synthetic import StreamPlan, plant
+from rondo.files.missing import missing_codes, without_missing_codes
+from rondo.files.read import read_recording
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant
 from tests.formats.reading import write
 
 N = 2000

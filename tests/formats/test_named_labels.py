@@ -11,10 +11,9 @@ import pytest
 import rondo
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.formats.columns import choose_columns
-from rondo.formats.files import read_recording
-from rondo.formats.kept_columns import with_kept
-from rondo.formats.named_labels import without_named
+from rondo.files.columns import choose_columns, without_named
+from rondo.files.read import read_recording
+from rondo.files.reading import with_kept
 from tests.formats.reading import write
 
 N = 3000

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 import rondo
 from rondo.data.recording import Recording
-from rondo.formats import packed_text
-from rondo.formats.csv_file import read_csv
-from rondo.formats.files import find_recordings
-from rondo.formats.recording_file import RecordingFile
+from rondo.files.inputs import RecordingFile
+from rondo.files.read import find_recordings
+from rondo.files.text import lines
+from rondo.files.text.formats import read_csv
 from rondo.live.sources.recorded_file import is_recorded
 from tests.formats.reading import VALUES, refusal, write
 
@@ -78,7 +78,7 @@ def test_what_is_cut_off_or_damaged_is_refused(tmp_path: Path, packing: str, pac
 def test_a_bomb_is_refused_before_it_takes_the_memory(
     tmp_path: Path, packing: str, pack: Pack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(packed_text, "most_for_a_file", lambda: 10_000_000)
+    monkeypatch.setattr(lines, "most_for_a_file", lambda: 10_000_000)
     bomb = write(tmp_path, f"a.csv{packing}", pack(b"x\n" + b"1\n" * 4_000_000))
     assert bomb.stat().st_size < 20_000
     message = refusal(lambda: Recording.from_file(bomb), naming=bomb)
@@ -88,9 +88,9 @@ def test_a_bomb_is_refused_before_it_takes_the_memory(
 def test_what_gzip_says_of_its_size_counts_before_it_is_read(tmp_path: Path) -> None:
     path = write(tmp_path, "a.csv.gz", gzip.compress(b"1\n" * 500_000))
     file = RecordingFile(str(path), "a")
-    assert file.expected_bytes() == 1_000_000
+    assert file.expected().n_bytes == 1_000_000
     path.write_bytes(path.read_bytes()[:-4] + b"\0\0\0\0")  # a lie: then about what it may hold
-    assert file.expected_bytes() == 4 * path.stat().st_size
+    assert file.expected().n_bytes == 4 * path.stat().st_size
 
 
 def test_other_formats_are_not_read_packed(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from rondo.data.recording import Recording
-from rondo.formats.files import read_recording
-from rondo.formats.pose_points import without_likelihoods
+from rondo.files.missing import without_likelihoods
+from rondo.files.read import read_recording
 from tests.formats.reading import write
 
 N = 400

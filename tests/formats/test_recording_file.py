@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rondo import free_memory
+from rondo import memory
 from rondo.errors import RecordingError
-from rondo.formats.expected_memory import needed, workers_that_fit
-from rondo.formats.locations import states_of
-from rondo.formats.recording_file import ExpectedSize, RecordingFile, recording_files
+from rondo.files.inputs import ExpectedSize, RecordingFile, recording_files
+from rondo.files.locations import states_of
+from rondo.memory import needed, workers_that_fit
 
 
 def test_a_file_is_read_where_it_is_sent(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_sizes_are_those_in_memory_and_come_from_headers(tmp_path: Path, dtype: 
     pl.DataFrame(values, schema=["x", "y", "z"]).write_parquet(tmp_path / "c.parquet")
     for file in recording_files([tmp_path]):
         assert file.expected() == ExpectedSize(50, 3, 600)
-    assert RecordingFile(str(tmp_path / "b.npz"), "b", key="Y").expected_bytes() == 200
+    assert RecordingFile(str(tmp_path / "b.npz"), "b", key="Y").expected().n_bytes == 200
 
 
 def test_where_no_header_tells_the_size_of_the_file_does(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_where_no_header_tells_the_size_of_the_file_does(tmp_path: Path) -> None
     assert RecordingFile(str(tmp_path / "a.csv"), "a").expected() == ExpectedSize(None, None, 804)
     (tmp_path / "b.npy").write_bytes(b"damaged")
     assert RecordingFile(str(tmp_path / "b.npy"), "b").expected().n_frames is None
-    assert RecordingFile(str(tmp_path / "gone.npy"), "gone").expected_bytes() == 0
+    assert RecordingFile(str(tmp_path / "gone.npy"), "gone").expected().n_bytes == 0
     (tmp_path / "c.parquet").write_bytes(b"PAR1 damaged PAR1")
     assert RecordingFile(str(tmp_path / "c.parquet"), "c").expected().n_frames is None
 
@@ -70,14 +70,14 @@ def test_what_is_free_is_the_least_that_anybody_says(tmp_path: Path, monkeypatch
     (tmp_path / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    2000 kB\n")
     (tmp_path / "max").write_text("max\n")
     (tmp_path / "current").write_text("500000\n")
-    monkeypatch.setattr(free_memory, "_MEMINFO", tmp_path / "meminfo")
-    monkeypatch.setattr(free_memory, "_CGROUPS", ((tmp_path / "max", tmp_path / "current"),))
-    assert free_memory.free_bytes() == 2000 * 1024
+    monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "meminfo")
+    monkeypatch.setattr(memory, "_CGROUPS", ((tmp_path / "max", tmp_path / "current"),))
+    assert memory.free_bytes() == 2000 * 1024
     (tmp_path / "max").write_text("1500000\n")
-    assert free_memory.free_bytes() == 1_000_000
-    monkeypatch.setattr(free_memory, "_MEMINFO", tmp_path / "gone")
-    monkeypatch.setattr(free_memory, "_CGROUPS", ())
-    assert free_memory.free_bytes() is None
+    assert memory.free_bytes() == 1_000_000
+    monkeypatch.setattr(memory, "_MEMINFO", tmp_path / "gone")
+    monkeypatch.setattr(memory, "_CGROUPS", ())
+    assert memory.free_bytes() is None
 
 
 def test_workers_are_as_many_as_have_room() -> None:

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from rondo.files.columns import Columns
+from rondo.files.text.clock import spread
+from rondo.files.text.layout import Layout
 from rondo.formats import row_clock
-from rondo.formats.clock_column import spread
-from rondo.formats.columns import Columns
 from rondo.formats.row_clock import ClockState, RowClock, clock_of
-from rondo.formats.text_layout import Layout
 
 Times = NDArray[np.float64]
 COLUMNS = Columns(("x",), (1,), clock=0)

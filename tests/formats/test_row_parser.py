@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.errors import RecordingError
-from rondo.formats.columns import choose_columns
-from rondo.formats.csv_file import layout_of_lines
-from rondo.formats.lines import Lines, TextBlock
-from rondo.formats.row_parser import ParsedRows, RowParser, parser_of
+from rondo.files.columns import choose_columns
+from rondo.files.text.cells import ParsedRows, RowParser, parser_of
+from rondo.files.text.formats import layout_of_lines
+from rondo.files.text.lines import Lines, TextBlock
 
 
 def parser(text: bytes, *, is_strict: bool = False) -> RowParser:

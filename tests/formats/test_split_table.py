@@ -150,7 +150,7 @@ def test_every_command_splits(tmp_path: Path) -> None:
     run("label", tmp_path / "run", path, "--out", tmp_path / "labelled")
     for folder in ("run", "labelled"):
         assert [one.id for one in Result.load(tmp_path / folder).recordings] == ["day_s1", "day_s2"]
-    assert '"n_recordings": 2' in run("suggest", path, "--no-levels", "--json")
+    assert '"n_recordings": 2' in run("suggest", path, "--json")
     assert "over 2 seeds" in run("stability", path, "--seeds", 2, *quick)
     labelled = rondo.label(tmp_path / "run", path, split_by="who")
     assert [one.id for one in labelled.recordings] == ["day_s1", "day_s2"]

@@ -10,7 +10,7 @@ import pytest
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.formats.recording_file import RecordingFile
+from rondo.files.inputs import RecordingFile
 from tests.formats.reading import assert_cut_short_anywhere, refusal, write
 from tests.systems import needs_posix
 

@@ -46,7 +46,6 @@ FORMATS = (
     ("eaf", "x"),
     ("audacity", "x"),
     ("label-studio", "x.json"),
-    ("boris", "x.boris"),
 )
 BOTH = ("walk.csv", "day2.csv")
 DEEDS = (
@@ -97,7 +96,6 @@ DEEDS = (
         prepare=_truth,
         share=3,
     ),
-    Deed("suggest", ("suggest", "walk.csv", "--picture", "c.svg"), may_refuse=True),
     Deed("config init", ("config", "init", "c.toml"), (), may_refuse=True, share=3),
     Deed("demo", ("demo", "--out", "o"), (), may_refuse=True),
     Deed(

@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rondo import Result, Rondo
 from rondo.errors import RondoError
 from rondo.live import session
 from rondo.live.session import Session, SessionPaths
+from rondo.model.rondo import Rondo
+from rondo.result import Result
 from tests.cli.running import call, waves, write_csv
 from tests.fuzz.folders import copied, picked, spoil
 from tests.fuzz.generators import N_CASES

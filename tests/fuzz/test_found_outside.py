@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rondo.data.row_admission import RowAdmission
-from rondo.formats.reading import read
+from rondo.data.admission import RowAdmission
+from rondo.files.inputs import read
 
 
 @pytest.mark.parametrize("version", [(1, 0), (2, 0), (3, 0)])

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from rondo.config.overrides import changed
-from rondo.config.schema import RondoConfig
+from rondo.config.settings import RondoConfig
 from rondo.data.recording import Recording
 from rondo.errors import RondoError
-from rondo.formats.files import read_recording
+from rondo.files.read import read_recording
 from tests.fuzz import generators, recordings
 from tests.fuzz.generators import N_CASES, Random
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
-from rondo import Rondo
 from rondo.errors import RondoError
+from rondo.model.rondo import Rondo
 from tests.cli.running import waves
 from tests.fuzz.folders import copied, seal
 

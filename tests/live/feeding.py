@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.formats.lines import HEAD_LINES
+from rondo.files.text.lines import HEAD_LINES
 from rondo.live.base import Bookmark, Rows, Skip, Source
 
 BEGIN = "a,b\n" + "0,0\n" * (HEAD_LINES - 1)

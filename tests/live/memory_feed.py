@@ -12,7 +12,7 @@ import numpy as np
 
 from rondo.live.devices.fleet import DeviceStep, Fleet
 from rondo.live.devices.messages import FeedKind, FeedRequest, Message
-from rondo.model import Rondo
+from rondo.model.rondo import Rondo
 
 RATE = 32.0
 CHANNELS = ("x", "y", "z")

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from rondo.editing.edits import Edits
 from rondo.errors import OutputError, SettingError
 from rondo.live.sinks import delivery as delivery_module
 from rondo.live.sinks.base import SinkMessage, open_sink, shown_sink, sink_kinds
 from rondo.live.sinks.delivery import Delivery, file_name_of
-from rondo.run.stream_folder import COLUMNS
-from rondo.vocabulary.edits import Edits
+from rondo.run.decisions import COLUMNS
 
 HEADER = ",".join(COLUMNS) + "\n"
 

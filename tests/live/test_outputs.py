@@ -13,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
+from rondo.editing.edits import Edits
 from rondo.errors import OutputError
 from rondo.live import outputs
-from rondo.live.outputs import COLUMNS, Outputs
-from rondo.vocabulary.edits import Edits
+from rondo.live.outputs import Outputs
+from rondo.run.decisions import COLUMNS
 
 
 def written(folder: Path, spans: Sequence[tuple[int, int, int]], n_frames: int) -> dict[str, bytes]:

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError, RondoWarning
-from rondo.formats.files import read_with_codes
-from rondo.formats.lines import Lines
+from rondo.files.read import read_with_codes
+from rondo.files.text.lines import Lines
 from rondo.live.base import Request, Rows
 from rondo.live.row_reader import RowReader
 from tests.formats.reading import write

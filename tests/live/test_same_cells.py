@@ -15,9 +15,9 @@ import polars as pl
 import pytest
 
 from rondo.errors import RecordingError, RondoWarning
-from rondo.formats.files import read_recording
-from rondo.formats.kept_columns import KnownColumn, with_kept
-from rondo.formats.missing_cells import MissingCells
+from rondo.files.missing import MissingCells
+from rondo.files.read import read_recording
+from rondo.files.reading import KnownColumn, with_kept
 from rondo.live.base import Request, Source, open_source
 from rondo.live.devices.device import DeviceRows, MessageRules
 from rondo.live.devices.messages import Message

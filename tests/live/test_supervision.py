@@ -15,14 +15,14 @@ from typing import Any
 import pytest
 
 from rondo.continual.journal import Event
+from rondo.editing.edits import Edits
 from rondo.errors import RecordingError, SettingError
 from rondo.live.session import Counters, Written
 from rondo.live.supervising.alarm_limits import DEFAULT_LIMITS, parse_alarms, parse_fail_on, parse_seconds
 from rondo.live.supervising.alarms import misfit_at_end
 from rondo.live.supervising.health import Health, judged, read_health, write_health
 from rondo.live.supervising.supervision import STOPPED_BY_ALARM, Supervision
-from rondo.run.stream_folder import COLUMNS, Label
-from rondo.vocabulary.edits import Edits
+from rondo.run.decisions import COLUMNS, Label
 from tests.live.servers import web_page
 from tests.systems import needs_posix
 

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from rondo.data.recording import Recording
-from rondo.labelling import Labelling
-from rondo.model import Rondo
-from rondo.store.artifact import load
+from rondo.model.rondo import Rondo
+from rondo.run.labelling import Labelling
+from rondo.store.model_file import load
 from tests.cli.running import waves
 
 QUICK = ("--window", "40", "--step", "20", "--set", "evidence.surrogates=0")

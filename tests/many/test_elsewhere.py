@@ -7,19 +7,18 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import OutputError
-from rondo.formats.recording_file import recording_files
-from rondo.many import label_work, unfinished
-from rondo.many.driver import discover_files, label_many
-from rondo.many.file_set import ManyFiles, Where
-from rondo.model import Rondo
-from rondo.store.part_folder import LocalFolder
+from rondo.files.inputs import recording_files
+from rondo.many import tasks, unfinished
+from rondo.many.driver import ManyFiles, Where, discover_files, label_many
+from rondo.model.rondo import Rondo
+from rondo.store.folder import LocalFolder
 from tests.many.sets import Bucket, assert_same_run, write_set
 
 
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Bucket:
     found = Bucket()
-    for module in (unfinished, label_work):
+    for module in (unfinished, tasks):
         monkeypatch.setattr(
             module, "part_folder", lambda where: found if "://" in str(where) else LocalFolder(Path(where))
         )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rondo.cli.main import app
-from rondo.many import batches, driver
+from rondo.many import driver, tasks
 from tests.cli.killing import Killer
 from tests.cli.running import call, tree, waves
 from tests.many.sets import QUICK, RATE, Labeller, Pulled, assert_same_run, write_set
@@ -88,7 +88,7 @@ def test_killed_at_more_steps_the_same_command_goes_on(
 def test_what_has_a_part_is_not_read_again(
     files: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batches, "BATCH_FILES", 1)
+    monkeypatch.setattr(tasks, "BATCH_FILES", 1)
     out, labeller = tmp_path / "run", Labeller(monkeypatch, stop_after=2)
     with pytest.raises(Pulled):
         app(args=[str(one) for one in command(files, out)], standalone_mode=False)

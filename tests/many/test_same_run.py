@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import rondo
-from rondo.data import fair_sample
+from rondo.data import survey
 from rondo.errors import SettingError
-from rondo.model import Rondo
+from rondo.model.rondo import Rondo
 from rondo.result import Result
 from rondo.synthetic.plan import STANDARD
 from rondo.synthetic.streams import plant_subjects
@@ -69,7 +69,7 @@ WAYS: dict[str, tuple[object, ...]] = {"memory": (), "files": ("--engine", "seri
 def test_a_sample_is_the_same_in_memory_and_file_by_file(
     files: Path, in_memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fair_sample, "MOST_VALUES", 8_000)
+    monkeypatch.setattr(survey, "MOST_VALUES", 8_000)
     one, other = (discover(files, tmp_path / name, *more) for name, more in WAYS.items())
     assert_same_run(one, other)
     sample = Rondo.load(one / "model").provenance_["sample"]
@@ -88,7 +88,7 @@ def test_a_sample_of_people_with_places_is_the_same(
     for number, stream in enumerate(plant_subjects(replace(STANDARD, style=1.0), 3, n_frames=6_000, seed=0)):
         for half, values in enumerate(np.split(stream.recording.values, 2)):
             np.save(tmp_path / "people" / f"subject{number}_{half}.npy", values)
-    monkeypatch.setattr(fair_sample, "MOST_VALUES", 54_000)
+    monkeypatch.setattr(survey, "MOST_VALUES", 54_000)
     one, other = (discover(tmp_path / "people", tmp_path / name, *group_by, *more) for name, more in WAYS.items())
     model = Rondo.load(one / "model")
     assert model.unit_model_.places is not None and model.provenance_["sample"]["n_frames"] <= 9_000

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rondo.data.labels import Labels
-from rondo.metrics import Scores, clock_labels, evaluate
+from rondo.metrics.scores import Scores, clock_labels, evaluate
 
 FACTS: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "calibration" / "mocap_labels.json").read_text(encoding="utf-8")

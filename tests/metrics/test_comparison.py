@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rondo.annotations.annotation import Annotation
 from rondo.data.labels import OTHER
 from rondo.errors import AnnotationError
-from rondo.formats.annotations.annotation import Annotation
 from rondo.metrics.comparison import Comparison, compare
 
 TRACKS = st.integers(1, 25).flatmap(

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 
 from rondo.errors import AnnotationError
-from rondo.metrics import evaluate_continual
-from rondo.metrics.continual import INITIAL_PERCENT, STAGES_PERCENT
+from rondo.metrics.continual import INITIAL_PERCENT, STAGES_PERCENT, evaluate_continual
 from tests import naive_metrics as naive
 from tests.metrics.tracks import Pair, pairs
 

@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
+from rondo.annotations.annotation import Annotation
 from rondo.data.labels import OTHER
 from rondo.errors import AnnotationError
-from rondo.formats.annotations.annotation import Annotation
-from rondo.metrics import SharedScores, evaluate, meaning, shared_scores
+from rondo.metrics import meaning
+from rondo.metrics.meaning import SharedScores, shared_scores
+from rondo.metrics.scores import evaluate
 from tests import naive_metrics as naive
 from tests.metrics.tracks import pairs
 

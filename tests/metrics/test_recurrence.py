@@ -8,11 +8,11 @@ from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score, nor
 from sklearn.metrics.cluster import contingency_matrix
 from sklearn.metrics.cluster import expected_mutual_information as oracle_expectation
 
+from rondo.data.agreement import agreement, expected_mutual_information
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import (
     adjusted_mutual_information,
     adjusted_rand,
-    expected_mutual_information,
     normalised_mutual_information,
     occurrences_per_cluster,
     one_to_one,
@@ -29,6 +29,7 @@ def test_ari_ami_and_nmi_are_scikit_learns(pair: Pair) -> None:
     assert normalised_mutual_information(overlap) == pytest.approx(normalized_mutual_info_score(*pair), abs=1e-12)
     assert adjusted_rand(overlap) == pytest.approx(adjusted_rand_score(*pair), abs=1e-12)
     assert adjusted_mutual_information(overlap) == pytest.approx(adjusted_mutual_info_score(*pair), abs=1e-9)
+    assert agreement(*pair) == pytest.approx(adjusted_mutual_info_score(*pair), abs=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import rondo.metrics
 from rondo.errors import AnnotationError, SettingError
-from rondo.metrics import evaluate
-from rondo.metrics.scores import clock_labels, clock_runs
+from rondo.metrics.scores import clock_labels, clock_runs, evaluate
 from tests import naive_metrics as naive
 from tests.metrics.tracks import Pair, pairs
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.errors import AnnotationError
-from rondo.metrics.stability import EntryStability, as_json, stability_of
+from rondo.stability import EntryStability, as_json, stability_of
 from tests.metrics.naive_stability import naive_jaccard
 
 

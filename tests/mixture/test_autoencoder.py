@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from rondo.config.schema import MixtureConfig
+from rondo.config.settings import MixtureConfig
 from rondo.errors import ModelError, RecordingError, SettingError
-from rondo.mixture import autoencoder as module
-from rondo.mixture.autoencoder import FittedAutoencoder, fit_autoencoder
+from rondo.paper import deep_dpm as module
+from rondo.paper.deep_dpm import FittedAutoencoder, fit_autoencoder
 
 SMALL = MixtureConfig(latent_dim=3, autoencoder_epochs=2)
 

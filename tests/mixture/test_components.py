@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.config.schema import AcceptanceConfig, MixtureConfig
-from rondo.mixture import acceptance_of, deep_dpm, fit_components
+from rondo.config.settings import AcceptanceConfig, MixtureConfig
+from rondo.paper import deep_dpm
+from rondo.units.mixture import acceptance_of, fit_components
 
 Floats = NDArray[np.float64]
 

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from scipy.stats import multivariate_normal
 from sklearn.metrics import adjusted_rand_score
 
-from rondo.config.schema import MixtureConfig
+from rondo.config.settings import MixtureConfig
 from rondo.errors import RecordingError, RondoWarning, SettingError
-from rondo.mixture import FittedMixture, deep_dpm
-from rondo.mixture.deep_dpm import fit_deep_dpm
+from rondo.paper import deep_dpm
+from rondo.paper.deep_dpm import fit_deep_dpm
+from rondo.units.mixture import FittedMixture
 from tests import naive_niw
 
 Floats = NDArray[np.float64]
@@ -257,8 +258,6 @@ def test_bad_input_is_refused_in_one_line() -> None:
             fit(broken)
     with pytest.raises(RecordingError, match="at least one window"):
         fit(np.zeros((0, 3)))
-    with pytest.raises(SettingError, match=r"'spherical' is not for DeepDPM; use 'full' or 'diagonal'"):
-        fit(x, covariance="spherical")
     with pytest.raises(SettingError, match="start_components must be at least 1, got 0"):
         fit(x, start=0)
 

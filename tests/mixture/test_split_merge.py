@@ -12,13 +12,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import approx_fprime
 
-from rondo.mixture.niw import Moments, NormalInverseWishart, joined, moments_of, pooled
-from rondo.mixture.split_merge import (
+from rondo.paper.split_merge import (
+    Moments,
+    NormalInverseWishart,
     accepted_merges,
     accepted_splits,
+    joined,
     log_split_ratio,
     merge,
+    moments_of,
     partition_of,
+    pooled,
     principal_halves,
     split,
 )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.windows import Span, WindowGrid, Windows
-from rondo.units.timeline import Timeline
+from rondo.units.viterbi import Timeline
 
 MIXES = ((0, 1), (1, 2), (2, 0))  # the units of each context
 UNIT_FRAMES, LENGTH, STEP, LONG = 40, 20, 5, 160

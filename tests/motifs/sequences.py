@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.units.timeline import Timeline
+from rondo.units.viterbi import Timeline
 
 Ints = NDArray[np.int64]
 

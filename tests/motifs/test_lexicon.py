@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.motifs.lexicon import STANDING, Lexicon, cheapest, near_places
+from rondo.motifs.phrases import STANDING, Lexicon, cheapest, near_places
 from tests.motifs.sequences import first_of
 from tests.naive_motifs import least_cost, naive_places
 

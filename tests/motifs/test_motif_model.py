@@ -6,11 +6,11 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.config.schema import ComposedMotifsConfig
+from rondo.config.settings import ComposedMotifsConfig
 from rondo.data.labels import OTHER
 from rondo.motifs.discover import _sample, fit_phrases, flat_motifs
 from rondo.motifs.model import MotifModel, UnitRuns
-from rondo.units.timeline import Timeline
+from rondo.units.viterbi import Timeline
 from tests.naive_motifs import speak
 
 PHRASES = [[1, 2, 3], [4, 1, 5], [2, 6]]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from rondo.arrays import Floats
-from rondo.motifs.shuffling import Sequences, quasi_independent
+from rondo.motifs.mining import Sequences, quasi_independent
 from tests.naive_evidence import naive_surprises
 
 

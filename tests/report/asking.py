@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
-from rondo.viewing.loopback import LOOPBACK, TOKEN_HEADER, LoopbackServer
+from rondo.view.loopback import LOOPBACK, TOKEN_HEADER, LoopbackServer
 
 PATIENCE_S = 300
 _Server = TypeVar("_Server", bound=LoopbackServer)

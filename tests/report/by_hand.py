@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo import Labelling, Recording, Result
-from rondo.run.counting import Words
-from rondo.vocabulary.edits import Edits
+from rondo.data.recording import Recording
+from rondo.editing.edits import Edits
+from rondo.result import Result
+from rondo.run.labelling import Labelling
+from rondo.run.tally import Words
 
 UNITS = (0, 1, 0, 1, 2, 3, 2, 3)
 MOTIFS = (0, 0, 0, 0, 1, 1, 1, 1)

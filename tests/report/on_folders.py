@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rondo import Result
-from rondo.data.frame_clock import FrameClock
+from rondo.analysis import usage as report_usage
+from rondo.data.grid import FrameClock
 from rondo.report import compare as report_compare
 from rondo.report import summarize as report_summarize
-from rondo.report import usage as report_usage
-from rondo.report import write_page
 from rondo.report.contents import EVERYTHING, Wish
-from rondo.report.wall_clock import clock_of
+from rondo.report.render import write_page
+from rondo.result import Result
+from rondo.run.clock import clock_of
 
 
 def summarize(folder: Path, wish: Wish = EVERYTHING) -> dict[str, Any]:

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, runs_of
 from rondo.evidence.verdicts import EntryEvidence, Evidence, Verdict
-from rondo.report import overview_path, write_overview
-from rondo.report.frame_scores import FrameScores, scores_path, write_scores
-from rondo.run.counting import Words, entry_rows
+from rondo.run.overview import FrameScores, overview_path, scores_path, write_overview, write_scores
+from rondo.run.tally import Words, entry_rows
 
 N_UNITS = 5
 MOTIFS = ((0, 1), (2, 3, 2), (4, 1))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from rondo.continual.journal import Event
+from rondo.run.decisions import COLUMNS
 from rondo.run.folder import write_summary
-from rondo.run.stream_folder import COLUMNS
 from rondo.run.summary import RecordingSummary, RunSummary, StreamSummary
 
 STEP = 50

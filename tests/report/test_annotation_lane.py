@@ -9,16 +9,16 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo import Result
 from rondo.data.labels import OTHER, runs_of
 from rondo.errors import AnnotationError, SettingError
-from rondo.report import Overview, overview_path, signal_overview, write_overview
-from rondo.report.annotation_lane import annotation_lanes
 from rondo.report.contents import TruthFile, Wish
-from rondo.run.counting import Words
+from rondo.report.lanes import annotation_lanes
+from rondo.result import Result
+from rondo.run.decisions import stored_stream
 from rondo.run.folder import write_segments, write_summary
-from rondo.run.stream_folder import stored_stream
+from rondo.run.overview import Overview, overview_path, signal_overview, write_overview
 from rondo.run.summary import StreamSummary
+from rondo.run.tally import Words
 from tests.report.export.made_runs import Made, write_made_run
 from tests.report.on_folders import clock_in_run, compare, export_run, summarize
 from tests.report.run_folders import write_run_folder
@@ -34,11 +34,11 @@ def on_frames(lane: dict[str, Any], n_frames: int) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("format", ["csv", "parquet", "eaf", "audacity", "label-studio", "boris"])
+@pytest.mark.parametrize("format", ["csv", "parquet", "eaf", "audacity", "label-studio"])
 def test_every_format_lies_on_its_frames(tmp_path: Path, format: str) -> None:
     made = Made(TRACK, TRACK)
     run = write_made_run(tmp_path / "run", {"day1": made})
-    suffix = {"eaf": ".eaf", "audacity": ".txt", "label-studio": ".json", "boris": ".boris"}.get(format, f".{format}")
+    suffix = {"eaf": ".eaf", "audacity": ".txt", "label-studio": ".json"}.get(format, f".{format}")
     path = tmp_path / f"day1{suffix}"
     export_run(run, format, path, level="motif")
     (lane,) = annotation_lanes(Result.load(run), TruthFile(path)).values()

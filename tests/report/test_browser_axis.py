@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rondo.times import duration_in_words
+from rondo.wording import duration_in_words
 from tests.report.on_folders import write_report
 from tests.report.run_folders import edit_summary, write_run_folder
 

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from rondo.editing import apply_edits, apply_file, edits_in
+from rondo.edit import apply_edits, apply_file, edits_in
 from rondo.result import Result
 from tests.cli.running import call, waves, write_csv
 from tests.report.browsing import Opened

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from rondo.viewing.media_file import Beside
-from rondo.viewing.serve import PageServer
+from rondo.view.media import Beside
+from rondo.view.serve import PageServer
 from tests.report.asking import serving
 from tests.report.films import BLUE, GREEN, RED, write_film, write_sound
 from tests.report.run_folders import write_run_folder

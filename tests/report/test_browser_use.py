@@ -13,8 +13,7 @@ import numpy.testing as npt
 import polars as pl
 import pytest
 
-from rondo.report import overview_path, read_overview, write_overview
-from rondo.report.frame_scores import FrameScores, scores_path, write_scores
+from rondo.run.overview import FrameScores, overview_path, read_overview, scores_path, write_overview, write_scores
 from tests.report.on_folders import write_report
 from tests.report.run_folders import edit_summary, write_run_folder
 

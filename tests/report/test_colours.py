@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from rondo.report.colours import LOOKS, MOTIF_LOOKS, OTHER_COLOUR, OTHER_LOOK, Look, ink_on, look_of
+from rondo.report.lanes import LOOKS, MOTIF_LOOKS, OTHER_COLOUR, OTHER_LOOK, Look, ink_on, look_of
 
 # Machado, Oliveira & Fernandes (2009), severity 1.0, applied to linear RGB
 DEUTERANOPIA = np.array(

@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo import Labelling, Recording, Result
 from rondo.data.labels import OTHER
-from rondo.report.composition import MOST_ARROWS, MOST_NODES, composition, made_of
-from rondo.run.counting import Words
+from rondo.data.recording import Recording
+from rondo.report.graph import MOST_ARROWS, MOST_NODES, composition, made_of
+from rondo.result import Result
+from rondo.run.labelling import Labelling
 from rondo.run.summary import EntrySummary
+from rondo.run.tally import Words
 from tests import naive_transitions as naive
 from tests.metrics.tracks import track
 

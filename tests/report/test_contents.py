@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from rondo import Result
 from rondo.errors import SettingError
 from rondo.report.contents import MAX_CHANNELS_INSIDE, PAGE_BYTES, Wish, contents_of, n_segments_in
-from rondo.report.timeline import timeline
-from rondo.run.segment_file import read_segments
+from rondo.report.lanes import timeline
+from rondo.result import Result
+from rondo.run.segments import read_segments
 from rondo.run.summary import RunSummary, read_summary
 from tests.report.on_folders import summarize
 from tests.report.run_folders import write_run_folder

@@ -10,11 +10,10 @@ import numpy.testing as npt
 import polars as pl
 import pytest
 
+from rondo.analysis.shape import MAX_COLUMNS, Sums
 from rondo.data.labels import runs_of
-from rondo.report import signal_overview
-from rondo.report.alignment import MAX_COLUMNS
-from rondo.report.apart import Sums
-from rondo.report.details import entry_details
+from rondo.report.panel import entry_details
+from rondo.run.overview import signal_overview
 
 
 def segments_of(track: np.ndarray, recording: str = "r") -> pl.DataFrame:

@@ -11,12 +11,13 @@ import numpy.testing as npt
 import pytest
 
 import rondo
-from rondo import Recording, Result
+from rondo.data.recording import Recording
+from rondo.editing.edits import Edits
 from rondo.errors import MissingExtraError, RecordingError, RondoWarning, SettingError
 from rondo.evaluation import scored
-from rondo.report.colours import colour_of
-from rondo.report.figure import MOST_FIGURES
-from rondo.vocabulary.edits import Edits
+from rondo.plot.recording import MOST_FIGURES
+from rondo.report.lanes import colour_of
+from rondo.result import Result
 from tests.report.by_hand import STEP, UNITS, labelling_of, result_by_hand
 from tests.report.stream_folders import write_stream_folder
 
@@ -262,6 +263,6 @@ def test_where_every_recording_has_its_own_ids_one_is_named() -> None:
 
 
 def _words(n: int) -> list[Any]:
-    from rondo.run.counting import Words
+    from rondo.run.tally import Words
 
     return [Words()] * n

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rondo.report.finding import finding
+from rondo.report.summarize import finding
 from rondo.run.summary import read_summary
 from tests.report.on_folders import compare, summarize
 from tests.report.run_folders import edit_summary, write_run_folder

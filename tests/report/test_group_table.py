@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
+from rondo.analysis.usage import MOST_COMPARED, Difference
 from rondo.report import render
-from rondo.report.between_groups import MOST_COMPARED
-from rondo.report.usage import Difference
 from tests.report.on_folders import compare, summarize, write_report
 from tests.report.run_folders import edit_summary, write_run_folder
 
@@ -68,7 +67,7 @@ def test_of_many_groups_the_largest_are_shown_and_none_compared(tmp_path: Path) 
 
 def test_differences_are_marked_with_their_p(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [Difference("unit", 3, ("s2", "s<1>"), -0.2, 0.012), Difference("unit", 1, ("s2", "s<1>"), 0.3, 0.2)]
-    monkeypatch.setattr("rondo.report.group_table.differences", lambda rows: found)
+    monkeypatch.setattr("rondo.report.tables.differences", lambda rows: found)
     folder = run_with_groups(tmp_path / "run")
     table = summarize(folder)["groups"]
     assert {row["name"]: row["differences"] for row in table["rows"] if row["differences"]} == {

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from rondo.errors import OutputError
-from rondo.viewing import loopback
-from rondo.viewing.loopback import LOOPBACK, TOKEN_HEADER, Answer, LoopbackServer, Question, answered
+from rondo.view import loopback
+from rondo.view.loopback import LOOPBACK, TOKEN_HEADER, Answer, LoopbackServer, Question, answered
 from tests.report.asking import PATIENCE_S, ask, send, serving
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rondo.report.colours import OTHER_LOOK, look_of
-from rondo.report.matched_looks import match_looks
+from rondo.report.lanes import OTHER_LOOK, look_of, match_looks
 
 
 def lane(kind: str, names: list[str], length: int = 10) -> dict[str, Any]:

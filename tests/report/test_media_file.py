@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import InputError, SettingError
-from rondo.viewing.loopback import Answer, LoopbackServer, Question
-from rondo.viewing.media_file import MOST_AT_ONCE, MediaFile, parse_offset
+from rondo.view.loopback import Answer, LoopbackServer, Question
+from rondo.view.media import MOST_AT_ONCE, MediaFile, parse_offset
 from tests.report.asking import ask, serving
 from tests.systems import needs_posix
 

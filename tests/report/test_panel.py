@@ -9,8 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rondo import Labelling, Recording, Result
-from rondo.report import overview_path, summarize, write_overview
+from rondo.data.recording import Recording
+from rondo.report import summarize
+from rondo.result import Result
+from rondo.run.labelling import Labelling
+from rondo.run.overview import overview_path, write_overview
 from tests.report.on_folders import summarize as summarize_folder
 from tests.report.run_folders import edit_summary, write_run_folder
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rondo.report.policy import content_policy
+from rondo.report.render import content_policy
 from tests.report.browsing import PATIENCE_MS, wait_in
 from tests.report.on_folders import write_report
 from tests.report.run_folders import write_run_folder

@@ -17,11 +17,10 @@ import numpy.testing as npt
 import pytest
 
 from rondo.errors import OutputError
-from rondo.report import overview_path, write_overview
 from rondo.report.contents import PAGE_BYTES
-from rondo.report.policy import content_policy
-from rondo.report.render import render
-from rondo.report.timeline import timeline
+from rondo.report.lanes import timeline
+from rondo.report.render import content_policy, render
+from rondo.run.overview import overview_path, write_overview
 from tests.report.on_folders import summarize, write_report
 from tests.report.run_folders import add_fit, edit_summary, write_run_folder
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from rondo import editing
+from rondo import edit
 from rondo.errors import InputError, OutputError, SettingError
-from rondo.viewing import serve
-from rondo.viewing.loopback import LOOPBACK
-from rondo.viewing.media_file import Beside
-from rondo.viewing.serve import PageServer
+from rondo.view import serve
+from rondo.view.loopback import LOOPBACK
+from rondo.view.media import Beside
+from rondo.view.serve import PageServer
 from tests.report.asking import ask, serving
 from tests.report.run_folders import write_run_folder
 from tests.report.stream_folders import add_decisions, write_stream_folder
@@ -54,7 +54,7 @@ def test_page_and_state_follow_the_run(server: PageServer, live: Path) -> None:
 
 def test_a_page_that_takes_long_is_not_drawn_all_the_time(live: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serve, "_TIMES_AS_LONG", 1e9)
-    monkeypatch.setattr(editing, "apply_edits", lambda run, edits: [])
+    monkeypatch.setattr(edit, "apply_edits", lambda run, edits: [])
     with serving(PageServer(live)) as server:
         before = state(server)
         add_decisions(live, 5)
@@ -63,6 +63,12 @@ def test_a_page_that_takes_long_is_not_drawn_all_the_time(live: Path, monkeypatc
         before = state(server)
         add_decisions(live, 5)
         assert json.loads(ask(server, "/edits", "POST", b"[]").text)["state"] == state(server) != before
+
+
+def test_the_state_of_a_stream_comes_with_the_news(server: PageServer, live: Path) -> None:
+    assert json.loads(ask(server, "/state.json").text) == {"state": state(server), "health": None}
+    (live / "health.json").write_text('{"state": "finished", "written_s": 1.0, "pid": 1}', encoding="utf-8")
+    assert json.loads(ask(server, "/state.json").text)["health"]["state"] == "finished"
 
 
 def test_the_page_brings_its_policy_as_a_header_too(server: PageServer) -> None:
@@ -111,43 +117,6 @@ def test_no_run_and_no_port_are_refused(server: PageServer, live: Path, tmp_path
         PageServer(live, server.server_port)
 
 
-# ------------------------------------------------------------ alarms
-
-
-def alarm(alarm: str, state: str, message: str = "words", **more: Any) -> str:
-    about = {"alarm": alarm, "state": state, "device": "live", "message": message, "time": "t", "time_s": 1.0}
-    return json.dumps(about | more) + "\n"
-
-
-def test_alarms_are_raised_until_they_are_cleared(server: PageServer, live: Path) -> None:
-    assert json.loads(ask(server, "/state.json").text) == {
-        "state": state(server), "health": None, "raised": [], "alarms": [],
-    }  # fmt: skip
-    lines = [
-        alarm("silent", "raised"),
-        alarm("nothing-fits", "raised", "since 3 s", frame=7),
-        alarm("silent", "cleared"),
-    ]
-    (live / "alarms.jsonl").write_text(
-        "".join([*lines, '[1]\nnonsense\n{"alarm": 3}\n', alarm("new-unit", "noted")[:9]])
-    )
-    found = json.loads(ask(server, "/state.json").text)
-    assert [(it["alarm"], it["message"], it["frame"]) for it in found["raised"]] == [("nothing-fits", "since 3 s", 7)]
-    assert [it["state"] for it in found["alarms"]] == ["cleared", "raised", "raised"]
-
-
-def test_times_that_are_no_numbers_are_left_out(server: PageServer, live: Path) -> None:
-    (live / "alarms.jsonl").write_text('{"alarm": "a", "state": "raised", "data_s": 1e999}\n')
-    assert json.loads(ask(server, "/state.json").text)["raised"][0]["data_s"] is None
-
-
-def test_of_a_long_list_of_alarms_the_last_are_read(server: PageServer, live: Path) -> None:
-    text = "".join(alarm("new-unit", "noted", f"unit {i}", frame=i) for i in range(5000))
-    (live / "alarms.jsonl").write_text(text)
-    found = json.loads(ask(server, "/state.json").text)
-    assert [it["message"] for it in found["alarms"]] == [f"unit {i}" for i in range(4999, 4949, -1)]
-
-
 # ------------------------------------------------------------ edits
 
 
@@ -158,7 +127,7 @@ def test_edits_are_applied_and_answered(server: PageServer, live: Path, monkeypa
         wanted.append((run, edits))
         return list(edits)
 
-    monkeypatch.setattr(editing, "apply_edits", apply_edits)
+    monkeypatch.setattr(edit, "apply_edits", apply_edits)
     edits = [{"kind": "name", "id": 3, "name": "wälk"}]
     got = ask(server, "/edits", "POST", json.dumps(edits).encode())
     assert (got.status, json.loads(got.text)) == (200, {"edits": edits, "state": state(server)})
@@ -169,14 +138,14 @@ def test_edits_that_cannot_be_are_one_line(server: PageServer, monkeypatch: pyte
     def refuse(run: Path, edits: Sequence[Mapping[str, Any]]) -> None:
         raise SettingError("there is no unit 99;\n see rondo name")
 
-    monkeypatch.setattr(editing, "apply_edits", refuse)
+    monkeypatch.setattr(edit, "apply_edits", refuse)
     got = ask(server, "/edits", "POST", b"[{}]")
     assert (got.status, json.loads(got.text)) == (400, {"error": "there is no unit 99; see rondo name"})
 
 
 @pytest.mark.parametrize("body", [b"", b"nonsense", b"{}", b"[1]", b"null", b"\xff", b"[" * 100_000, b'[{"a": NaN}]x'])
 def test_what_is_no_list_of_edits(server: PageServer, body: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(editing, "apply_edits", lambda run, edits: pytest.fail("applied"))
+    monkeypatch.setattr(edit, "apply_edits", lambda run, edits: pytest.fail("applied"))
     got = ask(server, "/edits", "POST", body)
     assert (got.status, list(json.loads(got.text))) == (400, ["error"])
 
@@ -196,7 +165,7 @@ def test_the_named_file_is_served_and_no_other(tmp_path: Path) -> None:
         assert "media-src 'self'" in page.headers["Content-Security-Policy"]
         about = page.text.split('id="server-data">')[1].split("</script>")[0]
         assert json.loads(about) == {
-            "token": server.token, "edits": True, "running": False, "fleet": False,
+            "token": server.token, "edits": True, "running": False,
             "media": {"name": "film.webm", "kind": "video/webm", "offset_s": 2.5, "recording": "day1"},
         }  # fmt: skip
 

@@ -13,8 +13,9 @@ import polars as pl
 import pytest
 
 from rondo.errors import OutputError
-from rondo.report import overview_path, render, write_overview
+from rondo.report import render
 from rondo.report.tables import MAX_ENTRIES_SHOWN
+from rondo.run.overview import overview_path, write_overview
 from tests.report.on_folders import summarize
 from tests.report.run_folders import MOTIFS, add_fit, edit_summary, write_run_folder
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rondo.report.ticks import Counts, ticks
+from rondo.plot.recording import Counts, ticks
 
 NOVEMBER = 1794774665.25
 

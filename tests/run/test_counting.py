@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.evidence.verdicts import EntryEvidence, Evidence
-from rondo.labelling import Labelling
-from rondo.run.counting import N_EXEMPLARS, Words, entry_rows, evidence_row
+from rondo.run.labelling import Labelling
 from rondo.run.summary import VocabularyEvidence
+from rondo.run.tally import N_EXEMPLARS, Words, entry_rows, evidence_row
 
 EVIDENCE = replace(
     Evidence.not_tested({}, {}),

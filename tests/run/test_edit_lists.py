@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rondo.editing.edits import FIRST_BY_HAND, Edits, FrameSpan
+from rondo.editing.names import EntryId
 from rondo.errors import SettingError
 from rondo.run.edit_lists import EditLists
-from rondo.vocabulary import EntryId
-from rondo.vocabulary.edit import FrameSpan
-from rondo.vocabulary.edits import FIRST_BY_HAND, Edits
 
 NEW = EntryId("unit", FIRST_BY_HAND)
 SPAN = FrameSpan("day", 3, 9)

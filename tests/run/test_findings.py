@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rondo.evidence.reasons import Reason
-from rondo.evidence.verdicts import EntryEvidence, Evidence, Verdict
+from rondo.editing.edits import Edits
+from rondo.evidence.verdicts import EntryEvidence, Evidence, Reason, Verdict
 from rondo.run.findings import (
     composition_sentence,
     edited_findings,
@@ -19,7 +19,6 @@ from rondo.run.findings import (
     recurrence_sentence,
 )
 from rondo.run.summary import FitSummary, Profile, RecordingSummary, RunSummary
-from rondo.vocabulary.edits import Edits
 
 
 def evidence(p: float, *verdicts: Verdict) -> Evidence:

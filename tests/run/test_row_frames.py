@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
 from rondo.errors import OutputError
-from rondo.run.row_frames import ROWS, ROWS_HEADER, RowFrames, RowPlaces, RowSpan
+from rondo.run.rows import ROWS, ROWS_HEADER, RowFrames, RowPlaces, RowSpan
 
 
 @st.composite

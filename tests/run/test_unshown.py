@@ -11,14 +11,16 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from rondo import Result, Rondo
-from rondo.config.schema import ContinualConfig
-from rondo.continual.context_reader import reader_of
+from rondo.config.settings import ContinualConfig
+from rondo.continual.contexts import reader_of
 from rondo.errors import SettingError
+from rondo.model.rondo import Rondo
 from rondo.motifs.base import MotifKind
 from rondo.motifs.composed import ComposedMotifs
 from rondo.report.summarize import summarize
-from rondo.synthetic import StreamPlan, plant
+from rondo.result import Result
+from rondo.synthetic.plan import StreamPlan
+from rondo.synthetic.streams import plant
 from tests.cli.running import command
 
 CYCLES = plant(StreamPlan(motifs="cycles", n_units=12, n_motifs=3), n_frames=30_000, seed=3).recording

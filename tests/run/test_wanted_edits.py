@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from rondo.editing.edits import FrameSpan
 from rondo.errors import SettingError
 from rondo.run.wanted_edits import WantedEdit, read_wanted, wanted_edits
-from rondo.vocabulary.edit import FrameSpan
 
 CUT = {"kind": "cut", "level": "motif", "spans": [["day", 15, 15]], "key": "a1"}
 

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rondo.store import drafts
+from rondo.store import folder as drafts
 
 
 def names_in(folder: Path) -> list[str]:

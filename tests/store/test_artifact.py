@@ -22,10 +22,10 @@ from safetensors.numpy import save as bytes_of
 
 from rondo.data.recording import Recording
 from rondo.errors import ModelError, OutputError
-from rondo.model import Rondo
-from rondo.store import artifact
-from rondo.store.artifact import Artifact, load, save
-from rondo.synthetic import plant
+from rondo.model.rondo import Rondo
+from rondo.store import model_file
+from rondo.store.model_file import Artifact, load, save
+from rondo.synthetic.streams import plant
 from tests.store.left_drafts import names_in
 
 MANIFEST, TENSORS = "manifest.json", "tensors.safetensors"
@@ -165,14 +165,14 @@ def test_a_failure_while_replacing_leaves_the_old_model(
 
 @pytest.mark.parametrize("n_good", [0, 1])
 def test_a_full_disk_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_good: int) -> None:
-    real, calls = artifact.new_file, iter(range(9))
+    real, calls = model_file.new_file, iter(range(9))
 
     def full(path: Path) -> IO[bytes]:
         if next(calls) == n_good:
             raise OSError(28, "No space left on device")
         return real(path)
 
-    monkeypatch.setattr(artifact, "new_file", full)
+    monkeypatch.setattr(model_file, "new_file", full)
     with pytest.raises(OutputError, match="No space left"):
         save(tmp_path / "model", SMALL)
     assert names_in(tmp_path) == []
@@ -411,4 +411,4 @@ def test_exchanged_tensors_under_a_fitting_checksum(whole: Path, copy: Path, dat
 
 
 def test_the_schema_is_the_one_that_is_written(small: Path) -> None:
-    assert manifest_of(small)["schema"] == artifact.MODEL.schema
+    assert manifest_of(small)["schema"] == model_file.MODEL.schema

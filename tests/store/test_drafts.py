@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from rondo.store import drafts
-from rondo.store.drafts import clear_drafts
-from rondo.store.writing import whole_folder, write_text
+from rondo.store import folder
+from rondo.store.folder import clear_drafts, whole_folder, write_text
 from tests.store.left_drafts import dead_pid, draft_name, names_in
 
 
@@ -79,7 +78,7 @@ def test_killed_while_replacing_the_folder_before_comes_back(tmp_path: Path) -> 
     script = f"""
 import os, signal
 from pathlib import Path
-from rondo.store.writing import whole_folder
+from rondo.store.folder import whole_folder
 rename, calls = Path.rename, iter(range(9))
 def killed(self, target):
     if next(calls) == 1:
@@ -104,6 +103,6 @@ def test_what_cannot_be_cleared_is_in_nobodys_way(tmp_path: Path, monkeypatch: p
         raise PermissionError(errno.EACCES, "Permission denied")
 
     (tmp_path / draft_name("a", dead_pid())).mkdir()
-    monkeypatch.setattr(drafts.shutil, "rmtree", refuse)
+    monkeypatch.setattr(folder.shutil, "rmtree", refuse)
     write_text(tmp_path / "a", "x")
     assert (tmp_path / "a").read_text() == "x"

@@ -15,12 +15,11 @@ STORE = Path("rondo/store")
 
 ALLOWED = {
     ("rondo/cli/main.py", "open"): "the null device, for a closed stdout: nothing is put in place",
-    ("rondo/engine/worker_side.py", ".write_text"): "a switch of the system under /proc",
-    ("rondo/engine/measure.py", ".write_text"): "a switch of the system under /proc",
+    ("rondo/many/pool.py", ".write_text"): "a switch of the system under /proc",
     ("rondo/cli/terminal.py", "open"): "the null device, for a stderr whose reader has gone",
     ("rondo/formats/xlsx.py", "tempfile"): "a file without a name, for the rows of a sheet",
-    ("rondo/formats/text_file.py", "tempfile"): "a file without a name, to read UTF-16 from",
-    ("rondo/viewing/media_file.py", "os.open"): "a film, to read it",
+    ("rondo/files/text/table.py", "tempfile"): "a file without a name, to read UTF-16 from",
+    ("rondo/view/media.py", "os.open"): "a film, to read it",
     ("rondo/continual/checkpoint.py", "shutil.rmtree"): "checkpoints that a newer one has replaced",
 }
 

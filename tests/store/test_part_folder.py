@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import OutputError
-from rondo.store import part_folder as module
-from rondo.store.part_folder import LocalFolder, part_folder, put_files, remove_under, seen_here, write_together
+from rondo.store import folder as module
+from rondo.store.folder import LocalFolder, part_folder, put_files, remove_under, seen_here, write_together
 from tests.many.sets import Bucket
 from tests.systems import needs_posix
 

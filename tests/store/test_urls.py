@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from rondo.errors import OutputError, SettingError
-from rondo.store.cloud import connected
+from rondo.files.locations import as_location, connected, joined, refuse_url
 from rondo.store.cloud_folder import CloudFolder
-from rondo.store.urls import as_location, joined, refuse_url
 from tests.cli.running import call
 
 

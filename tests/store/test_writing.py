@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import OutputError
-from rondo.store import drafts
-from rondo.store.writing import (
+from rondo.store import folder as drafts
+from rondo.store.folder import (
     is_draft,
     make_folder,
     new_file,
@@ -195,7 +195,7 @@ def test_killed_between_two_renames_the_same_is_written_by_the_next(tmp_path: Pa
     script = f"""
 import os, signal
 from pathlib import Path
-from rondo.store.writing import whole_files
+from rondo.store.folder import whole_files
 rename, calls = Path.rename, iter(range(9))
 def killed(self, target):
     if next(calls) == {n_good}:

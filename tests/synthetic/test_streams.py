@@ -18,26 +18,10 @@ from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER, runs_of
 from rondo.errors import SettingError
-from rondo.synthetic.shapes import (
-    SEPARATION,
-    PlantedUnit,
-    Variation,
-    draw_units,
-    rest,
-    signature,
-    signature_distance,
-)
-from rondo.synthetic.streams import (
-    Gaps,
-    Item,
-    Novelty,
-    PlantedMotif,
-    PlantedStream,
-    StreamPlan,
-    plant,
-    plant_subjects,
-    structureless,
-)
+from rondo.synthetic.motifs import Item, PlantedMotif
+from rondo.synthetic.plan import Gaps, Novelty, StreamPlan
+from rondo.synthetic.streams import PlantedStream, plant, plant_subjects, structureless
+from rondo.synthetic.units import SEPARATION, PlantedUnit, Variation, draw_units, rest, signature, signature_distance
 
 MANY = 25  # examples of a property; a stream of a few minutes takes about 20 ms
 

@@ -6,7 +6,7 @@ import numpy.testing as npt
 import pytest
 import torch
 
-from rondo.training.replay import Descent, small_steps
+from rondo.paper.training import Descent, small_steps
 
 N_STEPS = 40
 DEVICES = [

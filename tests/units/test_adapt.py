@@ -10,14 +10,15 @@ import numpy.testing as npt
 import pytest
 from scipy.linalg import expm
 
-from rondo import Recording, Rondo
+from rondo.data.recording import Recording
 from rondo.data.windows import Windows
 from rondo.errors import RecordingError
-from rondo.metrics import evaluate
-from rondo.synthetic import PlantedStream, plant
-from rondo.units.adapt import distances_moved, moved_to
+from rondo.metrics.scores import evaluate
+from rondo.model.rondo import Rondo
+from rondo.model.transfer import distances_moved, moved_to
+from rondo.synthetic.streams import PlantedStream, plant
 from rondo.units.model import UnitModel
-from rondo.units.timeline import decode
+from rondo.units.viterbi import decode
 
 QUICK = {"evidence.surrogates": 0}
 

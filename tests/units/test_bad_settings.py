@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rondo.config.schema import DirectUnitsConfig, MixtureConfig, SlowUnitsConfig, UnitAlignConfig, resolve
-from rondo.config.schema import UnitsConfig as AnyUnits
-from rondo.encoders import build_encoder
+from rondo.config.settings import DirectUnitsConfig, MixtureConfig, SlowUnitsConfig, UnitAlignConfig, resolve
+from rondo.config.settings import UnitsConfig as AnyUnits
+from rondo.encoders.base import build_encoder
 from rondo.encoders.summary_stats import SummaryStatsConfig
 from rondo.errors import SettingError
 from rondo.units.fit import fit_units

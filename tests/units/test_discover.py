@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.config.schema import MixtureConfig
+from rondo.config.settings import MixtureConfig
 from rondo.data.labels import runs_of
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_rand
 from rondo.units.discover import UnitRules, _persisting, discover_units
-from rondo.units.timeline import centre_distances, decode
-from rondo.vocabulary import Vocabulary
+from rondo.units.viterbi import centre_distances, decode
+from rondo.units.vocabulary import Vocabulary
 
 Floats = NDArray[np.float64]
 PENALTY = 0.4

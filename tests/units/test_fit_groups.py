@@ -9,12 +9,12 @@ import numpy.testing as npt
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from rondo.config.schema import SlowUnitsConfig
+from rondo.config.settings import SlowUnitsConfig
 from rondo.data.windows import Windows
-from rondo.encoders import build_encoder
+from rondo.encoders.base import build_encoder
 from rondo.encoders.summary_stats import SummaryStatsConfig
 from rondo.errors import ModelError
-from rondo.units.adapt import distances_moved, moved_to
+from rondo.model.transfer import distances_moved, moved_to
 from rondo.units.fit import fit_units
 from rondo.units.model import UnitModel
 from tests.contracts import planted, windows_of

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rondo import Rondo
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
-from rondo.synthetic import plant
-from rondo.units.timeline import FARTHEST, STRANGEST
+from rondo.model.rondo import Rondo
+from rondo.synthetic.streams import plant
+from rondo.units.viterbi import FARTHEST, STRANGEST
 
 QUICK = {"evidence.surrogates": 0}
 BURST = slice(3_000, 4_000)  # 20 s

@@ -15,7 +15,7 @@ from rondo.arrays import Floats
 from rondo.data.windows import Span
 from rondo.errors import ModelError
 from rondo.units.places import Place, Places, Standing, moved
-from rondo.vocabulary import Vocabulary
+from rondo.units.vocabulary import Vocabulary
 from tests.naive_units import moved_centres
 
 seeds = st.integers(0, 10_000)

@@ -13,15 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
-from rondo import Recording, Rondo
 from rondo.arrays import Floats, Ints
-from rondo.config.schema import SlowUnitsConfig
+from rondo.config.settings import SlowUnitsConfig
+from rondo.data.recording import Recording
 from rondo.data.windows import Span
+from rondo.model.rondo import Rondo
 from rondo.synthetic.plan import STANDARD
 from rondo.synthetic.streams import plant_subjects
-from rondo.units import shared
-from rondo.units.discover import UnitRules
-from rondo.units.shared import GroupWindows, fit_agreeing, fit_shared, latents_at_home, matched
+from rondo.units import discover
+from rondo.units.discover import GroupWindows, UnitRules, fit_agreeing, fit_shared, latents_at_home, matched
 from tests.naive_units import agreeing_directions, agreeing_scatters, joined_by_trying, matched_units
 from tests.planted_groups import planted_group
 
@@ -59,7 +59,7 @@ def drawn_units(seed: int, n_units: Sequence[int]) -> list[Floats]:
 @given(seeds, st.integers(1, 4), st.integers(1, 5), st.floats(0.1, 8))
 def test_one_matching_is_the_cheapest_of_all(seed: int, n_units: int, n_prototypes: int, reach: float) -> None:
     units, prototypes = drawn_units(seed, [n_units, n_prototypes])
-    numbers, grown = shared._joined(units, prototypes, reach)
+    numbers, grown = discover._joined(units, prototypes, reach)
     cost, expected = joined_by_trying(units, prototypes, reach)
     alone = numbers >= n_prototypes
     npt.assert_array_equal(np.where(alone, -1, numbers), expected)
@@ -153,11 +153,11 @@ def test_between_and_within_make_the_total(seed: int, n_groups: int) -> None:
     between, within, steps = agreeing_scatters(rows, spans, [own.tolist() for own in labels])
     mean = np.mean([own.mean(axis=0) for own in rows], axis=0)
     centred, weights = [own - mean for own in rows], [1 / len(own) for own in rows]
-    npt.assert_allclose(shared._between(centred, labels, weights), between, atol=1e-10)
+    npt.assert_allclose(discover._between(centred, labels, weights), between, atol=1e-10)
     total = sum(weight * own.T @ own for weight, own in zip(weights, centred, strict=True))
     npt.assert_allclose(between + within, total, atol=1e-10)
     npt.assert_allclose(
-        sum(weight * shared._steps(own, span) for weight, own, span in zip(weights, rows, spans, strict=True)),
+        sum(weight * discover._steps(own, span) for weight, own, span in zip(weights, rows, spans, strict=True)),
         steps,
         atol=1e-10,
     )
@@ -212,25 +212,25 @@ def test_the_order_of_groups_does_not_matter_to_labels(labels: list[Ints]) -> No
 def test_how_the_units_of_a_group_are_numbered_does_not_matter(
     labels: list[Ints], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own_units, rng = shared._own_units, np.random.default_rng(0)
+    own_units, rng = discover._own_units, np.random.default_rng(0)
 
     def renumbered(*given: Any, few_channels: bool) -> Ints:
         own = own_units(*given, few_channels=few_channels)
         return np.asarray(rng.permutation(int(own.max()) + 1)[own])
 
-    monkeypatch.setattr(shared, "_own_units", renumbered)
+    monkeypatch.setattr(discover, "_own_units", renumbered)
     assert renamed_alike(fitted([group.rows for group in PLANTED]), labels)
 
 
 def test_the_units_of_a_group_alone_are_the_same_whoever_else_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Ints] = []
-    own_units = shared._own_units
+    own_units = discover._own_units
 
     def spied(*given: Any, few_channels: bool) -> Ints:
         seen.append(own_units(*given, few_channels=few_channels))
         return seen[-1]
 
-    monkeypatch.setattr(shared, "_own_units", spied)
+    monkeypatch.setattr(discover, "_own_units", spied)
     fitted([PLANTED[0].rows, PLANTED[1].rows])
     fitted([PLANTED[2].rows, PLANTED[0].rows])
     npt.assert_array_equal(seen[0], seen[3])

@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.spatial.distance import pdist
 
-from rondo.config.schema import SlowUnitsConfig
+from rondo.config.settings import SlowUnitsConfig
 from rondo.units.slow import SlowProjection, fit_slow, fit_slow_as_set, fit_slow_enough
 from tests import naive_units as naive
 

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER
 from rondo.errors import ModelError, RecordingError, SettingError
-from rondo.vocabulary import confusion
-from rondo.vocabulary.confusion import MergeTree, merge_tree
+from rondo.units import vocabulary
+from rondo.units.vocabulary import MergeTree, merge_tree
 from tests import naive_confusion
 
 Floats = NDArray[np.float64]
@@ -64,11 +64,11 @@ def test_same_tree_as_by_the_definition(made: tuple[Floats, Ints, Spans], exclud
 
 
 def test_no_neighbour_shares_frames_and_spans_are_crossed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confusion, "_BLOCK_NUMBERS", 70)  # blocks of one or two windows
+    monkeypatch.setattr(vocabulary, "_BLOCK_NUMBERS", 70)  # blocks of one or two windows
     x, labels, _ = scene(3, 40, 3, 1.0)
     spans = [(0, 17), (17, 40)]
     expected = naive_confusion.neighbours(x, labels.tolist(), spans, 4)
-    found = confusion._neighbours(x, np.arange(40), spans, 4)
+    found = vocabulary._neighbours(x, np.arange(40), spans, 4)
     assert found.tolist() == expected
     assert any(i < 17 <= j for i, near in enumerate(expected) for j in near)  # the spans do see each other
 
@@ -76,7 +76,7 @@ def test_no_neighbour_shares_frames_and_spans_are_crossed(monkeypatch: pytest.Mo
 def test_beyond_the_most_windows_a_sample_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     x, labels = blobs(0, [400, 300, 200], 3.0)
     split = np.where((labels == 0) & (np.random.default_rng(1).random(900) < 0.5), 9, labels)
-    monkeypatch.setattr(confusion, "_MOST_WINDOWS", 100)
+    monkeypatch.setattr(vocabulary, "_MOST_WINDOWS", 100)
     tree = merge_tree(x, split, [(0, 900)], 20)
     every_ninth = merge_tree(x[::9], split[::9], [(0, 100)], 2)
     assert (tree.ids, tree.steps) == (every_ninth.ids, every_ninth.steps)

@@ -13,12 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
+from rondo.editing.edits import FIRST_BY_HAND, Edit, Edits, FrameSpan, LevelTrack
+from rondo.editing.names import EntryId, known_entry
 from rondo.errors import ModelError, SettingError
-from rondo.vocabulary import EntryId
-from rondo.vocabulary.edit import Edit, FrameSpan
-from rondo.vocabulary.edits import FIRST_BY_HAND, Edits
-from rondo.vocabulary.names import known_entry
-from rondo.vocabulary.painting import LevelTrack
 from tests import naive_edits
 
 IDS = st.integers(0, 7)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.errors import ModelError
-from rondo.vocabulary import Entry, Vocabulary
+from rondo.units.vocabulary import Entry, Vocabulary
 
 
 def grown(n_entries: int, n_dims: int = 3, seed: int = 0) -> Vocabulary:

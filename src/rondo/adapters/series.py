@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.errors import SettingError
-from rondo.model import Rondo
+from rondo.model.rondo import Rondo
 
 ShownLevel = Literal["motif", "unit"]
 

@@ -28,7 +28,7 @@ def apply(
     All of them are made or none. The file is bound to its run; applied twice, it is applied once. Labels, segments,
     summary and report follow, ids stay, nothing is learned. `rondo undo` takes an edit back.
     """
-    from rondo.editing import apply_file, edits_in
+    from rondo.edit import apply_file, edits_in
 
     before = edits_in(run)
     _tell(before, apply_file(run, edits), json)
@@ -48,7 +48,7 @@ def undo(
     `rondo name run --history` lists the edits with their numbers. Edits that were made together, as of a unit and its
     own motif, are taken back together.
     """
-    from rondo.editing import edits_in, undo_edit
+    from rondo.edit import edits_in, undo_edit
 
     before = edits_in(run)
     _tell(before, undo_edit(run, number), json)

@@ -15,7 +15,7 @@ from rondo.wording import NO_LONGER_MOTIF, counted
 
 if TYPE_CHECKING:
     from rondo.metrics.comparison import Comparison
-    from rondo.vocabulary.vocabulary import Level
+    from rondo.units.vocabulary import Level
 
 _MOST_COLUMNS = 16
 
@@ -73,9 +73,9 @@ def compare(
 
 def _apply(run: Path, recording: str | None, level: Level, suggested: dict[int, str]) -> dict[int, str]:
     """Give the names that can be given; returns them."""
-    from rondo.editing import editing
-    from rondo.vocabulary.edits import now
-    from rondo.vocabulary.names import EntryId
+    from rondo.edit import editing
+    from rondo.editing.edits import now
+    from rondo.editing.names import EntryId
 
     given: dict[int, str] = {}
     with editing(run, None, recording) as edited:

@@ -49,7 +49,7 @@ def init(
     Example: rondo config init rondo.toml --set units.dimension=3
     """
     from rondo.config.overrides import to_toml
-    from rondo.store.writing import whole_files
+    from rondo.store.folder import whole_files
 
     text = to_toml(options.resolve_settings(preset, None, set_))
     if not path.absolute().parent.is_dir():

@@ -25,9 +25,9 @@ def demo(
     Example: rondo demo --out rondo-demo
     """
     from rondo.evaluation import scored
-    from rondo.model import Rondo
-    from rondo.store.writing import check_free
-    from rondo.synthetic import plant
+    from rondo.model.rondo import Rondo
+    from rondo.store.folder import check_free
+    from rondo.synthetic.streams import plant
 
     settings = options.resolve_settings("default", None, None, seed=seed, device=device)
     check_free(out)

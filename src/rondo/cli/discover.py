@@ -12,13 +12,13 @@ import typer
 from rondo.cli import options
 from rondo.cli.progress import detail, is_quiet, is_verbose, progress
 from rondo.cli.terminal import print
+from rondo.files.locations import as_location, joined
 from rondo.methods import DEFAULT, Method, Options, find_method, method_names
-from rondo.store.urls import as_location, joined
 from rondo.wording import notes_by_recording
 
 if TYPE_CHECKING:
     from rondo.data.recording import Recording
-    from rondo.formats.reading import Reading
+    from rondo.files.inputs import Reading
     from rondo.run.summary import RunSummary
 
 
@@ -66,7 +66,6 @@ def discover(
     engine: options.EngineName = None,
     workers: options.Workers = None,
     ray_address: options.RayAddress = None,
-    dry_run: options.DryRun = False,
     json: options.Json = False,
 ) -> None:
     """Find units and motifs in recordings and write a run folder: labels, segments, model and report.
@@ -83,11 +82,11 @@ def discover(
     given = Options(window, step, states, encoder, preset, device, per_recording, own, config, motif_window, group_by)
     settings = chosen.configure(given)
     from rondo.discovery import checked_seed, why_in_memory
-    from rondo.formats.kept_columns import with_kept
-    from rondo.formats.reading import Reading
+    from rondo.files.inputs import Reading
+    from rondo.files.reading import with_kept
     from rondo.many.unfinished import check_place
-    from rondo.many.way import Asked, expected_in_words, goes_file_by_file, many_files, why_not_split
-    from rondo.store.writing import check_free
+    from rondo.many.way import Asked, goes_file_by_file, many_files, why_not_split
+    from rondo.store.folder import check_free
 
     chosen_seed = checked_seed(seed)
     check_place(out)
@@ -96,9 +95,6 @@ def discover(
     many = many_files(paths, asked, reading)
     why_not = why_in_memory(method, per_recording) or why_not_split(split_by)
     file_by_file = goes_file_by_file(many, asked, why_not)
-    if dry_run:
-        print("\n".join(expected_in_words(many, file_by_file, learns=True)))
-        return
     if file_by_file:
         from rondo.discovery import discover_file_by_file
 
@@ -114,7 +110,7 @@ def discover(
 def _discovered_at_once(
     method: Method, recordings: list[Recording], settings: Any, seed: int | None, out: Path
 ) -> RunSummary:
-    from rondo.data.too_short import refuse_too_short
+    from rondo.data.window_lengths import refuse_too_short
 
     refuse_too_short(recordings)
     _say_notes(method, recordings, settings)
@@ -138,7 +134,7 @@ def _say_notes(method: Method, recordings: list[Recording], settings: Any) -> No
 
 def read_all(paths: list[Path], reading: Reading) -> list[Recording]:
     """The recordings of files and folders."""
-    from rondo.formats.reading import read_files
+    from rondo.files.inputs import read_files
 
     recordings = read_files(paths, reading)
     for recording in recordings:

@@ -14,10 +14,10 @@ from rondo.cli.terminal import print
 from rondo.errors import SettingError
 
 if TYPE_CHECKING:
-    from rondo.data.frame_clock import FrameClock
-    from rondo.formats.annotations.annotation import Annotation, Classes
+    from rondo.annotations.annotation import Annotation, Classes
+    from rondo.data.grid import FrameClock
     from rondo.metrics.scores import Scores
-    from rondo.vocabulary.vocabulary import Level
+    from rondo.units.vocabulary import Level
 
 
 def evaluate(
@@ -72,8 +72,8 @@ def evaluate(
 
 
 def _scores(truth: Path, labels: Path, level: str, key: str | None, rate: float | None, group_by: str | None) -> Scores:
-    from rondo.formats.annotations.annotation import read_annotated
-    from rondo.metrics import evaluate as score
+    from rondo.annotations.annotation import read_annotated
+    from rondo.metrics.scores import evaluate as score
     from rondo.run.summary import SUMMARY
     from rondo.store.cloud_folder import run_here
 
@@ -96,10 +96,10 @@ def _with_shared(
     scores: Scores, pairs: Mapping[str, tuple[Annotation, Classes]], labels: Path, group_by: str | None
 ) -> Scores:
     """Labels share a vocabulary if the run around them says so, or the user, by naming groups."""
+    from rondo.analysis.usage import groups_of_run
+    from rondo.annotations.annotation import read_annotation, track_files
     from rondo.data.groups import groups_of
     from rondo.evaluation import with_shared
-    from rondo.formats.annotations.annotation import read_annotation, track_files
-    from rondo.report.usage import groups_of_run
     from rondo.result import Result
     from rondo.run.summary import SUMMARY
 
@@ -121,10 +121,10 @@ def _with_shared(
 
 def _clock_of(labels: Path, rate: float | None) -> FrameClock | None:
     """By which clock annotations in seconds become frames: the given rate, or that of the run around `labels`."""
-    from rondo.data.frame_clock import FrameClock
-    from rondo.data.recording_checks import checked_rate
-    from rondo.report.wall_clock import clock_of
+    from rondo.data.grid import FrameClock
+    from rondo.data.recording import checked_rate
     from rondo.result import Result
+    from rondo.run.clock import clock_of
     from rondo.run.summary import SUMMARY
 
     given = checked_rate(rate)

@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 
 
 def _encoders() -> str:
-    from rondo.config.schema import RondoConfig
+    from rondo.config.settings import RondoConfig
     from rondo.config.ways import ENCODERS
 
     usual = RondoConfig().encoder.name
@@ -32,19 +32,19 @@ def _formats_in_files() -> str:
 
 
 def _annotation_suffixes() -> str:
-    from rondo.formats.annotations import suffixes_of_spans
+    from rondo.annotations.formats import suffixes_of_spans
 
     return " ".join(suffixes_of_spans())
 
 
 def _recording_suffixes() -> str:
-    from rondo.formats.files import suffixes
+    from rondo.files.read import suffixes
 
     return " ".join(suffixes())
 
 
 def _suffixes_with_keys() -> str:
-    from rondo.formats.files import suffixes
+    from rondo.files.read import suffixes
 
     return " ".join(suffixes(with_key=True))
 

@@ -12,9 +12,9 @@ from rondo.cli.options import EditedModel, EditedRecording, EditedStream
 from rondo.cli.terminal import print
 
 if TYPE_CHECKING:
-    from rondo.editing import EditedVocabulary
-    from rondo.vocabulary.edits import Edits
-    from rondo.vocabulary.names import EntryId
+    from rondo.edit import EditedVocabulary
+    from rondo.editing.edits import Edits
+    from rondo.editing.names import EntryId
 
 _AFTERWARDS = "applies to labels written from now on (rondo label, rondo stream)"
 _SHOWN = "updated: labels, segments and report of {}"
@@ -36,7 +36,7 @@ def merge(
     takes it back. Where no motif is longer than a unit, merging units merges their motifs too; elsewhere the levels are
     merged apart.
     """
-    from rondo.editing import editing
+    from rondo.edit import editing
 
     with editing(model, stream, recording) as edited:
         these = [edited.entry_in_labels(entry) for entry in entries]
@@ -59,7 +59,7 @@ def split(
     An entry that was found as one is divided on the page (rondo view), occurrence by occurrence, or found finer with
     other settings (rondo config show).
     """
-    from rondo.editing import editing
+    from rondo.edit import editing
 
     with editing(model, stream, recording) as edited:
         this = edited.entry(entry)

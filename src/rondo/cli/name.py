@@ -13,11 +13,11 @@ from rondo.cli import options
 from rondo.cli.options import EditedModel, EditedRecording, EditedStream
 from rondo.cli.terminal import print
 from rondo.errors import SettingError
-from rondo.times import moment_in_words
+from rondo.wording import moment_in_words
 
 if TYPE_CHECKING:
-    from rondo.editing import EditedVocabulary
-    from rondo.vocabulary.names import EntryId
+    from rondo.edit import EditedVocabulary
+    from rondo.editing.names import EntryId
 
 
 def name(
@@ -41,7 +41,7 @@ def name(
     """
     if (remove or name is not None) and (entry is None or history or (remove and name is not None)):
         raise SettingError("give an entry and either its NAME or --remove, or leave out both to list; see --help")
-    from rondo.editing import editing, open_vocabulary
+    from rondo.edit import editing, open_vocabulary
 
     if name is None and not remove:
         edited = open_vocabulary(model, stream, recording)
@@ -80,7 +80,7 @@ def _show(edited: EditedVocabulary, entry: EntryId | None, history: bool, json: 
 
 
 def _entries(edited: EditedVocabulary) -> list[dict[str, Any]]:
-    from rondo.vocabulary.names import EntryId
+    from rondo.editing.names import EntryId
 
     edits = edited.edits
     return [
@@ -105,7 +105,7 @@ def _history(edited: EditedVocabulary, entry: EntryId | None) -> list[dict[str, 
 
 def _journal(path: Path) -> list[dict[str, Any]]:
     from rondo.continual.journal import read_journal
-    from rondo.vocabulary.names import EntryId
+    from rondo.editing.names import EntryId
 
     done = {"promote": "promoted", "merge": "took in what was like it"}
     return [

@@ -11,7 +11,7 @@ import typer
 from rondo.cli.terminal import print
 
 if TYPE_CHECKING:
-    from rondo.config.schema import RondoConfig
+    from rondo.config.settings import RondoConfig
     from rondo.report.contents import TruthFile
 
 FittedModel = Annotated[Path, typer.Argument(metavar="MODEL", help="A model folder, or the run folder that holds it.")]
@@ -114,9 +114,6 @@ Workers = Annotated[
 ]
 RayAddress = Annotated[
     str | None, typer.Option("--ray-address", metavar="ADDRESS", help="A Ray cluster that runs, for --engine ray.")
-]
-DryRun = Annotated[
-    bool, typer.Option("--dry-run", metavar="", help="Say what would be read, and what it would take; write nothing.")
 ]
 EncoderName = Annotated[
     str | None,
@@ -239,7 +236,7 @@ def resolve_settings(
     device: str | None = None,
 ) -> RondoConfig:
     """Preset, then file, then --set, then the options that have a name of their own."""
-    from rondo.config.schema import resolve
+    from rondo.config.settings import resolve
 
     named = {
         "windows.length": window,

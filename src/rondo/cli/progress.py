@@ -14,9 +14,7 @@ from contextvars import ContextVar
 from enum import Enum
 
 from rondo.cli.terminal import print
-from rondo.progress import Progress, silent
-from rondo.times import duration_in_words, estimate_in_words
-from rondo.wording import printable
+from rondo.wording import Progress, duration_in_words, estimate_in_words, printable, silent
 
 _GLOBAL = ("--quiet", "--verbose")
 _BETWEEN_LINES_S = 2.0  # of the same work, so that a thousand steps are not a thousand lines

@@ -37,8 +37,8 @@ def report(
 
     The page is one file that opens without a network. That of a stream, which may be running, shows its journal.
     """
-    from rondo.report import write_page
     from rondo.report.contents import Wish, draw_as_wished
+    from rondo.report.render import write_page
     from rondo.result import Result
     from rondo.store.cloud_folder import put_beside, run_here
 

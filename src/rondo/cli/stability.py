@@ -15,8 +15,7 @@ from rondo.cli.terminal import print
 from rondo.wording import NO_LONGER_MOTIF
 
 if TYPE_CHECKING:
-    from rondo.metrics.stability import Stability
-    from rondo.refits import Levels
+    from rondo.stability import Levels, Stability
 
 _NO_PROOF = (
     "Stability does not prove recurrence: a split that every fit makes is stable too. `rondo discover` tests whether "
@@ -52,17 +51,17 @@ def stability(
     Example: rondo stability walk.csv --rate 100 --seeds 5 --halves
     """
     from rondo.errors import SettingError
-    from rondo.formats.kept_columns import with_kept
-    from rondo.formats.reading import Reading
-    from rondo.metrics.stability import as_json
+    from rondo.files.inputs import Reading
+    from rondo.files.reading import with_kept
+    from rondo.stability import as_json
 
     settings = options.resolve_settings(preset, config, set_, window=window, step=step, seed=seed, device=device)
     if seeds < 2:
         raise SettingError(f"--seeds must be 2 or more, got {seeds}: one fit has nothing to be compared with")
     columns = with_kept(label_column, keep_column)
     recordings = read_all(paths, Reading(rate, key, columns, split_by, session))
-    from rondo.model_result import short_window_note
-    from rondo.refits import over_halves, over_seeds
+    from rondo.model.describe import short_window_note
+    from rondo.stability import over_halves, over_seeds
 
     with progress() as tell:
         model, by_seed = over_seeds(recordings, settings, seeds, tell)

@@ -23,7 +23,7 @@ from rondo.cli.terminal import print, print_over
 from rondo.wording import counted
 
 if TYPE_CHECKING:
-    from rondo.config.schema import RondoConfig
+    from rondo.config.settings import RondoConfig
     from rondo.live.session import Session, SessionPaths
     from rondo.live.supervising.supervision import Supervision
 
@@ -100,13 +100,13 @@ def stream(
 
     Example: rondo stream run --source day3.csv --out live --follow
     """
-    from rondo.editing import model_folder
+    from rondo.edit import model_folder
     from rondo.errors import SettingError
+    from rondo.files.locations import refuse_url
     from rondo.live.devices.messages import feed_kind
     from rondo.live.supervising.alarm_limits import parse_alarms, parse_fail_on
     from rondo.live.supervising.supervision import Supervision
-    from rondo.model import Rondo
-    from rondo.store.urls import refuse_url
+    from rondo.model.rondo import Rondo
 
     for folder in (out, checkpoint or out):
         refuse_url(folder, "a stream appends to its files, which a bucket cannot; give a folder of this machine")
@@ -202,7 +202,7 @@ def _run(session: Session, stop: list[int], place: SessionPaths, around: Supervi
 
 
 def _say_goodbye(session: Session, out: Path, json: bool) -> None:
-    from rondo.run.row_frames import counted_rows
+    from rondo.run.rows import counted_rows
 
     rows, windows = counted(session.counters.n_rows, "row"), counted(session.counters.n_windows, "window")
     if session.counters.n_rows and not session.counters.n_windows:

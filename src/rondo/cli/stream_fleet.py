@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rondo.live.devices.fleet import DeviceStep, Fleet
     from rondo.live.session import Counters, Written
     from rondo.live.supervising.supervision import Supervision
-    from rondo.model import Rondo
+    from rondo.model.rondo import Rondo
 
 _POLL_S = 0.1
 _BETWEEN_STATUS_S, _BETWEEN_EQUAL_S = 2.0, 60.0  # where something has come, and where nothing has

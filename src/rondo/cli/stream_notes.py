@@ -11,13 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from rondo.cli.terminal import print_over
-from rondo.times import duration_in_words
-from rondo.wording import counted
+from rondo.wording import counted, duration_in_words
 
 if TYPE_CHECKING:
     from rondo.continual.journal import Event
     from rondo.live.session import Counters, Session, Written
-    from rondo.run.row_frames import RowCounts
+    from rondo.run.rows import RowCounts
 
 BETWEEN_NOTES_S = 10.0
 NO_WINDOW = (
@@ -44,7 +43,7 @@ def nothing_came(where: str) -> str:
 def rows_in_words(counts: RowCounts, n_skipped_lines: int) -> str:
     """What became of all rows: the parts add up.
 
-    >>> from rondo.run.row_frames import RowCounts
+    >>> from rondo.run.rows import RowCounts
     >>> rows_in_words(RowCounts(900, 10, 0, 90), 4)
     '1,000 rows read: 900 labelled, 10 skipped, 0 in gaps, 90 of no unit; 4 more lines held no row'
     """

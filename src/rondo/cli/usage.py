@@ -14,12 +14,11 @@ from rondo.cli import options
 from rondo.cli.terminal import print, print_data
 from rondo.errors import SettingError
 from rondo.store.csv_text import csv_of_rows
-from rondo.times import duration_in_words
-from rondo.wording import NO_LONGER_MOTIF
+from rondo.wording import NO_LONGER_MOTIF, duration_in_words
 
 if TYPE_CHECKING:
-    from rondo.report.transitions import GroupTransition, Transition, TransitionDifference
-    from rondo.report.usage import Difference, GroupUsage, Usage
+    from rondo.analysis.sequence import GroupTransition, Transition, TransitionDifference
+    from rondo.analysis.usage import Difference, GroupUsage, Usage
     from rondo.result import Result
 
 _MOST_LISTED = 10  # transitions of a recording or group
@@ -56,7 +55,7 @@ def usage(
 
     Where no motif is longer than a unit, units alone are printed; --csv and --json keep both levels.
     """
-    from rondo.report.usage import groups_of_run
+    from rondo.analysis.usage import groups_of_run
     from rondo.result import Result
 
     if as_csv and json:
@@ -68,7 +67,7 @@ def usage(
 
 
 def _tell_usage(result: Result, groups: dict[str, str] | None, *, as_csv: bool, json: bool) -> None:
-    from rondo.report.usage import Usage, differences, group_usage, smallest_p, usage_of
+    from rondo.analysis.usage import Usage, differences, group_usage, smallest_p, usage_of
 
     rows = usage_of(result, groups)
     if as_csv:
@@ -90,14 +89,14 @@ def _tell_usage(result: Result, groups: dict[str, str] | None, *, as_csv: bool, 
 
 
 def _tell_transitions(result: Result, groups: dict[str, str] | None, *, as_csv: bool, json: bool) -> None:
-    from rondo.report.between_groups import smallest_p_of
-    from rondo.report.transitions import (
+    from rondo.analysis.sequence import (
         GroupTransition,
         Transition,
         group_transitions,
         transition_differences,
         transitions_of,
     )
+    from rondo.analysis.usage import smallest_p_of
 
     rows = transitions_of(result, groups)
     of_groups = [] if groups is None else group_transitions(rows)
@@ -173,7 +172,7 @@ def _print_groups(rows: Sequence[GroupUsage]) -> None:
 
 def _print_transitions(rows: Sequence[Transition] | Sequence[GroupTransition]) -> None:
     """The most frequent ones of each recording or group."""
-    from rondo.report.transitions import Transition
+    from rondo.analysis.sequence import Transition
 
     each: dict[tuple[str, str], list[Any]] = {}
     for row in rows:
@@ -223,7 +222,7 @@ def _print_notes(
     points: str,
 ) -> None:
     """What is not listed, what was compared, and which differences chance could hardly have made."""
-    from rondo.report.usage import unit_of_comparison
+    from rondo.analysis.usage import unit_of_comparison
 
     if result.summary.motifs_are_units:
         print(f"Motifs are not listed: {NO_LONGER_MOTIF}.")
@@ -236,7 +235,7 @@ def _sentences(
     found: Sequence[Difference | TransitionDifference], groups: Mapping[str, str], least: float, points: str
 ) -> list[str]:
     """Differences, or what so few recordings can tell at all; `least` is the smallest p that they can give."""
-    from rondo.report.between_groups import MOST_COMPARED
+    from rondo.analysis.usage import MOST_COMPARED
 
     names = sorted(set(groups.values()))
     if len(names) < 2:
@@ -264,7 +263,7 @@ def _sentences(
 
 
 def _entry(one: Difference | TransitionDifference) -> str:
-    from rondo.report.transitions import TransitionDifference
+    from rondo.analysis.sequence import TransitionDifference
 
     first = f"{one.level[0]}{one.id}"
     return f"{first} -> {one.level[0]}{one.next_id}" if isinstance(one, TransitionDifference) else first

@@ -12,7 +12,7 @@ from rondo.cli.stream import asked_to_stop
 from rondo.cli.terminal import print
 
 if TYPE_CHECKING:
-    from rondo.viewing.media_file import Beside
+    from rondo.view.media import Beside
 
 
 def view(
@@ -49,7 +49,7 @@ def view(
     """
     from rondo.report.contents import Wish
     from rondo.store.cloud_folder import run_here
-    from rondo.viewing.serve import PageServer
+    from rondo.view.serve import PageServer
 
     wish = Wish(truth=options.truth_file(truth, key, rate))
     beside = _beside(media, offset, recording)
@@ -62,7 +62,7 @@ def view(
 
 def _beside(media: Path | None, offset: str | None, recording: str | None) -> Beside | None:
     from rondo.errors import SettingError
-    from rondo.viewing.media_file import Beside, parse_offset
+    from rondo.view.media import Beside, parse_offset
 
     if media is not None:
         return Beside(media, 0.0 if offset is None else parse_offset(offset), recording)

@@ -1,6 +1,6 @@
 """How settings are changed, refused and written: dotted overrides, TOML, and messages that say what to do.
 
-Which settings there are stands in `rondo.config.schema`; nothing here knows one by name. A *section* is a model
+Which settings there are stands in `rondo.config.settings`; nothing here knows one by name. A *section* is a model
 within a model. Where it is a tagged union, its *ways* are the models to choose from, and its tag
 (`encoder.name`, `units.method`) chooses one.
 """

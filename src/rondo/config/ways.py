@@ -65,7 +65,7 @@ class Way:
         return str(self.settings.model_fields["name"].default)
 
 
-ENCODERS: Registry[Way] = Registry(Way, ("rondo.encoders",), "rondo.encoders")
+ENCODERS: Registry[Way] = Registry(Way, ("rondo.encoders", "rondo.paper.encoders"), "rondo.encoders")
 
 
 @dataclass(frozen=True)

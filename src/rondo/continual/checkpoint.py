@@ -3,7 +3,7 @@
     DIR/000041/manifest.json        format, identity (model, settings, source), position, lengths, counters
     DIR/000041/tensors.safetensors  arrays, to the bit
 
-A checkpoint gets the next number when it is whole and on the disk (`rondo.store.writing`); only then is the one before
+A checkpoint gets the next number when it is whole and on the disk (`rondo.store.folder`); only then is the one before
 removed. So at any instant, and after a power cut, the highest number is a whole checkpoint. Floats are kept as their
 bits: a model folder refuses NaN, which rows that wait for a gap to end may hold.
 """
@@ -22,9 +22,9 @@ from typing import Any
 
 from rondo.arrays import Tensors, as_bits, from_bits
 from rondo.errors import ModelError, OutputError
-from rondo.store import artifact, lock
+from rondo.store import lock, model_file
+from rondo.store.folder import is_draft
 from rondo.store.reading import read_regular
-from rondo.store.writing import is_draft
 
 _LOCK = ".lock"
 _NUMBERED = re.compile(r"\d{6,}")
@@ -43,11 +43,11 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """Add a checkpoint to the folder, and remove those before it once this one is on the disk."""
     bits, kinds = as_bits(checkpoint.tensors)
     provenance = {"tensors": kinds, "plain": dict(checkpoint.plain)}
-    stored = artifact.Artifact(dict(checkpoint.identity), provenance, bits)
+    stored = model_file.Artifact(dict(checkpoint.identity), provenance, bits)
     with _written(folder):
         folder.mkdir(parents=True, exist_ok=True)
         before = _numbers(folder)
-        artifact.save(folder / f"{(before or [0])[-1] + 1:06d}", stored, artifact.CHECKPOINT)
+        model_file.save(folder / f"{(before or [0])[-1] + 1:06d}", stored, model_file.CHECKPOINT)
         for number in before:
             shutil.rmtree(folder / f"{number:06d}")
 
@@ -64,7 +64,7 @@ def load_checkpoint(folder: Path, identity: Mapping[str, str]) -> Checkpoint | N
         return None
     newest = folder / f"{numbers[-1]:06d}"
     try:
-        stored = artifact.load(newest, artifact.CHECKPOINT)
+        stored = model_file.load(newest, model_file.CHECKPOINT)
     except ModelError:
         if _numbers(folder)[-1:] != numbers[-1:]:  # a stream that goes on has put the next one in its place
             return load_checkpoint(folder, identity)
@@ -82,8 +82,8 @@ def fingerprint(folder: Path) -> str:
     """sha256 over the names and contents of the files directly in a folder: which model this is, whatever its names."""
     digest = hashlib.sha256()
     try:
-        for path in sorted(path for path in folder.iterdir() if path.is_file() and artifact.EDITS not in path.name):
-            content = read_regular(path, artifact.MOST_BYTES)
+        for path in sorted(path for path in folder.iterdir() if path.is_file() and model_file.EDITS not in path.name):
+            content = read_regular(path, model_file.MOST_BYTES)
             digest.update(f"{path.name}\0{len(content)}\0".encode() + content)
     except OSError as error:
         raise ModelError(f"{folder}: cannot be read ({error.strerror}); check the model folder") from None
@@ -115,7 +115,7 @@ def _refuse_strangers(folder: Path, names: list[str]) -> None:
         raise OutputError(f"{folder}: expected checkpoints or an empty folder, got '{others[0]}'; choose another one")
 
 
-def _restored(folder: Path, stored: artifact.Artifact) -> Checkpoint:
+def _restored(folder: Path, stored: model_file.Artifact) -> Checkpoint:
     about = stored.provenance
     with restoring(folder):
         return Checkpoint(stored.config, about["plain"], from_bits(stored.tensors, about["tensors"]))

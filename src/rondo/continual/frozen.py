@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import owned, owned_by
-from rondo.config.schema import ContinualConfig
-from rondo.continual.context_reader import reader_of
-from rondo.continual.motif_reader import Motif
-from rondo.continual.reading import Decision, Due, Floats, encoded
-from rondo.continual.run_frames import RunFrames
+from rondo.arrays import Floats, owned, owned_by
+from rondo.config.settings import ContinualConfig
+from rondo.continual.contexts import reader_of
+from rondo.continual.frames import RunFrames
+from rondo.continual.phrases import Motif
+from rondo.continual.reading import Decision, Due, encoded
 from rondo.data.labels import OTHER
 from rondo.data.windows import Span
-from rondo.units.timeline import Viterbi, is_foreign
+from rondo.units.viterbi import Viterbi, is_foreign
 
 if TYPE_CHECKING:
     from rondo.motifs.base import Motifs

@@ -18,8 +18,8 @@ from types import TracebackType
 from typing import Any, Literal, get_args
 
 from rondo.errors import ModelError, OutputError, RondoWarning
+from rondo.store.folder import open_appending
 from rondo.store.reading import read_regular
-from rondo.store.writing import open_appending
 
 Kind = Literal["refine", "merge", "promote", "expire", "gap", "skip"]
 EventLevel = Literal["unit", "motif", "input"]

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Floats as Floats
-from rondo.config.schema import ContinualConfig
+from rondo.config.settings import ContinualConfig
 
 _REACH = 1.25  # radii; with 1, one known window in twenty is rejected, with 1.5 planted novelty is accepted
 _KEPT = 48  # points of a micro-cluster

@@ -21,37 +21,150 @@ Feeding changes nothing but the state; what comes out depends on the windows alo
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.arrays import owned, owned_by
-from rondo.config.schema import ContinualConfig
-from rondo.continual.context_reader import ContextReader, reader_of
-from rondo.continual.issue import Issue, Opened
+from rondo.arrays import Floats, owned, owned_by
+from rondo.config.settings import ContinualConfig
+from rondo.continual.contexts import ContextReader, reader_of
 from rondo.continual.journal import Event
-from rondo.continual.model_excess import ModelExcess
-from rondo.continual.motif_reader import MotifReader
-from rondo.continual.novelty import (
-    Floats,
-    MicroCluster,
-    NoveltyBuffer,
-    PointSets,
-    Scales,
-    compatible_entry,
-    is_eligible,
-)
+from rondo.continual.novelty import MicroCluster, NoveltyBuffer, PointSets, Scales, compatible_entry, is_eligible
+from rondo.continual.phrases import Change, Motif, MotifReader
 from rondo.continual.reading import Decision, Due, encoded, straddling_windows
 from rondo.data.labels import OTHER
+from rondo.data.windows import StreamWindow
+from rondo.encoders.summary_stats import FittedSummaryStats
 from rondo.units.boundaries import Cuts
-from rondo.units.timeline import Viterbi
+from rondo.units.viterbi import Viterbi, centre_distances
 
 if TYPE_CHECKING:
-    from rondo.encoders import FittedEncoder
+    from rondo.encoders.base import FittedEncoder
     from rondo.motifs.base import Motifs
     from rondo.units.model import UnitModel
+
+
+# ----------------------------------------------------------------
+# What the fitted unit model says against each of its own units, in the scale of a stream that learns.
+#
+# The nearest exemplar tells whether a window is anything known. It tells known units apart less well than the model
+# does, whose projection was fitted for that. So each unit of the model costs more by
+#
+#     share * price * (d_k - min_j d_j) / penalty
+#
+# where d_k is what the window costs under unit k in the model and `penalty` is what a change costs there; `price` is
+# what a change costs in the stream. The cheapest unit costs nothing more: whether a window is OTHER stays with the
+# exemplars. With a share of 1 and no exemplars, known units would be told apart exactly as `label` does.
+
+_SHARE = 0.3  # 0.2 to 0.5 are alike on ActRecTut, OpenPack and planted streams
+
+
+class ModelExcess:
+    """The unit model, with its units in the order of a stream."""
+
+    def __init__(self, model: UnitModel, unit_ids: list[int], price: float) -> None:
+        """`unit_ids`: those of the model, in the order of the columns to be given."""
+        self._model, self._n_units = model, len(unit_ids)
+        shown = model.tree.coarsened(np.array(model.vocabulary.ids), model.n_merges).tolist()
+        self._column = np.array([unit_ids.index(unit) for unit in shown])  # of each entry of the vocabulary
+        self._scale = _SHARE * price / model.penalty if model.penalty > 0 else 0.0
+
+    def of(self, representations: NDArray[np.floating]) -> Floats:
+        """How much more each unit costs than the cheapest, (n_windows, n_units); 0 for that one."""
+        return self._over_the_cheapest(self._model.costs(representations))
+
+    def of_each(self, representations: NDArray[np.floating]) -> Floats:
+        """The same, each row exactly as `of` has it for one window: a product of many rows rounds differently."""
+        latents = [self._model.projection.apply(row[None]) for row in representations]
+        return self._over_the_cheapest(centre_distances(np.concatenate(latents), self._model.vocabulary.centres))
+
+    def _over_the_cheapest(self, costs: Floats) -> Floats:
+        least = np.full((self._n_units, len(costs)), np.inf)
+        np.minimum.at(least, self._column, costs.T)  # a merged unit costs what the nearest of its entries does
+        return np.asarray(self._scale * (least - least.min(axis=0)).T)
+
+
+# ----------------------------------------------------------------
+# Issue: the decisions of a stream that learns, in the order of their windows, with their frames and their motifs.
+#
+# Both rules (`updater.py`, `published/published_reader.py`) give the unit of one window after the other. A decision
+# waits here until its motif is known too. Until then the frames that it speaks for may still change: where the unit of
+# the next window is another, the signal says at which frame, and those that wait give way or reach up to it. What has
+# been issued stays.
+
+
+class MotifsInOrder(Protocol):
+    """What reads motifs from units as they come."""
+
+    def push(self, unit: int) -> list[Motif]: ...
+    def boundary(self) -> list[Motif]: ...
+    def take_changes(self) -> list[Change]: ...
+
+
+class Opened(NamedTuple):
+    """Of a window that awaits its label: its number, its place, and what a boundary is found from."""
+
+    window: int
+    start_frame: int
+    blocks: Floats  # (n_blocks, n_dims)
+    is_first: bool  # of its stretch: it speaks for the frames before its middle too
+
+
+class Issue:
+    """Decisions that wait for their motifs."""
+
+    def __init__(self, motifs: MotifsInOrder, cuts: Cuts, step_frames: int) -> None:
+        self._motifs, self._cuts, self._step_frames = motifs, cuts, step_frames
+        self._waiting: deque[Decision] = deque()
+
+    def add(self, opened: Opened, unit: int, score: float) -> list[Decision]:
+        """The unit of the next window; gives the windows that thereby have a motif too."""
+        start, stop = self._frames(opened, unit)
+        self._waiting.append(Decision(opened.window, start, stop, unit, OTHER, score, 0.0))
+        return self._with_motifs(self._motifs.push(unit))
+
+    def end(self, frame: int, decided: list[Decision]) -> list[Decision]:
+        """The stretch ends before this frame: what was decided with its last windows, and all that still wait."""
+        decisions = decided + self._with_motifs(self._motifs.boundary())
+        if decisions:  # the last window speaks for the frames after its middle too
+            decisions[-1] = decisions[-1]._replace(stop_frame=max(decisions[-1].stop_frame, frame))
+        return decisions
+
+    def events(self, frame: int) -> list[Event]:
+        """What has happened to motifs since this was last asked."""
+        changes = self._motifs.take_changes()
+        return [Event(change.kind, "motif", frame, None, (change.id,), change.evidence) for change in changes]
+
+    def _frames(self, opened: Opened, unit: int) -> tuple[int, int]:
+        stop = self._cuts.middle(opened.start_frame + self._step_frames)
+        if opened.is_first:
+            self._cuts.last = opened.start_frame
+            return opened.start_frame, stop
+        before = self._waiting[-1]  # it always waits: for what follows it
+        if before.unit == unit:
+            return self._cuts.middle(opened.start_frame), stop
+        start = self._cuts.between(before.unit, unit, opened.start_frame, opened.blocks)
+        start = max(start, self._waiting[0].start_frame)  # what is issued stays
+        for i, own in enumerate(self._waiting):
+            if own.stop_frame > start:
+                self._waiting[i] = own._replace(start_frame=min(own.start_frame, start), stop_frame=start)
+        self._waiting[-1] = self._waiting[-1]._replace(stop_frame=start)
+        return start, stop
+
+    def _with_motifs(self, motifs: list[Motif]) -> list[Decision]:
+        return [self._waiting.popleft()._replace(motif=motif, motif_score=score) for motif, score in motifs]
+
+    def state(self) -> dict[str, Any]:
+        """What waits, exactly, for JSON."""
+        return {"waiting": [list(decision) for decision in self._waiting], "last_cut": self._cuts.last}
+
+    def restore(self, plain: Mapping[str, Any]) -> None:
+        """What waited when it gave that state."""
+        self._waiting = deque(Decision(*values) for values in plain["waiting"])
+        self._cuts.last = plain["last_cut"]
+
 
 _KEPT = 128  # exemplars of a unit
 _YOUNG, _YOUNG_REACH = 64, 1.2  # a unit that has seen fewer windows holds them more thinly: it reaches further
@@ -196,8 +309,23 @@ class Updater:
         point = np.asarray(encoded(self.encoder, window)[0], np.float64)
         return self.push_point(point, start_frame, self.cuts.blocks(window))
 
-    def push_point(self, point: Floats, start_frame: int, blocks: Floats) -> Due:
-        """The same for a window that is encoded already; without `blocks` (0, 0) boundaries lie between windows."""
+    def push_all(self, windows: Sequence[StreamWindow]) -> Iterator[Due]:
+        """What `push` gives for each of these windows in turn; all of them are encoded at once where that is exact."""
+        encoder = self.encoder
+        if not (isinstance(encoder, FittedSummaryStats) and encoder.encodes_batches_exactly):
+            yield from (self.push(*window) for window in windows)
+            return
+        values = np.stack([window.values for window in windows])
+        points = encoder.encode_batch(values).astype(np.float64)
+        blocks, excess = self.cuts.blocks(values), self.excess.of_each(points)
+        for i, window in enumerate(windows):
+            yield self.push_point(points[i], window.start_frame, blocks[i], excess[i : i + 1])
+
+    def push_point(self, point: Floats, start_frame: int, blocks: Floats, excess: Floats | None = None) -> Due:
+        """The same for a window that is encoded already; without `blocks` (0, 0) boundaries lie between windows.
+
+        `excess` (1, n_fitted) is what the unit model says against each of its units, if that is known already.
+        """
         number = self.counters.windows
         distances = self.units.distances(point)
         q = distances / self.reaches()
@@ -206,14 +334,14 @@ class Updater:
         self.counters = self.counters._replace(windows=number + 1, accepted=self.counters.accepted + accepted)
         self.open.append(_Open(Opened(number, start_frame, blocks, self.at_start), point, q))
         self.at_start = False
-        due = self.viterbi.push(self.path_costs(point[None], q[None]))
+        due = self.viterbi.push(self.path_costs(point[None], q[None], excess))
         decisions, events = self._decide(int(due[0]), start_frame) if due.size else ([], [])
         return decisions, events + self._novelty(number, point, is_explained, start_frame)
 
-    def path_costs(self, points: Floats, q: Floats) -> Floats:
+    def path_costs(self, points: Floats, q: Floats, excess: Floats | None = None) -> Floats:
         """What windows cost as OTHER, the first column, and as each unit there is, (n_windows, 1 + n_units)."""
         costs = np.column_stack([np.ones(len(q)), q])
-        costs[:, 1 : 1 + self.n_fitted] += self.excess.of(points)
+        costs[:, 1 : 1 + self.n_fitted] += self.excess.of(points) if excess is None else excess
         return costs
 
     def boundary(self, frame: int) -> Due:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Ints as Ints
-from rondo.config.schema import PreprocessConfig
+from rondo.config.settings import PreprocessConfig
 from rondo.data.recording import Recording, Values, checked_rate
 from rondo.data.signal import Signal, regularise
 from rondo.errors import RecordingError

@@ -19,23 +19,46 @@ meet the inner grid.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.arrays import Ints as Ints
-from rondo.config.schema import PreprocessConfig
-from rondo.data.frame_grid import Laid
+from rondo.config.settings import PreprocessConfig
 from rondo.data.gaps import LOST
-from rondo.data.period import period_of
-from rondo.data.preparation import MissingValues, Preparation
+from rondo.data.grid import Laid
+from rondo.data.preparation import BLOCK, MissingValues, Preparation, RowPlan
 from rondo.data.recording import Recording, Values
-from rondo.data.row_plan import BLOCK, RowPlan
 from rondo.data.windows import Span
-from rondo.errors import RecordingError
-from rondo.times import duration_in_words
-from rondo.wording import counted, noun
+from rondo.errors import RecordingError, SettingError
+from rondo.wording import counted, duration_in_words, noun
+
+# ----------------------------------------------------------------
+# The typical period of a signal: the power-weighted geometric mean over its spectrum.
+
+FEWEST_FRAMES = 16  # of a period where nothing moves
+_MOST_FRAMES = 1 << 18  # from the beginning of a span: more would say the same
+
+
+def period_of(values: Values) -> float:
+    """In frames, over all channels of one unbroken stretch."""
+    seen = values[:_MOST_FRAMES]
+    if seen.shape[0] < 8:
+        return float(seen.shape[0])
+    frequency, weight = spectrum(seen, 1024)
+    if weight.sum() <= 0:
+        return float(FEWEST_FRAMES)
+    return float(np.exp(-(weight * np.log(frequency)).sum() / weight.sum()))
+
+
+def spectrum(values: Values, most_frames: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Frequencies (cycles per frame, without 0) and the power there, over all channels."""
+    from scipy.signal import welch  # slow to import, and only needed where no window was given
+
+    seen = values[:_MOST_FRAMES]
+    frequency, power = welch(seen, axis=0, nperseg=min(most_frames, seen.shape[0] // 2))
+    return frequency[1:], power.sum(axis=1)[1:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +197,7 @@ def _usable_spans(laid: Laid) -> tuple[Span, ...]:
 def _is_poor(laid: Laid) -> NDArray[np.bool_]:
     """Of each row, whether a third or more was predicted of the channels that the recording has at all.
 
-    On the recordings of `rondo.data.left_out`, with 10 to 30 % of the rows holed, not learning from holed rows changed
+    On the recordings of `rondo.data.scaling`, with 10 to 30 % of the rows holed, not learning from holed rows changed
     the ARI by +8 where half of the channels or more were silent, by +3 from a third on, by 0 below.
     """
     rows = laid.rows
@@ -259,17 +282,70 @@ def _filled_note(plan: RowPlan, channels: Sequence[str], n_filled: Ints, n_rows:
 def _refuse_unrepairable(
     n_missing: Ints, recording: Recording, channels: Sequence[str], config: PreprocessConfig
 ) -> None:
-    incomplete = [channels[c] for c in np.flatnonzero(n_missing).tolist()]
     silent = [channels[c] for c in np.flatnonzero(n_missing == recording.n_frames).tolist()]
-    is_filled = config.dropouts == "fill" and config.missing != "refuse" and len(silent) < len(channels)
+    is_filled = config.dropouts == "fill" and len(silent) < len(channels)
     if silent and not is_filled:
         raise RecordingError(
             f"recording '{recording.id}': no values at all in {noun(len(silent), 'channel')} {shortened(silent)}; "
             f"leave {noun(len(silent), 'it', 'them')} out (preprocess.channels)"
         )
-    if incomplete and config.missing == "refuse":
+
+
+# ----------------------------------------------------------------
+# Which channels a data set has, and whether a recording has them.
+
+MANY_CHANNELS = 50  # fewer may well exceed the frames of a short example
+
+
+def chosen_channels(recording: Recording, config: PreprocessConfig) -> tuple[str, ...]:
+    """The channels that the settings name, or all that the first recording has."""
+    for name in config.channels:
+        if name not in recording.channels:
+            raise SettingError(
+                f"preprocess.channels names '{name}', which recording '{recording.id}' does not have; "
+                f"it has {shortened(recording.channels)}"
+            )
+        if config.channels.count(name) > 1:
+            raise SettingError(f"preprocess.channels names '{name}' twice; name each channel once")
+    return config.channels or recording.channels
+
+
+def fitting(recording: Recording, channels: tuple[str, ...], config: PreprocessConfig) -> Recording:
+    """The recording if it has these channels, with a note on those left out.
+
+    Channels go by name. Columns without names go by position, and there must be as many as expected: which of them
+    is too many, nobody knows. Where preprocess.channels names columns, they are chosen by name.
+    """
+    if recording.is_unnamed and not config.channels and set(recording.channels) != set(channels):
+        if set(recording.channels) < set(channels):
+            refuse_lacking(recording, channels)
+        if recording.n_channels != len(channels):
+            raise RecordingError(
+                f"recording '{recording.id}' has {recording.n_channels} channels without names, expected "
+                f"{len(channels)}: {shortened(channels)}; give the same channels, name them, or leave "
+                "a column out of every file (--label-column)"
+            )
+        return _noted(recording, channels, f"channels without names taken by position as {shortened(channels)}")
+    refuse_lacking(recording, channels)
+    extra = [name for name in recording.channels if name not in channels]
+    if not extra or config.channels:
+        return recording
+    note = f"{counted(len(extra), 'channel')} left out that the model does not know: {shortened(extra)}"
+    return _noted(recording, recording.channels, note)
+
+
+def refuse_shape(longest: Recording, channels: Sequence[str]) -> None:
+    """Asked of the longest: one frame holds nothing, and (channels, frames) would be computed on for ever."""
+    if longest.n_frames == 1:
+        raise RecordingError(f"recording '{longest.id}' has a single frame, in which nothing can recur; record longer")
+    if len(channels) > max(MANY_CHANNELS, longest.n_frames):
         raise RecordingError(
-            f"recording '{recording.id}': missing values in {noun(len(incomplete), 'channel')} "
-            f"{shortened(incomplete)} and preprocess.missing = 'refuse'; "
-            "repair the file or set preprocess.missing = 'interpolate'"
+            f"recording '{longest.id}' has {longest.n_frames} frames x {len(channels)} channels; rows are frames and "
+            "columns are channels: transpose it, or choose channels (preprocess.channels)"
         )
+
+
+def _noted(recording: Recording, channels: Sequence[str], note: str) -> Recording:
+    name_of = dict(zip(recording.channels, channels, strict=True))
+    codes = tuple((name_of[name], code) for name, code in recording.missing_codes if name in name_of)
+    return replace(recording.noted(note), channels=tuple(channels), missing_codes=codes)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import Tensors as Tensors
-from rondo.config.ways import EncoderSettings, Way
+from rondo.config.settings import EncoderConfig
+from rondo.config.ways import ENCODERS, EncoderSettings, Way
 from rondo.data.windows import Windows
-from rondo.progress import Progress, silent
+from rondo.errors import SettingError
+from rondo.wording import Progress, silent
 
 Representations = NDArray[np.float32]
 Curves = Mapping[str, Sequence[float]]
@@ -30,7 +32,7 @@ class FittedEncoder(Protocol):
 
     Examples
     --------
-    >>> from rondo.config.schema import resolve
+    >>> from rondo.config.settings import resolve
     >>> from rondo.data.windows import WindowGrid, Windows
     >>> from rondo.encoders import build_encoder
     >>> signal = np.random.default_rng(0).normal(size=(500, 4)).astype(np.float32)
@@ -73,7 +75,7 @@ class Encoder(Protocol):
 
     Examples
     --------
-    >>> from rondo.config.schema import resolve
+    >>> from rondo.config.settings import resolve
     >>> from rondo.encoders import build_encoder
     >>> type(build_encoder(resolve().encoder)).__name__
     'SummaryStats'
@@ -150,3 +152,69 @@ class DeclaredEncoder(Way, Generic[S]):
 
     build: Callable[[S, int, str], Encoder]
     cost: Callable[[S, int, int], EncoderCost]
+
+
+# ----------------------------------------------------------------
+# WINDOWS -> REPRESENTATIONS: encoders behind one interface, one file each; the networks of some are in `nets`.
+
+
+def declared_encoder(name: str) -> DeclaredEncoder[Any]:
+    """Find the declaration of an encoder.
+
+    Parameters
+    ----------
+    name : str
+        The encoder.
+
+    Returns
+    -------
+    DeclaredEncoder
+        Its declaration.
+
+    Raises
+    ------
+    SettingError
+        If there is no such encoder.
+
+    Examples
+    --------
+    >>> declared_encoder("summary_stats").is_network
+    False
+    """
+    declared = ENCODERS.get(name)
+    if not isinstance(declared, DeclaredEncoder):
+        known = ", ".join(known for known, way in ENCODERS.items() if isinstance(way, DeclaredEncoder))
+        raise SettingError(f"encoder.name = '{name}': no such encoder is declared; there are {known}")
+    return declared
+
+
+def build_encoder(config: EncoderConfig, seed: int = 0, device: str = "cpu") -> Encoder:
+    """Make the encoder that settings name.
+
+    Parameters
+    ----------
+    config : EncoderConfig
+        The settings of the encoder.
+    seed : int
+        Seed of its training, if it is trained.
+    device : str
+        Where a network runs: "cpu" or "cuda".
+
+    Returns
+    -------
+    Encoder
+        The encoder, not fitted yet.
+
+    Raises
+    ------
+    SettingError
+        If there is no such encoder.
+
+    Examples
+    --------
+    >>> from rondo.config.settings import resolve
+    >>> type(build_encoder(resolve().encoder)).__name__
+    'SummaryStats'
+    """
+    encoder: Encoder = declared_encoder(config.name).build(config, seed, device)
+    return encoder

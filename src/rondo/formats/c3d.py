@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.formats.crash_guard import refuse_fatal
-from rondo.formats.io_extra import kept_channels, optional_library, refuse_another_format, told_apart
-from rondo.formats.recording_format import RecordingFormat
+from rondo.files.crash_guard import refuse_fatal
+from rondo.files.extras import kept_channels, optional_library, refuse_another_format, told_apart
+from rondo.files.reading import RecordingFormat
 from rondo.wording import counted, noun
 
 _MARK = 0x50  # the second byte of every C3D file

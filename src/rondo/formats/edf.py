@@ -13,8 +13,8 @@ import numpy as np
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.formats.io_extra import kept_channels, of_one_rate, optional_library, refuse_another_format, told_apart
-from rondo.formats.recording_format import RecordingFormat
+from rondo.files.extras import kept_channels, of_one_rate, optional_library, refuse_another_format, told_apart
+from rondo.files.reading import RecordingFormat
 
 EVENT_LABELS = ("EDF Annotations", "BDF Annotations")
 """Of signals that hold no signal, but annotations."""

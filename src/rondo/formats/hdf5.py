@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.errors import MissingExtraError, RecordingError
-from rondo.formats import array_files
-from rondo.formats.array_files import (
+from rondo.files import arrays
+from rondo.files.arrays import (
     TIME_KEYS,
     Description,
     Tile,
@@ -27,10 +27,54 @@ from rondo.formats.array_files import (
     recording_of,
     table_shape,
 )
-from rondo.formats.crash_guard import refuse_fatal
-from rondo.formats.expected_memory import refuse_large_array
-from rondo.formats.pose_hdf5 import is_sleap, refuse_pandas, sleap_table
-from rondo.formats.recording_format import RecordingFormat
+from rondo.files.crash_guard import refuse_fatal
+from rondo.files.reading import RecordingFormat
+from rondo.memory import refuse_large_array
+
+# ----------------------------------------------------------------
+# Poses in HDF5: analysis files of SLEAP are read; tables of pandas, as DeepLabCut stores them, hold pickles.
+
+_AXES = ("x", "y", "z")
+
+
+def refuse_pandas(file: Any) -> None:
+    """Refuse a file that pandas wrote: the names of its columns are pickled, and loading must run no code."""
+    groups: list[str] = []
+    file.visititems(lambda name, item: groups.append(name) if "pandas_type" in item.attrs else None)  # follows no link
+    if groups:
+        raise RecordingError(
+            "it is a table of pandas, as DeepLabCut writes it, whose names are pickled and never loaded; give the .csv "
+            "that DeepLabCut writes too, or make one: pandas.read_hdf(…).to_csv(…)"
+        )
+
+
+def is_sleap(file: Any, names: Sequence[str]) -> bool:
+    """Whether it is an analysis file of SLEAP: `tracks` (tracks, axes, nodes, frames) and the names of nodes."""
+    if "tracks" not in names or "node_names" not in names:  # datasets of this file: a link would lead elsewhere
+        return False
+    shape: tuple[int, ...] = getattr(file["tracks"], "shape", ())
+    return len(shape) == 4 and shape[1] in (2, 3) and shape[2] == file["node_names"].shape[0]
+
+
+def sleap_table(file: Any) -> tuple[NDArray[np.float32], tuple[str, ...]]:
+    """One row per frame, columns `nose.x`, `nose.y`, …, after `track0` … where there are several."""
+    n_tracks, n_axes, n_nodes, n_frames = file["tracks"].shape
+    refuse_large_array(n_frames, n_tracks * n_axes * n_nodes)
+    nodes = [name.decode("utf-8", "replace") if isinstance(name, bytes) else str(name) for name in _stored_nodes(file)]
+    tracks = [f"track{i}" for i in range(n_tracks)]
+    names = [
+        f"{track}.{node}.{axis}" if n_tracks > 1 else f"{node}.{axis}"
+        for track in tracks
+        for node in nodes
+        for axis in _AXES[:n_axes]
+    ]
+    stored = np.asarray(file["tracks"][()], dtype=np.float32)
+    return np.ascontiguousarray(stored.transpose(3, 0, 2, 1)).reshape(n_frames, -1), tuple(names)
+
+
+def _stored_nodes(file: Any) -> list[Any]:
+    nodes: list[Any] = file["node_names"][()].ravel().tolist()
+    return nodes
 
 
 def read_hdf5(path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()) -> Recording:
@@ -132,7 +176,7 @@ def _beside(file: Any, name: str, names: Sequence[str]) -> dict[str, NDArray[Any
 def _hdf5_tiles(dataset: Any, n_frames: int, n_columns: int) -> Iterator[Tile]:
     """Pieces that follow the chunks in which the data lie, so that no chunk is unpacked twice."""
     chunk_rows, chunk_columns = (*(dataset.chunks or (1, n_columns)), 1)[:2]
-    n_numbers = array_files.BLOCK_BYTES // dataset.dtype.itemsize
+    n_numbers = arrays.BLOCK_BYTES // dataset.dtype.itemsize
     rows = chunk_rows * max(1, n_numbers // (chunk_rows * n_columns))
     width = chunk_columns * max(1, n_numbers // (rows * chunk_columns))
     for start in range(0, n_frames, rows):

@@ -19,13 +19,12 @@ from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.formats.array_files import TIME_KEYS, description_of, is_rate_name, only_array, recording_of, table_shape
-from rondo.formats.columns import listed
-from rondo.formats.crash_guard import refuse_fatal
-from rondo.formats.expected_memory import refuse_large_array
+from rondo.files.arrays import TIME_KEYS, description_of, is_rate_name, only_array, recording_of, table_shape
+from rondo.files.crash_guard import refuse_fatal
+from rondo.files.extras import optional_library, refuse_another_format
+from rondo.files.reading import RecordingFormat, listed
 from rondo.formats.hdf5 import refuse_elsewhere
-from rondo.formats.io_extra import optional_library, refuse_another_format
-from rondo.formats.recording_format import RecordingFormat
+from rondo.memory import refuse_large_array
 
 _NUMBERS = frozenset({
     "double", "single", "logical", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",

@@ -12,26 +12,205 @@ whose recorder was killed is read as far as its records are whole.
 
 from __future__ import annotations
 
+import io
 import json
+import zlib
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.errors import InputError, RecordingError
-from rondo.formats.clock_column import is_clock_name, mentions_time_stamps, spread
-from rondo.formats.columns import listed
-from rondo.formats.expected_memory import refuse_large_array
-from rondo.formats.io_extra import kept_channels, optional_library, refuse_another_format, told_apart
-from rondo.formats.mcap_records import MAGIC, FoundMessage, McapMessages
-from rondo.formats.message_numbers import MOST_OF_A_LIST, numbers_of
-from rondo.formats.recording_format import RecordingFormat
+from rondo.files.extras import kept_channels, optional_library, refuse_another_format, told_apart
+from rondo.files.reading import RecordingFormat, listed
+from rondo.files.text.clock import is_clock_name, mentions_time_stamps, spread
+from rondo.memory import most_for_a_file, refuse_large_array
 from rondo.wording import counted
+
+# ----------------------------------------------------------------
+# Messages of an MCAP file, one after the other, as its specification describes them (mcap.dev/spec).
+#
+# The file is a row of records: an opcode, a length of 8 bytes, the content. Messages lie in chunks, which may be
+# packed. The package `mcap` takes records apart; what a record or a chunk may take is settled here, before it does: no
+# more than the file holds, and no more than the chunk announces and memory has.
+
+MAGIC = b"\x89MCAP0\r\n"
+_SCHEMA, _CHANNEL, _MESSAGE, _CHUNK, _DATA_END, _FOOTER = 3, 4, 5, 6, 15, 2
+_PIECE = 1 << 20
+_LARGEST_CHUNK = 1 << 31  # bytes; writers close a chunk after about one megabyte
+
+
+class FoundMessage(NamedTuple):
+    """One message, with the channel and the schema (None where it needs none) as the package `mcap` gives them."""
+
+    channel: Any
+    schema: Any
+    log_time_ns: int
+    data: bytes
+
+
+class McapMessages:
+    """Every message of a file, in the order in which they lie in it; `n_lost_bytes` at its end are no whole record."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self.n_lost_bytes = path, 0
+        self._reader = optional_library("mcap.stream_reader", "Reading .mcap")
+        self._schemas: dict[int, Any] = {}
+        self._channels: dict[int, Any] = {}
+
+    def __iter__(self) -> Iterator[FoundMessage]:
+        size = self._path.stat().st_size
+        with self._path.open("rb") as file:
+            file.seek(len(MAGIC))
+            while head := file.read(9):
+                start, length = file.tell() - len(head), int.from_bytes(head[1:], "little")
+                if len(head) < 9 or length > size - file.tell():
+                    self.n_lost_bytes = size - start
+                    return
+                if head[0] in (_DATA_END, _FOOTER):
+                    return
+                yield from self._in_record(file, head[0], length)
+
+    def _in_record(self, file: BinaryIO, opcode: int, length: int) -> Iterator[FoundMessage]:
+        if opcode == 0:
+            raise RecordingError("it is damaged: where a record should begin there are zeros")
+        if opcode not in (_SCHEMA, _CHANNEL, _MESSAGE, _CHUNK):  # attachments, indexes, what later versions add
+            file.seek(length, io.SEEK_CUR)
+            return
+        records = self._reader
+        try:
+            stream = records.ReadDataStream(io.BytesIO(file.read(length)))
+            if opcode == _CHUNK:
+                chunk = records.Chunk.read(stream)
+                chunk.data, chunk.compression = _plain(chunk), ""
+                found = records.breakup_chunk(chunk, validate_crc=True)
+            elif opcode == _MESSAGE:
+                found = [records.Message.read(stream, length)]
+            else:
+                found = [(records.Schema if opcode == _SCHEMA else records.Channel).read(stream)]
+        except (RecordingError, MemoryError):
+            raise
+        except Exception as error:  # the package names none, and damage has many faces
+            raise RecordingError(f"it is damaged: a record cannot be read ({type(error).__name__} {error})") from error
+        yield from self._taken(found)
+
+    def _taken(self, found: list[Any]) -> Iterator[FoundMessage]:
+        records = self._reader
+        for record in found:
+            if isinstance(record, records.Schema):
+                self._schemas[record.id] = record
+            elif isinstance(record, records.Channel):
+                self._channels[record.id] = record
+            else:
+                channel = self._channels.get(record.channel_id)
+                if channel is None:
+                    raise RecordingError(
+                        f"it is damaged: a message belongs to channel {record.channel_id}, which is not there"
+                    )
+                yield FoundMessage(channel, self._schemas.get(channel.schema_id), record.log_time, record.data)
+
+
+def _plain(chunk: Any) -> bytes:
+    """What is in a chunk, unpacked piece by piece, so that a false size allocates nothing."""
+    most, size = most_for_a_file(), int(chunk.uncompressed_size)
+    if size > min(_LARGEST_CHUNK, _LARGEST_CHUNK if most is None else most):
+        raise RecordingError(
+            f"one of its chunks announces {size} bytes, more than memory has; write it with smaller chunks"
+        )
+    if chunk.compression == "":
+        pieces: Iterator[bytes] = iter([chunk.data])
+    elif chunk.compression == "zstd":
+        packed = optional_library("zstandard", "Reading .mcap").ZstdDecompressor().stream_reader(chunk.data)
+        pieces = iter(lambda: packed.read(_PIECE), b"")
+    elif chunk.compression == "lz4":
+        pieces = _lz4_pieces(chunk.data)
+    else:
+        raise RecordingError(f"its chunks are packed by '{chunk.compression}'; expected zstd, lz4 or none")
+    content, n_found = [], 0
+    for piece in pieces:
+        content.append(piece)
+        n_found += len(piece)
+        if n_found > size:
+            break
+    plain = b"".join(content)
+    if n_found != size or (chunk.uncompressed_crc and zlib.crc32(plain) != chunk.uncompressed_crc):
+        raise RecordingError("it is damaged: the content of a chunk is not what its size and checksum say")
+    return plain
+
+
+def _lz4_pieces(packed: bytes) -> Iterator[bytes]:
+    unpacker = optional_library("lz4.frame", "Reading .mcap").LZ4FrameDecompressor()
+    piece = unpacker.decompress(packed, max_length=_PIECE)
+    while piece:
+        yield piece
+        piece = b"" if unpacker.eof else unpacker.decompress(b"", max_length=_PIECE)
+
+
+# ----------------------------------------------------------------
+# Numbers in a decoded message, by the path to each: `linear_acceleration.x`, `position[2]`.
+#
+# Messages are what JSON gives, what mcap-ros2-support makes of ROS 2 messages, or messages of protobuf. Text, bytes
+# and enumerations are no numbers; a pair of seconds and nanoseconds is a time, and no number either.
+
+MOST_OF_A_LIST = 64
+"""Elements that become channels; longer lists (images, scans, clouds of points) are left out."""
+
+_DEEPEST = 16
+_TIMES = (
+    {"sec", "nsec"}, {"sec", "nanosec"}, {"secs", "nsecs"}, {"seconds", "nanos"}, {"seconds", "nanoseconds"},
+)  # fmt: skip
+
+
+def numbers_of(message: Any, left_out: set[str]) -> Iterator[tuple[str, float]]:
+    """Path and value of every number; paths of lists that are too long are added to `left_out`."""
+    yield from _numbers(message, "", left_out, 0)
+
+
+def _numbers(value: Any, path: str, left_out: set[str], depth: int) -> Iterator[tuple[str, float]]:
+    if isinstance(value, int | float):
+        yield path or "value", _as_float(value)
+    elif value is None or isinstance(value, str | bytes) or depth > _DEEPEST:
+        return
+    elif (parts := _parts(value)) is not None:
+        if set(parts) not in _TIMES:
+            for name, part in parts.items():
+                yield from _numbers(part, f"{path}.{name}" if path else str(name), left_out, depth + 1)
+    elif hasattr(value, "__len__") and hasattr(value, "__getitem__"):
+        if len(value) > MOST_OF_A_LIST:
+            left_out.add(path)
+            return
+        for place, part in enumerate(value):
+            yield from _numbers(part, f"{path}[{place}]", left_out, depth + 1)
+
+
+def _parts(value: Any) -> Mapping[str, Any] | None:
+    """The fields of an object by name; None where it is none."""
+    if isinstance(value, Mapping):
+        return value
+    descriptor = getattr(value, "DESCRIPTOR", None)
+    if descriptor is not None:
+        fields = [field for field in descriptor.fields if field.enum_type is None and not _is_absent(value, field)]
+        return {field.name: getattr(value, field.name) for field in fields}
+    slots = getattr(type(value), "__slots__", None)
+    return None if not isinstance(slots, list) else {name: getattr(value, name) for name in slots}
+
+
+def _is_absent(message: Any, field: Any) -> bool:
+    """Whether a message inside a message was not sent; numbers that were not sent are 0."""
+    return bool(field.has_presence and not message.HasField(field.name))
+
+
+def _as_float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # of whole numbers that no sensor has
+        return float("nan")
+
 
 _MOST_FIELDS = 4096  # of one topic
 _LONGEST_HOLD = 5  # usual steps of a topic, before its last value is too old

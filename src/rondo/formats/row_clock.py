@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.formats.clock_column import ClockUnit, Times, midnights, over_midnight, unit_of_clock
-from rondo.formats.columns import Columns
-from rondo.formats.text_layout import Layout
+from rondo.files.columns import Columns
+from rondo.files.text.clock import ClockUnit, Times, midnights, over_midnight, unit_of_clock
+from rondo.files.text.layout import Layout
 
 MOST_ROWS_OF_A_READING = 4096
 """Rows that are held for one reading; a clock that stands longer gives its reading to each of them."""

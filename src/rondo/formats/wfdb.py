@@ -9,21 +9,259 @@ directly in the folder of the header. Annotations (`100.atr`) are labels and nev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
+from rondo.files.extras import kept_channels, of_one_rate, told_apart
+from rondo.files.reading import RecordingFormat
 from rondo.formats.edf import EVENT_LABELS
-from rondo.formats.expected_memory import refuse_large_array
-from rondo.formats.io_extra import kept_channels, of_one_rate, told_apart
-from rondo.formats.recording_format import RecordingFormat
-from rondo.formats.wfdb_header import RecordHeader, SignalLine, read_header
-from rondo.formats.wfdb_samples import Samples, missing_sample, n_bytes, n_samples, unpacked
+from rondo.memory import refuse_large_array
+
+# ----------------------------------------------------------------
+# Headers of WFDB records, as header(5) of the WFDB Applications Guide describes them (physionet.org).
+#
+#     100 2 360 650000 0:0:0 0/0/0
+#     100.dat 212 200(1024)/mV 11 1024 995 -22131 0 MLII
+#     100.dat 212 200(1024)/mV 11 1024 1011 20052 0 V5
+#
+# The record line holds the name, the number of signals, frames per second, frames, and when it was begun; each signal
+# line the file of its samples, their format (with samples per frame, skew and byte offset), gain, baseline and units,
+# bits and zero of the converter, the first sample, a checksum, a block size, and a description. All but the first two
+# fields of each may be absent.
+
+_MOST_BYTES = 1 << 20  # a line has at most 255
+_DEFAULT_RATE = 250.0  # frames per second
+_DEFAULT_GAIN = 200.0  # units of the converter per physical unit, where it is absent or 0
+_RECORD = re.compile(
+    r"(?P<name>[^\s/]+)(/(?P<segments>\d+))?\s+(?P<signals>\d+)"
+    r"(\s+(?P<rate>[\d.eE+-]+)(/\S*)?(\s+(?P<frames>\d+)(\s+(?P<time>[\d:.]+)(\s+(?P<date>\d+/\d+/\d+))?)?)?)?\s*"
+)
+_SIGNAL = re.compile(
+    r"(?P<file>\S+)\s+(?P<format>\d+)(x(?P<per_frame>\d+))?(:(?P<skew>\d+))?(\+(?P<offset>\d+))?"
+    r"(\s+(?P<gain>[\d.eE+-]+)(\((?P<baseline>-?\d+)\))?(/(?P<units>\S+))?"
+    r"(\s+\d+(\s+(?P<zero>-?\d+)(\s+(?P<first>-?\d+)(\s+(?P<checksum>-?\d+)(\s+\d+(\s+(?P<text>.*))?)?)?)?)?)?)?\s*"
+)
+
+
+@dataclass(frozen=True)
+class SignalLine:
+    """One signal: where its samples are, how they are written, and what they mean."""
+
+    file: str
+    format: int
+    per_frame: int = 1  # samples
+    skew: int = 0  # frames that precede frame 0
+    offset: int = 0  # bytes before the samples
+    gain: float = _DEFAULT_GAIN
+    baseline: int = 0
+    first: int = 0  # where differences are stored
+    checksum: int | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class RecordHeader:
+    """A record of one segment."""
+
+    rate: float  # frames per second
+    n_frames: int | None
+    began_s: float | None  # since 1970, by the clock of the place where it was recorded
+    signals: tuple[SignalLine, ...]
+    ends_within_a_line: bool
+
+
+def read_header(path: Path) -> RecordHeader:
+    """The header; records of several segments and damaged lines are refused."""
+    with path.open("rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES or b"\0" in content:
+        raise RecordingError("it is no WFDB header: expected a short text with a record line and a line per signal")
+    lines = [line.strip() for line in content.decode("utf-8", "replace").splitlines()]
+    lines = [line for line in lines if line and not line.startswith("#")]
+    record = _RECORD.fullmatch(lines[0]) if lines else None
+    if record is None:
+        found = repr(lines[0][:40]) if lines else "no line"
+        raise RecordingError(
+            f"it is no WFDB header: expected '<record> <signals> <rate> <frames>' first, found {found}"
+        )
+    if record["segments"] is not None:
+        raise RecordingError(
+            f"it is a record of {record['segments']} segments, each with a header of its own; read those instead"
+        )
+    n_signals = int(record["signals"])
+    if n_signals != len(lines) - 1 or not n_signals:
+        raise RecordingError(f"its record line announces {n_signals} signals, {len(lines) - 1} lines follow")
+    n_frames = int(record["frames"] or 0) or None
+    rate = float(record["rate"] or _DEFAULT_RATE)
+    began_s, signals = _began(record["time"], record["date"]), tuple(map(_signal, lines[1:]))
+    return RecordHeader(rate, n_frames, began_s, signals, not content.endswith(b"\n"))
+
+
+def _signal(line: str) -> SignalLine:
+    found = _SIGNAL.fullmatch(line)
+    if found is None:
+        raise RecordingError(f"its line {line[:60]!r} is not that of a signal; expected '<file> <format> <gain> …'")
+    zero = int(found["zero"] or 0)
+    per_frame = int(found["per_frame"] or 1)
+    if per_frame < 1:
+        raise RecordingError(f"its line {line[:60]!r} has no samples per frame; it is damaged")
+    return SignalLine(
+        found["file"],
+        int(found["format"]),
+        per_frame,
+        int(found["skew"] or 0),
+        int(found["offset"] or 0),
+        float(found["gain"] or 0) or _DEFAULT_GAIN,
+        zero if found["baseline"] is None else int(found["baseline"]),
+        zero if found["first"] is None else int(found["first"]),
+        None if found["checksum"] is None else int(found["checksum"]),
+        found["text"] or "",
+    )
+
+
+def _began(time: str | None, date: str | None) -> float | None:
+    """Seconds since 1970, where both are known; `0:0:0 0/0/0` says nothing."""
+    if time is None or date is None:
+        return None
+    day, month, year = map(int, date.split("/"))
+    clock = [float(part) for part in time.split(":")]
+    hours, minutes, seconds = [0.0] * (3 - len(clock)) + clock
+    try:
+        midnight = datetime(year, month, day, tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
+    return midnight + 3600 * hours + 60 * minutes + seconds
+
+
+# ----------------------------------------------------------------
+# Samples of WFDB records, as signal(5) of the WFDB Applications Guide describes them (physionet.org).
+#
+# | format | a sample is | missing |
+# |---|---|---|
+# | 8 | a difference of 8 bits to the one before | |
+# | 16, 61 | 16 bits, the low or the high byte first | -2^15 |
+# | 24, 32 | 24 or 32 bits, the low byte first | -2^23, -2^31 |
+# | 80, 160 | 8 or 16 bits without a sign, 2^7 or 2^15 too large | -2^7, -2^15 |
+# | 212 | 12 bits, two in three bytes: the low nibble of the second byte belongs to the first | -2^11 |
+# | 310 | 10 bits, three in two words of 16: bits 1 to 10 of each, and bits 11 to 15 of both | -2^9 |
+# | 311 | 10 bits, three in a word of 32 from its low end | -2^9 |
+
+Samples = NDArray[np.int32]
+_Bytes = NDArray[np.uint8]
+
+
+class _Packing(NamedTuple):
+    """So many `samples` in `bytes` bytes; `missing` stands for none; the first of a group end after `partly` bytes."""
+
+    samples: int
+    bytes: int
+    missing: int | None
+    unpack: Callable[[_Bytes], Samples]
+    partly: tuple[int, ...] = ()
+
+
+def n_bytes(format: int, n_samples: int) -> int:
+    """That so many samples take at least, the last ones perhaps in part of what several share.
+
+    >>> n_bytes(212, 3), n_bytes(310, 4), n_bytes(16, 3)
+    (5, 6, 6)
+    """
+    packing = _known(format)
+    whole, rest = divmod(n_samples, packing.samples)
+    return whole * packing.bytes + (packing.partly[rest - 1] if rest else 0)
+
+
+def n_samples(format: int, n_bytes: int) -> int:
+    """How many lie in so many bytes.
+
+    >>> n_samples(212, 5), n_samples(310, 6), n_samples(24, 8)
+    (3, 4, 2)
+    """
+    packing = _known(format)
+    whole, rest = divmod(n_bytes, packing.bytes)
+    return whole * packing.samples + sum(rest >= stop for stop in packing.partly)
+
+
+def unpacked(format: int, content: bytes) -> Samples:
+    """All samples in these bytes, perhaps with some of zeros at the end where the last group is not whole.
+
+    >>> unpacked(212, bytes([0xE3, 0x33, 0xF3])).tolist()
+    [995, 1011]
+    """
+    packing = _known(format)
+    whole = content + bytes(-len(content) % packing.bytes)
+    return packing.unpack(np.frombuffer(whole, np.uint8).reshape(-1, packing.bytes))
+
+
+def missing_sample(format: int) -> int | None:
+    """The number that says that there is no sample."""
+    return _known(format).missing
+
+
+def _known(format: int) -> _Packing:
+    packing = _PACKINGS.get(format)
+    if packing is None:
+        what = "compressed by FLAC" if format in (508, 516, 524) else "unknown"
+        raise RecordingError(
+            f"its samples are of format {format} ({what}); expected one of {', '.join(map(str, _PACKINGS))}: convert "
+            "the record, as with `xform -i RECORD -n NEW -O 16` of the WFDB software"
+        )
+    return packing
+
+
+def _signed(values: NDArray[np.int32], bits: int) -> Samples:
+    """Numbers of so many bits in two's complement."""
+    shift = 32 - bits
+    return (values << shift) >> shift
+
+
+def _numbers(dtype: str, subtract: int = 0) -> Callable[[_Bytes], Samples]:
+    return lambda rows: np.ascontiguousarray(rows).view(dtype).ravel().astype(np.int32) - np.int32(subtract)
+
+
+def _unpack_24(rows: _Bytes) -> Samples:
+    low, middle, high = (rows[:, place].astype(np.int32) for place in range(3))
+    return _signed(low | middle << 8 | high << 16, 24)
+
+
+def _unpack_212(rows: _Bytes) -> Samples:
+    low, both, high = (rows[:, place].astype(np.int32) for place in range(3))
+    return _signed(np.stack([low | (both & 15) << 8, high | (both >> 4) << 8], axis=1).ravel(), 12)
+
+
+def _unpack_310(rows: _Bytes) -> Samples:
+    first, second = (np.ascontiguousarray(rows).view("<u2")[:, place].astype(np.int32) for place in range(2))
+    return _signed(np.stack([first >> 1, second >> 1, first >> 11 | (second >> 11) << 5], axis=1).ravel(), 10)
+
+
+def _unpack_311(rows: _Bytes) -> Samples:
+    words = np.ascontiguousarray(rows).view("<u4").ravel()
+    return _signed(np.stack([(words >> shift).astype(np.int32) for shift in (0, 10, 20)], axis=1).ravel(), 10)
+
+
+_PACKINGS = {
+    8: _Packing(1, 1, None, _numbers("i1")),
+    16: _Packing(1, 2, -(2**15), _numbers("<i2")),
+    24: _Packing(1, 3, -(2**23), _unpack_24),
+    32: _Packing(1, 4, -(2**31), _numbers("<i4")),
+    61: _Packing(1, 2, -(2**15), _numbers(">i2")),
+    80: _Packing(1, 1, -(2**7), _numbers("u1", 2**7)),
+    160: _Packing(1, 2, -(2**15), _numbers("<u2", 2**15)),
+    212: _Packing(2, 3, -(2**11), _unpack_212, (2,)),
+    310: _Packing(3, 4, -(2**9), _unpack_310, (2, 4)),
+    311: _Packing(3, 4, -(2**9), _unpack_311, (2, 3)),
+}
+
 
 _NO_FILE = "~"  # of signals that a layout has, and this segment has not
 

@@ -16,9 +16,8 @@ import numpy as np
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.formats.columns import listed
-from rondo.formats.io_extra import kept_channels, optional_library, refuse_another_format, told_apart
-from rondo.formats.recording_format import RecordingFormat
+from rondo.files.extras import kept_channels, optional_library, refuse_another_format, told_apart
+from rondo.files.reading import RecordingFormat, listed
 
 GAP_S = 1.0
 """A longer silence is a gap, over which time stamps are not straightened. pyxdf's own rule adds "and 500 frames", so

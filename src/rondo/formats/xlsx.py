@@ -18,16 +18,14 @@ from typing import Any, BinaryIO
 
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.formats.cell_text import cell_text
-from rondo.formats.columns import listed
-from rondo.formats.crash_guard import refuse_fatal
-from rondo.formats.expected_memory import most_for_a_file, most_text_bytes
-from rondo.formats.io_extra import optional_library, refuse_another_format
-from rondo.formats.recording_format import RecordingFormat
-from rondo.formats.split_table import open_text_parts
-from rondo.formats.text_file import read_open_text
-from rondo.formats.text_layout import layout_of
-from rondo.free_memory import in_gigabytes
+from rondo.files.crash_guard import refuse_fatal
+from rondo.files.extras import optional_library, refuse_another_format
+from rondo.files.reading import RecordingFormat, listed
+from rondo.files.text.formats import open_text_parts
+from rondo.files.text.layout import layout_of
+from rondo.files.text.spelling import cell_text
+from rondo.files.text.table import read_open_text
+from rondo.memory import in_gigabytes, most_for_a_file, most_text_bytes
 
 _ROWS_LOOKED_AT = 200  # in which a table begins, if there is one
 _MOST_HEADER_ROWS = 3

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.errors import RecordingError, SettingError
-from rondo.formats.file_names import id_of
+from rondo.files.reading import id_of
 from rondo.live import sources
 from rondo.live.devices.messages import FeedKind, feed_kinds
 from rondo.registry import Registry

@@ -1,7 +1,7 @@
 """What a stream writes as it goes on: decisions and events, and the run folder around them.
 
-labels.csv        one line per decision, in the order they were taken: only ever appended to (`rondo.run.stream_folder`)
-rows.csv          which frame every row has become (`rondo.run.row_frames`)
+labels.csv        one line per decision, in the order they were taken: only ever appended to (`rondo.run.decisions`)
+rows.csv          which frame every row has become (`rondo.run.rows`)
 events.jsonl      the journal
 
 Everything else in the folder follows from these and is brought up to date as they grow.
@@ -21,25 +21,31 @@ import numpy as np
 
 from rondo.continual.journal import AppendOnly, Event, append_events
 from rondo.data.labels import OTHER
+from rondo.editing.edits import Edits, write_edits
 from rondo.errors import OutputError
-from rondo.model_result import stream_summary
+from rondo.model.describe import stream_summary
 from rondo.report.contents import kept_wish
-from rondo.report.frame_scores import scores_path, write_scores
-from rondo.report.overview import GrowingOverview, overview_path, store_overview, stored_overview
 from rondo.report.render import write_page
 from rondo.result import Result
+from rondo.run.decisions import COLUMNS, DECISIONS, EVENTS, Label, stored_stream
 from rondo.run.folder import write_segments, write_summary
-from rondo.run.row_frames import ROWS, ROWS_HEADER, RowFrames, RowPlaces
-from rondo.run.stream_folder import COLUMNS, DECISIONS, EVENTS, Label, stored_stream
+from rondo.run.overview import (
+    GrowingOverview,
+    overview_path,
+    scores_path,
+    store_overview,
+    stored_overview,
+    write_scores,
+)
+from rondo.run.rows import ROWS, ROWS_HEADER, RowFrames, RowPlaces
 from rondo.run.summary import RunSummary, StreamSummary
-from rondo.store.artifact import EDITS, MOST_BYTES
+from rondo.store.folder import link_file, make_folder, open_draft, whole_file, write_bytes
+from rondo.store.model_file import EDITS, MOST_BYTES
 from rondo.store.reading import read_regular
-from rondo.store.writing import link_file, make_folder, open_draft, whole_file, write_bytes
-from rondo.vocabulary.edits import Edits, write_edits
-from rondo.vocabulary.vocabulary import Level
+from rondo.units.vocabulary import Level
 
 if TYPE_CHECKING:
-    from rondo.model import Rondo
+    from rondo.model.rondo import Rondo
 
 _HEADER = ",".join(COLUMNS) + "\n"
 _LABEL = np.dtype(np.int32)

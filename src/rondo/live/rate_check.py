@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rondo.arrays import Floats
-from rondo.data.as_recordings import RATE_TOLERANCE, in_hertz
-from rondo.data.recording_checks import usual_steps
+from rondo.data.recording import usual_steps
 from rondo.errors import RecordingError
+from rondo.files.inputs import RATE_TOLERANCE, in_hertz
 
 BLOCK_ROWS = 256
 _FEWEST_STEPS = 32

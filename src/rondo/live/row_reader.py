@@ -1,6 +1,6 @@
 """RowReader: lines of one file or pipe -> Rows, at most so many at a time, the same however they are cut.
 
-The first 64 lines decide how the text is written, as for a stored file (`rondo.formats.text_layout`): rows are given
+The first 64 lines decide how the text is written, as for a stored file (`rondo.files.text.layout`): rows are given
 once those lines have come, or the input has ended. The channels of the model decide which columns are read.
 
 What is done with a bad line, and counted:
@@ -22,16 +22,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.data.as_recordings import in_hertz, same_rate
 from rondo.data.recording import Recording
 from rondo.data.signal import refuse_lacking, shortened
 from rondo.errors import RecordingError, RondoWarning
-from rondo.formats.columns import Columns, choose_columns
-from rondo.formats.csv_file import layout_of_lines
-from rondo.formats.lines import HEAD_LINES, Lines, TextBlock
+from rondo.files.columns import Columns, choose_columns
+from rondo.files.inputs import in_hertz, same_rate
+from rondo.files.text.cells import ParsedRows, RowParser, parser_of
+from rondo.files.text.formats import layout_of_lines
+from rondo.files.text.layout import Layout
+from rondo.files.text.lines import HEAD_LINES, Lines, TextBlock
 from rondo.formats.row_clock import ClockState, RowClock, clock_of
-from rondo.formats.row_parser import ParsedRows, RowParser, parser_of
-from rondo.formats.text_layout import Layout
 from rondo.live.base import Bookmark, Request, Rows, Skip, named
 from rondo.live.rate_check import refuse_clock_of_another_rate
 

@@ -33,18 +33,18 @@ from rondo.data.labels import OTHER
 from rondo.data.preparation import Placed
 from rondo.data.signal import shortened
 from rondo.errors import OutputError, RecordingError, SettingError
-from rondo.formats.missing_cells import MissingCells
-from rondo.grown_model import FROZEN, LEARNING, edits_with
+from rondo.files.missing import MissingCells
 from rondo.live.base import Request, Rows, Skip, Source, open_source, source_kind
 from rondo.live.one_writer import OUT_LOCK
 from rondo.live.outputs import GrowingRun, Outputs
 from rondo.live.rate_check import RateCheck
 from rondo.live.session_state import state_in
-from rondo.run.stream_folder import Decision, Label, label_of
+from rondo.model.method import FROZEN, LEARNING, edits_with
+from rondo.run.decisions import Decision, Label, label_of
 from rondo.run.summary import RunSummary, StreamSummary
 
 if TYPE_CHECKING:
-    from rondo.model import Rondo
+    from rondo.model.rondo import Rondo
 
 CHUNK_ROWS = 1000  # the most rows that are held between the source and the stream
 _ROWS_BETWEEN, _SECONDS_BETWEEN = 6_000, 60.0  # of data between checkpoints, without and with a known rate

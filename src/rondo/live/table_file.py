@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rondo.errors import RecordingError, SourceLostError
-from rondo.formats.lines import HEAD_LINES, Lines
+from rondo.files.text.lines import HEAD_LINES, Lines
 from rondo.formats.row_clock import ClockState
 from rondo.live.base import Bookmark, Request, Rows, named
 from rondo.live.row_reader import RowReader

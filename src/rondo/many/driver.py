@@ -10,50 +10,151 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from rondo.config.schema import PreprocessConfig
-from rondo.data.channels import chosen_channels, refuse_shape
-from rondo.data.fair_sample import MOST_VALUES, n_taken, rebased
-from rondo.data.fit_plan import FitPlan
-from rondo.data.left_out import UsedChannels, used_channels
-from rondo.data.preprocess import refuse_too_many_axes
+from rondo.config.settings import PreprocessConfig
+from rondo.data.groups import GroupBy, groups_of
 from rondo.data.recording import Recording
-from rondo.data.signal import Signal
-from rondo.data.survey import Survey
-from rondo.engine.choose import engine_of
-from rondo.engine.local import n_cores
-from rondo.errors import OutputError, RecordingError
-from rondo.formats.expected_memory import most_for_a_file, refuse_too_large, workers_that_fit
-from rondo.formats.recording_file import RecordingFile
-from rondo.many.batches import FileBatch, batches_of
-from rondo.many.file_set import ManyFiles
+from rondo.data.scaling import UsedChannels, refuse_too_many_axes, used_channels
+from rondo.data.signal import Signal, chosen_channels, refuse_shape
+from rondo.data.survey import MOST_VALUES, Survey, n_taken, rebased
+from rondo.errors import OutputError, RecordingError, RondoWarning, SettingError
+from rondo.files.inputs import ExpectedSize, RecordingFile
+from rondo.files.reading import KeptColumn
 from rondo.many.finish import finish_run
-from rondo.many.label_work import LABELS, LabelPart, LabelTask, label_files
-from rondo.many.survey_work import (
+from rondo.many.pool import Done, Engine, Result, Task, attempt, n_cores
+from rondo.many.tasks import (
+    LABELS,
     SAMPLES,
     SURVEYS,
     WHOLE,
     DataSet,
+    FileBatch,
+    LabelPart,
+    LabelTask,
     SampleTask,
     SurveyTask,
+    batches_of,
     failure,
+    label_files,
     sample_files,
     split,
     stored_array,
     survey_files,
     surveys_in,
 )
-from rondo.many.unfinished import close_run, is_whole, opened_run
-from rondo.model import Rondo
-from rondo.progress import Progress, silent
+from rondo.many.unfinished import RunRecord, close_run, is_whole, opened_run
+from rondo.memory import most_for_a_file, refuse_too_large, workers_that_fit
+from rondo.model.fit import FitPlan
+from rondo.model.rondo import Rondo
 from rondo.run.summary import FailedFile, RunSummary, read_summary
-from rondo.store.part_folder import LocalFolder, PartFolder, put_files, remove_under, seen_here
+from rondo.store.folder import LocalFolder, PartFolder, put_files, remove_under, seen_here
+from rondo.wording import Progress, did_you_mean, silent
+
+# ---------------------------------------------------------------- The files of a run, and where they are read
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where tasks run."""
+
+    engine: str = "local"
+    workers: int | None = None
+    ray_address: str | None = None
+
+
+@dataclass(frozen=True)
+class ManyFiles:
+    """The files of a run, with what is known of them before they are read."""
+
+    files: tuple[RecordingFile, ...]
+    sizes: tuple[ExpectedSize, ...]
+    groups: tuple[str, ...]
+    group_by: GroupBy
+    where: Where
+
+    @classmethod
+    def of(cls, files: Sequence[RecordingFile], where: Where, group_by: GroupBy = None) -> ManyFiles:
+        """Look at the headers of all files."""
+        groups = groups_of([file.id for file in files], group_by, {file.id: file.url for file in files})
+        sizes = tuple(file.expected() for file in files)
+        return cls(tuple(files), sizes, tuple(groups[file.id] for file in files), group_by, where)
+
+    @property
+    def group_of(self) -> dict[str, str]:
+        """The group of each recording, by its id."""
+        return dict(zip((file.id for file in self.files), self.groups, strict=True))
+
+    def record(self, command: str, settings: Mapping[str, Any]) -> RunRecord:
+        """What makes another command the same as this one."""
+        first = self.files[0]
+        reading = {"rate": first.rate, "key": first.key, "label_columns": _as_recorded(first.label_columns)}
+        reading["session"] = first.session
+        return RunRecord.of(command, {**settings, **reading, "group_by": self.group_by}, self.files)
+
+
+def _as_recorded(label_columns: Sequence[str]) -> list[str]:
+    """Columns to leave out, and those to keep, told apart in plain text."""
+    return [f"keep {name}" if isinstance(name, KeptColumn) else name for name in label_columns]
+
+
+# ----------------------------------------------------------------
+# Engines by name; each is imported when it is chosen, as some bring much with them.
+
+ENGINES = ("local", "serial", "ray")
+_NO_WORKERS = (
+    "worker processes need process groups, which this system (Windows?) lacks: tasks run one after the other, as with "
+    "--engine serial"
+)
+
+
+@dataclass(frozen=True)
+class Serial:
+    """One task after the other, in this process; for tests, and for work so small that a process costs more.
+
+    Peak memory counts what the process held before.
+    """
+
+    def run(
+        self, work: Callable[[Task], Result], tasks: Sequence[Task], progress: Progress = silent
+    ) -> Iterator[Done[Result]]:
+        """`work` of every task, one by one."""
+        for index, task in enumerate(tasks):
+            progress("tasks", index, len(tasks))
+            yield attempt(work, index, task)
+        progress("tasks", len(tasks), len(tasks))
+
+
+def engine_of(
+    name: str, n_workers: int | None = None, ray_address: str | None = None, tasks_per_gpu: int = 1
+) -> Engine:
+    """`serial`: in this process. `local`: in processes of this machine. `ray`: on a cluster, or embedded here."""
+    if ray_address and name != "ray":
+        raise SettingError(f"an address of a Ray cluster is for the engine 'ray', not '{name}'; add --engine ray")
+    match name:
+        case "local" if not hasattr(os, "killpg"):
+            warnings.warn(_NO_WORKERS, RondoWarning, stacklevel=2)
+            return Serial()
+        case "local":
+            from rondo.many.pool import local
+
+            return local(n_workers, tasks_per_gpu)
+        case "serial":
+            return Serial()
+        case "ray":
+            from rondo.many.ray import ray
+
+            return ray(ray_address, n_workers, tasks_per_gpu)
+    raise SettingError(f"unknown engine '{name}'; {did_you_mean(name, ENGINES, 'there are ' + ', '.join(ENGINES))}")
+
 
 DATA_SET = "parts/data_set.json"
-Task = TypeVar("Task", SurveyTask, SampleTask, LabelTask)
+StepTask = TypeVar("StepTask", SurveyTask, SampleTask, LabelTask)
 
 
 def discover_files(many: ManyFiles, model: Rondo, out: str | Path, progress: Progress = silent) -> RunSummary:
@@ -259,9 +360,9 @@ class _Run:
     def _done(
         self,
         what: str,
-        work: Callable[[Task], None],
+        work: Callable[[StepTask], None],
         under: str,
-        task_of: Callable[[FileBatch, tuple[RecordingFile, ...]], Task],
+        task_of: Callable[[FileBatch, tuple[RecordingFile, ...]], StepTask],
         asked: Sequence[bool] | None = None,
     ) -> list[tuple[FileBatch, FailedFile]]:
         """Run the tasks of all files that are asked for and have no part yet; those that failed come back.
@@ -280,9 +381,9 @@ class _Run:
     def _run(
         self,
         what: str,
-        work: Callable[[Task], None],
+        work: Callable[[StepTask], None],
         batches: Sequence[FileBatch],
-        task_of: Callable[[FileBatch, tuple[RecordingFile, ...]], Task],
+        task_of: Callable[[FileBatch, tuple[RecordingFile, ...]], StepTask],
     ) -> dict[FileBatch, str]:
         """The batches that failed as a whole, with why."""
         tasks = [task_of(batch, self.many.files[batch.first : batch.past]) for batch in batches]

@@ -10,19 +10,17 @@ import numpy as np
 
 from rondo.data.labels import are_one_to_one
 from rondo.errors import RecordingError
-from rondo.many.batches import FileBatch
-from rondo.many.label_work import LABELS, TABLES, LabelPart
+from rondo.many.tasks import LABELS, TABLES, FileBatch, LabelPart
 from rondo.many.unfinished import close_run
-from rondo.model import Rondo
-from rondo.model_result import findings_of, fit_notes
-from rondo.run.counting import EntryTally, evidence_row, profile_summary
+from rondo.model.describe import findings_of, fit_notes
+from rondo.model.rondo import Rondo
 from rondo.run.folder import MOST_DRAWN, TRAINING, run_of, write_summary
+from rondo.run.labelling import curve_table
 from rondo.run.segments import LEVELS
 from rondo.run.summary import SUMMARY, FailedFile, RecordingSummary, RunKind, RunSummary
-from rondo.run.tables import curve_table
+from rondo.run.tally import EntryTally, evidence_row, profile_summary
 from rondo.store.csv_text import csv_of_rows, csv_of_table, plain_table
-from rondo.store.part_folder import LocalFolder, PartFolder, put_files, seen_here
-from rondo.store.writing import whole_file, write_text
+from rondo.store.folder import LocalFolder, PartFolder, put_files, seen_here, whole_file, write_text
 from rondo.version import __version__
 
 if TYPE_CHECKING:

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from rondo.errors import OutputError, RecordingError, SettingError
-from rondo.formats.locations import states_of
-from rondo.formats.recording_file import RecordingFile
+from rondo.files.inputs import RecordingFile
+from rondo.files.locations import states_of
 from rondo.run.summary import SUMMARY, UNFINISHED
 from rondo.store.cloud_folder import CloudFolder, check_free_in_cloud
+from rondo.store.folder import LocalFolder, PartFolder, check_free, part_folder, remove_under
 from rondo.store.lock import locked
-from rondo.store.part_folder import LocalFolder, PartFolder, part_folder, remove_under
-from rondo.store.writing import check_free
 from rondo.version import __version__
 
 _LOCK = ".rondo-run.lock"

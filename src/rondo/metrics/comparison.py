@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.annotations.annotation import Annotation
 from rondo.data.labels import OTHER, runs_of
 from rondo.errors import AnnotationError
-from rondo.formats.annotations.annotation import Annotation
 
 _MOSTLY = 0.5  # an entry is called by a class only if more than half of it is that class
 

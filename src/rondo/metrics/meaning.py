@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rondo.annotations.annotation import Annotation
 from rondo.data.labels import agreement_of_counts
 from rondo.errors import AnnotationError
-from rondo.formats.annotations.annotation import Annotation
 from rondo.metrics.overlap import Index
 
 SharedTracks = Mapping[str, ArrayLike | Annotation]

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rondo.annotations.annotation import classes_of
 from rondo.data.labels import Runs, runs_of
 from rondo.errors import AnnotationError
-from rondo.formats.annotations.annotation import classes_of
 
 Index = NDArray[np.int64]
 

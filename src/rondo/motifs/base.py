@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.labels import Labels
-from rondo.encoders import Curves
-from rondo.units.timeline import Timeline
+from rondo.encoders.base import Curves
+from rondo.units.viterbi import Timeline
 
 MotifKind = Literal["unit", "phrase", "context"]
 """A unit that stands for itself, a sequence of units that comes back, a stretch in which the same units keep coming."""

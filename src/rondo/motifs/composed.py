@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from rondo.arrays import owned, owned_by
 from rondo.data.labels import OTHER
-from rondo.encoders import Curves
+from rondo.encoders.base import Curves
 from rondo.motifs.base import Kept, MotifKind, MotifTimeline
 from rondo.motifs.contexts import ContextModel
 from rondo.motifs.model import MotifModel
-from rondo.units.timeline import Timeline
+from rondo.units.viterbi import Timeline
 
 _KINDS: tuple[MotifKind, ...] = ("unit", "phrase", "context")  # model folders hold their places here: append only
 _BESIDE: dict[MotifKind, MotifKind] = {"unit": "phrase", "phrase": "context", "context": "phrase"}

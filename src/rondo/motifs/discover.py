@@ -1,6 +1,6 @@
 """Unit timelines -> motifs: test phrases against shuffled order, search for a lexicon, number what it reads.
 
-MotifFormer, the paper's way, is `rondo.motifs.former.motifs`.
+MotifFormer, the paper's way, is `rondo.paper.motifs`.
 """
 
 from __future__ import annotations
@@ -11,20 +11,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from rondo.arrays import Flags, Floats, Ints
-from rondo.config.schema import ComposedMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig, SlowUnitsConfig
+from rondo.config.settings import ComposedMotifsConfig, MotifFormerConfig, MotifsConfig, NoMotifsConfig, SlowUnitsConfig
 from rondo.data.windows import Windows
 from rondo.motifs.base import MotifKind, Motifs
 from rondo.motifs.composed import ComposedMotifs
-from rondo.motifs.contexts import fit_contexts
-from rondo.motifs.lexicon import STANDING, Lexicon
-from rondo.motifs.long_windows import LongWindows
-from rondo.motifs.mining import LEAST_COUNT, Miner
+from rondo.motifs.contexts import LongWindows, fit_contexts
+from rondo.motifs.mining import LEAST_COUNT, Miner, Sequences
 from rondo.motifs.model import MotifModel, PhraseUse, UnitRuns
-from rondo.motifs.phrases import Phrase, grouped
-from rondo.motifs.shuffling import Sequences
-from rondo.progress import Progress, silent
+from rondo.motifs.phrases import STANDING, Lexicon, Phrase, grouped
 from rondo.units.model import UnitModel
-from rondo.units.timeline import Timeline, joined
+from rondo.units.viterbi import Timeline, joined
+from rondo.wording import Progress, silent
 
 _JUDGED = 8  # units; the surprise of a longer phrase is that of its beginning
 _TESTED_RUNS, _SEARCH_RUNS = 2000, 1000  # at most, in evenly spaced stretches
@@ -51,7 +48,7 @@ def fit_motifs(
     `long_frames` is the length of the windows in which contexts are looked for.
     """
     if isinstance(config, MotifFormerConfig):
-        from rondo.motifs.former.motifs import fit_former  # brings torch, which need not be installed
+        from rondo.paper.motifs import fit_former  # brings torch, which need not be installed
 
         return fit_former(joined(timelines), units.ids, units.prototypes, config, rng, device, progress)
     if isinstance(config, NoMotifsConfig):

@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER, runs_of
-from rondo.encoders import Curves
+from rondo.encoders.base import Curves
 from rondo.motifs.base import Kept, MotifKind
 from rondo.motifs.base import MotifTimeline as MotifTimeline
-from rondo.motifs.lexicon import STANDING, Lexicon, Token
-from rondo.motifs.phrases import Phrase, composition, in_kept
-from rondo.units.timeline import Timeline
+from rondo.motifs.phrases import STANDING, Lexicon, Phrase, Token, composition, in_kept
+from rondo.units.viterbi import Timeline
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rondo.editing.edits import changing
 from rondo.errors import InputError, RondoWarning, SettingError
-from rondo.report.overview import Overview, least_bytes
+from rondo.run.overview import Overview, least_bytes
+from rondo.store.folder import write_json
 from rondo.store.reading import read_regular
-from rondo.store.writing import write_json
-from rondo.vocabulary.edits import changing
 from rondo.wording import counted, did_you_mean
 
 if TYPE_CHECKING:

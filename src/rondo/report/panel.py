@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import base64
+import warnings
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rondo.analysis.shape import (
+    FRAMES_COMPARED,
+    LEAST_SHARE,
+    MAX_COLUMNS,
+    Spans,
+    Sums,
+    duration_bins,
+    in_words,
+    mean_and_band,
+    most_apart,
+    occurrence_columns,
+    standardised,
+    when,
+)
 from rondo.arrays import Floats
-from rondo.report.colours import look_of
-from rondo.report.details import entry_details
-from rondo.report.distributions import Spans, duration_bins, when
-from rondo.report.overview import Overview
+from rondo.data.labels import from_runs
+from rondo.report.lanes import look_of
 from rondo.report.tables import (
     entries_shown,
     entry_key,
@@ -22,14 +38,245 @@ from rondo.report.tables import (
     is_unproven,
     percent,
 )
-from rondo.report.wall_clock import seconds_at
-from rondo.times import duration_in_words, moment_in_words, spread_in_words
-from rondo.wording import counted
+from rondo.run.clock import seconds_at
+from rondo.run.overview import MISSING, Overview
+from rondo.wording import counted, duration_in_words, moment_in_words, spread_in_words
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rondo.run.summary import EntrySummary, RecordingSummary
+
+
+# ----------------------------------------------------------------
+# What the signals show of an entry: which channels set it apart, and its occurrences there, alone and over each other.
+#
+# Signals are read twice: first to see which channels set each entry apart, then those channels of its occurrences.
+
+MAX_OCCURRENCES = 24
+MAX_CELLS = 1600
+"""Occurrences on a page in all, which is about 1 MB."""
+
+MAX_ALIGNED = 200
+"""Occurrences over which mean and band of an entry are taken, spread over all of them."""
+
+MAX_ROWS = 4
+_MOST_ALIGNED = 12_800  # on a page in all: 26 MB while it is made
+_RECORDINGS_COMPARED = 20  # with all of their frames; of more recordings each gives fewer
+_CELL_HOLDS = 0.9  # of the occurrences end within a cell
+_LEAST_SPAN = 1 / 8  # of the range of a channel: rest should look like rest, not like its noise
+_LEAST_CURVE = 1.0  # standard deviation of the channel, for the same reason
+_CELL = ("recording", "start_frame", "end_frame", "score")
+
+
+@dataclass(frozen=True)
+class Room:
+    """How many occurrences of an entry are drawn one by one, and over how many mean and band are taken."""
+
+    cells: int
+    aligned: int
+
+    @classmethod
+    def for_entries(cls, n_entries: int) -> Room:
+        n = 2 * max(1, n_entries)  # of both levels
+        return cls(min(MAX_OCCURRENCES, max(3, MAX_CELLS // n)), min(MAX_ALIGNED, max(20, _MOST_ALIGNED // n)))
+
+
+@dataclass
+class Material:
+    """What is read of one entry: its rows (channels), its occurrences, and those over each other."""
+
+    rows: NDArray[np.int64]
+    width: int  # frames of a cell
+    reach: int  # frames from the start that mean and band show
+    median: int
+    cells: list[dict[str, Any]] = field(default_factory=list)
+    from_start: list[Floats] = field(default_factory=list)
+    stretched: list[Floats] = field(default_factory=list)
+
+    def add_aligned(self, overview: Overview, start: int, end: int) -> None:
+        n_columns = min(MAX_COLUMNS, self.reach), min(MAX_COLUMNS, self.median)
+        self.from_start.append(occurrence_columns(overview, start, end, self.reach, n_columns[0], self.rows))
+        self.stretched.append(occurrence_columns(overview, start, end, None, n_columns[1], self.rows))
+
+
+def entry_details(
+    level: str,
+    segments: pl.DataFrame,
+    overviews: Mapping[str, Overview],
+    shown: Mapping[str, Sequence[int]],
+    exemplars: Collection[tuple[str, int]] = (),
+) -> dict[tuple[str, int], dict[str, Any]]:
+    """By vocabulary ("" where all recordings share one, else the recording) and id: what the signals show.
+
+    Keys: apart, rows, width, reach and median (frames), aligned, and occurrences with their data. `shown` names the ids
+    by vocabulary. Recordings without an overview here are passed over. Occurrences that begin where `exemplars` says
+    (recording, frame) are among those drawn.
+    """
+    found = {}
+    room = Room.for_entries(sum(len(ids) for ids in shown.values()))
+    for vocabulary, ids in shown.items():
+        own = [id for id in overviews if vocabulary in ("", id)]
+        if own and ids:
+            found.update(_details(vocabulary, level, segments, overviews, own, set(ids), room, exemplars))
+    return found
+
+
+def _details(
+    vocabulary: str,
+    level: str,
+    segments: pl.DataFrame,
+    overviews: Mapping[str, Overview],
+    recordings: Sequence[str],
+    ids: set[int],
+    room: Room,
+    exemplars: Collection[tuple[str, int]],
+) -> dict[tuple[str, int], dict[str, Any]]:
+    """Of the entries of one vocabulary, over the recordings that have the channels of the first."""
+    import polars as pl
+
+    own = segments.filter((pl.col("level") == level) & (pl.col("id") >= 0) & pl.col("recording").is_in(recordings))
+    most_frames = FRAMES_COMPARED * min(_RECORDINGS_COMPARED, len(recordings)) // len(recordings)
+    top = max(max(ids), int(own["id"].max() or 0))  # type: ignore[arg-type]
+    by_recording, alike = _by_recording(own), list[str]()
+    channels: tuple[str, ...] = ()
+    sums = Sums.empty(top + 1, 0)
+    for id in recordings:
+        overview = overviews[id]  # read once: of many recordings not all fit into memory
+        if not alike and overview.codes.size:
+            channels, sums = overview.channels, Sums.empty(top + 1, len(overview.channels))
+        if not overview.codes.size or overview.channels != channels:
+            continue
+        rows = by_recording.get(id, own.clear())
+        track = from_runs(rows["start_frame"], rows["end_frame"], rows["id"], overview.n_frames)
+        sums.add(standardised(overview, most_frames), track, most_frames)
+        alike.append(id)
+    d = sums.differences()
+    wanted = own.filter(pl.col("id").is_in(sorted(ids)) & pl.col("recording").is_in(alike))
+    material = _read(wanted, overviews, alike, most_frames, d, room, exemplars)
+    return {(vocabulary, id): _detail(channels, d[id], one) for id, one in material.items()}
+
+
+def _read(
+    occurrences: pl.DataFrame,
+    overviews: Mapping[str, Overview],
+    recordings: Sequence[str],
+    most_frames: int,
+    d: Floats,
+    room: Room,
+    exemplars: Collection[tuple[str, int]],
+) -> dict[int, Material]:
+    drawn, aligned = _chosen(occurrences, room.cells, exemplars), _chosen(occurrences, room.aligned, ())
+    found = {}
+    for (id,), rows in occurrences.partition_by("id", as_dict=True).items():
+        lengths = (rows["end_frame"] - rows["start_frame"]).to_numpy()
+        median, reach, width = (max(1, int(np.quantile(lengths, q))) for q in (0.5, 1 - LEAST_SHARE, _CELL_HOLDS))
+        found[int(id)] = Material(most_apart(d[int(id)], MAX_ROWS), width, reach, median)
+    drawn_in, aligned_in = _by_recording(drawn), _by_recording(aligned)
+    for recording in recordings:
+        if recording not in drawn_in and recording not in aligned_in:
+            continue
+        overview = standardised(overviews[recording], most_frames)
+        for one in drawn_in.get(recording, drawn.clear()).iter_rows(named=True):
+            own = found[one["id"]]
+            own.cells.append({name: one[name] for name in _CELL} | _cell_values(overview, own.rows, one))
+        for one in aligned_in.get(recording, aligned.clear()).iter_rows(named=True):
+            found[one["id"]].add_aligned(overview, one["start_frame"], one["end_frame"])
+    return found
+
+
+def _by_recording(table: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """One pass: to filter a table for each of a thousand recordings takes a minute."""
+    return {str(id): rows for (id,), rows in table.partition_by("recording", as_dict=True).items()}
+
+
+def _chosen(occurrences: pl.DataFrame, most: int, exemplars: Collection[tuple[str, int]]) -> pl.DataFrame:
+    """At most so many occurrences of each id, spread evenly over all of them, in the order of time; and exemplars."""
+    import polars as pl
+
+    place, n = pl.int_range(pl.len()).over("id"), pl.len().over("id")
+    best = pl.DataFrame([*exemplars], schema={"recording": pl.String, "start_frame": pl.Int64}, orient="row")
+    marked = occurrences.join(best.unique().with_columns(best=pl.lit(True)), on=best.columns, how="left")
+    return marked.sort("recording", "start_frame").filter(
+        (n <= most)
+        | ((place * most) // n != ((place - 1) * most) // n)
+        | (place == 0)
+        | pl.col("best").fill_null(False)
+    )
+
+
+def _cell_values(overview: Overview, rows: NDArray[np.int64], one: Mapping[str, Any]) -> dict[str, Any]:
+    """Lowest and highest in at most MAX_COLUMNS columns (n_rows, 2, n_columns), NaN where missing; and what can be."""
+    first = one["start_frame"] // overview.bucket_frames
+    last = max(first + 1, -(-one["end_frame"] // overview.bucket_frames))
+    span = overview._replace(codes=overview.codes[first:last]).only([*rows])
+    n_columns = min(MAX_COLUMNS, span.codes.shape[0])
+    starts = np.arange(n_columns) * span.codes.shape[0] // n_columns
+    low = np.minimum.reduceat(span.codes[..., 0], starts, axis=0)
+    high = np.maximum.reduceat(np.where(span.codes[..., -1] == MISSING, 0, span.codes[..., -1]), starts, axis=0)
+    codes = np.stack([low, np.where(low == MISSING, MISSING, high)], axis=-1)
+    return {"values": span._replace(codes=codes).values().transpose(1, 2, 0), "extent": (span.low, span.high)}
+
+
+def _detail(channels: Sequence[str], d: Floats, material: Material) -> dict[str, Any]:
+    rows, cells = material.rows, material.cells
+    low, span = _scale(cells, rows.size)
+    offset, parts, occurrences = 0, [], []
+    for cell in cells:
+        codes = _coded(cell["values"], low, span)
+        occurrences.append({name: cell[name] for name in _CELL} | {"offset": offset, "columns": codes.shape[2]})
+        parts.append(codes.tobytes())
+        offset += codes.size
+    curves = [mean_and_band(np.stack(one)) for one in (material.from_start, material.stretched)]
+    bottom, height = _curve_scale(curves)
+    return {
+        "apart": [words for c in rows if (words := in_words(channels[c], d[:, c])) is not None],
+        "rows": [channels[c] for c in rows],
+        "extents": [[round(float(a), 2), round(float(a + b), 2)] for a, b in zip(bottom, height, strict=True)],
+        "width": material.width,
+        "reach": material.reach,
+        "median": material.median,
+        "n_aligned": len(material.from_start),
+        "aligned": [
+            {"columns": one.shape[2], "data": base64.b64encode(_coded(one, bottom, height).tobytes()).decode()}
+            for one in curves
+        ],
+        "occurrences": occurrences,
+        "data": base64.b64encode(b"".join(parts)).decode(),
+    }
+
+
+def _scale(cells: Sequence[dict[str, Any]], n_rows: int) -> tuple[Floats, Floats]:
+    """Lowest value and span of each row, the same for all cells, whatever recording they are from."""
+    if not cells:
+        return np.zeros(n_rows), np.ones(n_rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a channel without any value: NaN is the right answer
+        low, high = (
+            ends([ends(cell["values"], axis=(1, 2)) for cell in cells], axis=0) for ends in (np.nanmin, np.nanmax)
+        )
+        whole = np.nanmax([cell["extent"][1] - cell["extent"][0] for cell in cells], axis=0)
+    span = np.maximum(np.nan_to_num(high - low), _LEAST_SPAN * np.nan_to_num(whole))
+    middle = np.nan_to_num((low + high) / 2)
+    return middle - span / 2, np.where(span > 0, span, 1.0)
+
+
+def _curve_scale(curves: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Lowest value and span of each row over both ways to align."""
+    rows = np.concatenate(curves, axis=2).reshape(len(curves[0]), -1)
+    known = np.isfinite(rows)
+    some = known.any(axis=1)  # else a channel without any value
+    low = np.where(some, np.min(rows, axis=1, where=known, initial=np.inf), 0.0)
+    high = np.where(some, np.max(rows, axis=1, where=known, initial=-np.inf), 0.0)
+    span = np.maximum(high - low, _LEAST_CURVE)
+    return (low + high) / 2 - span / 2, span
+
+
+def _coded(values: NDArray[np.floating], low: Floats, span: Floats) -> NDArray[np.uint8]:
+    """Codes from 0 to 254 over the span of each row (n_rows, any, n_columns); 255 is missing."""
+    share = (values - low[:, None, None]) / span[:, None, None]
+    return np.where(np.isnan(share), 255, np.rint(254 * np.nan_to_num(share).clip(0, 1))).astype(np.uint8)
+
 
 _NO_SIGNAL: Mapping[str, Any] = MappingProxyType(
     {"apart": [], "rows": [], "extents": [], "width": 1, "reach": 1, "median": 1, "n_aligned": 0, "aligned": [],

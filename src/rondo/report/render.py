@@ -2,25 +2,112 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rondo.labelling import RULE
 from rondo.report.contents import DRAWN_AT_FIRST, EVERYTHING, Wish
-from rondo.report.finding import agreement_finding
-from rondo.report.page import page_template, script, served_scripts, style
-from rondo.report.policy import content_policy
-from rondo.report.summarize import summarize
+from rondo.report.lanes import timeline
+from rondo.report.summarize import agreement_finding, summarize
 from rondo.report.tables import composition_key
-from rondo.report.timeline import timeline
-from rondo.report.wall_clock import has_jumps
-from rondo.store.writing import write_text
+from rondo.run.clock import has_jumps
+from rondo.run.labelling import RULE
+from rondo.store.folder import write_text
 from rondo.wording import NO_LONGER_MOTIF
 
 if TYPE_CHECKING:
+    from jinja2 import Template
+
     from rondo.result import Result
+
+
+# ----------------------------------------------------------------
+# The files of the page: templates, look and scripts in `assets/`, which all end up inside it.
+
+_STYLES = ("report", "panel", "edit")
+_SCRIPTS = (
+    "plugins", "keeping", "theme", "signal", "patterns", "signal_rows", "axis", "lanes", "timeline", "scores",
+    "overview_strip", "listening", "elements", "curves", "occurrences", "panel", "compose", "choosing", "sheet",
+    "edit_store", "edit_panel", "edit", "page",
+)  # fmt: skip
+
+
+def style(*, served: bool = False) -> str:
+    """The style sheets."""
+    return "\n".join(asset(f"{name}.css") for name in (*_STYLES, *(["served"] if served else [])))
+
+
+def script() -> str:
+    """Everything that draws, as one script."""
+    return "\n".join(asset(f"{name}.js") for name in _SCRIPTS)
+
+
+def served_scripts(*, live: bool, media: bool) -> list[str]:
+    """What only a page has that can ask a server."""
+    return [asset(f"{name}.js") for name, is_there in (("live", live), ("media", media)) if is_there]
+
+
+def asset(name: str) -> str:
+    """A file of `assets/`."""
+    return (files("rondo.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+def page_template() -> Template:
+    """The page, with its parts by their file names; what is filled in stays text."""
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
+
+    loader = FunctionLoader(asset)
+    return Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, loader=loader).get_template(
+        "page.html"
+    )
+
+
+# ----------------------------------------------------------------
+# What a page may do: a Content-Security-Policy that lets the scripts of Rondo run, and no others.
+#
+# A name in a file that breaks out of its place in the page still cannot run: the browser executes only scripts whose
+# SHA-256 stands in the policy, and no handler in an attribute. A page loads nothing from anywhere; a served one may
+# ask the server it came from.
+
+NOT_FRAMED = "frame-ancestors 'none'"
+"""Browsers obey this in a header only, so a server adds it to the policy of the page."""
+
+_NONE = "'none'"
+NOTHING = f"default-src 'none'; base-uri 'none'; form-action 'none'; {NOT_FRAMED}"
+"""For answers that are no pages."""
+
+
+def content_policy(scripts: Sequence[str], *, live: bool, media: bool) -> str:
+    """The policy of a page that consists of these inline scripts, each exactly the text of its element.
+
+    Styles may stand in attributes, because entries bring their colours; a style cannot fetch anything here.
+
+    >>> content_policy(["let a"], live=False, media=False).split("; ")[1]
+    "script-src 'sha256-IfEXP/8HLuXoAiy0hZVrCAcjcLsZqYFpLOHDGj8enqE='"
+    >>> content_policy([], live=True, media=True).split("; ")[-2:]
+    ["connect-src 'self'", "media-src 'self'"]
+    """
+    hashes = [f"'{_sha256(script)}'" for script in dict.fromkeys(scripts)]
+    rules = [
+        "default-src 'none'",
+        f"script-src {' '.join(hashes or [_NONE])}",
+        "style-src 'unsafe-inline'",
+        "img-src data: blob:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    ]
+    rules += ["connect-src 'self'"] if live else []
+    rules += ["media-src 'self'"] if media else []
+    return "; ".join(rules)
+
+
+def _sha256(script: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
+
 
 _CLAIM_COLUMNS = {"ari": "ARI", "ami": "AMI", "one_to_one": "One-to-one"}
 """A claim that something was discovered rests on these, so they come first."""

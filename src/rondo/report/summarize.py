@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from rondo.data.labels import OTHER
 from rondo.lazy import Lazy
-from rondo.report.colours import look_of
-from rondo.report.composition import composition
 from rondo.report.contents import (
     DRAWN_AT_FIRST,
     EVERYTHING,
@@ -19,32 +17,112 @@ from rondo.report.contents import (
     contents_of,
     n_segments_in,
 )
-from rondo.report.edit_data import edit_data
-from rondo.report.finding import finding
-from rondo.report.frame_scores import score_rows
-from rondo.report.group_table import group_table
-from rondo.report.matched_looks import match_looks
-from rondo.report.overview import Overview, packed
+from rondo.report.graph import composition
+from rondo.report.lanes import look_of, match_looks
 from rondo.report.panel import panel_entries
 from rondo.report.tables import (
     entry_name,
     entry_table,
     fit_rows,
+    group_table,
     growth_in_words,
     journal,
     marks,
     percent,
     unit_names_of,
 )
-from rondo.report.wall_clock import page_clock
-from rondo.times import day_and_time, duration_in_words, is_date
-from rondo.wording import counted, found_in_words, noun
+from rondo.run.clock import page_clock
+from rondo.run.overview import Overview, packed, score_rows
+from rondo.wording import counted, day_and_time, duration_in_words, found_in_words, is_date, noun
 
 if TYPE_CHECKING:
     import polars as pl
 
     from rondo.result import Result
     from rondo.run.summary import EntrySummary, RecordingSummary, RunSummary, Scores
+
+
+# ----------------------------------------------------------------
+# The finding of a run in one sentence: the heading of its page.
+
+
+def finding(run: RunSummary) -> str:
+    """How much recurs, in how much data: '5 units and 3 motifs recur in 2 min of 6 channels; 12 % OTHER'.
+
+    Of recordings that a model was applied to, how much occurs: recurrence was tested where it was fitted.
+    """
+    levels = {"unit": run.units} if run.motifs_are_units else {"unit": run.units, "motif": run.shown_motifs}
+    entries = [entry for own in levels.values() for entry in own]
+    n_frames = sum(recording.n_frames for recording in run.recordings)
+    share = sum(recording.share_other * recording.n_frames for recording in run.recordings) / max(1, n_frames)
+    where = f"{_extent_of(run.recordings)}; {percent(share)} OTHER"
+    is_tested = run.kind == "discover" and bool(entries) and all(_is_tested(entry) for entry in entries)
+    if is_tested and any(_recurs(entry) for entry in entries):
+        found = " and ".join(_recurring(own, name) for name, own in levels.items() if own)
+        return f"{found} {'recurs' if len(entries) == 1 else 'recur'} in {where}"
+    found = " and ".join(counted(len(own), name) for name, own in levels.items())
+    if run.kind != "discover":
+        return f"{found} {'occurs' if len(entries) == 1 else 'occur'} in {where}"
+    unshown = ", not shown to recur," if is_tested else ""
+    return f"{found} found{unshown} in {where}"
+
+
+def agreement_finding(agreement: Mapping[str, Any]) -> str:
+    """The same of two runs side by side."""
+    scores = ", ".join(f"{one['level']}s {one['scores']['ari']:.0f}" for one in agreement["levels"])
+    names = " and ".join(agreement["names"])
+    return f"{names} agree in {counted(agreement['n_recordings'], 'recording')}: ARI of {scores} (100 is the same)"
+
+
+def _is_tested(entry: EntrySummary) -> bool:
+    return entry.evidence is not None and entry.evidence.verdict != "not tested"
+
+
+def _recurs(entry: EntrySummary) -> bool:
+    return entry.evidence is not None and entry.evidence.verdict == "recurs"
+
+
+def _recurring(entries: Sequence[EntrySummary], name: str) -> str:
+    n = sum(_recurs(entry) for entry in entries)
+    return counted(n, name) if n == len(entries) else f"{n:,} of {counted(len(entries), name)}"
+
+
+def _extent_of(recordings: Sequence[RecordingSummary]) -> str:
+    seconds = [one.duration_s for one in recordings if one.duration_s is not None]
+    n_frames = sum(one.n_frames for one in recordings)
+    length = duration_in_words(sum(seconds)) if len(seconds) == len(recordings) else f"{n_frames:,} frames"
+    channels = _range_of(len(one.channels) for one in recordings)
+    extent = f"{length} of {channels} {noun(1 if channels == '1' else 2, 'channel')}"
+    return extent if len(recordings) == 1 else f"{counted(len(recordings), 'recording')} ({extent})"
+
+
+def _range_of(values: Iterable[int]) -> str:
+    lowest, *between = sorted(set(values))
+    return f"{lowest}" if not between else f"{lowest} to {between[-1]}"
+
+
+# ----------------------------------------------------------------
+# What a page needs to know to be edited: which run it shows, and what people have changed in it so far.
+
+
+def edit_data(result: Result) -> dict[str, Any]:
+    """`run` is the identity that a file of edits names; `edits` the history without its times: a page that is drawn
+    again is the same. `frames` is False where only names and merges can be changed: a stream goes on.
+    """
+    from rondo.run.edit_lists import EditLists, read_lists  # brings pydantic, which importing the report does without
+
+    run, stream = result.summary, result.summary.stream
+    if result.folder is None:  # not written yet: what its labels are shown under, which the folder will hold
+        own = {key: result[key or 0].edits for key in run.vocabularies()}
+        lists = EditLists(own={key: edits for key, edits in own.items() if edits.history})
+    else:
+        lists = read_lists(result.folder, run)
+    rows = [row.as_json() for row in lists.history()]
+    return {
+        "run": run.identity,
+        "edits": [{name: value for name, value in row.items() if name != "at"} for row in rows],
+        "frames": stream is None or stream.finished,
+    }
 
 
 def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
@@ -242,7 +320,7 @@ def _recording(recording: RecordingSummary, signal: dict[str, Any]) -> dict[str,
 
 
 def _annotated(result: Result, truth: TruthFile) -> dict[str, Any]:
-    from rondo.report.annotation_lane import annotation_lanes  # brings all readers of annotations
+    from rondo.report.lanes import annotation_lanes  # brings all readers of annotations
 
     return annotation_lanes(result, truth)
 

@@ -17,12 +17,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from rondo.editing.edits import OF_SPANS, Edit, Edits, read_edits, write_edits
 from rondo.errors import OutputError, SettingError
 from rondo.run.summary import RunSummary
+from rondo.store.folder import make_folder, write_json
 from rondo.store.reading import read_regular
-from rondo.store.writing import make_folder, write_json
-from rondo.vocabulary.edit import OF_SPANS, Edit
-from rondo.vocabulary.edits import Edits, read_edits, write_edits
 
 ListName = Literal["given", "own", "of_run"]
 _NONE = Edits()

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from rondo.editing.edits import Edits
+from rondo.editing.names import EntryId
 from rondo.evidence.verdicts import Entries, Evidence
 from rondo.run.summary import FitSummary, Profile, RunSummary
-from rondo.vocabulary.edits import Edits
-from rondo.vocabulary.names import EntryId
-from rondo.vocabulary.vocabulary import Level
+from rondo.units.vocabulary import Level
 from rondo.wording import counted, found_in_words
 
 OWN_VOCABULARIES = "Every recording has a vocabulary of its own: the same id in two recordings means nothing."
@@ -203,7 +203,7 @@ def recurrence_sentence(each: Sequence[Evidence], is_foreign: bool = False, is_f
 def place_sentence(units: Entries) -> str:
     """Where most recordings have the same unit at the same place; "" where there is no such unit.
 
-    >>> from rondo.evidence.reasons import Reason
+    >>> from rondo.evidence.verdicts import Reason
     >>> from rondo.evidence.verdicts import EntryEvidence
     >>> at_end = EntryEvidence(0.01, 1.0, 102, "recurs", Reason("end", 97.0, 100))
     >>> place_sentence({1: at_end})
@@ -231,7 +231,7 @@ def merged_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
 def changed_sentence(edits: Edits, motifs_are_units: bool = False) -> str:
     """What people have done to frames; "" where they have done nothing.
 
-    >>> from rondo.vocabulary.edit import FrameSpan
+    >>> from rondo.editing.edits import FrameSpan
     >>> changed_sentence(Edits().relabelled(EntryId("unit", 3), [FrameSpan("day", 10, 20)]).cut("unit", "day", 15))
     'Changed by hand: 1 span relabelled, 1 cut.'
     """

@@ -30,36 +30,37 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rondo.data.labels import OTHER, Labels
+from rondo.editing.edits import Edits, read_edits, write_edits
 from rondo.errors import OutputError
-from rondo.labelling import Labelling
+from rondo.files.locations import Location
 from rondo.lazy import Lazy, Passing
 from rondo.methods import find_method, load_model
 from rondo.report.contents import MAX_RECORDINGS_INSIDE, Overviews
-from rondo.report.frame_scores import FrameScores, read_scores, scores_path, write_scores
-from rondo.report.overview import GrowingOverview, Overview, cut_to, overview_path, read_overview, store_overview
-from rondo.report.wall_clock import run_clock
 from rondo.result import Result
-from rondo.run.counting import Words
-from rondo.run.row_frames import RowFrames
-from rondo.run.segment_file import SegmentFile, read_segments, reading_table
-from rondo.run.segments import LEVELS, labels_in, spans_in, unit_sequences
-from rondo.run.stream_folder import (
-    DECISIONS,
-    decided_segments,
-    events_of,
-    events_on_rows,
-    read_decisions,
-    stored_stream,
+from rondo.run.clock import run_clock
+from rondo.run.decisions import DECISIONS, decided_segments, events_of, events_on_rows, read_decisions, stored_stream
+from rondo.run.labelling import Labelling
+from rondo.run.overview import (
+    FrameScores,
+    GrowingOverview,
+    Overview,
+    cut_to,
+    overview_path,
+    read_overview,
+    read_scores,
+    scores_path,
+    store_overview,
+    write_scores,
 )
+from rondo.run.rows import RowFrames
+from rondo.run.segments import LEVELS, SegmentFile, labels_in, read_segments, reading_table, spans_in, unit_sequences
 from rondo.run.summary import SUMMARY, RecordingSummary, RunSummary, read_summary
+from rondo.run.tally import Words
 from rondo.store.cloud_folder import whole_cloud_folder
 from rondo.store.csv_text import csv_of_table, text_table
-from rondo.store.own_arrays import UNREADABLE, map_array
-from rondo.store.reading import read_regular
-from rondo.store.urls import Location
-from rondo.store.writing import check_free, make_folder, whole_file, whole_folder, write_json
-from rondo.vocabulary.edits import Edits, read_edits, write_edits
-from rondo.vocabulary.vocabulary import Level
+from rondo.store.folder import check_free, make_folder, whole_file, whole_folder, write_json
+from rondo.store.reading import UNREADABLE, map_array, read_regular
+from rondo.units.vocabulary import Level
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,7 +13,10 @@ Inside Rondo it is a polars table; people get pandas (`to_pandas`), which needs 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,13 +24,17 @@ from numpy.typing import NDArray
 
 from rondo.arrays import Floats as Floats
 from rondo.data.labels import OTHER, Labels, Runs, from_runs
-from rondo.times import EARLIEST_DATE_S, LATEST_DATE_S
-from rondo.vocabulary.edits import Edits
-from rondo.vocabulary.vocabulary import Level
+from rondo.editing.edits import Edits
+from rondo.errors import OutputError
+from rondo.run.summary import RunSummary
+from rondo.store.reading import regular
+from rondo.units.vocabulary import Level
+from rondo.wording import EARLIEST_DATE_S, LATEST_DATE_S
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
 
 LEVELS: tuple[Level, ...] = ("unit", "motif")
 COLUMNS = (
@@ -226,3 +233,109 @@ def to_pandas(table: pl.DataFrame) -> pd.DataFrame:
         return own.fill_null(float("nan")).to_numpy() if own.dtype.is_float() else own.to_numpy()
 
     return pd.DataFrame({own.name: column(own) for own in table})
+
+
+# ----------------------------------------------------------------
+# Tables of segments that lie in a run folder: read whole or in parts, and checked against its summary.json.
+
+
+@dataclass(frozen=True)
+class SegmentFile:
+    """segments.parquet of a run over many recordings, read in parts."""
+
+    path: Path
+    run: RunSummary
+
+    def counts(self) -> dict[str, int]:
+        """How many segments each recording has."""
+        import polars as pl
+
+        with reading_table(self.path):
+            found = (
+                pl.scan_parquet(regular(self.path), glob=False, hive_partitioning=False)
+                .group_by("recording")
+                .len()
+                .collect(engine="streaming")
+            )
+        return dict(found.iter_rows())
+
+    def rows(self, recordings: Sequence[str]) -> pl.DataFrame:
+        """The segments of some recordings."""
+        return read_segments(self.path, self.run, recordings)
+
+
+@contextmanager
+def reading_table(path: Path, what: str = "a table of segments") -> Iterator[None]:
+    """OutputError, with what the file should be, where polars cannot read it."""
+    import polars as pl
+
+    try:
+        yield
+    # a damaged file can also panic inside polars' native code, which is no Exception
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise OutputError(f"{path}: cannot be read as {what} ({reason}); run `rondo discover` again") from error
+
+
+def read_segments(path: Path, run: RunSummary, recordings: Sequence[str] | None = None) -> pl.DataFrame:
+    """A table of segments with all columns, null where there is none; checked against the summary.
+
+    `recordings`: only their rows are read.
+    """
+    import polars as pl
+
+    wanted = {
+        "recording": pl.String, "level": pl.String, "id": pl.Int32, "start_frame": pl.Int64, "end_frame": pl.Int64,
+    }  # fmt: skip
+    with reading_table(path):
+        rows = pl.scan_parquet(regular(path), glob=False, hive_partitioning=False)
+        if recordings is not None:
+            rows = rows.filter(pl.col("recording").is_in(recordings))
+        table = rows.collect()
+        missing = [name for name in wanted if name not in table.columns]
+        if missing:
+            raise OutputError(f"{path}: the column '{missing[0]}' is missing; run `rondo discover` again")
+        kinds = wanted | {name: kind for name, kind in optional_columns().items() if name in table.columns}
+        table = whole_columns(table.with_columns(pl.col(name).cast(kind) for name, kind in kinds.items()))
+    _check_spans(table, path, run)
+    places = {one.id: place for place, one in enumerate(run.recordings)}
+    order = [
+        pl.col("recording").replace_strict(places),
+        pl.col("level").replace_strict({"unit": 0, "motif": 1}),
+        pl.col("start_frame"),
+    ]
+    return table.sort(order, maintain_order=True)
+
+
+def _times_ok() -> pl.Expr:
+    """Of a segment: none, or two that follow on each other."""
+    import polars as pl
+
+    start_s, end_s = pl.col("start_s"), pl.col("end_s")
+    in_order = start_s.is_finite() & end_s.is_finite() & (start_s <= end_s)
+    return (start_s.is_null() & end_s.is_null()) | in_order.fill_null(False)
+
+
+def _check_spans(table: pl.DataFrame, path: Path, run: RunSummary) -> None:
+    import polars as pl
+
+    lengths = pl.DataFrame(
+        {"recording": [r.id for r in run.recordings], "n_frames": [r.n_frames for r in run.recordings]}
+    )
+    known = table.join(lengths, on="recording", how="left").with_row_index("row")
+    spans_ok = (pl.col("start_frame") >= 0) & (pl.col("start_frame") < pl.col("end_frame"))
+    sound = (
+        (spans_ok & (pl.col("end_frame") <= pl.col("n_frames"))).fill_null(False)
+        & pl.col("level").is_in(["unit", "motif"]).fill_null(False)
+        & pl.col("id").is_not_null()
+        & _times_ok()
+    )
+    bad = known.filter(~sound.fill_null(False))
+    if bad.height:
+        row = bad.row(0, named=True)
+        raise OutputError(
+            f"{path}: row {row['row']} (recording '{row['recording']}', level '{row['level']}', "
+            f"id {row['id']}, frames {row['start_frame']} to {row['end_frame']}, seconds {row['start_s']} to "
+            f"{row['end_s']}) does not fit summary.json; "
+            "run `rondo discover` again"
+        )

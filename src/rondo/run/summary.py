@@ -67,7 +67,7 @@ class FitSummary(Profile):
 
 
 class ClockKnots(_Stored):
-    """Frames and what the clock of the recording shows there, in seconds; see `rondo.report.wall_clock`."""
+    """Frames and what the clock of the recording shows there, in seconds; see `rondo.run.clock`."""
 
     frames: tuple[Count, ...]
     seconds: tuple[float, ...]
@@ -134,7 +134,7 @@ class EntrySummary(_Stored):
 
 
 class UnitMerge(_Stored):
-    """A step of `rondo.vocabulary.confusion.MergeTree`; `advised` where merging would help."""
+    """A step of `rondo.units.vocabulary.MergeTree`; `advised` where merging would help."""
 
     recording: RecordingId | Literal[""] = ""
     kept: Count
@@ -268,7 +268,8 @@ def read_summary(run_dir: Path) -> RunSummary:
     except FileNotFoundError:
         raise OutputError(
             f"{path}: no such file, so the folder holds neither a run nor a stream, or not yet: `rondo discover` puts "
-            "a run there when it is whole, `rondo stream` begins at once"
+            "a run there when it is whole, `rondo stream` begins at once; where it has many "
+            "devices, give the folder of one"
         ) from None
     except OSError as error:
         raise OutputError(

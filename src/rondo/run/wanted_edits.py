@@ -24,11 +24,10 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from rondo.data.labels import OTHER
+from rondo.editing.edits import FORMAT, SCHEMA, FrameSpan, spans_from_json
 from rondo.errors import SettingError
 from rondo.store.reading import read_regular
-from rondo.vocabulary.edit import FrameSpan, spans_from_json
-from rondo.vocabulary.edits import FORMAT, SCHEMA
-from rondo.vocabulary.vocabulary import Level
+from rondo.units.vocabulary import Level
 from rondo.wording import counted
 
 WantedKind = Literal["name", "merge", "split", "relabel", "boundary", "cut", "divide", "undo"]

@@ -16,7 +16,7 @@ from pathlib import Path
 from filelock import BaseFileLock, FileLock, Timeout
 
 from rondo.errors import OutputError
-from rondo.store.writing import open_appending
+from rondo.store.folder import open_appending
 
 _OF_THE_FOLDER = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC)  # nobody knows a hidden file in it
 

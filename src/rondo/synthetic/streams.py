@@ -21,7 +21,7 @@ from rondo.data.labels import OTHER, Labels, from_runs
 from rondo.data.recording import Recording, Values
 from rondo.synthetic.motifs import Item, PlantedMotif, Programme, draw_motifs, write_programme
 from rondo.synthetic.plan import STANDARD, Gaps, Novelty, StreamPlan, refuse
-from rondo.synthetic.shapes import PlantedUnit, draw_instances, draw_units, rest
+from rondo.synthetic.units import PlantedUnit, draw_instances, draw_units, rest
 
 __all__ = [
     "Gaps",

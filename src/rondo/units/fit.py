@@ -1,6 +1,6 @@
 """Windows -> UnitModel: projection, mixture, smoothing, and what else reading needs.
 
-Recordings of several groups (people, machines) share their units and have a place each: `rondo.units.shared`. The
+Recordings of several groups (people, machines) share their units and have a place each: `rondo.units.discover`. The
 units of one group, and of groups too short to have units of their own, lie in the slow projection of all windows.
 """
 
@@ -12,20 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from rondo.arrays import Floats, Ints
-from rondo.config.schema import SlowUnitsConfig, UnitAlignConfig, UnitsConfig
+from rondo.config.settings import SlowUnitsConfig, UnitAlignConfig, UnitsConfig
 from rondo.data.windows import Span, Windows
-from rondo.encoders import FittedEncoder, Representations
+from rondo.encoders.base import FittedEncoder, Representations
 from rondo.encoders.summary_stats import describes_few_channels
-from rondo.progress import Progress, silent
 from rondo.units.boundaries import fit_boundaries
-from rondo.units.discover import UnitRules, discover_units, transition_scale
-from rondo.units.exemplars import fit_exemplars
-from rondo.units.model import UnitModel, UnitProjection, joined_spans, refuse_non_finite
+from rondo.units.discover import GroupWindows, UnitRules, discover_units, fit_shared, transition_scale
+from rondo.units.model import UnitModel, UnitProjection, fit_exemplars, joined_spans, refuse_non_finite
 from rondo.units.places import FEWEST_LENGTHS, Places, Standing
-from rondo.units.shared import GroupWindows, fit_shared
 from rondo.units.slow import fit_slow_as_set
-from rondo.units.timeline import decode, typical_step
-from rondo.vocabulary import Vocabulary, merge_tree
+from rondo.units.viterbi import decode, typical_step
+from rondo.units.vocabulary import Vocabulary, merge_tree
+from rondo.wording import Progress, silent
 
 _LEAST_SHARE = 0.5  # of all windows, that groups long enough for units of their own hold
 
@@ -184,11 +182,13 @@ def _model(
 
 
 def _rules(penalty: float, step_share: float, config: UnitsConfig) -> UnitRules:
-    """`step_share` is a step in window lengths. The paper counts every window, and knows no rule of persistence."""
+    """`step_share` is a step in window lengths. The paper counts every window, and knows no rule of persistence.
+
+    Ours counts a window as step / length observations, the frames it adds (docs/results/units.md).
+    """
     if not isinstance(config, SlowUnitsConfig):
         return UnitRules(penalty, shortest_run=0.0, window_weight=1.0)
-    weight = step_share if config.window_weight == "overlap" else 1.0
-    return UnitRules(penalty, config.persistence / step_share, weight)
+    return UnitRules(penalty, config.persistence / step_share, window_weight=step_share)
 
 
 # Both trained ways bring torch, which need not be installed, so each is imported when it is asked for.
@@ -207,9 +207,9 @@ def _fit_projection(
     if isinstance(config, SlowUnitsConfig):
         return fit_slow_as_set(representations, spans, config, step_share, few_channels=few_channels)
     if isinstance(config, UnitAlignConfig):
-        from rondo.units.align.unit_align import fit_unit_align
+        from rondo.paper.unit_align import fit_unit_align
 
         return fit_unit_align(representations, spans, config, seed, device, progress)
-    from rondo.units.align.direct import fit_direct
+    from rondo.paper.ablations import fit_direct
 
     return fit_direct(representations, config, seed, device)

@@ -30,8 +30,8 @@ from numpy.typing import NDArray
 from rondo.arrays import Floats
 from rondo.data.windows import Span
 from rondo.errors import ModelError
-from rondo.units.timeline import decode
-from rondo.vocabulary import Vocabulary
+from rondo.units.viterbi import decode
+from rondo.units.vocabulary import Vocabulary
 
 FEWEST_LENGTHS = 20.0  # window lengths of a group that takes part in a fit; shorter ones are only read
 _CENTRE_COUNTS = 3.0  # window lengths; 1 to 10 make little difference (docs/results/transfer.md)

@@ -36,10 +36,10 @@ import numpy as np
 from pydantic import Field
 
 from rondo.data.labels import OTHER, Labels
-from rondo.data.preprocess import Signal
+from rondo.data.signal import Signal
 from rondo.data.windows import Span
 from rondo.errors import RecordingError
-from rondo.progress import Progress, silent
+from rondo.wording import Progress, silent
 from rondo_bench.baselines.autoplait_cost import Regime, cheapest, total_cost
 from rondo_bench.baselines.autoplait_paths import Floats
 from rondo_bench.baselines.autoplait_split import Economy, split

@@ -21,15 +21,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rondo.config.overrides import changed
-from rondo.config.schema import PreprocessConfig
+from rondo.config.settings import PreprocessConfig
 from rondo.config.ways import StageSettings
 from rondo.data.labels import OTHER, Labels
-from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
+from rondo.data.scaling import Preprocessor
+from rondo.data.signal import Signal
 from rondo.errors import SettingError
 from rondo.methods import find_method, method_names
-from rondo.progress import Progress, silent
-from rondo.wording import did_you_mean
+from rondo.wording import Progress, did_you_mean, silent
 
 
 class BaselineSettings(StageSettings):
@@ -87,7 +87,7 @@ class FittedBaseline(Protocol):
 
     Examples
     --------
-    >>> from rondo.data.preprocess import Preprocessor
+    >>> from rondo.data.scaling import Preprocessor
     >>> from rondo.synthetic import plant
     >>> baseline = build_baseline("kmeans", {"n_states": 3})
     >>> recording = plant(n_frames=2_000, seed=0).recording

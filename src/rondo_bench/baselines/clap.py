@@ -33,10 +33,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rondo.data.labels import OTHER, Labels
-from rondo.data.preprocess import Signal
+from rondo.data.signal import Signal
 from rondo.errors import RecordingError, RondoWarning
-from rondo.progress import Progress, silent
-from rondo.times import estimate_in_words
+from rondo.wording import Progress, estimate_in_words, silent
 from rondo_bench.baselines.base import BaselineSettings
 from rondo_bench.baselines.clasp import SHORTEST_WINDOW, Series, change_points, suss
 from rondo_bench.baselines.method import BaselineMethod

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from rondo.progress import Progress, silent
+from rondo.wording import Progress, silent
 
 N_NEIGHBOURS = 3
 MIN_SEGMENT_WINDOWS = 5  # a segment is at least so many windows long

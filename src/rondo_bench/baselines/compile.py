@@ -44,11 +44,11 @@ from pydantic import Field
 
 from rondo.arrays import owned, owned_by
 from rondo.data.labels import OTHER, Labels
-from rondo.data.preprocess import Signal
 from rondo.data.recording import Values
+from rondo.data.signal import Signal
 from rondo.data.windows import Span
 from rondo.errors import ModelError, RecordingError
-from rondo.progress import Progress, silent
+from rondo.wording import Progress, silent
 from rondo_bench.baselines.base import BaselineSettings
 from rondo_bench.baselines.method import BaselineMethod
 from rondo_bench.baselines.state_mixture import Components, fitted_components
@@ -145,7 +145,7 @@ class FittedCompile:
 
     def tensors(self) -> dict[str, NDArray[np.generic]]:
         """All that was learned, as arrays."""
-        from rondo.training.networks import weights_of
+        from rondo.paper.training import weights_of
 
         return owned("net", {**weights_of(self.net)}) | owned("mixture", self.components.tensors())
 

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from rondo.errors import ModelError
-from rondo.progress import Progress, silent
-from rondo.training.networks import load_weights, seeded_linear
+from rondo.paper.training import load_weights, seeded_linear
+from rondo.wording import Progress, silent
 from rondo_bench.baselines.masked_lstm import Blocks, masked_lstm
 
 if TYPE_CHECKING:

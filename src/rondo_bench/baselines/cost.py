@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from rondo.data.recording import Recording
-from rondo.times import estimate_in_words
+from rondo.wording import estimate_in_words
 from rondo_bench.baselines.base import Baseline
 
 WORTH_SAYING_S = 60.0

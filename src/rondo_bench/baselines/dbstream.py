@@ -28,8 +28,8 @@ import numpy as np
 from pydantic import Field
 
 from rondo.data.labels import Labels
-from rondo.data.preprocess import Signal
-from rondo.progress import Progress, silent
+from rondo.data.signal import Signal
+from rondo.wording import Progress, silent
 from rondo_bench.baselines.method import BaselineMethod
 from rondo_bench.baselines.stream_baseline import StreamSettings, label_stream
 from rondo_bench.baselines.stream_clusters import Floats, Ids, Mask, StreamClusters

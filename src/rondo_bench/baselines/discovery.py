@@ -19,14 +19,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rondo.config.schema import PreprocessConfig, WindowsConfig
+from rondo.config.settings import PreprocessConfig, WindowsConfig
 from rondo.data.labels import OTHER, Labels
-from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
-from rondo.data.suggest import window_and_step
-from rondo.labelling import Labelling
-from rondo.model_folder import provenance_of
-from rondo.progress import Progress, silent
+from rondo.data.scaling import Preprocessor
+from rondo.data.signal import Signal
+from rondo.data.window_lengths import window_and_step
+from rondo.model.folder import provenance_of
+from rondo.run.labelling import Labelling
+from rondo.wording import Progress, silent
 from rondo_bench.baselines.base import Baseline, JoiningBaseline, JoiningReader, ReadingBaseline, in_order_of_appearance
 from rondo_bench.baselines.saved_baseline import KeptBaseline, order_of_appearance
 

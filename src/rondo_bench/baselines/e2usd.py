@@ -35,9 +35,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rondo.data.labels import Labels
-from rondo.data.preprocess import Signal
+from rondo.data.signal import Signal
 from rondo.errors import RecordingError
-from rondo.progress import Progress, silent
+from rondo.wording import Progress, silent
 from rondo_bench.baselines.e2usd_online import Adaptation, OnlineReading, read_online
 from rondo_bench.baselines.method import BaselineMethod
 from rondo_bench.baselines.window_states import WindowStates, WindowStatesConfig, learn, voted, window_costs

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rondo.data.labels import OTHER, Labels
-from rondo.data.preprocess import Signal
+from rondo.data.signal import Signal
 from rondo.errors import ModelError, RecordingError
-from rondo.progress import Progress, silent
+from rondo.wording import Progress, silent
 from rondo_bench.baselines.base import BaselineSettings
 from rondo_bench.baselines.hmm_scans import most_probable_path, posterior
 from rondo_bench.baselines.method import BaselineMethod

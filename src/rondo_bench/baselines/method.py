@@ -14,14 +14,14 @@ from typing import Any, NamedTuple
 
 from rondo.config.overrides import changed
 from rondo.data.recording import Recording
+from rondo.device import require_torch
 from rondo.errors import SettingError
 from rondo.methods import Options, refuse_idle
-from rondo.progress import Progress
 from rondo.result import Result
-from rondo.run.counting import Words
 from rondo.run.findings import OWN_VOCABULARIES, vocabulary_sentences
 from rondo.run.summary import RunKind
-from rondo.training.device import require_torch
+from rondo.run.tally import Words
+from rondo.wording import Progress
 from rondo_bench.baselines.base import Baseline, JoiningBaseline, ReadingBaseline
 from rondo_bench.baselines.cost import warnings_before
 from rondo_bench.baselines.discovery import Discovery, discover, labelling_of, windows_of

@@ -1,6 +1,6 @@
 """A baseline that can read, kept: what it learned from one recording, as a model folder that labels others.
 
-A folder holds manifest.json and tensors.safetensors, as for Rondo (see `rondo.store.artifact`); nothing is pickled and
+A folder holds manifest.json and tensors.safetensors, as for Rondo (`rondo.store.model_file`); nothing is pickled and
 loading runs no code. The configuration in the manifest is {"method": name, "settings": …}, by which
 `rondo.methods.load_model` finds the method.
 
@@ -18,16 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.arrays import owned, owned_by
-from rondo.data.as_recordings import as_recordings, in_hertz, same_rate
 from rondo.data.labels import OTHER, Labels
-from rondo.data.preprocess import Preprocessor, Signal
 from rondo.data.recording import Recording
+from rondo.data.scaling import Preprocessor
+from rondo.data.signal import Signal
+from rondo.editing.edits import Edits, read_edits
 from rondo.errors import InputError, MissingExtraError, ModelError, RecordingError
-from rondo.progress import Progress, silent
+from rondo.files.inputs import as_recordings, in_hertz, same_rate
 from rondo.result import Result
-from rondo.run.counting import Words
-from rondo.store import artifact
-from rondo.vocabulary.edits import Edits, read_edits
+from rondo.run.tally import Words
+from rondo.store import model_file
+from rondo.wording import Progress, silent
 from rondo_bench.baselines.base import FittedBaseline, ReadingBaseline, build_baseline
 
 
@@ -96,12 +97,12 @@ class KeptBaseline:
         config = {"method": self.name, "settings": self.baseline.config.model_dump(mode="json")}
         provenance = self.provenance | {"channels": list(preprocessor.channels), "rate": self.rate}
         edits = self.edits.as_json() if self.edits.history else None
-        artifact.save(Path(folder), artifact.Artifact(config, provenance, tensors), edits=edits)
+        model_file.save(Path(folder), model_file.Artifact(config, provenance, tensors), edits=edits)
 
     @classmethod
     def load(cls, folder: str | Path) -> KeptBaseline:
         """Read a model folder; a damaged one is refused with what is wrong."""
-        stored = artifact.load(Path(folder))
+        stored = model_file.load(Path(folder))
         if "method" not in stored.config:
             raise ModelError(f"{folder}: a model of Rondo, not of a baseline; load it with Rondo.load")
         try:
@@ -113,7 +114,7 @@ class KeptBaseline:
             raise ModelError(f"{folder}: its parts do not fit together ({reason}); fit the model again") from None
 
     @classmethod
-    def _restore(cls, stored: artifact.Artifact) -> KeptBaseline:
+    def _restore(cls, stored: model_file.Artifact) -> KeptBaseline:
         name = str(stored.config["method"])
         baseline = build_baseline(name, stored.config["settings"])
         if not isinstance(baseline, ReadingBaseline):

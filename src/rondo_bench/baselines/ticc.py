@@ -36,11 +36,10 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rondo.data.labels import OTHER, Labels
-from rondo.data.preprocess import Signal
+from rondo.data.signal import Signal
 from rondo.data.windows import Span
 from rondo.errors import RecordingError
-from rondo.progress import Progress, silent
-from rondo.wording import counted
+from rondo.wording import Progress, counted, silent
 from rondo_bench.baselines.base import BaselineSettings
 from rondo_bench.baselines.method import BaselineMethod
 from rondo_bench.baselines.ticc_path import Path, cheapest_path

@@ -1,6 +1,6 @@
 """The cheapest path through few states and many windows: blocks of windows side by side instead of one after another.
 
-The problem is that of `rondo.units.timeline`, whose recursion takes one step after another:
+The problem is that of `rondo.units.viterbi`, whose recursion takes one step after another:
 
     total[t, k] = cost[t, k] + min(total[t-1, k], min_j total[t-1, j] + penalty)
 
@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.units.timeline import bytes_of, runs_back, smooth
+from rondo.units.viterbi import bytes_of, runs_back, smooth
 
 _FEWEST_WINDOWS = 1000  # with fewer, one step after another is as quick
 _MOST_STATES = 24  # with more, the arithmetic outweighs what fewer steps save

@@ -40,8 +40,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from rondo.data.labels import Labels
-from rondo.data.preprocess import Signal
-from rondo.progress import Progress, silent
+from rondo.data.signal import Signal
+from rondo.wording import Progress, silent
 from rondo_bench.baselines.method import BaselineMethod
 from rondo_bench.baselines.window_states import WindowStates, WindowStatesConfig, learn, window_costs
 

@@ -22,9 +22,8 @@ from torch.nn import functional
 from rondo.arrays import Tensors
 from rondo.data.recording import Values
 from rondo.data.windows import Windows
-from rondo.progress import Progress, silent
-from rondo.training.loop import minimise
-from rondo.training.networks import load_weights, seeded_linear, weights_of
+from rondo.paper.training import load_weights, minimise, seeded_linear, weights_of
+from rondo.wording import Progress, silent
 
 if TYPE_CHECKING:
     from rondo_bench.baselines.time2state import Time2StateConfig

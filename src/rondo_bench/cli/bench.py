@@ -84,8 +84,8 @@ def run(
 
     Example: rondo bench run static --datasets mocap --methods rondo,ticc --data data --out bench
     """
-    from rondo.engine.choose import engine_of
-    from rondo.engine.local import n_cores
+    from rondo.many.driver import engine_of
+    from rondo.many.pool import n_cores
     from rondo_bench.experiments.plan import Choice, plan
     from rondo_bench.experiments.rows import FILE, open_rows, read_rows
     from rondo_bench.experiments.run import made_from_other_folders, made_under_other_names, pending
@@ -255,7 +255,7 @@ def _state(left: Pending, retry: bool) -> str:
 
 def _say_plan(planned: Plan, left: Pending, workers: int, retry: bool) -> None:
     """One line per method and data set, and the whole."""
-    from rondo.times import estimate_in_words
+    from rondo.wording import estimate_in_words
 
     by_method: dict[tuple[str, str], tuple[int, float]] = {}
     for task, seconds in zip(left.tasks, left.seconds, strict=True):
@@ -275,7 +275,7 @@ def _teller() -> Callable[[Told], None]:
 
     def tell(told: Told) -> None:
         nonlocal last
-        from rondo.times import duration_in_words, estimate_in_words
+        from rondo.wording import duration_in_words, estimate_in_words
 
         now, key = time.monotonic(), told.row.key
         if told.row.is_ok and (is_quiet() or (now - last < _BETWEEN_LINES_S and told.n_done < told.n_total)):

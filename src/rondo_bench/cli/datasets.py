@@ -99,7 +99,7 @@ def verify(name: Name, data: DataDir = None, json: options.Json = False) -> None
     import numpy as np
 
     from rondo.errors import SettingError
-    from rondo.metrics import evaluate
+    from rondo.metrics.scores import evaluate
     from rondo_bench.data_sets.read import data_directory, find_copy
     from rondo_bench.data_sets.verify import (
         CONSTANT_SCORES,

@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.annotations.annotation import Annotation
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError
-from rondo.formats.annotations.annotation import Annotation
 from rondo_bench.data_sets.mat_file import read_mat
 from rondo_bench.data_sets.number_table import read_numbers
 

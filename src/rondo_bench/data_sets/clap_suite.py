@@ -22,9 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
+from rondo.annotations.annotation import Annotation
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError
-from rondo.formats.annotations.annotation import Annotation
 from rondo_bench.data_sets.number_table import read_numbers
 
 _SEGMENTS, _STATES, _ARRAYS = "desc.txt", "properties.txt", "data.npz"

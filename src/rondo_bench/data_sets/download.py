@@ -19,8 +19,8 @@ from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
 from rondo.errors import OutputError, RecordingError, SettingError
-from rondo.progress import Progress, silent
-from rondo.store.writing import whole_file, write_json
+from rondo.store.folder import whole_file, write_json
+from rondo.wording import Progress, silent
 from rondo_bench.data_sets.http import fetch
 from rondo_bench.data_sets.offers import Offer
 

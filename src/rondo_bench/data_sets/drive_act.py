@@ -29,9 +29,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from rondo.annotations.annotation import Annotation
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError
-from rondo.formats.annotations.annotation import Annotation
 from rondo_bench.data_sets.header_table import read_columns, read_header, read_rows, whole_number
 from rondo_bench.data_sets.number_table import timed_recording
 from rondo_bench.data_sets.spans import painted

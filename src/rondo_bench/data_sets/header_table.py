@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo.errors import RecordingError
-from rondo.formats.columns import listed
+from rondo.files.reading import listed
 
 Numbers = NDArray[np.float64]
 

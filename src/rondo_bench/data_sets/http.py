@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from rondo.errors import OutputError, RecordingError, SettingError
-from rondo.progress import Progress, silent
-from rondo.store.writing import finish_file, open_appending, write_text
+from rondo.store.folder import finish_file, open_appending, write_text
+from rondo.wording import Progress, silent
 
 BLOCK_BYTES = 1 << 18
 N_TRIES = 5  # in a row without a single new byte

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from rondo.annotations.annotation import Annotation
 from rondo.data.recording import Recording
-from rondo.formats.annotations.annotation import Annotation
 from rondo_bench.data_sets.header_table import read_columns
 from rondo_bench.data_sets.spans import numbered
 

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
+from rondo.annotations.annotation import Annotation
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError
-from rondo.formats.annotations.annotation import Annotation
 from rondo_bench.data_sets.number_table import read_numbers
 
 CHANNELS = ("lhumerus", "rhumerus", "lfemur", "rfemur")

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.annotations.annotation import Annotation
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError
-from rondo.formats.annotations.annotation import Annotation
 
 IDS = ("13_29", "13_30", "13_31", "14_06", "14_14", "14_20")  # subject and trial, in the order of the file
 RATE = 10.0

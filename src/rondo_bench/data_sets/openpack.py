@@ -21,10 +21,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.annotations.annotation import Annotation
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError
-from rondo.formats.annotations.annotation import Annotation
-from rondo.formats.dates import date_seconds
+from rondo.files.text.spelling import date_seconds
 from rondo_bench.data_sets.header_table import read_columns, read_rows, whole_number
 from rondo_bench.data_sets.spans import painted
 

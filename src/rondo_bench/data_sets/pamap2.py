@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from rondo.annotations.annotation import Annotation
 from rondo.data.recording import Recording
-from rondo.formats.annotations.annotation import Annotation
 from rondo_bench.data_sets.number_table import files_in, named_annotation, read_numbers, refuse_unknown, timed_recording
 
 RATE = 100.0

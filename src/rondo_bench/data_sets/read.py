@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from rondo.annotations.annotation import Annotation
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError, SettingError
-from rondo.formats.annotations.annotation import Annotation
 from rondo_bench.data_sets import (
     actrectut,
     aioi,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from rondo.annotations.annotation import Annotation
 from rondo.errors import AnnotationError
-from rondo.formats.annotations.annotation import Annotation
 
 
 def painted(

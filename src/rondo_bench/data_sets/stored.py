@@ -18,13 +18,12 @@ from typing import Any, cast
 
 import numpy as np
 
+from rondo.annotations import annotation as label_tracks
+from rondo.annotations.annotation import Annotation
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError
-from rondo.formats import files
-from rondo.formats.annotations import annotation as label_tracks
-from rondo.formats.annotations.annotation import Annotation
-from rondo.formats.class_codes import without_codes
-from rondo.formats.columns import is_label_name
+from rondo.files import read as files
+from rondo.files.columns import is_label_name, without_codes
 from rondo.wording import counted
 
 META = "meta.json"

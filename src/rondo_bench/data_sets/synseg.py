@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from rondo.annotations.annotation import Annotation
 from rondo.data.recording import Recording
 from rondo.errors import AnnotationError, RecordingError
-from rondo.formats.annotations.annotation import Annotation
 
 _N_CHANNELS = 4
 _NAME = re.compile(r"test(\d+)")

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
+from rondo.annotations.annotation import Annotation
 from rondo.data.recording import Recording
 from rondo.errors import RecordingError
-from rondo.formats.annotations.annotation import Annotation
 from rondo_bench.data_sets.mat_file import mat_shape, read_mat
 
 RATE = 100.0

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from rondo.annotations.annotation import Annotation
 from rondo.errors import InputError
-from rondo.formats.annotations.annotation import Annotation
-from rondo.progress import Progress, silent
-from rondo.wording import counted
+from rondo.wording import Progress, counted, silent
 from rondo_bench.data_sets import actrectut, mocap, opportunity, pamap2, usc_had
 from rondo_bench.data_sets.catalogue import Listing, folders_of
 from rondo_bench.data_sets.offers import offers

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rondo.config.schema import RondoConfig, network_in, resolve
+from rondo.config.settings import RondoConfig, network_in, resolve
 from rondo_bench.baselines.base import Baseline, JoiningBaseline, build_baseline
 from rondo_bench.experiments.spec import Level, Method, Protocol, SetSpec
 

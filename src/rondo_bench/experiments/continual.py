@@ -15,7 +15,7 @@ from rondo.continual.journal import Event
 from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Recording
 from rondo.metrics.continual import INITIAL_PERCENT
-from rondo.model import Rondo
+from rondo.model.rondo import Rondo
 from rondo_bench.baselines.base import label_recording
 from rondo_bench.experiments.configured import baseline_for, level_of
 from rondo_bench.experiments.labels import rondo_of

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rondo.errors import InputError, MissingExtraError, OutputError, SettingError
 from rondo.metrics.overlap import Overlap, class_of_cluster
-from rondo.store.writing import whole_file
+from rondo.store.folder import whole_file
 from rondo_bench.experiments.plan import EVERYTHING, Choice, refuse_unknown
 from rondo_bench.experiments.rows import Row, from_stored
 from rondo_bench.experiments.spec import Experiment, SetSpec

@@ -13,16 +13,16 @@ from pathlib import Path
 
 import numpy as np
 
+from rondo.annotations.annotation import Annotation
 from rondo.arrays import owned
-from rondo.config.schema import PreprocessConfig
-from rondo.data.preprocess import Preprocessor
+from rondo.config.settings import PreprocessConfig
 from rondo.data.recording import Recording
 from rondo.data.relations import ChannelRelations
+from rondo.data.scaling import Preprocessor
 from rondo.errors import AnnotationError, SettingError
-from rondo.formats.annotations.annotation import Annotation
-from rondo.store.writing import whole_file
-from rondo.synthetic import StreamPlan, plant
-from rondo.synthetic.plan import Novelty
+from rondo.store.folder import whole_file
+from rondo.synthetic.plan import Novelty, StreamPlan
+from rondo.synthetic.streams import plant
 from rondo_bench.data_sets.read import DataSet, find_copy, read_data_set
 from rondo_bench.experiments.spec import SetSpec
 

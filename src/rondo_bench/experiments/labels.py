@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rondo.config.schema import PreprocessConfig, RondoConfig
+from rondo.config.settings import PreprocessConfig, RondoConfig
 from rondo.data.labels import Labels
-from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
-from rondo.labelling import Labelling
-from rondo.metrics import clock_labels
-from rondo.model import Rondo
+from rondo.data.scaling import Preprocessor
+from rondo.metrics.scores import clock_labels
+from rondo.model.rondo import Rondo
+from rondo.run.labelling import Labelling
 from rondo_bench.baselines.base import Baseline, JoiningBaseline, in_order_of_appearance
 from rondo_bench.baselines.discovery import joined
 from rondo_bench.experiments.configured import baseline_for, joins, level_of, rondo_for

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rondo.data.labels import Labels
 from rondo.data.recording import Recording
 from rondo.data.windows import Span, WindowGrid, Windows
-from rondo.metrics import evaluate
-from rondo.model import Rondo
+from rondo.metrics.scores import evaluate
+from rondo.model.rondo import Rondo
 from rondo_bench.data_sets.read import DataSet
 from rondo_bench.experiments.labels import labels_of, on_shared_axes, rondo_of
 from rondo_bench.experiments.plan import Task

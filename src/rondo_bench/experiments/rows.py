@@ -26,8 +26,8 @@ from numpy.typing import ArrayLike, NDArray
 from rondo.data.labels import runs_of
 from rondo.errors import InputError, OutputError
 from rondo.store.csv_text import csv_of_rows
+from rondo.store.folder import open_appending
 from rondo.store.lock import locked
-from rondo.store.writing import open_appending
 
 FILE, LOCK = "rows.jsonl", "rows.lock"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rondo.engine.base import Done, Engine
+from rondo.many.pool import Done, Engine
 from rondo_bench.experiments.cost import Costs
 from rondo_bench.experiments.plan import Plan, Task
 from rondo_bench.experiments.rows import Key, Row, RowStore

@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from rondo.data.labels import Labels
-from rondo.data.preprocess import Signal
 from rondo.data.recording import Recording
+from rondo.data.signal import Signal
 from rondo.errors import SettingError
 from rondo_bench.baselines.base import ReadingBaseline, in_order_of_appearance
 from rondo_bench.experiments.configured import baseline_for, level_of

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from rondo.data.labels import Labels, runs_of
 from rondo.data.recording import Recording
-from rondo.engine.base import in_one_line
-from rondo.engine.measure import Stopwatch
+from rondo.device import resolve_device
 from rondo.errors import InputError
-from rondo.metrics import evaluate, evaluate_continual
-from rondo.model_folder import provenance_of
-from rondo.training.device import resolve_device
+from rondo.many.pool import Stopwatch, in_one_line
+from rondo.metrics.continual import evaluate_continual
+from rondo.metrics.scores import evaluate
+from rondo.model.folder import provenance_of
 from rondo_bench.data_sets.read import DataSet
 from rondo_bench.experiments.configured import config_of, trains_networks
 from rondo_bench.experiments.inputs import read_some

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from rondo.config.overrides import changed
 from rondo.data.labels import OTHER, Labels, runs_of
-from rondo.data.preprocess import Preprocessor, Signal
+from rondo.data.preparation import GAP_FRAMES
 from rondo.data.recording import Recording
-from rondo.data.row_plan import GAP_FRAMES
+from rondo.data.scaling import Preprocessor
+from rondo.data.signal import Signal
 from rondo.errors import InputError
-from rondo_bench.baselines import Baseline, FittedBaseline, ReadingBaseline, label_recording
+from rondo_bench.baselines.base import Baseline, FittedBaseline, ReadingBaseline, label_recording
 from tests.contracts import planted
 
 Contract = Callable[[Baseline], None]

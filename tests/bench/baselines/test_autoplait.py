@@ -12,8 +12,8 @@ from rondo.data.labels import OTHER
 from rondo.data.signal import Signal
 from rondo.data.windows import Span
 from rondo.errors import RecordingError
-from rondo.metrics import evaluate
-from rondo.progress import silent
+from rondo.metrics.scores import evaluate
+from rondo.wording import silent
 from rondo_bench.baselines import autoplait_hmm as hmm
 from rondo_bench.baselines.autoplait import AutoPlait, AutoPlaitConfig, estimated_seconds, regimes_of, standardised
 from rondo_bench.baselines.autoplait_cost import Fitted, Regime, fitted_to, regime_cost, segment_cost, total_cost

@@ -13,8 +13,7 @@ from rondo.data.labels import OTHER
 from rondo.data.signal import Signal
 from rondo.data.windows import Span
 from rondo.errors import RecordingError, RondoWarning, SettingError
-from rondo_bench.baselines import build_baseline
-from rondo_bench.baselines.base import in_order_of_appearance
+from rondo_bench.baselines.base import build_baseline, in_order_of_appearance
 from rondo_bench.baselines.clap import (
     CLaP,
     CLaPConfig,

@@ -16,8 +16,9 @@ from rondo.data.labels import OTHER, runs_of
 from rondo.data.signal import Signal
 from rondo.data.windows import Span
 from rondo.errors import ModelError, RecordingError
-from rondo_bench.baselines import JoiningBaseline, compile_net
 from rondo_bench.baselines import compile as compile_module
+from rondo_bench.baselines import compile_net
+from rondo_bench.baselines.base import JoiningBaseline
 from rondo_bench.baselines.compile import Compile, CompileConfig, estimated_seconds, sequences_of, standardised
 from rondo_bench.baselines.compile_net import CompileNet, Noise, padded, read, trained
 from rondo_bench.baselines.state_mixture import Components, fitted_components

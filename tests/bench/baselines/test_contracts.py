@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from rondo.errors import SettingError
-from rondo_bench.baselines import ReadingBaseline, baseline_names, build_baseline
+from rondo_bench.baselines.base import ReadingBaseline, baseline_names, build_baseline
 from tests.bench.baselines.contracts import CONTRACTS, READING_CONTRACTS, Contract, ReadingContract
 
 TINY: dict[str, dict[str, Any]] = {

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.errors import RecordingError, SettingError
-from rondo.metrics import evaluate
+from rondo.metrics.scores import evaluate
 from rondo_bench.baselines.e2usd import E2USD, E2USDConfig
 from rondo_bench.baselines.e2usd_net import TwoViewNet, fncc_loss, trained, two_views
 from rondo_bench.baselines.e2usd_online import Adaptation, read_online

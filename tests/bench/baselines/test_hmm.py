@@ -9,7 +9,7 @@ from rondo.data.labels import OTHER
 from rondo.data.signal import Signal
 from rondo.data.windows import Span
 from rondo.errors import ModelError, RecordingError
-from rondo.metrics import evaluate
+from rondo.metrics.scores import evaluate
 from rondo_bench.baselines import hmm_scans
 from rondo_bench.baselines.hmm import HMM, HMMConfig, Steps, estimated_seconds
 from rondo_bench.baselines.hmm_scans import most_probable_path, posterior

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo import Rondo
 from rondo.data.labels import OTHER
-from rondo.data.preprocess import Signal
 from rondo.data.recording import Recording
+from rondo.data.signal import Signal
 from rondo.errors import ModelError
-from rondo.store import artifact
-from rondo_bench.baselines import ReadingBaseline, build_baseline
+from rondo.model.rondo import Rondo
+from rondo.store import model_file
+from rondo_bench.baselines.base import ReadingBaseline, build_baseline
 from rondo_bench.baselines.discovery import discover, joined, labelling_of
 from rondo_bench.baselines.saved_baseline import KeptBaseline
 from tests.bench.baselines.test_contracts import READERS, TINY
@@ -51,10 +51,10 @@ def test_states_unknown_where_it_was_learned_come_last() -> None:
 @pytest.mark.parametrize("name", READERS)
 def test_a_damaged_model_is_refused(name: str, tmp_path: Path) -> None:
     kept_from(name, Recording(waves(600), id="x")).save(tmp_path)
-    stored = artifact.load(tmp_path)
+    stored = model_file.load(tmp_path)
     for missing in stored.tensors:
         rest = {other: tensor for other, tensor in stored.tensors.items() if other != missing}
-        artifact.save(tmp_path, artifact.Artifact(stored.config, stored.provenance, rest))
+        model_file.save(tmp_path, model_file.Artifact(stored.config, stored.provenance, rest))
         with pytest.raises(ModelError, match="fit together") as caught:
             KeptBaseline.load(tmp_path)
         assert "\n" not in str(caught.value)
@@ -62,10 +62,10 @@ def test_a_damaged_model_is_refused(name: str, tmp_path: Path) -> None:
 
 def test_a_model_of_another_method_is_refused(tmp_path: Path) -> None:
     kept_from("kmeans", Recording(waves(), id="x")).save(tmp_path)
-    stored = artifact.load(tmp_path)
+    stored = model_file.load(tmp_path)
     for name in ("hdbscan", "ticc", "no method"):
         config = stored.config | {"method": name}
-        artifact.save(tmp_path, artifact.Artifact(config, stored.provenance, stored.tensors))
+        model_file.save(tmp_path, model_file.Artifact(config, stored.provenance, stored.tensors))
         with pytest.raises(ModelError, match="fit together"):
             KeptBaseline.load(tmp_path)
     Rondo(window=50, settings={"evidence.surrogates": 0}).fit(waves()).save(tmp_path / "rondo")

@@ -12,9 +12,10 @@ from rondo.data.signal import Signal
 from rondo.data.windows import Span
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
 from rondo.errors import RecordingError
-from rondo.metrics import evaluate
-from rondo.synthetic import Novelty, StreamPlan, plant
-from rondo_bench.baselines import Baseline, build_baseline
+from rondo.metrics.scores import evaluate
+from rondo.synthetic.plan import Novelty, StreamPlan
+from rondo.synthetic.streams import plant
+from rondo_bench.baselines.base import Baseline, build_baseline
 from rondo_bench.baselines.dbstream import DBStreamClusters, DBStreamConfig
 from rondo_bench.baselines.stream_baseline import StreamWindows, label_stream, nearest_distance, points_of
 from rondo_bench.baselines.stream_clusters import StreamClusters

@@ -18,10 +18,9 @@ from rondo.data.recording import Recording
 from rondo.data.signal import Signal
 from rondo.data.windows import Span
 from rondo.errors import RecordingError
-from rondo.metrics import evaluate
-from rondo.units.timeline import smooth
-from rondo_bench.baselines import build_baseline, label_recording
-from rondo_bench.baselines.base import in_order_of_appearance
+from rondo.metrics.scores import evaluate
+from rondo.units.viterbi import smooth
+from rondo_bench.baselines.base import build_baseline, in_order_of_appearance, label_recording
 from rondo_bench.baselines.ticc import TICC, TICCConfig, estimated_seconds, learned, on_frames
 from rondo_bench.baselines.ticc_path import cheapest_path, cheapest_path_in_blocks
 from rondo_bench.baselines.ticc_solver import States, mean_and_covariance, stacked, toeplitz_classes, toeplitz_lasso

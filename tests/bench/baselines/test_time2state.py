@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.errors import RecordingError, SettingError
-from rondo.metrics import evaluate
+from rondo.metrics.scores import evaluate
 from rondo_bench.baselines.time2state import Time2State, Time2StateConfig
 from rondo_bench.baselines.time2state_net import CausalNet, lse_loss, trained
 from rondo_bench.baselines.window_states import Groups, StateWindows

@@ -7,14 +7,14 @@ import numpy.testing as npt
 import pytest
 
 from rondo.data.labels import OTHER, Labels
-from rondo.data.preprocess import Preprocessor
 from rondo.data.recording import Recording
+from rondo.data.scaling import Preprocessor
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
 from rondo.errors import RecordingError
-from rondo.metrics import evaluate
-from rondo.times import estimate_in_words
-from rondo_bench.baselines import build_baseline, label_recording
+from rondo.metrics.scores import evaluate
+from rondo.wording import estimate_in_words
+from rondo_bench.baselines.base import build_baseline, label_recording
 from rondo_bench.baselines.cost import estimated_seconds, practical_frames
 from rondo_bench.baselines.window_clusters import nearest
 from tests.cli.running import waves

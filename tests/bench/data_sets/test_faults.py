@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from rondo.config.schema import PreprocessConfig
+from rondo.config.settings import PreprocessConfig
 from rondo_bench.data_sets import drive_act, lara, opportunity, pamap2
 from rondo_bench.data_sets.catalogue import find_data_set
 from rondo_bench.data_sets.read import find_copy

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rondo.formats.annotations.annotation import Annotation
+from rondo.annotations.annotation import Annotation
 from rondo_bench.data_sets.catalogue import Listing, find_data_set
 from rondo_bench.data_sets.read import find_copy
 from rondo_bench.data_sets.verify import (
@@ -72,7 +72,7 @@ def test_constant_scores_agree_to_the_printed_digits() -> None:
 
 def test_twenty_runs_of_five_classes_and_four_of_four_make_the_published_recall() -> None:
     """Why the recall of a constant on OPPORTUNITY must be 20.83: 24 runs, of which the four Drills have no `lie`."""
-    from rondo.metrics import evaluate
+    from rondo.metrics.scores import evaluate
 
     runs = [np.arange(5)] * 20 + [np.arange(4)] * 4
     average = evaluate({str(i): (run, np.zeros_like(run)) for i, run in enumerate(runs)}).average

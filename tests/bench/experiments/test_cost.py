@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rondo_bench.baselines import build_baseline
+from rondo_bench.baselines.base import build_baseline
 from rondo_bench.baselines.cost import estimated_seconds
 from rondo_bench.data_sets.stored import size_of
 from rondo_bench.experiments.cost import Costs
@@ -74,7 +74,7 @@ def test_own_recordings_are_not_read_to_know_their_size(
 ) -> None:
     rows = "".join(f"{i / 50:.2f},{i % 7}.5,{i % 3}.25,walk\n" for i in range(5000))
     (tmp_path / "long.csv").write_text("time,x,y,activity\n" + rows)
-    monkeypatch.setattr("rondo.formats.files.read_recording", None)
+    monkeypatch.setattr("rondo.files.read.read_recording", None)
     assert size_of(walks / "ann_1.npz") == (900, 2)
     n_frames, n_columns = size_of(tmp_path / "long.csv")
     assert n_frames == pytest.approx(5000, rel=0.02)

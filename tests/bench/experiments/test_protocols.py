@@ -10,14 +10,15 @@ import numpy as np
 import numpy.testing as npt
 import pytest
 
-from rondo.config.schema import PreprocessConfig
-from rondo.data.preprocess import Preprocessor
+from rondo.config.settings import PreprocessConfig
 from rondo.data.recording import Recording
-from rondo.engine.base import Done
+from rondo.data.scaling import Preprocessor
 from rondo.errors import AnnotationError, RecordingError, SettingError
-from rondo.metrics import evaluate, evaluate_continual
-from rondo.model import Rondo
-from rondo.synthetic import plant
+from rondo.many.pool import Done
+from rondo.metrics.continual import evaluate_continual
+from rondo.metrics.scores import evaluate
+from rondo.model.rondo import Rondo
+from rondo.synthetic.streams import plant
 from rondo_bench.baselines.base import build_baseline, in_order_of_appearance
 from rondo_bench.baselines.discovery import discover
 from rondo_bench.data_sets.read import DataSet

@@ -14,7 +14,7 @@ import pytest
 
 import rondo_bench.experiments.work as bench_work
 from rondo.errors import RecordingError, RondoWarning
-from rondo.metrics import evaluate
+from rondo.metrics.scores import evaluate
 from rondo_bench.experiments.rows import FILE, Row, open_rows, read_rows
 from tests.bench.experiments.made_rows import row
 from tests.cli.running import Command

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import SettingError
-from rondo_bench.baselines import baseline_names, build_baseline
+from rondo_bench.baselines.base import baseline_names, build_baseline
 from rondo_bench.data_sets.catalogue import DATA_SETS
 from rondo_bench.experiments.configured import baseline_for, config_of, fingerprint, rondo_for
 from rondo_bench.experiments.spec import NAMES, Method, SetSpec, read_data_sets, read_experiment, text_of

@@ -11,12 +11,12 @@ import pytest
 
 from rondo.data.recording import Recording
 from rondo.errors import SettingError
-from rondo.labelling import Labelling
-from rondo.metrics import evaluate
 from rondo.metrics.overlap import Overlap
+from rondo.metrics.scores import evaluate
 from rondo.metrics.segmentation import change_point_f1, covering
 from rondo.metrics.states import state_matching_score, weighted_adjusted_rand
-from rondo.model import Rondo
+from rondo.model.rondo import Rondo
+from rondo.run.labelling import Labelling
 from rondo_bench.data_sets.read import read_data_set
 from rondo_bench.experiments.rows import Row, read_rows
 from rondo_bench.experiments.spec import read_experiment, text_of

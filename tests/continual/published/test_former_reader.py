@@ -11,16 +11,16 @@ import numpy.testing as npt
 import pytest
 from numpy.typing import NDArray
 
-from rondo.config.schema import ContinualConfig, MixtureConfig, MotifFormerConfig
-from rondo.continual.motif_reader import Motif
+from rondo.config.settings import ContinualConfig, MixtureConfig, MotifFormerConfig
+from rondo.continual.phrases import Motif
 from rondo.data.labels import OTHER
-from rondo.units.timeline import Timeline
+from rondo.units.viterbi import Timeline
 from tests.naive_motifs import speak
 
 pytest.importorskip("torch")
 
-from rondo.continual.published.former_reader import FormerReader
-from rondo.motifs.former.motifs import FormerMotifs, fit_former
+from rondo.paper.continual import FormerReader
+from rondo.paper.motifs import FormerMotifs, fit_former
 
 CONFIG = MotifFormerConfig(
     lengths=(2, 3, 5),

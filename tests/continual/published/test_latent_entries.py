@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.arrays import Floats
-from rondo.continual.published.latent_entries import SAMPLE, LatentEntries
-from rondo.mixture import FittedMixture
+from rondo.paper.latent_entries import SAMPLE, LatentEntries
+from rondo.units.mixture import FittedMixture
 from tests import naive_published as naive
 
 

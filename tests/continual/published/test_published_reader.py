@@ -13,18 +13,18 @@ import numpy.testing as npt
 import pytest
 from numpy.typing import NDArray
 
-from rondo import Rondo
 from rondo.continual.journal import Event
-from rondo.continual.motif_reader import MotifReader
-from rondo.continual.published.published_reader import PublishedReader
+from rondo.continual.phrases import MotifReader
 from rondo.continual.reading import Decision
 from rondo.continual.stream import Stream, rule_of
 from rondo.continual.updater import Updater
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
 from rondo.errors import ModelError, SettingError
-from rondo.synthetic import StreamPlan, plant
-from rondo.synthetic.plan import Novelty
+from rondo.model.rondo import Rondo
+from rondo.paper.continual import PublishedReader
+from rondo.synthetic.plan import Novelty, StreamPlan
+from rondo.synthetic.streams import plant
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore::rondo.errors.RondoWarning")  # training this short does not settle
@@ -156,7 +156,7 @@ def test_saved_and_loaded_the_model_follows_its_stream_as_if_never_saved(
 def test_a_state_that_does_not_fit_is_refused_in_one_line(
     paper: Rondo, values: Values, tmp_path: Path, damage: str
 ) -> None:
-    from rondo.store import artifact
+    from rondo.store import model_file as artifact
 
     follower = copy.copy(paper)
     follower.partial_fit(values[12_000:13_000])

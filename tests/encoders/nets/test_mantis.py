@@ -19,12 +19,11 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.nn import functional
 
-from rondo.encoders import build_encoder
-from rondo.encoders.mantis import MantisConfig
-from rondo.encoders.nets.mantis import FittedMantis, Mantis, resized
-from rondo.encoders.nets.mantis_net import Architecture, MantisNet, positions, turned
+from rondo.encoders.base import build_encoder
 from rondo.errors import ModelError, SettingError
-from rondo.store import artifact
+from rondo.paper.encoders import MantisConfig
+from rondo.paper.mantis import Architecture, FittedMantis, Mantis, MantisNet, positions, resized, turned
+from rondo.store import model_file
 from tests import naive_mantis as naive
 from tests.contracts import planted, windows_of
 from tests.rounding import assert_equal_but_for_rounding
@@ -292,11 +291,11 @@ def test_values_beyond_single_precision_are_refused_by_name(folder: Path) -> Non
 def test_a_saved_encoder_needs_no_folder(tmp_path: Path) -> None:
     weights = published(tmp_path / "weights")
     windows, encoder = windows_of(planted()), fitted(weights)
-    artifact.save(tmp_path / "model", artifact.Artifact({}, {}, encoder.tensors()))
+    model_file.save(tmp_path / "model", model_file.Artifact({}, {}, encoder.tensors()))
     checksum = hashlib.sha256((weights / "model.safetensors").read_bytes()).hexdigest()
     for name in ("config.json", "model.safetensors"):
         (weights / name).unlink()
-    restored = mantis(weights).restore(artifact.load(tmp_path / "model").tensors)
+    restored = mantis(weights).restore(model_file.load(tmp_path / "model").tensors)
     assert_equal_but_for_rounding(restored.encode(windows), encoder.encode(windows))
     assert restored.weights_sha256 == encoder.weights_sha256 == checksum
     assert restored.sizes == SIZES

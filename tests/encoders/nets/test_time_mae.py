@@ -11,23 +11,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from rondo.config.schema import resolve
+from rondo.config.settings import resolve
 from rondo.data.windows import Windows
-from rondo.encoders import build_encoder
-from rondo.encoders.nets.time_mae import (
+from rondo.encoders.base import build_encoder
+from rondo.errors import ModelError, SettingError
+from rondo.paper.encoders import TimeMAEConfig
+from rondo.paper.time_mae import (
     FittedTimeMAE,
+    Pretext,
     TimeMAE,
+    TimeMAENet,
     channel_scaling,
     losses_of,
     n_hidden,
     patches_of,
     training_batches,
 )
-from rondo.encoders.nets.time_mae_net import Pretext, TimeMAENet
-from rondo.encoders.nets.training_windows import training_windows
-from rondo.encoders.time_mae import TimeMAEConfig
-from rondo.errors import ModelError, SettingError
-from rondo.store import artifact
+from rondo.paper.training import training_windows
+from rondo.store import model_file
 from tests import naive_time_mae as naive
 from tests.contracts import ENCODER_CONTRACTS, Contract, planted, windows_of
 from tests.naive_time_mae import drawn, generator, loud
@@ -303,8 +304,8 @@ def fitted_on(n_channels: int = 3) -> FittedTimeMAE:
 
 def test_a_saved_encoder_comes_back_to_the_bit(tmp_path: Path) -> None:
     windows, fitted = windows_of(planted()), fitted_on()
-    artifact.save(tmp_path / "model", artifact.Artifact({}, {}, fitted.tensors()))
-    restored = tiny().restore(artifact.load(tmp_path / "model").tensors)
+    model_file.save(tmp_path / "model", model_file.Artifact({}, {}, fitted.tensors()))
+    restored = tiny().restore(model_file.load(tmp_path / "model").tensors)
     npt.assert_array_equal(restored.encode(windows), fitted.encode(windows))
     assert restored.training_log == fitted.training_log
     assert all(step.total > step.codeword > 0 for step in restored.training_log)

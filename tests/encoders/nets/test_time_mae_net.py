@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.encoders.nets.time_mae_net import Attention, Block, Pretext, TimeMAENet, dropout_factors
+from rondo.paper.time_mae import Attention, Block, Pretext, TimeMAENet, dropout_factors
 from tests import naive_time_mae as naive
 from tests.naive_time_mae import drawn, generator, loud
 

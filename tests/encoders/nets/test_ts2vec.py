@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from rondo.data.windows import Windows
-from rondo.encoders.nets.ts2vec import (
+from rondo.errors import ModelError, SettingError
+from rondo.paper.encoders import TS2VecConfig
+from rondo.paper.ts2vec import (
     FittedTS2Vec,
     TrainingStep,
     TS2Vec,
+    TS2VecNet,
     contrast,
     hierarchical_contrast,
     training_steps,
 )
-from rondo.encoders.nets.ts2vec_net import TS2VecNet
-from rondo.encoders.ts2vec import TS2VecConfig
-from rondo.errors import ModelError, SettingError
-from rondo.store import artifact
+from rondo.store import model_file
 from tests import naive_ts2vec as naive
 from tests.contracts import ENCODER_CONTRACTS, Contract, planted, windows_of
 from tests.rounding import assert_equal_but_for_rounding
@@ -312,8 +312,8 @@ def fitted_on(n_channels: int = 3) -> FittedTS2Vec:
 
 def test_a_saved_encoder_comes_back_to_the_bit(tmp_path: Path) -> None:
     windows, fitted = windows_of(planted()), fitted_on()
-    artifact.save(tmp_path / "model", artifact.Artifact({}, {}, fitted.tensors()))
-    restored = TS2Vec(TINY).restore(artifact.load(tmp_path / "model").tensors)
+    model_file.save(tmp_path / "model", model_file.Artifact({}, {}, fitted.tensors()))
+    restored = TS2Vec(TINY).restore(model_file.load(tmp_path / "model").tensors)
     npt.assert_array_equal(restored.encode(windows), fitted.encode(windows))
     assert restored.training_log == fitted.training_log
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.motifs.former import candidate_pool as pool_module
-from rondo.motifs.former.candidate_pool import Pool, weighted_sample
+from rondo.paper import candidates as pool_module
+from rondo.paper.candidates import Pool, weighted_sample
 
 
 def timeline(n_windows: int, n_units: int = 3, seed: int = 0) -> NDArray[np.int64]:

@@ -9,17 +9,16 @@ import numpy.testing as npt
 import pytest
 from numpy.typing import NDArray
 
-from rondo import Rondo
-from rondo.config.schema import MixtureConfig, MotifFormerConfig
+from rondo.config.settings import MixtureConfig, MotifFormerConfig
 from rondo.data.labels import OTHER
 from rondo.errors import InputError, ModelError
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information
-from rondo.motifs.former.fusion import HIGHEST_SCORE, fuse
-from rondo.motifs.former.matching import match_lengths
-from rondo.motifs.former.motifs import FormerMotifs, fit_former
-from rondo.synthetic import plant
-from rondo.units.timeline import Timeline, joined
+from rondo.model.rondo import Rondo
+from rondo.paper.candidates import match_lengths
+from rondo.paper.motifs import HIGHEST_SCORE, FormerMotifs, fit_former, fuse
+from rondo.synthetic.streams import plant
+from rondo.units.viterbi import Timeline, joined
 from tests.naive_motifs import speak
 
 SMALL = MotifFormerConfig(

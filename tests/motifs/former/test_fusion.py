@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
-from rondo.motifs.former.fusion import HIGHEST_SCORE, Fused, fuse, occurrences
-from rondo.motifs.former.matching import Matches
-from rondo.motifs.former.subsequences import Subsequences, subsequences
+from rondo.paper.candidates import Matches, Subsequences, subsequences
+from rondo.paper.motifs import HIGHEST_SCORE, Fused, fuse, occurrences
 from tests import naive_fusion
 
 Spans = list[tuple[int, int]]

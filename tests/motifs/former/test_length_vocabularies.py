@@ -14,15 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.config.schema import AcceptanceConfig, MixtureConfig, MotifFormerConfig
-from rondo.mixture import FittedMixture
-from rondo.mixture.dp_gaussian import fit_mixture
-from rondo.motifs.former import length_vocabularies as discovery
-from rondo.motifs.former.fusion import fuse, occurrences
-from rondo.motifs.former.length_vocabularies import Coverage, LengthMotifs, copies, discover_lengths, item_weights
-from rondo.motifs.former.linking import link
-from rondo.motifs.former.matching import Describe, match_lengths
-from rondo.motifs.former.subsequences import subsequences
+from rondo.config.settings import AcceptanceConfig, MixtureConfig, MotifFormerConfig
+from rondo.paper import motifs as discovery
+from rondo.paper.candidates import Describe, LengthMotifs, match_lengths, subsequences
+from rondo.paper.motifs import Coverage, copies, discover_lengths, fuse, item_weights, link, occurrences
+from rondo.units.mixture import FittedMixture, fit_mixture
 from tests import naive_coverage
 
 N_UNITS = 4

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.motifs.former.linking import Rule, _linked, _overlap_distances, link
-from rondo.motifs.former.matching import LengthMotifs, Matches
-from rondo.motifs.former.subsequences import Subsequences, subsequences
+from rondo.paper.candidates import LengthMotifs, Matches, Subsequences, subsequences
+from rondo.paper.motifs import Rule, _linked, _overlap_distances, link
 from tests import naive_fusion
 from tests.motifs.former.test_matching import motifs_at
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.mixture import FittedMixture
-from rondo.motifs.former.matching import LengthMotifs, match, match_lengths
-from rondo.motifs.former.subsequences import Subsequences, subsequences
+from rondo.paper.candidates import LengthMotifs, Subsequences, match, match_lengths, subsequences
+from rondo.units.mixture import FittedMixture
 from tests import naive_fusion
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.motifs.former.training import contrast, pseudo_label_loss, reconstruction_loss
-from rondo.training.vicreg import variance_hinge
+from rondo.paper.motif_former import contrast, pseudo_label_loss, reconstruction_loss
+from rondo.paper.unit_align import variance_hinge
 from tests import naive_motif_former as naive
 from tests.naive_align import gradient
 

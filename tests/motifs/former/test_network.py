@@ -7,10 +7,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.config.schema import MixtureConfig, MotifFormerConfig
+from rondo.config.settings import MixtureConfig, MotifFormerConfig
 from rondo.errors import SettingError
-from rondo.motifs.former.network import MotifFormerNet, View, corrupted
-from rondo.training.networks import settled
+from rondo.paper.motif_former import MotifFormerNet, View, corrupted
+from rondo.paper.training import settled
 from tests import naive_motif_former as naive
 
 SMALL = MotifFormerConfig(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.motifs.former.subsequences import subsequences
+from rondo.paper.candidates import subsequences
 from tests import naive_motif_former as naive
 
 SPANS = st.lists(st.integers(0, 9), min_size=0, max_size=4)

@@ -8,21 +8,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.config.schema import MixtureConfig, MotifFormerConfig
+from rondo.config.settings import MixtureConfig, MotifFormerConfig
 from rondo.data.labels import OTHER
 from rondo.errors import ModelError, RecordingError, SettingError
-from rondo.motifs.former import training as train
-from rondo.motifs.former.candidate_pool import Pool
-from rondo.motifs.former.network import MotifFormerNet
-from rondo.motifs.former.training import (
+from rondo.paper import motif_former as train
+from rondo.paper.candidates import Pool
+from rondo.paper.motif_former import (
     Epoch,
     MotifFormer,
+    MotifFormerNet,
     contrast,
     pseudo_label_loss,
     pseudo_labels,
     train_motif_former,
 )
-from rondo.training.vicreg import variance_hinge
+from rondo.paper.unit_align import variance_hinge
 
 MIXTURE = MixtureConfig(covariance="diagonal", latent_dim=3, component_cap=5, max_iterations=30)
 SMALL = MotifFormerConfig(lengths=(2, 3, 4), model_dim=8, heads=2, epochs=6, mixture=MIXTURE)

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from rondo.data.labels import OTHER
-from rondo.labelling import Labelling
+from rondo.run.labelling import Labelling
 
 
 @dataclass(frozen=True)

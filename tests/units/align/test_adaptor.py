@@ -6,8 +6,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.config.schema import UnitAlignConfig
-from rondo.units.align.adaptor import Adaptor
+from rondo.config.settings import UnitAlignConfig
+from rondo.paper.unit_align import Adaptor
 from tests import naive_align as naive
 
 SMALL = UnitAlignConfig(bottleneck_dim=6, output_dim=4, alpha=0.7)

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.training.vicreg import covariance_penalty, variance_hinge
-from rondo.units.align.losses import geometry_loss, supervised_contrast
+from rondo.paper.unit_align import covariance_penalty, geometry_loss, supervised_contrast, variance_hinge
 from tests import naive_align as naive
 
 Floats = NDArray[np.float64]

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.config.schema import MixtureConfig, UnitAlignConfig
+from rondo.config.settings import MixtureConfig, UnitAlignConfig
 from rondo.errors import ModelError, RecordingError, RondoWarning
-from rondo.mixture.dp_gaussian import fit_mixture
-from rondo.units.align import unit_align as align
-from rondo.units.align.unit_align import UnitAlignment, balanced_batches, fit_unit_align
+from rondo.paper import unit_align as align
+from rondo.paper.unit_align import UnitAlignment, balanced_batches, fit_unit_align
+from rondo.units.mixture import fit_mixture
 from tests import naive_align as naive
 
-MIXTURE = MixtureConfig(covariance="spherical", latent_dim=3, component_cap=6, max_iterations=50, tolerance=1e-4)
+MIXTURE = MixtureConfig(covariance="diagonal", latent_dim=3, component_cap=6, max_iterations=50, tolerance=1e-4)
 SMALL = UnitAlignConfig(
     bottleneck_dim=8, output_dim=6, init_epochs=4, refine_epochs=1, max_rounds=3, stable_ari=0.9, mixture=MIXTURE
 )

@@ -26,7 +26,6 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from rondo.continual.checkpoint import fingerprint, locked
 from rondo.errors import InputError, OutputError, RecordingError, SettingError
-from rondo.grown_model import CHECKPOINT
 from rondo.live.base import Request
 from rondo.live.devices.device import DeviceRows, MessageRules
 from rondo.live.devices.marks import Marks
@@ -35,10 +34,11 @@ from rondo.live.devices.payloads import UnreadablePayload, check_kind, split_by
 from rondo.live.outputs import copy_model
 from rondo.live.quantities import seconds_in
 from rondo.live.session import GivenSource, Session, SessionPaths, Written, missing_cells
-from rondo.store.writing import make_folder
+from rondo.model.method import CHECKPOINT
+from rondo.store.folder import make_folder
 
 if TYPE_CHECKING:
-    from rondo.model import Rondo
+    from rondo.model.rondo import Rondo
 
 _KEEP_AFTER_S = 90.0  # a message waits no longer than that for a checkpoint, however few come
 _MARKS_AFTER_S = 1.0

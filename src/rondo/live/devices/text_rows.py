@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rondo.errors import RecordingError
-from rondo.formats.lines import Lines
+from rondo.files.text.lines import Lines
 from rondo.formats.row_clock import ClockState
 from rondo.live.base import Bookmark, Request, Rows, Skip
 from rondo.live.devices.payloads import as_lines

@@ -25,9 +25,9 @@ from typing import NamedTuple
 
 from rondo.errors import ModelError, OutputError
 from rondo.live.devices.messages import Message
+from rondo.store.folder import clear_drafts, open_appending, sync_folder, write_bytes
 from rondo.store.lock import locked
 from rondo.store.reading import read_regular
-from rondo.store.writing import clear_drafts, open_appending, sync_folder, write_bytes
 
 PARTITION = "inbox"
 SEGMENT_BYTES = 16 << 20

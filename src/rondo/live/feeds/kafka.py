@@ -33,9 +33,9 @@ from rondo.live.credentials import kafka_settings
 from rondo.live.devices.messages import FeedKind, FeedRequest, Message
 from rondo.live.feeds.kafka_losses import KafkaLosses
 from rondo.live.quantities import seconds_in
+from rondo.store.folder import write_json
 from rondo.store.lock import locked
 from rondo.store.reading import read_regular
-from rondo.store.writing import write_json
 from rondo.wording import counted, did_you_mean, noun, one_of
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 from rondo.errors import ModelError
+from rondo.store.folder import make_folder, write_json
 from rondo.store.reading import read_regular
-from rondo.store.writing import make_folder, write_json
 
 
 class KafkaLosses:

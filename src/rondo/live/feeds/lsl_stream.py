@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from rondo.data.as_recordings import in_hertz, same_rate
 from rondo.data.signal import shortened
 from rondo.errors import RecordingError
+from rondo.files.inputs import in_hertz, same_rate
 from rondo.live.row_reader import fit_by_position
 from rondo.wording import counted
 

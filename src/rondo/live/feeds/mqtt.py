@@ -25,8 +25,8 @@ from rondo.live.feeds.inbox import LIMIT_BYTES, PARTITION, Inbox
 from rondo.live.feeds.mqtt_connection import MqttConnection, Subscription
 from rondo.live.feeds.receipts import MqttDelivery, Receipts
 from rondo.live.quantities import bytes_in, seconds_in
+from rondo.store.folder import make_folder, write_text
 from rondo.store.reading import read_regular
-from rondo.store.writing import make_folder, write_text
 
 _OPTIONS = ("qos", "client", "version", "retained", "inbox", "patience", "expiry")
 _PORTS = {"mqtt": 1883, "mqtts": 8883}

@@ -24,12 +24,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rondo.editing.edits import Edits
 from rondo.errors import OutputError
 from rondo.live.sinks.base import MessageType, Sink, SinkMessage, shown_sink
-from rondo.run.stream_folder import COLUMNS, DECISIONS, EVENTS
+from rondo.run.decisions import COLUMNS, DECISIONS, EVENTS
+from rondo.store.folder import make_folder, write_text
 from rondo.store.reading import read_part, read_regular
-from rondo.store.writing import make_folder, write_text
-from rondo.vocabulary.edits import Edits
 
 ALARMS = "alarms.jsonl"
 SINKS = "sinks"

@@ -21,8 +21,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rondo.errors import ModelError
-from rondo.formats.file_names import id_of
-from rondo.formats.lines import HEAD_LINES
+from rondo.files.reading import id_of
+from rondo.files.text.lines import HEAD_LINES
 from rondo.formats.row_clock import ClockState
 from rondo.live.base import Bookmark, Request, Rows, SourceKind
 from rondo.live.sources.recorded_file import is_recorded

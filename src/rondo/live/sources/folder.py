@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rondo.errors import ModelError, RecordingError, RondoWarning
-from rondo.formats.file_names import TEXT_SUFFIXES
+from rondo.files.reading import TEXT_SUFFIXES
 from rondo.live.base import Bookmark, Request, Rows, SourceKind, named
 from rondo.live.table_file import Patience, TableFile, is_the_same_file
 

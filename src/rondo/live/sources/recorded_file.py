@@ -1,6 +1,6 @@
 """RecordedFile: a stored recording of any format that Rondo reads, given row by row as if it came now.
 
-The file is read whole, as `rondo label` reads it (`rondo.formats.files`), and its channels are those of the model. A
+The file is read whole, as `rondo label` reads it (`rondo.files.read`), and its channels are those of the model. A
 bookmark holds the number of rows given and sha256 of the file: one that was changed since is refused.
 """
 
@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 from rondo.data.recording import Recording
 from rondo.data.signal import select
 from rondo.errors import ModelError, RondoWarning
-from rondo.formats.columns import unknown_to_model
-from rondo.formats.file_names import TEXT_SUFFIXES, id_of, packing_of
-from rondo.formats.files import find_recordings, read_with_codes, suffixes, without_labels
-from rondo.formats.kept_columns import with_kept
-from rondo.formats.lines import is_binary
-from rondo.formats.text_file import begins_below_a_heading
+from rondo.files.columns import unknown_to_model
+from rondo.files.read import find_recordings, read_with_codes, suffixes, without_labels
+from rondo.files.reading import TEXT_SUFFIXES, id_of, packing_of, with_kept
+from rondo.files.text.lines import is_binary
+from rondo.files.text.table import begins_below_a_heading
 from rondo.live.base import Bookmark, Request, Rows, SourceKind, named
 from rondo.live.row_reader import fit_by_position, refuse_another_rate
 

@@ -17,7 +17,7 @@ import select
 import sys
 
 from rondo.errors import ModelError
-from rondo.formats.lines import Lines
+from rondo.files.text.lines import Lines
 from rondo.formats.row_clock import ClockState
 from rondo.live.base import Bookmark, Request, Rows, SourceKind, named
 from rondo.live.row_reader import RowReader

@@ -16,9 +16,9 @@ from typing import Any, Literal
 
 from rondo.errors import OutputError
 from rondo.live.sinks.delivery import ALARMS
+from rondo.store.folder import open_appending
 from rondo.store.reading import read_regular
-from rondo.store.writing import open_appending
-from rondo.times import day_and_time
+from rondo.wording import day_and_time
 
 AlarmState = Literal["raised", "cleared", "noted"]
 _GOES_ON = "make room or give permission, then start the same command again"

@@ -24,8 +24,8 @@ from rondo.continual.journal import Event
 from rondo.data.labels import OTHER
 from rondo.live.supervising.alarm_limits import BEHIND, NEW_UNIT, NOTHING_FITS, REFUSED, SILENT, UNREADABLE, AlarmLimits
 from rondo.live.supervising.alarm_log import AlarmLine, AlarmLog, AlarmState, alarm_line
-from rondo.run.stream_folder import COLUMNS, DECISIONS, Label
-from rondo.times import duration_in_words, moment_in_words
+from rondo.run.decisions import COLUMNS, DECISIONS, Label
+from rondo.wording import duration_in_words, moment_in_words
 
 LAST_ROWS = 100
 _N_SAMPLES = 6  # of what waits, over the time that it may grow

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from rondo.errors import OutputError
+from rondo.store.folder import open_draft
 from rondo.store.reading import read_regular
-from rondo.store.writing import open_draft
-from rondo.times import duration_in_words
 from rondo.version import __version__
-from rondo.wording import counted
+from rondo.wording import counted, duration_in_words
 
 HEALTH = "health.json"
 HealthState = Literal["ok", "alarm", "stopped", "finished"]

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
+from rondo.editing.edits import Edits
 from rondo.errors import InputError, OutputError, RecordingError, SourceLostError
 from rondo.live.sinks.base import MessageType, open_sink, shown_sink
 from rondo.live.sinks.delivery import Delivery
@@ -22,8 +23,7 @@ from rondo.live.supervising.alarm_log import AlarmLine, AlarmLog
 from rondo.live.supervising.alarms import DeviceAlarms
 from rondo.live.supervising.health import HEALTH, Health, HealthState, SinkHealth, write_health
 from rondo.live.supervising.systemd import notify_systemd
-from rondo.store.writing import clear_drafts
-from rondo.vocabulary.edits import Edits
+from rondo.store.folder import clear_drafts
 
 if TYPE_CHECKING:
     from rondo.live.session import Counters, Written

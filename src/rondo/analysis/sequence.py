@@ -1,0 +1,313 @@
+"""What follows what: how often an occurrence of one entry is followed by one of another, by recording and by group.
+
+One occurrence follows another where it begins at the frame at which the other ends: not over OTHER, not over a break
+of the recording, and never from one recording to the next. The probability of a -> b in a recording is the share of
+those occurrences of a that are followed by anything which are followed by b. A group is the mean over its recordings
+in which a is followed by anything, each with equal weight. A unit that goes on is one occurrence, so units do not
+follow themselves; a phrase that is repeated without a pause does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.analysis.usage import MOST_COMPARED, entry_names, gaps_between, groups_for, holm, mean_interval
+from rondo.arrays import Floats
+from rondo.data.labels import OTHER
+from rondo.run.labelling import row_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+    from rondo.result import Result
+    from rondo.run.summary import RecordingSummary
+
+
+_TESTED_FROM = 0.05
+"""Mean probability over all recordings from which on a transition is compared; groups are not looked at to choose."""
+
+
+@dataclass(frozen=True)
+class Transition:
+    """From one entry to another in one recording; also where it is 0, if it occurs in another of the vocabulary."""
+
+    recording: str
+    group: str
+    level: str
+    id: int
+    next_id: int
+    name: str  # what people call them
+    next_name: str
+    n: int
+    n_followed: int  # occurrences of `id` that are followed by anything
+    probability: float
+
+
+@dataclass(frozen=True)
+class GroupTransition:
+    """From one entry to another in one group: the mean over recordings, its 95 % interval, None where there is none."""
+
+    group: str
+    level: str
+    id: int
+    next_id: int
+    name: str
+    next_name: str
+    n: int
+    n_recordings: int  # those in which `id` is followed by anything
+    probability: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class TransitionDifference:
+    """How far a probability differs between two groups; `p` is corrected for all that were compared in its level."""
+
+    level: str
+    id: int
+    next_id: int
+    groups: tuple[str, str]
+    difference: float  # of mean probabilities, the first minus the second
+    p: float
+
+
+def transitions_of(result: Result, groups: Mapping[str, str] | None = None) -> list[Transition]:
+    """Every transition that occurs in a vocabulary, in every recording in which its first entry is followed at all."""
+    own = result.summary.own_vocabularies
+    return transitions_in(result.table, result.recordings, entry_names(result), groups, own_vocabularies=own)
+
+
+def transition_table(result: Result, group_by: str | Mapping[str, str] | None, per: str) -> pd.DataFrame:
+    """What `Result.transitions` gives."""
+    rows = transitions_of(result, groups_for(result, group_by, per))
+    if per == "recording":
+        return row_table(Transition, rows)
+    return row_table(GroupTransition, group_transitions(rows))
+
+
+def transitions_in(
+    table: pl.DataFrame,
+    recordings: Sequence[RecordingSummary],
+    names: Mapping[tuple[str, str, int], str],
+    groups: Mapping[str, str] | None = None,
+    *,
+    own_vocabularies: bool = False,
+) -> list[Transition]:
+    """The same of a table of segments of some recordings; `names` as `entry_names` gives them."""
+    counts = transition_counts(table, recordings)
+    followed: dict[tuple[str, str, int], int] = {}
+    known: dict[tuple[str, str, int], set[int]] = {}
+    for (recording, level, id, next_id), n in counts.items():
+        followed[recording, level, id] = followed.get((recording, level, id), 0) + n
+        known.setdefault((recording if own_vocabularies else "", level, id), set()).add(next_id)
+    rows = []
+    places = {one.id: place for place, one in enumerate(recordings)}
+    for (recording, level, id), total in sorted(followed.items(), key=lambda it: (places[it[0][0]], *it[0][1:])):
+        key = recording if own_vocabularies else ""
+        for next_id in sorted(known[key, level, id]):
+            n = counts.get((recording, level, id, next_id), 0)
+            called = (names.get((key, level, id), ""), names.get((key, level, next_id), ""))
+            group = "" if groups is None else groups[recording]
+            rows.append(Transition(recording, group, level, id, next_id, *called, n, total, n / total))
+    return rows
+
+
+def transition_counts(
+    table: pl.DataFrame, recordings: Sequence[RecordingSummary]
+) -> dict[tuple[str, str, int, int], int]:
+    """How often each transition occurs, by recording, level and the two ids."""
+    import polars as pl
+
+    table = table.filter(pl.col("id") != OTHER).sort("recording", "level", "start_frame")
+    recording, level = pl.col("recording"), pl.col("level")
+    same = (recording == recording.shift(-1)) & (level == level.shift(-1))
+    found = table.with_columns(pl.col("id").shift(-1).alias("next_id"), pl.col("start_frame").shift(-1).alias("next"))
+    found = found.filter(same & (pl.col("end_frame") == pl.col("next")))
+    breaks = [(one.id, frame) for one in recordings for frame in one.breaks]
+    cuts = pl.DataFrame(breaks, schema={"recording": pl.String, "next": found.schema["next"]}, orient="row")
+    found = found.join(cuts, on=["recording", "next"], how="anti")
+    counted = found.group_by("recording", "level", "id", "next_id").len()
+    return {(row[0], row[1], int(row[2]), int(row[3])): int(row[4]) for row in counted.iter_rows()}
+
+
+def group_transitions(rows: Sequence[Transition]) -> list[GroupTransition]:
+    """Means over the recordings of each group, for every transition that occurs in it."""
+    cells: dict[tuple[str, str, int, int], list[Transition]] = {}
+    for row in rows:
+        cells.setdefault((row.level, row.group, row.id, row.next_id), []).append(row)
+    found = []
+    for (level, group, id, next_id), own in sorted(cells.items()):
+        n = sum(row.n for row in own)
+        if n:
+            mean, low, high = mean_interval([row.probability for row in own], most=1.0)
+            called = (own[0].name, own[0].next_name)
+            found.append(GroupTransition(group, level, id, next_id, *called, n, len(own), mean, low, high))
+    return found
+
+
+def transition_differences(rows: Sequence[Transition]) -> list[TransitionDifference]:
+    """Every pair of groups, every transition of at least 5 % (mean over all recordings): the difference and its p.
+
+    Dealt are the recordings in which the first entry is followed by anything. p is corrected over all transitions and
+    pairs of a level. Nothing where there are more than `MOST_COMPARED` groups.
+    """
+    names = sorted({row.group for row in rows})
+    if len(names) > MOST_COMPARED:
+        return []
+    found: list[TransitionDifference] = []
+    for level in sorted({row.level for row in rows}):
+        by_first: dict[int, list[Transition]] = {}
+        for row in rows:
+            if row.level == level:
+                by_first.setdefault(row.id, []).append(row)
+        raw = [one for own in by_first.values() for pair in combinations(names, 2) for one in _pair(own, pair)]
+        corrected = holm([one.p for one in raw])
+        found += [replace(one, p=p) for one, p in zip(raw, corrected, strict=True)]
+    return found
+
+
+def _pair(rows: Sequence[Transition], pair: tuple[str, str]) -> list[TransitionDifference]:
+    """Of one first entry, two groups compared; nothing where one of them has no recording with it."""
+    common = {
+        next_id: np.mean([row.probability for row in rows if row.next_id == next_id])
+        for next_id in sorted({row.next_id for row in rows})
+    }
+    columns = {id: place for place, id in enumerate(id for id, mean in common.items() if mean >= _TESTED_FROM)}
+    own = [row for row in rows if row.group in pair]
+    places = {id: place for place, id in enumerate(sorted({row.recording for row in own}))}
+    values, is_first = np.zeros((len(places), len(columns))), np.zeros(len(places), dtype=np.bool_)
+    for row in own:
+        is_first[places[row.recording]] = row.group == pair[0]
+        if row.next_id in columns:
+            values[places[row.recording], columns[row.next_id]] = row.probability
+    if is_first.all() or not is_first.any():
+        return []
+    gap, p = gaps_between(values, is_first)
+    level, first = rows[0].level, rows[0].id
+    return [TransitionDifference(level, first, id, pair, float(gap[i]), float(p[i])) for id, i in columns.items()]
+
+
+# ----------------------------------------------------------------
+# RegularReturns times: which entries come back at regular intervals, and how long those are.
+#
+# An interval lies between the starts of two occurrences that follow each other in one recording, with no break
+# between. An entry is *periodic* where
+#
+#     it has at least `LEAST_INTERVALS` intervals, over all recordings,
+#     their coefficient of variation (standard deviation / mean, without the longest tenth, which may span an occurrence
+#     that was missed) is at most `LARGEST_VARIATION`, and
+#     it is smaller than in each of `N_ORDERS` random orders of the same segments.
+#
+# The last condition keeps out entries that seem regular only because segments last about equally long. Occurrences
+# that never touch do not touch in those orders either: each takes one of the places between the other segments. The
+# condition is not asked where order cannot tell: of a motif most of whose occurrences follow on each other at once,
+# whose length is the cycle, and of an entry that takes nearly all places, as one of two that take turns does.
+
+LEAST_INTERVALS = 8
+LARGEST_VARIATION = 0.25
+N_ORDERS = 99
+_NEARLY_ALL = 0.8
+
+
+class RegularReturns(NamedTuple):
+    """An entry that is periodic; durations in seconds where every recording has a rate, else in frames."""
+
+    level: str
+    id: int
+    vocabulary: str
+    n_intervals: int
+    median: float
+    low: float  # 10 % of the intervals are shorter
+    high: float
+    in_seconds: bool
+
+
+class Unbroken(NamedTuple):
+    """Segments of one level without a break, in order: which entry, and how long."""
+
+    ids: NDArray[np.int64]
+    lengths: Floats
+
+
+def cycles_in(
+    table: pl.DataFrame, recordings: Sequence[RecordingSummary], *, own_vocabularies: bool = False
+) -> list[RegularReturns]:
+    """Every periodic entry of a table of segments, by level and id."""
+    in_seconds = all(one.rate is not None for one in recordings)
+    found, parts = [], table.sort("start_frame").partition_by("recording", "level", as_dict=True)
+    for level in ("unit", "motif"):
+        own_rows = {one.id: parts.get((one.id, level), table.clear()) for one in recordings}
+        stretches = {one.id: _stretches(own_rows[one.id], one, in_seconds=in_seconds) for one in recordings}
+        for vocabulary in sorted(stretches) if own_vocabularies else [""]:
+            own = [it for id in sorted(stretches) if vocabulary in ("", id) for it in stretches[id]]
+            ids = sorted({int(id) for it in own for id in it.ids if id >= 0})
+            for id in ids:
+                intervals = periodic(own, id)
+                if intervals is not None:
+                    low, median, high = np.quantile(intervals, [0.1, 0.5, 0.9]).tolist()
+                    found.append(RegularReturns(level, id, vocabulary, intervals.size, median, low, high, in_seconds))
+    return found
+
+
+def _stretches(own: pl.DataFrame, recording: RecordingSummary, *, in_seconds: bool) -> list[Unbroken]:
+    """The segments of one level of a recording, in order, cut at its breaks."""
+    starts = own["start_frame"].to_numpy()
+    lengths = (own["end_frame"].to_numpy() - starts) / ((recording.rate or 1.0) if in_seconds else 1.0)
+    cuts = np.searchsorted(starts, recording.breaks)
+    ids = own["id"].to_numpy().astype(np.int64)
+    return [Unbroken(*parts) for parts in zip(np.split(ids, cuts), np.split(lengths, cuts), strict=True)]
+
+
+def periodic(stretches: Sequence[Unbroken], id: int) -> Floats | None:
+    """The intervals of an entry, if it is periodic."""
+    own = [it for it in stretches if np.count_nonzero(it.ids == id) > 1]
+    found = _intervals(own, id)
+    if found.size < LEAST_INTERVALS or variation(found) > LARGEST_VARIATION:
+        return None
+    n_touching = sum(int(((it.ids[1:] == id) & (it.ids[:-1] == id)).sum()) for it in own)
+    n_own = sum(int((it.ids == id).sum()) for it in own)
+    n_places = sum(int((it.ids != id).sum()) + 1 for it in own)
+    if 2 * n_touching > found.size or n_own >= _NEARLY_ALL * n_places:
+        return found
+    rng, deal = np.random.default_rng(0), _any_order if n_touching else _apart
+    for _ in range(N_ORDERS):
+        if variation(_intervals([deal(it, id, rng) for it in own], id)) <= variation(found):
+            return None
+    return found
+
+
+def _any_order(stretch: Unbroken, id: int, rng: np.random.Generator) -> Unbroken:
+    order = rng.permutation(stretch.ids.size)
+    return Unbroken(stretch.ids[order], stretch.lengths[order])
+
+
+def _apart(stretch: Unbroken, id: int, rng: np.random.Generator) -> Unbroken:
+    """A random order in which occurrences of the entry do not touch, every such order with the same probability."""
+    own, others = (rng.permutation(np.flatnonzero(which)) for which in (stretch.ids == id, stretch.ids != id))
+    places = rng.choice(others.size + 1, own.size, replace=False)  # before the first of the others, …, after the last
+    order = np.insert(others, np.sort(places), own)
+    return Unbroken(stretch.ids[order], stretch.lengths[order])
+
+
+def _intervals(stretches: Sequence[Unbroken], id: int) -> Floats:
+    """Between the starts of occurrences that follow each other in a stretch."""
+    starts = [(np.cumsum(it.lengths) - it.lengths)[it.ids == id] for it in stretches]
+    return np.concatenate([np.zeros(0), *(np.diff(it) for it in starts)])
+
+
+def variation(intervals: Floats) -> float:
+    """The coefficient of variation without the longest tenth; infinite where there is none.
+
+    >>> variation(np.array([4.0, 4, 4, 4, 4, 4, 4, 4, 4, 8])), variation(np.zeros(0))
+    (0.0, inf)
+    """
+    kept = np.sort(intervals)[: intervals.size - intervals.size // 10]
+    return float(kept.std() / kept.mean()) if kept.size and kept.mean() > 0 else np.inf

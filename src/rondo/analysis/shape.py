@@ -1,0 +1,287 @@
+"""Which channels set an entry apart from everything else, by level or by movement (change from frame to frame).
+
+Both are measured as a standardised difference of the frames of the entry to all other frames,
+
+    d = (mean_in - mean_rest) / sqrt((var_in + var_rest) / 2)
+
+so that 0.8 and more can be seen by eye. It describes; it proves nothing. Every recording is taken in deviations from
+its own mean, as models read it by default: sensors sit differently each time.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.arrays import Floats
+from rondo.data.labels import OTHER
+from rondo.run.overview import Overview
+from rondo.wording import duration_in_words, is_date
+
+if TYPE_CHECKING:
+    from rondo.run.summary import RecordingSummary
+
+
+FRAMES_COMPARED = 200_000
+"""Means of two hundred thousand frames are as good as those of a million, and quicker."""
+
+_WORTH_NAMING = 0.2  # d below which nothing is seen
+_LARGEST = 99.9  # d of two constants that differ is infinite
+_DIRECTIONS = (("lower", "higher"), ("moves less", "moves more"))
+
+
+def standardised(overview: Overview, most: int = FRAMES_COMPARED) -> Overview:
+    """The same codes, read as deviations from the mean of each channel in standard deviations."""
+    values = overview._replace(codes=overview.codes[:: _every(overview, most)]).values().mean(axis=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a channel without any value: its mean is none
+        mean, deviation = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+    unit = np.where(deviation > 0, deviation, 1.0)
+    return overview._replace(low=(overview.low - mean) / unit, high=(overview.high - mean) / unit)
+
+
+def _every(overview: Overview, most: int) -> int:
+    return max(1, len(overview.codes) // most)
+
+
+@dataclass
+class Sums:
+    """Count, sum and sum of squares of level and movement: (n_ids + 1, 2, n_channels), the last id being OTHER."""
+
+    n: Floats
+    total: Floats
+    squares: Floats
+
+    @classmethod
+    def empty(cls, n_ids: int, n_channels: int) -> Sums:
+        return cls(*(np.zeros((n_ids + 1, 2, n_channels)) for _ in range(3)))
+
+    def add(self, overview: Overview, track: NDArray[np.int32], most: int = FRAMES_COMPARED) -> None:
+        """Add the frames of one recording, or about so many of them; `track` gives the id of each."""
+        n_buckets, bucket = overview.codes.shape[0], overview.bucket_frames
+        places = np.arange(0, n_buckets, _every(overview, most))
+        now, before = (
+            overview._replace(codes=overview.codes[at]).values() for at in (places, np.maximum(places - 1, 0))
+        )
+        level = now.mean(axis=2)
+        change = np.abs(level - before[..., 0]) if bucket == 1 else np.ptp(now, axis=2)
+        middle = np.minimum(places * bucket + bucket // 2, overview.n_frames - 1)
+        ids = np.where(track[middle] == OTHER, self.n.shape[0] - 1, track[middle])
+        for kind, feature in enumerate((level, change)):
+            for channel in range(feature.shape[1]):
+                known = np.isfinite(feature[:, channel])
+                own, x = ids[known], feature[known, channel].astype(np.float64)
+                for sums, weights in ((self.n, None), (self.total, x), (self.squares, x * x)):
+                    sums[:, kind, channel] += np.bincount(own, weights, minlength=sums.shape[0])
+
+    def differences(self) -> Floats:
+        """d of every id, for level and movement, in every channel; 0 where there is nothing to compare."""
+        inside = (self.n, self.total, self.squares)
+        rest = tuple(part.sum(axis=0) - part for part in inside)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            means, variances = zip(*(_moments(*parts) for parts in (inside, rest)), strict=True)
+            d = (means[0] - means[1]) / np.sqrt((variances[0] + variances[1]) / 2)
+        shown: Floats = np.clip(np.nan_to_num(d, nan=0.0), -_LARGEST, _LARGEST)
+        return shown[:-1]
+
+
+def _moments(n: Floats, total: Floats, squares: Floats) -> tuple[Floats, Floats]:
+    mean = total / n
+    return mean, np.maximum(squares / n - mean**2, 0)
+
+
+def most_apart(d: Floats, most: int) -> NDArray[np.int64]:
+    """The channels in which an entry differs most, by its d (2, n_channels); equal ones in their order."""
+    return np.argsort(-np.abs(d).max(axis=0), kind="stable")[:most]
+
+
+def in_words(channel: str, d: Floats) -> dict[str, Any] | None:
+    """How a channel (d of level and movement) sets an entry apart; None where it does not.
+
+    >>> in_words("x", np.array([-1.25, 0.4]))
+    {'channel': 'x', 'words': 'lower', 'd': -1.2}
+    """
+    kind = int(np.argmax(np.abs(d)))
+    if abs(d[kind]) < _WORTH_NAMING:
+        return None
+    return {"channel": channel, "words": _DIRECTIONS[kind][int(d[kind] > 0)], "d": round(float(d[kind]), 1)}
+
+
+# ----------------------------------------------------------------
+# Occurrences of an entry over each other: their mean and the band that holds 80 % of them, in each channel.
+#
+# An occurrence is read in columns. Column c is the mean of the signal between two moments,
+#
+#     from the start    [c, c + 1) · width / n_columns    frames after it begins, as long as it lasts
+#     stretched         [c, c + 1) · length / n_columns   so that all begin and end together
+#
+# A frame that lies in several columns counts in each by the part of it that lies there.
+
+MAX_COLUMNS = 64
+LEAST_SHARE = 0.25
+"""Of the occurrences, that last long enough to be in a column from the start; with fewer it shows only the longest."""
+
+
+def means_between(values: NDArray[np.floating], edges: Floats) -> Floats:
+    """Mean of frames (n_frames, n_channels) between neighbouring edges, which are frames or parts of them.
+
+    NaN frames are left out; where nothing is left the mean is NaN: (n_edges - 1, n_channels).
+
+    >>> means_between(np.array([[1.0], [3.0], [np.nan]]), np.array([0.0, 0.5, 1.5, 3.0])).ravel().tolist()
+    [1.0, 2.0, 3.0]
+    """
+    known = np.isfinite(values)
+    total, weight = (np.diff(_integral(part, edges), axis=0) for part in (np.where(known, values, 0.0), known))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(weight > 1e-9, total / weight, np.nan)
+
+
+def _integral(frames: NDArray[np.floating] | NDArray[np.bool_], edges: Floats) -> Floats:
+    """Of a signal that is constant within each frame, from 0 to each edge."""
+    sums = np.zeros((len(frames) + 1, frames.shape[1]))
+    np.cumsum(frames, axis=0, dtype=np.float64, out=sums[1:])
+    at = np.clip(edges, 0, len(frames))
+    whole = np.minimum(at.astype(np.int64), max(0, len(frames) - 1))
+    return np.asarray(sums[whole] + (at - whole)[:, None] * (sums[np.minimum(whole + 1, len(frames))] - sums[whole]))
+
+
+def occurrence_columns(
+    overview: Overview, start: int, end: int, width: int | None, n_columns: int, rows: NDArray[np.int64]
+) -> Floats:
+    """One occurrence in some channels (n_rows, n_columns): `width` frames from its start, None for stretched.
+
+    From the start, columns whose middle lies behind its end are NaN.
+    """
+    bucket = overview.bucket_frames
+    first = start // bucket
+    span = overview._replace(codes=overview.codes[first : max(first + 1, -(-end // bucket))]).only([*rows])
+    edges = np.linspace(0, end - start if width is None else width, n_columns + 1)
+    middles = (edges[1:] + edges[:-1]) / 2
+    places = (np.minimum(edges, end - start) + start) / bucket - first
+    found = means_between(span.values().mean(axis=2), places)
+    found[middles >= end - start] = np.nan
+    return found.T
+
+
+def mean_and_band(stack: Floats) -> Floats:
+    """10 % quantile, mean and 90 % quantile over occurrences (n, n_rows, n_columns): (n_rows, 3, n_columns).
+
+    A column that fewer than `LEAST_SHARE` of the occurrences reach is NaN.
+    """
+    ordered = np.sort(stack, axis=0)  # NaN go last
+    n = np.isfinite(ordered).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.nansum(stack, axis=0) / n
+    bands = np.stack([_quantile(ordered, n, 0.1), mean, _quantile(ordered, n, 0.9)], axis=1)
+    enough = n >= max(1.0, LEAST_SHARE * len(stack))
+    return np.where(enough[:, None], bands, np.nan)
+
+
+def _quantile(ordered: Floats, n: NDArray[np.int64], share: float) -> Floats:
+    """Of the first n along axis 0, with straight lines between neighbours."""
+    at = share * np.maximum(n - 1, 0)
+    low = np.floor(at).astype(np.int64)
+    high = np.minimum(low + 1, np.maximum(n - 1, 0))
+    below, above = (np.take_along_axis(ordered, place[None], axis=0)[0] for place in (low, high))
+    return np.asarray(below + (at - low) * (above - below))
+
+
+# ----------------------------------------------------------------
+# How long the occurrences of an entry last, and when they come: counts and shares for small pictures.
+#
+# When: by the hour of the day where the clock has dates and the recordings cover at least `LEAST_HOURS` different
+# hours; else by the place in the recording, from its start to its end. Both are the share of the recorded time that
+# the entry takes, so that a full bar means "always", however long was recorded.
+
+MOST_BINS, N_PLACES = 16, 48
+FEWEST_DRAWN = 4
+"""Durations from which on more than one bin says something."""
+
+LEAST_HOURS = 6
+_LOGARITHMIC_FROM = 12  # longest over shortest from which bins grow by a factor
+Spans = Mapping[str, tuple[Floats, Floats]]
+"""Starts and ends of the occurrences of an entry, in frames, in order, by recording."""
+
+
+def duration_bins(lengths: Sequence[float] | Floats, *, in_seconds: bool) -> dict[str, Any]:
+    """Counts of durations in bins, words for both ends, and the place of the median between them (0 to 1).
+
+    >>> found = duration_bins([2.0, 2.0, 3.0, 4.0], in_seconds=True)
+    >>> found["counts"], found["ends"], found["median"], found["median_at"]
+    ([2, 2], ['2 s', '4 s'], '2.5 s', 0.25)
+    """
+    own = np.asarray(lengths, dtype=np.float64)
+    low, high = float(own.min()), float(own.max())
+    middle = float(np.median(own))
+    is_log = high > _LOGARITHMIC_FROM * low > 0
+    n_bins = 1 if high == low or own.size < FEWEST_DRAWN else int(np.clip(np.ceil(np.sqrt(own.size)), 2, MOST_BINS))
+    scaled = np.log([*own, low, high, middle]) if is_log else np.array([*own, low, high, middle])
+    first, last = scaled[-3], scaled[-2]
+    counts = np.histogram(scaled[:-3], bins=n_bins, range=(first, last) if last > first else None)[0]
+    at = 0.5 if last == first else (scaled[-1] - first) / (last - first)
+    words = [duration_in_words(x) if in_seconds else f"{x:.0f} frames" for x in (low, high, middle)]
+    return {
+        "counts": counts.tolist(),
+        "ends": words[:2],
+        "median": words[2],
+        "median_at": round(float(at), 4),
+        "logarithmic": is_log,
+    }
+
+
+def frames_before(starts: Floats, ends: Floats, at: Floats) -> Floats:
+    """How many frames before each place lie inside the spans, which are in order and apart.
+
+    >>> frames_before(np.array([2.0, 6.0]), np.array([4.0, 7.0]), np.array([0.0, 3.0, 5.0, 9.0])).tolist()
+    [0.0, 1.0, 2.0, 3.0]
+    """
+    if not starts.size:
+        return np.zeros_like(at)
+    knots = np.stack([starts, ends], axis=1).ravel()
+    inside = np.stack([np.zeros_like(starts), ends - starts], axis=1).ravel()
+    return np.asarray(np.interp(at, knots, np.cumsum(inside)))
+
+
+def when(spans: Spans, recordings: Sequence[RecordingSummary]) -> dict[str, Any]:
+    """The share of recorded time by hour of the day or by place; None in `shares` where nothing was recorded."""
+    hours = _by_hour(spans, recordings)
+    if hours is not None:
+        return hours
+    taken, there = np.zeros(N_PLACES), np.zeros(N_PLACES)
+    for one in recordings:
+        edges = np.linspace(0, one.n_frames, N_PLACES + 1)
+        taken += np.diff(frames_before(*spans.get(one.id, _NOTHING), edges))
+        there += np.diff(edges)
+    ends = ["start", "end"]
+    if len(recordings) == 1 and recordings[0].duration_s is not None:
+        ends = ["0", duration_in_words(recordings[0].duration_s)]
+    return {"by": "place", "shares": _shares(taken, there), "ends": ends, "n_recordings": len(recordings)}
+
+
+_NOTHING = (np.zeros(0), np.zeros(0))
+
+
+def _by_hour(spans: Spans, recordings: Sequence[RecordingSummary]) -> dict[str, Any] | None:
+    """None where a recording has no dates, or where all of them together cover too few hours of the day."""
+    taken, there = np.zeros(24), np.zeros(24)
+    for one in recordings:
+        if one.clock is None or not is_date(one.clock.seconds[0]):
+            return None
+        first, last = one.clock.seconds[0], one.clock.seconds[-1]
+        edges = np.arange(np.floor(first / 3600), np.ceil(last / 3600) + 1)
+        frames = np.interp(edges * 3600, one.clock.seconds, one.clock.frames)
+        hour = edges[:-1].astype(np.int64) % 24
+        np.add.at(taken, hour, np.diff(frames_before(*spans.get(one.id, _NOTHING), frames)))
+        np.add.at(there, hour, np.diff(frames))
+    if np.count_nonzero(there) < LEAST_HOURS:
+        return None
+    return {"by": "hour", "shares": _shares(taken, there), "ends": ["0 h", "24 h"], "n_recordings": len(recordings)}
+
+
+def _shares(taken: Floats, there: Floats) -> list[float | None]:
+    return [round(float(a / b), 4) if b > 0 else None for a, b in zip(taken, there, strict=True)]

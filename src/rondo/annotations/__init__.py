@@ -1,0 +1,1 @@
+"""Ground truth, for evaluation only: no learner may import it."""

@@ -1,0 +1,418 @@
+"""Contexts while the stream goes on, read from the units as in a whole recording; they refine, and new ones come.
+
+The context of a window is decided by the cheapest path some windows later (`Viterbi`); what was said is never changed.
+A window that was read counts for its context from then on, so that mixes follow what is labelled. A second path, which
+may also be in no context, finds stretches that none explains (`grown_mixes.py`): they are labelled with the nearest
+context all the same, and become a context under a fresh id when they have come back, or part of a known one.
+
+A unit that was promoted meanwhile stands for itself, under a motif id of its own, until a context that has grown holds
+it: what it is part of shows in what comes with it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.arrays import Floats, Ints, Tensors, owned, owned_by
+from rondo.config.settings import ContinualConfig
+from rondo.continual.journal import Evidence
+from rondo.continual.novelty import MicroCluster, is_eligible
+from rondo.continual.phrases import Change, Motif, MotifReader
+from rondo.continual.reading import straddling_windows
+from rondo.data.labels import OTHER
+from rondo.motifs.base import Motifs
+from rondo.motifs.composed import ComposedMotifs
+from rondo.motifs.contexts import CHANGE_NATS, log_shares
+from rondo.units.viterbi import Viterbi, smooth_spans
+
+if TYPE_CHECKING:
+    from rondo.motifs.contexts import ContextModel
+
+
+# ----------------------------------------------------------------
+# Mixes of units as a stream has counted them: contexts that refine, stretches that none explains, new contexts.
+#
+# A context is a mix, how likely each unit is in it (`motifs/contexts.py`). Here the mixes are counts that go on: those
+# of the fit, and every window that was read since. *No context explains* a stretch whose units would cost less as
+# those of some mix nobody knows: twice as many units, equally likely, as the broadest context has,
+#
+#     cost of a window = weight * (max_k H_k + log 2),     H_k the entropy of the mix of context k
+#
+# where going there and back costs two changes of context. Such stretches gather in candidates, each with those that
+# its mix explains better than that; a candidate with support, extent and recurrence becomes a context. If its own mix
+# would gain less than a change of context per visit over a mix joined with a known one, it becomes part of that
+# context. Units that came since the fit become part only of contexts that grew with them.
+
+_MOST_CANDIDATES = 64  # the weakest makes room
+_FORGOTTEN = 0.5  # support below which a candidate is given up
+
+
+class Stretch(NamedTuple):
+    """Windows [first, last] that no context explains, and how many of them each unit has."""
+
+    counts: Ints  # (n_units,)
+    first: int
+    last: int
+
+
+class MixCounts:
+    """Windows of each unit in each context, (n_contexts, n_units); both may grow."""
+
+    def __init__(self, counts: Ints, window_weight: float) -> None:
+        self.counts, self.weight = counts.astype(np.int64), window_weight
+        self._logs: Floats | None = None  # until a count changes
+
+    def add_unit(self) -> None:
+        self._set(np.pad(self.counts, ((0, 0), (0, 1))))
+
+    def add_context(self, counts: Ints) -> None:
+        self._set(np.vstack([self.counts, counts]))
+
+    def see(self, context: int, code: int) -> None:
+        """One more window of a unit in a context."""
+        self.counts[context, code] += 1
+        self._logs = None
+
+    def join(self, context: int, counts: Ints, n_fitted: int) -> None:
+        """These windows become part of a context."""
+        self.counts[context] = self.joined(counts, n_fitted)[context]
+        self._logs = None
+
+    def _set(self, counts: Ints) -> None:
+        self.counts, self._logs = counts, None
+
+    @property
+    def logs(self) -> Floats:
+        """Log-shares of units in contexts."""
+        if self._logs is None:
+            self._logs = log_shares(self.counts, self.weight)
+        return self._logs
+
+    def costs(self, codes: Ints) -> Floats:
+        """Of windows in each context, (n_windows, n_contexts); nothing where no context has the unit, or -1."""
+        costs = -self.weight * self.logs[:, codes].T
+        costs[(codes < 0) | (self.counts.sum(axis=0) == 0)[codes]] = 0.0
+        return np.asarray(costs)
+
+    def gate_costs(self, codes: Ints) -> Floats:
+        """Of windows as those of a mix nobody knows, the first column, and in each context; nothing for -1.
+
+        A unit that no context has costs there what any unit costs that was never seen in it.
+        """
+        costs = np.column_stack([np.full(len(codes), self.unknown), -self.weight * self.logs[:, codes].T])
+        costs[codes < 0] = 0.0
+        return costs
+
+    @property
+    def unknown(self) -> float:
+        """What a window costs as one of a mix that nobody knows."""
+        entropies = -(np.exp(self.logs) * self.logs).sum(axis=1)
+        return float(self.weight * (entropies.max() + np.log(2.0)))
+
+    def coded(self, counts: Ints, logs: Floats) -> float:
+        """What so many windows of each unit cost, in nats, where units have these log-shares."""
+        return float(-self.weight * (counts @ logs))
+
+    def joined(self, counts: Ints, n_fitted: int) -> Ints:
+        """Every context with these windows as a part of it; of units after the first `n_fitted` only those it has."""
+        is_held = (np.arange(counts.size) < n_fitted) | (self.counts > 0)
+        return np.asarray(self.counts + counts * is_held)
+
+    def nearest(self, counts: Ints, n_fitted: int) -> tuple[int, float]:
+        """The context that these windows would best be part of, and how many nats a mix of their own gains over it."""
+        own = self.coded(counts, log_shares(counts[None], self.weight)[0])
+        joined = log_shares(self.joined(counts, n_fitted), self.weight)
+        losses = [self.coded(counts, logs) - own for logs in joined]
+        nearest = int(np.argmin(losses))
+        return nearest, losses[nearest]
+
+
+class Candidates:
+    """Stretches that no context explains, each kind with its micro-cluster and its mix."""
+
+    def __init__(self, n_units: int, half_life: float, config: ContinualConfig) -> None:
+        self.half_life, self.config = half_life, config
+        self.clusters: list[MicroCluster] = []
+        self.counts: Ints = np.zeros((0, n_units), np.int64)
+        self.next_id = 0
+
+    def add_unit(self) -> None:
+        self.counts = np.pad(self.counts, ((0, 0), (0, 1)))
+
+    def add(self, found: Stretch, mixes: MixCounts) -> tuple[int, list[MicroCluster]]:
+        """File a stretch; gives where, and the candidates that were given up."""
+        expired = self._expire(found.first)
+        n_windows = int(found.counts.sum())
+        if len(self.clusters):
+            costs = [mixes.coded(found.counts, logs) for logs in log_shares(self.counts, mixes.weight)]
+            nearest = int(np.argmin(costs))
+            if costs[nearest] < n_windows * mixes.unknown:
+                self.counts[nearest] += found.counts
+                self.clusters[nearest] = self._visited(self.clusters[nearest], found, n_windows)
+                return nearest, expired
+        if len(self.clusters) == _MOST_CANDIDATES:
+            supports = [own.support_at(found.first, self.half_life) for own in self.clusters]
+            expired.append(self.take(int(np.argmin(supports)))[0])
+        self.clusters.append(MicroCluster(self.next_id, float(n_windows), found.first, found.last, 1))
+        self.counts = np.vstack([self.counts, found.counts])
+        self.next_id += 1
+        return len(self.clusters) - 1, expired
+
+    def take(self, index: int) -> tuple[MicroCluster, Ints]:
+        """Remove a candidate."""
+        counts, self.counts = self.counts[index], np.delete(self.counts, index, axis=0)
+        return self.clusters.pop(index), counts
+
+    def is_eligible(self, index: int, window: int) -> bool:
+        """Support, extent and recurrence, as of a unit."""
+        supports = [own.support_at(window, self.half_life) for own in self.clusters]
+        return is_eligible(self.clusters[index], supports, self.config)
+
+    def _visited(self, cluster: MicroCluster, found: Stretch, n_windows: int) -> MicroCluster:
+        support = cluster.support_at(found.last, self.half_life) + n_windows
+        regions = cluster.regions + (found.first - cluster.last > self.config.apart)
+        return replace(cluster, support=support, last=found.last, regions=regions)
+
+    def _expire(self, window: int) -> list[MicroCluster]:
+        weak = [i for i, own in enumerate(self.clusters) if own.support_at(window, self.half_life) < _FORGOTTEN]
+        return [self.take(index)[0] for index in weak[::-1]][::-1]
+
+    def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
+        """Everything that changes, exactly."""
+        clusters = [asdict(cluster) for cluster in self.clusters]
+        return {"counts": self.counts.copy()}, {"clusters": clusters, "next_id": self.next_id}
+
+    def restored(self, tensors: Tensors, plain: Mapping[str, Any]) -> Candidates:
+        """This one, which has only begun, as it was when it gave that state."""
+        self.counts = np.array(tensors["counts"], np.int64)
+        self.clusters = [MicroCluster(**cluster) for cluster in plain["clusters"]]
+        self.next_id = plain["next_id"]
+        return self
+
+
+def is_part_of(gain_nats: float, n_visits: int) -> bool:
+    """Whether a mix of its own gains a candidate too little: less than a change of context for each visit."""
+    return gain_nats <= CHANGE_NATS * n_visits
+
+
+_LAG = 32  # windows of units that the path looks ahead: about two long windows
+_REFINED_PER_EVENT = 256  # windows that refine a context before the journal says so
+_MOST_NAMED = 5  # units of a mix in the journal
+_UNKNOWN = 0  # column of the second path: no context
+
+
+class ContextReader:
+    """Units whose context is not decided, the mixes so far, and what no context explains."""
+
+    def __init__(
+        self,
+        contexts: ContextModel,
+        next_id: int,
+        config: ContinualConfig | None = None,
+        half_life: float = 1.0,
+    ) -> None:
+        """`next_id` is the first motif that nobody has; without `config` nothing is learned."""
+        self.model, self.learns = contexts, config is not None
+        self.own: dict[int, int] = {}  # promoted unit -> its motif
+        self.next_id = next_id
+        self.units = list(contexts.unit_ids)  # of the columns
+        self.contexts = list(contexts.ids)  # of the rows
+        self.mixes = MixCounts(contexts.mixes.windows, contexts.window_weight)
+        self.candidates = Candidates(len(self.units), half_life, config or ContinualConfig())
+        self.viterbi = Viterbi(len(self.contexts), CHANGE_NATS, _LAG)
+        self.gate = Viterbi(1 + len(self.contexts), CHANGE_NATS, _LAG)
+        self.refined = [0] * len(self.contexts)
+        self._open: deque[int] = deque()  # units of windows without a context
+        self._unexplained = np.zeros(len(self.units), np.int64)  # windows of each unit, of the last ones in a row
+        self._unexplained_from: int | None = None  # the first of them
+        self._n_read = 0
+        self._changes: list[Change] = []
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Every motif there is: those of the model, then those that have come since."""
+        grown = self.contexts[len(self.model.ids) :]
+        return (*self.model.ids, *sorted([*self.own.values(), *grown]))
+
+    def add_unit(self, unit: int) -> int:
+        """A motif for a unit that was promoted; gives its id."""
+        self.own[unit] = self._fresh_id()
+        self.units.append(unit)
+        self.mixes.add_unit()
+        self.candidates.add_unit()
+        self._unexplained = np.append(self._unexplained, 0)
+        return self.own[unit]
+
+    def take_changes(self) -> list[Change]:
+        """What has happened to the contexts since it was last asked."""
+        changes, self._changes = self._changes, []
+        return changes
+
+    # ------------------------------------------------------------ reading
+
+    def read(self, units: NDArray[np.int32]) -> list[Motif]:
+        """The motif of each window of a whole stretch, by the motifs there are now; nothing is learned."""
+        codes = self._codes(units.tolist())
+        path = smooth_spans(self.mixes.costs(codes), ((0, codes.size),) if codes.size else (), CHANGE_NATS)
+        return [self._told(int(code), int(row)) for code, row in zip(codes, path, strict=True)]
+
+    def push(self, unit: int) -> list[Motif]:
+        """The unit of the next window; gives the motifs that have become final, of the windows that waited longest."""
+        self._open.append(unit)
+        codes = self._codes([unit])
+        due = self.viterbi.push(self.mixes.costs(codes))
+        gated = self.gate.push(self.mixes.gate_costs(codes)) if self.learns else due
+        return self._decided(due, gated)
+
+    def boundary(self) -> list[Motif]:
+        """The stretch ends: all that wait are read, and nothing is carried over."""
+        due = self.viterbi.flush()
+        final = self._decided(due, self.gate.flush() if self.learns else due)
+        self._end_unexplained(self._n_read)
+        return final
+
+    def _codes(self, units: list[int]) -> Ints:
+        """The column of each unit; -1 for OTHER."""
+        place = {unit: column for column, unit in enumerate(self.units)}
+        return np.array([place.get(unit, -1) for unit in units], np.int64)
+
+    def _decided(self, path: NDArray[np.int64], gated: NDArray[np.int64]) -> list[Motif]:
+        codes = self._codes([self._open.popleft() for _ in path])
+        final: list[Motif] = []
+        for code, row, column in zip(codes.tolist(), path.tolist(), gated.tolist(), strict=True):
+            final.append(self._told(code, row))
+            if self.learns:
+                self._learn(code, column)
+        return final
+
+    def _told(self, code: int, row: int) -> Motif:
+        """What labels show, with how typical the unit is of its context: its share there over its largest one."""
+        if code < 0:
+            return OTHER, 0.0
+        if self.units[code] in self.own and not self.mixes.counts[row, code]:
+            return self.own[self.units[code]], 1.0
+        logs = self.mixes.logs[:, code]
+        return self.contexts[row], float(np.exp(logs[row] - logs.max()))
+
+    # ------------------------------------------------------------ learning
+
+    def _learn(self, code: int, column: int) -> None:
+        """Count a window for its context, or as one that none explains."""
+        number, self._n_read = self._n_read, self._n_read + 1
+        if column == _UNKNOWN:
+            self._unexplained_from = number if self._unexplained_from is None else self._unexplained_from
+            self._unexplained[code] += code >= 0
+            return
+        self._end_unexplained(number)
+        row = column - 1
+        if code < 0 or (self.units[code] in self.own and not self.mixes.counts[row, code]):
+            return
+        self.mixes.see(row, code)
+        self.refined[row] += 1
+        if self.refined[row] % _REFINED_PER_EVENT == 0:
+            evidence: Evidence = {"units": self._mix(self.mixes.counts[row]), "refined": self.refined[row]}
+            self._changes.append(Change("refine", self.contexts[row], evidence))
+
+    def _end_unexplained(self, stop: int) -> None:
+        """The row of windows that no context explains has ended before window `stop`: it is filed."""
+        first, self._unexplained_from = self._unexplained_from, None
+        if first is None or not self._unexplained.any():
+            return
+        last = stop - 1
+        index, expired = self.candidates.add(Stretch(self._unexplained.copy(), first, last), self.mixes)
+        self._unexplained[:] = 0
+        self._changes += [Change("expire", gone.id, {"support": gone.support}) for gone in expired]
+        if self.candidates.is_eligible(index, last):
+            self._promote(*self.candidates.take(index))
+
+    def _promote(self, cluster: MicroCluster, counts: Ints) -> None:
+        """As part of a context that explains it nearly as well, or as a new one."""
+        n_fitted = len(self.model.unit_ids)
+        row, gain = self.mixes.nearest(counts, n_fitted)
+        kind: Literal["merge", "promote"] = "merge" if is_part_of(gain, cluster.regions) else "promote"
+        if kind == "merge":
+            self.mixes.join(row, counts, n_fitted)
+        else:
+            row = len(self.contexts)
+            self.contexts.append(self._fresh_id())
+            self.refined.append(0)
+            self.mixes.add_context(counts)
+            self.viterbi.add_entry()
+            self.gate.add_entry()
+        evidence: Evidence = {
+            "units": self._mix(counts),
+            "micro_cluster": cluster.id,
+            "support": cluster.support,
+            "regions": cluster.regions,
+            "extent_windows": cluster.extent,
+            "first_window": cluster.first,
+            "gain_nats": gain,
+        }
+        self._changes.append(Change(kind, self.contexts[row], evidence))
+
+    def _mix(self, counts: Ints) -> str:
+        """The commonest units and their shares, for people."""
+        most = np.argsort(-counts, kind="stable")[:_MOST_NAMED]
+        total = counts.sum()
+        return ", ".join(f"u{self.units[code]} {counts[code] / total:.0%}" for code in most if counts[code])
+
+    def _fresh_id(self) -> int:
+        id, self.next_id = self.next_id, self.next_id + 1
+        return id
+
+    # ------------------------------------------------------------ keeping
+
+    def state(self) -> tuple[dict[str, NDArray[np.generic]], dict[str, Any]]:
+        """Everything that changed since it began, exactly."""
+        tensors, viterbi = self.viterbi.state()
+        gate, gate_plain = self.gate.state()
+        candidates, candidates_plain = self.candidates.state()
+        tensors |= owned("gate", gate) | owned("candidates", candidates) | {"mixes": self.mixes.counts.copy()}
+        own = [list(pair) for pair in sorted(self.own.items())]
+        return tensors, {
+            "viterbi": viterbi,
+            "own": own,
+            "next_id": self.next_id,
+            "open": list(self._open),
+            "gate": gate_plain,
+            "candidates": candidates_plain,
+            "units": list(self.units),
+            "contexts": list(self.contexts),
+            "refined": list(self.refined),
+            "unexplained": [self._unexplained_from, self._unexplained.tolist()],
+            "n_read": self._n_read,
+        }
+
+    def restored(self, tensors: Tensors, plain: Mapping[str, Any]) -> ContextReader:
+        """This reader, which has only begun, as it was when it gave that state."""
+        self.viterbi = Viterbi.restore(tensors, plain["viterbi"])
+        self.gate = Viterbi.restore(owned_by("gate", tensors), plain["gate"])
+        self.candidates = self.candidates.restored(owned_by("candidates", tensors), plain["candidates"])
+        self.own = {int(unit): int(motif) for unit, motif in plain["own"]}
+        self.next_id, self._open = plain["next_id"], deque(plain["open"])
+        self.units, self.contexts = list(plain["units"]), list(plain["contexts"])
+        self.refined, self._n_read = list(plain["refined"]), plain["n_read"]
+        self._unexplained_from, counts = plain["unexplained"]
+        self._unexplained = np.array(counts, np.int64)
+        self.mixes = MixCounts(np.array(tensors["mixes"], np.int64), self.model.window_weight)
+        if self.mixes.counts.shape != (len(self.contexts), len(self.units)):
+            raise ValueError(f"mixes {self.mixes.counts.shape} of {len(self.contexts)} contexts")
+        return self
+
+
+def reader_of(
+    motifs: Motifs, config: ContinualConfig, half_life: float, grid: tuple[int, int], *, learns: bool = True
+) -> MotifReader | ContextReader:
+    """What reads, in a stream, the motifs that labels show; without `learns` nothing grows."""
+    next_id = max([*motifs.ids, *motifs.unshown_ids], default=-1) + 1
+    if isinstance(motifs, ComposedMotifs):
+        if motifs.shown_contexts is not None:
+            return ContextReader(motifs.shown_contexts, next_id, config if learns else None, half_life)
+        motifs = motifs.by_units
+    return MotifReader(motifs, config, half_life, straddling_windows(*grid), next_id, learns=learns)

@@ -1,1 +1,0 @@
-"""The published continual rule: entries and micro-clusters in the latent space, at both levels (`continual.rule`)."""

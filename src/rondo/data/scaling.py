@@ -1,0 +1,300 @@
+"""What is fitted once on a data set before any window is cut: channels, scaling, PCA.
+
+Gaps and irregular time are mended per recording, in `rondo.data.signal`; here its signals are scaled, each by its own
+statistics or all by those of the data set, and projected onto axes that all recordings share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from rondo.config.settings import PreprocessConfig
+from rondo.data.known_channels import KnownValues
+from rondo.data.moments import ChannelMoments, Matrix, Vector, with_silent
+from rondo.data.preparation import BLOCK, RowPlan, joint_spacing, max_gap_frames
+from rondo.data.recording import Recording, Values
+from rondo.data.relations import ChannelFill, ChannelRelations
+from rondo.data.resample import resample_signal
+from rondo.data.signal import Signal as Signal
+from rondo.data.signal import chosen_channels, fitting, plan_of, refuse_shape, shortened
+from rondo.data.signal import regularise as regularise
+from rondo.data.survey import Survey, survey_of
+from rondo.errors import RecordingError, SettingError
+from rondo.files.reading import KnownColumn
+from rondo.wording import counted, noun
+
+# ----------------------------------------------------------------
+# Channels that are silent for too long to be of use: left out of the whole data set, and always named.
+#
+# A channel that is silent for a while is predicted from the others (`rondo.data.relations`). Where that would be a
+# large part of a recording, what is predicted looks unlike what was measured, and both become units of their own. It
+# is better to do without the channel. One that `preprocess.channels` names is kept, whatever it lacks.
+#
+# A channel that a recording lacks from beginning to end does not count there: then nothing in that recording differs.
+#
+# Why a quarter: on ActRecTut and planted recordings, predicting channels was better on average than leaving them out
+# while they were silent for at most a fifth of the rows, level at 30 % and worse from 40 % on. Other sets are in
+# docs/results/units.md.
+
+LARGEST_SHARE = 1 / 4  # ours: of rows
+
+
+class UsedChannels(NamedTuple):
+    """The channels of a data set that are used, and those that were left out."""
+
+    names: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+    def settings(self, config: PreprocessConfig) -> PreprocessConfig:
+        """Those of a data set, which name the channels where some were left out, as a person would."""
+        return config.model_copy(update={"channels": self.names}) if self.left_out else config
+
+
+def used_channels(channels: tuple[str, ...], surveys: Sequence[Survey], config: PreprocessConfig) -> UsedChannels:
+    """What surveys in all channels say; none is left out where nothing would remain."""
+    if config.channels or config.dropouts == "cut":
+        return UsedChannels(channels)
+    lacking = tuple(name for c, name in enumerate(channels) if _share_predicted(c, surveys) > LARGEST_SHARE)
+    used = tuple(name for name in channels if name not in lacking)
+    return UsedChannels(used, lacking) if used else UsedChannels(channels)
+
+
+def _share_predicted(c: int, surveys: Sequence[Survey]) -> float:
+    """Of the rows of all recordings that have any value of a channel; 1 where none has."""
+    having = [survey for survey in surveys if c not in survey.silent]
+    n_filled = sum(survey.n_filled[c] for survey in having if survey.n_filled)
+    return n_filled / sum(survey.n_rows for survey in having) if having else 1.0
+
+
+def left_out_note(names: Sequence[str]) -> str:
+    """For every recording that has such channels."""
+    it = noun(len(names), "it", "them")
+    return (
+        f"{counted(len(names), 'channel')} left out, silent for more than a quarter of the rows that were learned "
+        f"from: {shortened(names)}; to keep {it}, name all channels to use (preprocess.channels)"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Preprocessor:
+    """Everything that was fitted once on a data set; the same for every recording that comes later."""
+
+    config: PreprocessConfig
+    channels: tuple[str, ...]
+    mean: Vector  # (n_channels,), over all recordings; for streams only when statistics are per recording
+    scale: Vector  # (n_channels,), likewise; 0 marks a constant channel
+    components: Matrix  # (n_components, n_channels); empty without PCA
+    spacing: tuple[int, ...] = ()  # frames between two values of each slow sensor, 0 for others; for streams only
+    known: KnownValues | None = None  # codes of missing values and range of each channel; None in older models
+    relations: ChannelRelations | None = None  # of the channels, over all recordings; None: nothing is predicted
+    left_out: tuple[str, ...] = ()  # channels of the recordings that were silent for too long
+
+    @classmethod
+    def fit(cls, recordings: Sequence[Recording], config: PreprocessConfig) -> Preprocessor:
+        """Learn scaling and PCA from recordings that have the same channels, with one signal in memory at a time."""
+        return cls.of_surveys(*surveys_of(recordings, config), config)
+
+    @classmethod
+    def of_surveys(cls, channels: UsedChannels, surveys: Sequence[Survey], config: PreprocessConfig) -> Preprocessor:
+        """Learn scaling and PCA from what surveys of all recordings say about these channels."""
+        n_channels, config = len(channels.names), channels.settings(config)
+        spacing = joint_spacing([survey.spacing for survey in surveys])
+        as_they_are = (np.zeros(n_channels), np.ones(n_channels), np.zeros((0, n_channels)))
+        fitted = cls(config, channels.names, *as_they_are, spacing, left_out=channels.left_out)
+        found = [survey.known for survey in surveys if survey.known is not None]
+        if found and len(found) == len(surveys):
+            fitted = replace(fitted, known=KnownValues.joined(found))
+        related = [survey.relations for survey in surveys if survey.relations is not None]
+        if related:
+            fitted = replace(fitted, relations=ChannelRelations.joined(related, n_channels))
+        each = with_silent([survey.moments for survey in surveys], [survey.silent for survey in surveys])
+        if config.scaling != "none":
+            of = f"recording '{surveys[0].id}'" if len(surveys) == 1 else f"all {len(surveys)} recordings"
+            joined = ChannelMoments.joined(each, n_channels, products=bool(config.pca_components))
+            mean, scale = mean_and_scale(joined, config, of)
+            fitted = replace(fitted, mean=mean, scale=scale)
+        if config.pca_components:
+            scaled = (own if config.scaling == "none" else fitted._scaled_moments(own, "") for own in each)
+            fitted = replace(fitted, components=_principal_axes(scaled, n_channels, config.pca_components))
+        return fitted
+
+    def apply(self, recording: Recording, rate: float | None = None) -> Signal:
+        """The recording as the model sees it, at another rate (Hz) if one is given."""
+        signal = self.regular(recording)
+        return self.seen(signal if rate is None else resample_signal(signal, rate))
+
+    def regular(self, recording: Recording) -> Signal:
+        """The channels of the model on a regular grid, not yet scaled."""
+        own = fitting(recording, self.channels, self.config)
+        if lacking := [name for name in self.left_out if name in recording.channels]:
+            own = own.noted(left_out_note(lacking))
+        plan = plan_of(own, self.channels, self.config)
+        if plan.relations is not None and self.fills_by_all:
+            plan = replace(plan, relations=self.relations)
+        return regularise(own, self.channels, self.config, plan)
+
+    def seen(self, signal: Signal, moments: ChannelMoments | None = None) -> Signal:
+        """A regular signal as the model sees it; `moments`: of the whole recording, where this is a part of it."""
+        signal = self._scaled(signal, moments)
+        if not self.components.size:
+            return signal
+        names = tuple(f"pc{i}" for i in range(self.components.shape[0]))
+        return replace(signal, values=onto_axes(signal.values, self.components), channels=names)
+
+    def row_plan(self, rate: float | None) -> RowPlan:
+        """Of a stream, which nobody can look at as a whole: slow sensors are those of the recordings fitted on."""
+        spacing = self.spacing or (0,) * len(self.channels)
+        return RowPlan(rate, max_gap_frames(rate, self.config), spacing, None, self.relations, self.channels)
+
+    def seen_by_model(self, values: Values) -> Values:
+        """Frames of a stream, scaled by the statistics of the model and projected; an array of its own."""
+        is_scaled = self.config.scaling != "none"
+        scaled = scaled_by(values, self.mean, self._factor) if is_scaled else values.copy()
+        return onto_axes(scaled, self.components) if self.components.size else scaled
+
+    @property
+    def known_columns(self) -> tuple[KnownColumn, ...]:
+        """The channels for readers of files, each with the numbers that stand for no value in it."""
+        numbers = [None] * len(self.channels) if self.known is None else self.known.missing_numbers()
+        return tuple(KnownColumn(name, own) for name, own in zip(self.channels, numbers, strict=True))
+
+    @property
+    def fills_by_all(self) -> bool:
+        """Whether dropouts are filled by the relations of all recordings, as in a stream: where scaling is theirs."""
+        return self.config.statistics == "dataset" and self.relations is not None
+
+    @cached_property
+    def _factor(self) -> Vector:
+        return _reciprocal(self.scale)
+
+    @property
+    def n_dims(self) -> int:
+        """Channels of a window as the model sees it."""
+        return len(self.components) or len(self.channels)
+
+    def _scaled(self, signal: Signal, moments: ChannelMoments | None) -> Signal:
+        """By the statistics of the recording or of the data set."""
+        if self.config.scaling == "none":
+            return self._heard(signal, self.mean, self.scale)
+        mean, scale = self.mean, self.scale
+        if self.config.statistics == "recording":
+            own = ChannelMoments.of(signal) if moments is None else moments
+            mean, scale = mean_and_scale(own, self.config, f"recording '{signal.id}'")
+            mean, scale = self._with_silent(signal, mean, scale)
+        signal = self._heard(signal, mean, scale)
+        still = [name for name, width in zip(signal.channels, scale, strict=True) if width == 0]
+        notes = (f"constant, so of no use: {shortened(still)}",) if still else ()
+        values = scaled_by(signal.values, mean, _reciprocal(scale))
+        return replace(signal, values=values, notes=signal.notes + notes)
+
+    def _with_silent(self, signal: Signal, mean: Vector, scale: Vector) -> tuple[Vector, Vector]:
+        """Channels that are silent in a recording lie where they do in the others."""
+        if not signal.silent or self.relations is None:
+            return mean, scale
+        mean, scale, lacking = mean.copy(), scale.copy(), list(signal.silent)
+        mean[lacking] = self.relations.mean[lacking]
+        known = self.relations.scale[lacking]
+        scale[lacking] = np.where(known > 0, scale.max(), 0.0) if self.config.scaling == "global" else known
+        return mean, scale
+
+    def _heard(self, signal: Signal, mean: Vector, scale: Vector) -> Signal:
+        """With channels that are silent in this recording predicted, where others tell how; `mean`, `scale`: of it."""
+        lacking = [c for c in signal.silent if self.relations is not None and self.relations.scale[c] > 0]
+        if not lacking or self.relations is None or self.fills_by_all:
+            return signal
+        by_channel = self.config.scaling == "channel"  # else no scale of each channel in this recording is at hand
+        relations = self.relations.moved(mean, scale) if by_channel else self.relations
+        values = signal.values.copy()
+        gone = np.zeros(values.shape[1], np.bool_)
+        gone[lacking] = True
+        fill = ChannelFill(relations)
+        for start in range(0, len(values), BLOCK):
+            block = values[start : start + BLOCK]
+            fill.fill(block, np.broadcast_to(gone, block.shape))
+        return replace(signal, values=values)
+
+    def _scaled_moments(self, moments: ChannelMoments, of: str) -> ChannelMoments:
+        """Those of a recording after its signal is scaled."""
+        mean, scale = self.mean, self.scale
+        if self.config.statistics == "recording":
+            mean, scale = mean_and_scale(moments, self.config, of)
+        return moments.scaled(mean, _reciprocal(scale))
+
+
+def surveys_of(recordings: Sequence[Recording], config: PreprocessConfig) -> tuple[UsedChannels, list[Survey]]:
+    """The channels of a data set and a survey of each of its recordings; what cannot belong to one is refused."""
+    channels = chosen_channels(recordings[0], config)
+    for recording in recordings:
+        fitting(recording, channels, config)
+    refuse_shape(max(recordings, key=lambda recording: recording.n_frames), channels)
+    refuse_too_many_axes(len(channels), config)
+    surveys = [survey_of(recording, channels, config).survey for recording in recordings]
+    used = used_channels(channels, surveys, config)
+    if used.left_out:
+        refuse_too_many_axes(len(used.names), config)
+        surveys = [survey_of(recording, used.names, used.settings(config)).survey for recording in recordings]
+    return used, surveys
+
+
+def refuse_too_many_axes(n_channels: int, config: PreprocessConfig) -> None:
+    """There are no more axes than channels."""
+    if config.pca_components > n_channels:
+        raise SettingError(
+            f"preprocess.pca_components = {config.pca_components}, but there are only {n_channels} channels; "
+            "choose fewer"
+        )
+
+
+def _reciprocal(scale: Vector) -> Vector:
+    """1 / scale, and 0 of a constant channel."""
+    return np.divide(1.0, scale, out=np.zeros_like(scale), where=scale > 0)
+
+
+def scaled_by(values: Values, mean: Vector, factor: Vector) -> Values:
+    """(value - mean) * factor; in float64, as a mean may dwarf its spread."""
+    scaled = np.empty(values.shape, np.float32)
+    for start in range(0, len(values), BLOCK):
+        block = slice(start, start + BLOCK)
+        scaled[block] = (values[block] - mean) * factor
+    return scaled
+
+
+def onto_axes(values: Values, components: Matrix) -> Values:
+    """Coordinates (n_frames, n_components), summed channel by channel: a matrix product rounds as chunks are long."""
+    axes = components.astype(np.float32).astype(np.float64)
+    found = np.empty((len(values), len(axes)), np.float32)
+    for start in range(0, len(values), BLOCK):
+        block = values[start : start + BLOCK].astype(np.float64)
+        summed = np.zeros((len(block), len(axes)))
+        for c in range(block.shape[1]):
+            summed += block[:, c, None] * axes[:, c]
+        found[start : start + BLOCK] = summed
+    return found
+
+
+def mean_and_scale(moments: ChannelMoments, config: PreprocessConfig, of: str) -> tuple[Vector, Vector]:
+    """Mean and scale of each channel over all usable frames; scale 0 marks a constant channel.
+
+    channel: its standard deviation. global: one scale, the root mean square of those deviations that are not 0.
+    """
+    mean, scale = moments.mean, np.sqrt(moments.squares / moments.count)
+    # A spread of fewer than some ten roundings of float32 cannot be told from a constant.
+    scale[scale <= np.maximum(1e-6 * np.abs(mean), np.finfo(np.float32).tiny)] = 0.0
+    if not scale.any():
+        raise RecordingError(f"{of}: every channel is constant, nothing can recur; check the file and its columns")
+    if config.scaling == "global":
+        scale = np.where(scale > 0, np.sqrt((scale[scale > 0] ** 2).mean()), 0.0)
+    return mean, scale
+
+
+def _principal_axes(each: Iterable[ChannelMoments], n_channels: int, n_components: int) -> Matrix:
+    """Leading eigenvectors of the covariance of all usable frames, signs fixed so that results repeat."""
+    joined = ChannelMoments.joined(each, n_channels, products=True)
+    axes = np.linalg.eigh(joined.scatter / joined.count)[1][:, ::-1][:, :n_components].T
+    signs = np.sign(axes[np.arange(n_components), np.abs(axes).argmax(axis=1)])
+    return np.asarray(axes * signs[:, None])

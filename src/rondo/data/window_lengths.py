@@ -1,0 +1,333 @@
+"""Two scales: a short window for units and a long one for the contexts that they make up.
+
+Levels live at different scales, and the best window is about half the mean length of what it should show. The long
+window follows the recording, T / 40, between 1.5 and 6 s: of the rules tried that need no labels it was the best
+(docs/method.md). The window of units is a quarter of it, and at least 0.3 s.
+
+Where the rate is unknown or below 10 Hz, seconds mean little: the bounds are then the typical period of the signal and
+four times that. One to three channels of unknown rate are told apart by their shapes, for which a window of units must
+hold many periods (`suggest_window`); the long window is four times as long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from rondo.config.settings import ComposedMotifsConfig, RondoConfig, WindowsConfig, to_frames
+from rondo.data.recording import Recording
+from rondo.data.signal import FEWEST_FRAMES, MANY_CHANNELS, Signal, spectrum
+from rondo.data.windows import FEW_CHANNELS
+from rondo.errors import RecordingError, SettingError
+from rondo.wording import counted, duration_in_words
+
+# ----------------------------------------------------------------
+# A window for recordings whose owner gave none, where a method has one scale (`scales` has the two of the default).
+#
+# Where the rate is known: 1.5 s, the flat optimum over our development sets (docs/method.md; the paper's own windows
+# are 1 to 3 s). Where it is not, or where 1.5 s is only a handful of frames: the typical period of the signal, the
+# power-weighted geometric mean over its spectrum. One to three channels of unknown rate are described by the shapes in
+# a window, which takes several of them: there the window is 20 typical periods. No window is longer than a twentieth
+# of the longest stretch. The step is a quarter of the window.
+
+_SUGGESTED_SECONDS = 1.5
+SHAPE_PERIODS = 20  # typical periods in a window of few channels; docs/method.md
+CURVE_FACTORS = (0.25, 0.5, 2 / 3, 1, 4 / 3, 2, 3, 4)
+FEWEST_TELLING_FRAMES = 8  # a shorter window sees values and no movement
+_FEWEST_WINDOW_LENGTHS = 20  # a suggested window fits at least this often into the longest span
+
+
+class Sized(Protocol):
+    """What window lengths are chosen by: a Signal, or a survey of a recording that is not at hand."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def rate(self) -> float | None: ...
+
+    @property
+    def n_frames(self) -> int: ...
+
+    @property
+    def n_dims(self) -> int:
+        """Channels of a window."""
+
+    @property
+    def longest_span(self) -> int:
+        """Frames of the longest span."""
+
+    @property
+    def period_frames(self) -> float:
+        """The typical period in the longest span."""
+
+
+def window_and_step(signals: Sequence[Sized], config: WindowsConfig) -> tuple[int, int]:
+    """Window and step in frames, of methods with one scale; refused when no span of any signal holds a window."""
+    rate = signals[0].rate
+    length = suggest_window(signals) if config.length == "auto" else to_frames(config.length, rate, "windows.length")
+    refuse_too_long(length, signals)
+    step = max(1, length // 4) if config.step == "auto" else to_frames(config.step, rate, "windows.step")
+    return length, step
+
+
+def refuse_too_long(length: int, signals: Sequence[Sized]) -> None:
+    """Refuse a window that no span of any signal holds."""
+    longest = max(signal.longest_span for signal in signals)
+    if length > longest:
+        raise SettingError(
+            f"windows.length is {length} frames, but the longest unbroken stretch of "
+            f"{_named(signals)} has {longest}; choose a shorter window (--window)"
+        )
+
+
+def suggest_window(signals: Sequence[Sized]) -> int:
+    """Frames of the suggested window."""
+    rate = signals[0].rate
+    longest = max(signal.longest_span for signal in signals)
+    frames = 0 if rate is None else round(_SUGGESTED_SECONDS * rate)
+    if frames < FEWEST_FRAMES:
+        frames = max(FEWEST_FRAMES, round(typical_periods(signals) * typical_period(signals)))
+    return max(1, min(frames, longest // _FEWEST_WINDOW_LENGTHS))
+
+
+def typical_periods(signals: Sequence[Sized]) -> int:
+    """How many typical periods a window holds where its length follows from the signal.
+
+    Many for few channels of no rate, whose shapes tell them apart. At a known rate that is low, as of a power meter
+    that is read every minute, what matters changes within one period.
+    """
+    return SHAPE_PERIODS if signals[0].rate is None and signals[0].n_dims <= FEW_CHANNELS else 1
+
+
+def typical_period(signals: Sequence[Sized]) -> float:
+    """Power-weighted geometric mean period in frames, over all channels of the longest span.
+
+    >>> wave = np.sin(2 * np.pi * np.arange(4096) / 64)[:, None].astype(np.float32)
+    >>> round(typical_period([Signal("s", wave, None, ("x",), ((0, 4096),), 4096)]))
+    64
+    """
+    return max(signals, key=lambda signal: signal.longest_span).period_frames
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A window length and what it would hold."""
+
+    length_frames: int
+    step_frames: int
+    n_windows: int
+    cycles: float  # how many typical periods
+    power_within: float  # share of the power of the signal at periods that fit into the window
+
+
+def window_curve(signals: Sequence[Signal], chosen: int | None = None) -> list[Candidate]:
+    """What windows from a quarter to four times the chosen length would hold, the chosen one among them.
+
+    `chosen`: in frames; where none is given, the window of methods with one scale.
+
+    A window should hold one or two cycles of the fastest thing that matters. `power_within` is the spectral
+    distribution function read at the window: near 0, the window sees only pieces of movements; near 1, a longer window
+    adds nothing but blur. It describes the signal and measures no quality.
+    """
+    middle = suggest_window(signals) if chosen is None else chosen
+    spans = [stop - start for signal in signals for start, stop in signal.spans]
+    lengths = sorted({max(1, round(middle * factor)) for factor in CURVE_FACTORS})
+    lengths = [length for length in lengths if length <= max(spans)]
+    values = max(signals, key=lambda signal: signal.longest_span).longest_stretch
+    period = typical_period(signals)
+    frequency, weight = spectrum(values, max(1024, 4 * lengths[-1])) if values.shape[0] >= 8 else (np.ones(1),) * 2
+    total = float(weight.sum())
+    curve = []
+    for length in lengths:
+        step = max(1, length // 4)
+        n_windows = sum((span - length) // step + 1 for span in spans if span >= length)
+        within = float(weight[frequency * length >= 1].sum()) / total if total > 0 else 0.0
+        curve.append(Candidate(length, step, n_windows, length / period, within))
+    return curve
+
+
+def _named(signals: Sequence[Sized]) -> str:
+    return f"recording '{signals[0].id}'" if len(signals) == 1 else f"the {len(signals)} recordings"
+
+
+_SHARE = 40  # a long window in recordings
+_SECONDS = (1.5, 6.0)  # of a long window
+_UNITS_IN_MOTIF = 4
+_UNIT_SECONDS = 0.3
+_LOWEST_RATE = 10.0  # Hz
+_FEWEST_FRAMES = 16  # of a typical period
+_FEWEST_UNIT_WINDOWS = 20  # a window of units fits at least this often into the longest span
+
+
+class WindowScales(NamedTuple):
+    """Frames of a window of units, of the step between two, and of a long window."""
+
+    unit_frames: int
+    step_frames: int
+    motif_frames: int
+
+
+def choose_scales(signals: Sequence[Sized], config: RondoConfig) -> WindowScales:
+    """What the settings say, and what they leave to the data."""
+    if not isinstance(config.motifs, ComposedMotifsConfig):  # one scale
+        unit, step = window_and_step(signals, config.windows)
+        return WindowScales(unit, step, unit)
+    rate, wanted = signals[0].rate, config.motifs.window
+    longest = max(signal.longest_span for signal in signals)
+    given_motif = None if wanted == "auto" else to_frames(wanted, rate, "motifs.window")
+    given_unit = None if config.windows.length == "auto" else to_frames(config.windows.length, rate, "windows.length")
+    by_shape = typical_periods(signals) > 1
+    motif = given_motif or (_UNITS_IN_MOTIF * suggest_window(signals) if by_shape else suggest_motif_window(signals))
+    unit = given_unit or min(_unit_window(motif, rate), max(1, longest // _FEWEST_UNIT_WINDOWS))
+    refuse_too_long(unit, signals)
+    step = max(1, unit // 4) if config.windows.step == "auto" else to_frames(config.windows.step, rate, "windows.step")
+    return WindowScales(unit, step, motif if given_motif else max(motif, 2 * unit))
+
+
+def why_windows(signals: Sequence[Sized], config: RondoConfig, scales: WindowScales) -> list[str]:
+    """The windows as options and in words, where they come from, and when to doubt them."""
+    unit, step, motif = scales
+    rate, period = signals[0].rate, typical_period(signals)
+    longest = max(signal.longest_span for signal in signals)
+    source = "suggested" if config.windows.length == "auto" else "as asked for"
+    if isinstance(config.motifs, ComposedMotifsConfig):
+        option, motif_words = f" --motif-window {motif}", f"motifs: {_in_words(motif, rate)}"
+        reason = _why_both(signals, config, scales, is_asked_for=config.motifs.window != "auto")
+    else:
+        option, motif_words, reason = "", "motifs are made of these", _why_one(signals, config, unit)
+    rule = (
+        "A window of units should hold one or two cycles of the fastest thing you care about: you know it, the curve "
+        "does not."
+    )
+    if unit < FEWEST_TELLING_FRAMES:
+        rule += f" With {longest:,} frames a window reflects signal level only: record longer."
+    if unit < period / 2 and motif < period:
+        rule += f" This one holds {unit / period:.1f} of a typical period; try --window {round(period)} beside it."
+    return [
+        f"{source}: --window {unit} --step {step}{option}",
+        f"units: {_in_words(unit, rate)}, {motif_words}",
+        reason,
+        rule,
+    ]
+
+
+def _in_words(frames: int, rate: float | None) -> str:
+    return f"{frames} frames" if rate is None else f"{frames / rate:.3g} s ({frames} frames)"
+
+
+def _period_in_words(signals: Sequence[Sized]) -> str:
+    rate, period = signals[0].rate, typical_period(signals)
+    return f"{period:.0f} frames" if rate is None else duration_in_words(period / rate)
+
+
+def _why_one(signals: Sequence[Sized], config: RondoConfig, unit: int) -> str:
+    """Where the window of a method with one scale comes from."""
+    rate, cycle = signals[0].rate, _period_in_words(signals)
+    longest = max(signal.longest_span for signal in signals)
+    if config.windows.length != "auto":
+        return f"The typical period of the signal is {cycle}."
+    if unit == longest // 20:
+        return (
+            f"A twentieth of the longest unbroken stretch ({longest:,} frames): longer, and too few windows are left."
+        )
+    if rate is not None and unit == round(1.5 * rate):
+        return f"1.5 s did best over our development sets, from a flat optimum; the signal's typical period is {cycle}."
+    n_periods = typical_periods(signals)
+    counted, each = ("The typical period", "") if n_periods == 1 else (f"{n_periods} typical periods", " each")
+    end = "; with --rate HZ it would be 1.5 s." if rate is None else ": 1.5 s would be only a handful of frames."
+    return f"{counted} of the signal, {cycle}{each}{end}"
+
+
+def _why_both(signals: Sequence[Sized], config: RondoConfig, scales: WindowScales, *, is_asked_for: bool) -> str:
+    """Where the windows of a method with two scales come from."""
+    unit, _, motif = scales
+    rate = signals[0].rate
+    if is_asked_for:
+        of_motifs = "the window of motifs is as asked for"
+    elif motif == 2 * unit:
+        of_motifs = "the window of motifs is two windows of units, the least"
+    elif typical_periods(signals) > 1:
+        of_motifs = "the window of motifs is four times as long"
+    elif _has_usable_rate(rate):
+        of_motifs = f"the window of motifs is a fortieth of the recording, from {_SECONDS[0]:g} to {_SECONDS[1]:g} s"
+    else:
+        with_rate = "" if rate is not None else f" (with --rate HZ: from {_SECONDS[0]:g} to {_SECONDS[1]:g} s)"
+        of_motifs = f"the window of motifs is a fortieth of the recording, from one to four typical periods{with_rate}"
+    cycle = _period_in_words(signals)
+    return f"{_why_unit_window(signals, config, scales)}; {of_motifs}. The typical period of the signal is {cycle}."
+
+
+def _why_unit_window(signals: Sequence[Sized], config: RondoConfig, scales: WindowScales) -> str:
+    longest = max(signal.longest_span for signal in signals)
+    unit = scales.unit_frames
+    if config.windows.length != "auto":
+        return "The window of units is as asked for"
+    if unit == max(1, longest // _FEWEST_UNIT_WINDOWS):
+        return f"The window of units is a twentieth of the longest unbroken stretch ({longest:,} frames), the most"
+    if unit > round(scales.motif_frames / _UNITS_IN_MOTIF):
+        return f"The window of units is the least there is, {_UNIT_SECONDS:g} s or {FEWEST_TELLING_FRAMES} frames"
+    if (n_periods := typical_periods(signals)) > 1:
+        return f"The window of units is {n_periods} typical periods of the signal"
+    return "The window of units is a quarter of that of motifs"
+
+
+def suggest_motif_window(signals: Sequence[Sized]) -> int:
+    """Frames of the long window that suits recordings of this length."""
+    rate = signals[0].rate
+    if rate is not None and _has_usable_rate(rate):
+        shortest, longest = (seconds * rate for seconds in _SECONDS)
+    else:
+        shortest = max(_FEWEST_FRAMES, typical_period(signals))
+        longest = shortest * _SECONDS[1] / _SECONDS[0]
+    typical = float(np.median([signal.n_frames for signal in signals]))
+    return round(min(max(typical / _SHARE, shortest), longest))
+
+
+def _has_usable_rate(rate: float | None) -> bool:
+    return rate is not None and rate >= _LOWEST_RATE
+
+
+def _unit_window(motif_frames: int, rate: float | None) -> int:
+    fewest = FEWEST_TELLING_FRAMES if rate is None else max(FEWEST_TELLING_FRAMES, round(_UNIT_SECONDS * rate))
+    return max(fewest, round(motif_frames / _UNITS_IN_MOTIF))
+
+
+# ----------------------------------------------------------------
+# Recordings in which nothing can be shown to recur, because too few windows lie in them side by side.
+
+FEWEST_WINDOWS = 20
+"""That do not overlap: fewer cannot show that something recurs."""
+
+
+def refuse_too_short(recordings: Sequence[Recording]) -> None:
+    """Fewer frames in all than windows are needed: whatever is found in them cannot be shown to recur.
+
+    Recordings with frames in columns are short too; those get a better advice (`channels.refuse_shape`).
+    """
+    total, widest = sum(own.n_frames for own in recordings), max(own.n_channels for own in recordings)
+    if total < FEWEST_WINDOWS and widest <= MANY_CHANNELS:
+        raise RecordingError(
+            f"too short: {counted(total, 'frame')} in {counted(len(recordings), 'recording')}; for something to recur, "
+            f"{FEWEST_WINDOWS} windows are needed, which is {FEWEST_WINDOWS * FEWEST_TELLING_FRAMES} frames or more; "
+            "record longer, or give more recordings"
+        )
+
+
+def too_few_windows(n_frames: Sequence[int], window_frames: int) -> str:
+    """What to say where recordings hold fewer windows that do not overlap than can show recurrence; "" otherwise.
+
+    >>> too_few_windows([100, 60], 8), too_few_windows([100], 8)[:57]
+    ('', 'too short: only 12 windows of 8 frames lie side by side i')
+    """
+    n_windows = sum(n // window_frames for n in n_frames)
+    if n_windows >= FEWEST_WINDOWS - 1:  # the window that fits 20 times is rounded
+        return ""
+    return (
+        f"too short: only {counted(n_windows, 'window')} of {counted(window_frames, 'frame')} lie side by side in "
+        f"{counted(sum(n_frames), 'frame')}, and recurrence is not shown in fewer than {FEWEST_WINDOWS}; record "
+        f"{FEWEST_WINDOWS * window_frames} frames or more, or give a shorter --window"
+    )

@@ -1,1 +1,0 @@
-"""Encoders that are trained, or come with weights; they need torch."""

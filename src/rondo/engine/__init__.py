@@ -1,1 +1,0 @@
-"""WHERE WORK RUNS: the same tasks in this process, in several, or on a cluster, with the same results."""

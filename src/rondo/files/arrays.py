@@ -1,0 +1,308 @@
+"""Stored arrays, read piece by piece into float32, whatever number type they are stored in.
+
+What the formats of arrays share (`numpy_files`, `hdf5`, `mat`): in archives one array is read, `X`, or the one that
+`key` names, or the only one that can be a recording, with its `rate`, `channels` and `time`. An array of Python
+objects is refused before it is read.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.data.recording import Recording, Values
+from rondo.errors import RecordingError
+from rondo.files.columns import Columns, choose_columns, is_label_name
+from rondo.files.reading import RecordingFormat, listed
+from rondo.files.text.clock import in_seconds, spread
+
+BLOCK_BYTES = 1 << 20
+TIME_KEYS = ("time", "timestamps")
+_RATE_NAMES = frozenset({
+    "rate", "fs", "sr", "srate", "sfreq", "samplerate", "samplingrate", "samplefreq", "samplefrequency", "samplingfreq",
+    "samplingfrequency", "framerate",
+})  # fmt: skip
+
+Tile = tuple[slice, slice, NDArray[Any]]
+"""A piece of an array (n_frames, n_columns): its rows, its columns, its numbers."""
+
+
+class Description(NamedTuple):
+    """What a file says about its array, beside the array."""
+
+    rate: float | None = None
+    channels: tuple[str, ...] | None = None
+    time: NDArray[Any] | None = None
+    notes: tuple[str, ...] = ()
+
+
+def is_rate_name(name: str) -> bool:
+    """Whether a number of this name is usually a rate.
+
+    >>> [is_rate_name(name) for name in ("rate", "Fs", "sampling_rate", "heart_rate")]
+    [True, True, True, False]
+    """
+    return name.casefold().replace("_", "").replace(" ", "") in _RATE_NAMES
+
+
+def found_key(key: str | None, keys: Sequence[str]) -> str:
+    """The name of the array to read: the one asked for, or `X`."""
+    wanted = "X" if key is None else key
+    if wanted in keys:
+        return wanted
+    raise RecordingError(f"there is no array '{wanted}' in it, only: {listed(keys)}; name one of them with key (--key)")
+
+
+def only_array(arrays: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]) -> str:
+    """The name of the only array that can be a recording, by shapes and types: no clock, no description, no labels.
+
+    >>> number = np.dtype(float)
+    >>> only_array({"acc": ((100, 3), number), "fs": ((), number), "labels": ((100,), number)})
+    'acc'
+    """
+    able = [name for name, (shape, dtype) in arrays.items() if _can_be_recording(name, shape, dtype)]
+    if len(able) == 1:
+        _refuse_beside_larger(able[0], arrays)
+        return able[0]
+    if not able:
+        raise RecordingError(f"it holds no array of numbers (n_frames, n_channels), only: {listed(list(arrays))}")
+    said = [f"{name} {arrays[name][0]}" for name in able]
+    raise RecordingError(f"it holds {len(able)} arrays: {listed(said)}; name one of them with key (--key {able[0]})")
+
+
+def _refuse_beside_larger(name: str, arrays: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]]) -> None:
+    """Refuse to take the only array of one or two dimensions where another, of more, is what the file is about."""
+    larger = [
+        other
+        for other, (shape, dtype) in arrays.items()
+        if dtype.kind in "fiub" and len(shape) > 2 and math.prod(shape) > math.prod(arrays[name][0])
+    ]
+    if larger:
+        raise RecordingError(
+            f"its array '{larger[0]}' has {len(arrays[larger[0]][0])} dimensions {arrays[larger[0]][0]}; store it as "
+            f"(n_frames, n_channels), or read '{name}' {arrays[name][0]} alone with key (--key {name})"
+        )
+
+
+def _can_be_recording(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> bool:
+    own = name.rpartition("/")[2]
+    is_about = own in (*TIME_KEYS, "channels") or is_rate_name(own) or is_label_name(own)
+    return dtype.kind in "fiub" and len(shape) in (1, 2) and min(shape) > 0 and max(shape) > 1 and not is_about
+
+
+def table_shape(shape: tuple[int, ...], dtype: np.dtype[Any], what: str) -> tuple[int, int]:
+    """(n_frames, n_columns) of an array that can be a recording; any other is refused before it is read."""
+    if dtype.kind == "O":
+        raise RecordingError(f"{what} holds Python objects, which are never loaded; store plain numbers")
+    if dtype.kind not in "fiub":
+        raise RecordingError(f"{what} holds {dtype}, not numbers; store real numbers")
+    if len(shape) not in (1, 2):
+        raise RecordingError(f"{what} has {len(shape)} dimensions {shape}; expected 2 (n_frames, n_channels)")
+    n_frames, n_columns = shape if len(shape) == 2 else (*shape, 1)
+    if n_frames == 0 or n_columns == 0:
+        raise RecordingError(f"{what} is empty: {n_frames} frames x {n_columns} channels")
+    return n_frames, n_columns
+
+
+def recording_of(
+    shape: tuple[int, int],
+    tiles: Iterator[Tile],
+    about: Description,
+    id: str,
+    rate: float | None,
+    label_columns: Sequence[str],
+) -> Recording:
+    """The recording in the pieces of an array, with what its file says about it."""
+    n_frames, n_columns = shape
+    names = about.channels or tuple(f"ch{i}" for i in range(n_columns))
+    if len(names) != n_columns:
+        raise RecordingError(f"'channels' holds {len(names)} names for {n_columns} columns; give one per column")
+    columns = choose_columns(names, rate=rate, label_columns=label_columns)
+    if about.time is not None and columns.clock is not None:
+        raise RecordingError(
+            f"both a stored time array and column '{names[columns.clock]}' could be the clock; keep one"
+        )
+    values, clock = _filled(n_frames, tiles, columns)
+    times, notes = about.time, about.notes + columns.notes
+    if columns.clock is not None and clock is not None:
+        times, unit = in_seconds(clock, names[columns.clock])
+        times, apart = spread(times, names[columns.clock])
+        notes += unit + apart
+    return Recording(values, rate if rate is not None else about.rate, columns.channels, id, times, notes)
+
+
+def _filled(n_frames: int, tiles: Iterator[Tile], columns: Columns) -> tuple[Values, NDArray[np.float64] | None]:
+    """The chosen columns in float32 and the clock in float64, gathered from the pieces."""
+    values = np.empty((n_frames, len(columns.positions)), dtype=np.float32)
+    clock = None if columns.clock is None else np.empty(n_frames)
+    positions = np.array(columns.positions)
+    with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float32 Recording refuses by name
+        for rows, cols, block in tiles:
+            channels = np.flatnonzero((cols.start <= positions) & (positions < cols.stop))
+            if channels.size == values.shape[1] == block.shape[1]:
+                values[rows] = block
+            elif channels.size:
+                values[rows, channels] = block[:, positions[channels] - cols.start]
+            if clock is not None and columns.clock is not None and cols.start <= columns.clock < cols.stop:
+                clock[rows] = block[:, columns.clock - cols.start]
+    return values, clock
+
+
+def description_of(beside: dict[str, NDArray[Any]], given_rate: float | None) -> Description:
+    """What the arrays beside the one that is read say; a given rate is the clock, whatever they say."""
+    rate = _stored_rate(beside["rate"]) if "rate" in beside else None
+    channels = _stored_names(beside["channels"]) if "channels" in beside else None
+    time_key = next((key for key in TIME_KEYS if key in beside), None)
+    if given_rate is not None:
+        notes = [f"the file's own rate of {rate:g} Hz left aside"] if rate not in (None, given_rate) else []
+        notes += [f"array '{time_key}' left out: the given rate of {given_rate:g} Hz is the clock"] if time_key else []
+        return Description(None, channels, None, tuple(notes))
+    if time_key is None:
+        return Description(rate, channels)
+    time = beside[time_key]
+    if time.dtype.kind == "M":
+        return Description(rate, channels, time)
+    if time.dtype.kind not in "fiu" or time.ndim != 1:
+        raise RecordingError(f"array '{time_key}' must hold one time per frame, got {time.dtype} {time.shape}")
+    times, unit = in_seconds(time.astype(np.float64), time_key)
+    return Description(rate, channels, times, unit)
+
+
+def _stored_rate(stored: NDArray[Any]) -> float:
+    if stored.size != 1 or stored.dtype.kind not in "fiu":
+        raise RecordingError(f"its 'rate' must be one number of Hz, got {stored.dtype} {stored.shape}; give the rate")
+    return float(stored.item())
+
+
+def _stored_names(stored: NDArray[Any]) -> tuple[str, ...]:
+    names = [name.decode("utf-8", "replace") if isinstance(name, bytes) else name for name in stored.ravel().tolist()]
+    if not all(isinstance(name, str) for name in names):
+        raise RecordingError(f"its 'channels' must hold text, one name per column, got {stored.dtype}")
+    return tuple(str(name) for name in names)
+
+
+# ----------------------------------------------------------------
+# Numpy arrays (.npy) and archives of them (.npz). Nothing is unpickled: the header of an array is read first.
+
+
+class NpyArray(NamedTuple):
+    """A numpy array that is still in its file: the stream stands at its first number."""
+
+    stream: IO[bytes]
+    shape: tuple[int, ...]
+    column_major: bool
+    dtype: np.dtype[Any]
+
+
+def read_npy(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
+    """The recording in a single numpy array, (n_frames, n_channels) or (n_frames,)."""
+    with path.open("rb") as file:
+        array = _npy_array(file, path.stat().st_size, "the array")
+        shape = table_shape(array.shape, array.dtype, "the array")
+        return recording_of(shape, _npy_tiles(array, *shape), Description(rate), path.stem, rate, label_columns)
+
+
+def read_npz(path: Path, *, rate: float | None, key: str | None, label_columns: Sequence[str] = ()) -> Recording:
+    """The recording in a numpy archive: the array `X`, or the one that `key` names, or the only one."""
+    with zipfile.ZipFile(path) as archive, ExitStack() as opened:
+        members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+
+        def member(name: str) -> NpyArray:
+            stream = opened.enter_context(archive.open(members[name]))
+            return _npy_array(stream, members[name].file_size, f"array '{name}'")
+
+        name = chosen_array(archive, key)
+        array = member(name)
+        shape = table_shape(array.shape, array.dtype, f"array '{name}'")
+        beside = {said: _npy_whole(member(said)) for said in ("channels", *TIME_KEYS) if said in members}
+        rates = sorted((said for said in members if is_rate_name(said)), key=lambda said: (said != "rate", said))
+        beside |= {"rate": _npy_whole(member(rates[0]))} if rates else {}
+        about = description_of(beside, rate)
+        return recording_of(shape, _npy_tiles(array, *shape), about, path.stem, rate, label_columns)
+
+
+def chosen_array(archive: zipfile.ZipFile, key: str | None) -> str:
+    """The name of the array in an archive that is read, from the headers alone."""
+    members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+    if key is not None or "X" in members:
+        return found_key(key, list(members))
+    found: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {}
+    for name, info in members.items():
+        try:
+            with archive.open(info) as stream:
+                array = _npy_array(stream, info.file_size, f"array '{name}'")
+        except RecordingError:  # whoever asks for it by name hears why
+            found[name] = (), np.dtype("O")
+        else:
+            found[name] = array.shape, array.dtype
+    return only_array(found)
+
+
+def _npy_array(stream: IO[bytes], n_bytes: int, what: str) -> NpyArray:
+    """Read the header of an array, and check it against the `n_bytes` that the whole of it takes."""
+    # version 3 differs from 2 in the encoding of field names alone, and an array of numbers has none
+    second = np.lib.format.read_array_header_2_0
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): second, (3, 0): second}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # numpy warns of old or odd headers; either it reads them or it raises
+            version = np.lib.format.read_magic(stream)
+            shape, column_major, dtype = readers[version](stream)
+    except Exception as error:
+        raise RecordingError(f"{what} has no numpy header that can be read; it is damaged, or no numpy file") from error
+    if dtype.kind != "O":  # the size of a pickle cannot be known, and it is not going to be read
+        expected, found = math.prod(shape) * dtype.itemsize, n_bytes - stream.tell()
+        if min(shape, default=0) < 0 or expected != found:
+            raise RecordingError(f"{what} is damaged: {shape} of {dtype} takes {expected} bytes, but {found} are there")
+    return NpyArray(stream, shape, column_major, dtype)
+
+
+def _npy_tiles(array: NpyArray, n_frames: int, n_columns: int) -> Iterator[Tile]:
+    """Bands of rows, or pieces of columns where the array is stored column by column."""
+    width = 1 if array.column_major else n_columns
+    step = max(1, BLOCK_BYTES // (width * array.dtype.itemsize))
+    for column in range(0, n_columns, width):
+        for start in range(0, n_frames, step):
+            stop = min(start + step, n_frames)
+            numbers = np.frombuffer(_exactly(array, (stop - start) * width), dtype=array.dtype)
+            yield slice(start, stop), slice(column, column + width), numbers.reshape(-1, width)
+
+
+def _npy_whole(array: NpyArray) -> NDArray[Any]:
+    if array.dtype.kind not in "fiubUSM":
+        raise RecordingError(f"a describing array holds {array.dtype}; expected plain numbers or text")
+    numbers = np.frombuffer(_exactly(array, math.prod(array.shape)), dtype=array.dtype)
+    return numbers.reshape(array.shape, order="F" if array.column_major else "C")
+
+
+def _exactly(array: NpyArray, n_numbers: int) -> bytes:
+    wanted = n_numbers * array.dtype.itemsize
+    data = array.stream.read(wanted)
+    if len(data) != wanted:
+        raise RecordingError("it ends in the middle of an array; it is truncated")
+    return data
+
+
+NPY = RecordingFormat(
+    name="npy",
+    suffixes=(".npy",),
+    read=read_npy,
+    help="an array (n_frames, n_channels)",
+    order=2,
+)
+NPZ = RecordingFormat(
+    name="npz",
+    suffixes=(".npz",),
+    read=read_npz,
+    takes_key=True,
+    help="the array `X`, the one named by `--key` or the only one, with `rate`, `channels`, `time` if any",
+    order=3,
+)

@@ -1,0 +1,295 @@
+"""Typed tables: Parquet files, and the data frames of pandas, polars and pyarrow, taken column by column."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from rondo.data.recording import Recording
+from rondo.errors import RecordingError
+from rondo.files.columns import (
+    Kind,
+    choose_columns,
+    has_no_name,
+    kind_of_numbers,
+    moves_as_a_signal,
+    names_no_signal,
+    not_numeric,
+    rises_or_repeats,
+    without_empty,
+)
+from rondo.files.crash_guard import refuse_fatal_parquet
+from rondo.files.reading import RecordingFormat
+from rondo.files.text.clock import in_seconds, is_clock_name, mentions_time_stamps, spread
+from rondo.files.text.formats import (
+    named_part,
+    part_ids,
+    part_note,
+    plain_value,
+    refuse_no_column,
+    refuse_too_many,
+    without_column,
+)
+from rondo.files.text.spelling import cell_text, date_seconds, day_order, zone_notes
+
+Column = nw.Series[Any]
+_ROWS_LOOKED_AT = 64
+_TEXTS = (nw.String, nw.Categorical, nw.Enum)
+
+
+def read_parquet(path: Path, *, rate: float | None, label_columns: Sequence[str] = ()) -> Recording:
+    """The recording in a Parquet file, tried in a child first; one column is held beside the result at a time."""
+    table = _scanned(path)
+    schema = nw.from_native(pl.DataFrame(schema=table.collect_schema()), eager_only=True).schema
+
+    positions = {name: position for position, name in enumerate(schema)}
+
+    def load(name: str) -> Column:
+        # by position: polars takes names such as "*" and "^x.*$" for patterns
+        return nw.from_native(table.select(pl.nth(positions[name])).collect().to_series(), series_only=True)
+
+    return _from_columns(dict(schema), load, rate=rate, id=path.stem, label_columns=label_columns)
+
+
+def _scanned(path: Path) -> pl.LazyFrame:
+    refuse_fatal_parquet(path)
+    # an absolute path taken literally: no file name may be read as a pattern, a home folder or an address
+    return pl.scan_parquet(path.resolve(), glob=False, hive_partitioning=False)
+
+
+def read_parquet_parts(
+    path: Path, split_by: str, *, rate: float | None, label_columns: Sequence[str] = ()
+) -> list[Recording]:
+    """The recordings in a Parquet file that a column tells apart; the table is held in memory."""
+    return table_parts(_scanned(path).collect(), split_by, rate=rate, id=path.stem, label_columns=label_columns)
+
+
+def table_parts(
+    frame: Any, split_by: str, *, rate: float | None, id: str, label_columns: Sequence[str] = ()
+) -> list[Recording]:
+    """The recordings in a data frame that a column tells apart, as `rondo.files.text.formats` says.
+
+    >>> import polars
+    >>> frame = polars.DataFrame({"who": ["b", "a", "b"], "x": [1, 2, 3]})
+    >>> [(part.id, part.values.ravel().tolist()) for part in table_parts(frame, "who", rate=1, id="day")]
+    [('day_b', [1.0, 3.0]), ('day_a', [2.0])]
+    """
+    table = _as_table(frame)
+    names = {str(name): name for name in table.columns}
+    refuse_no_column(split_by, list(names))
+    column = table.get_column(names[split_by])
+    columns = _columns_of(table)
+    schema = {name: own.dtype for name, own in columns.items()}
+    chosen = choose_columns(
+        list(schema), rate=None, label_columns=label_columns, kinds=_kinds(schema, columns.__getitem__)
+    )
+    is_clock = chosen.clock is not None and list(schema)[chosen.clock] == split_by
+    values = _restarts(column, split_by) if is_clock else column.to_list()
+    rows: dict[str, list[int]] = {}
+    for row, value in enumerate(_texts(values)):
+        rows.setdefault(value, []).append(row)
+    refuse_too_many(len(rows), split_by)
+    ids = part_ids(id, rows, split_by)
+    left_out = label_columns if is_clock else without_column(label_columns, split_by)
+    note = part_note(len(rows), split_by, is_clock=is_clock)
+    found = []
+    for value, own in rows.items():
+        with named_part(ids[value]):
+            part = table_recording(table[own].to_native(), rate=rate, id=ids[value], label_columns=left_out)
+            found.append(part.noted(note))
+    return found
+
+
+def _texts(cells: Sequence[Any]) -> Iterator[str]:
+    """Cells as text, each value turned into it once."""
+    known: dict[Any, str] = {}
+    for cell in cells:
+        if cell not in known:
+            known[cell] = plain_value(cell_text(None if cell != cell else cell))  # NaN is what pandas has for nothing
+        yield known[cell]
+
+
+def _restarts(clock: Column, name: str) -> list[str]:
+    """Which recording each row belongs to: "1" until the clock goes back, then "2", …"""
+    times, _ = _clock_seconds(clock, name)
+    known = np.flatnonzero(~np.isnan(times))
+    goes_back = np.zeros(len(times), np.int64)
+    goes_back[known[1:]] = np.diff(times[known]) < 0
+    return [str(number) for number in 1 + np.cumsum(goes_back)]
+
+
+def table_recording(frame: Any, *, rate: float | None, id: str, label_columns: Sequence[str] = ()) -> Recording:
+    """The recording in a data frame; a pandas index that holds dates, or is named like a clock, is the clock.
+
+    >>> import polars
+    >>> table_recording(polars.DataFrame({"time": [0.0, 0.5], "x": [1, 2]}), rate=None, id="demo")
+    Recording('demo', 2 frames x 1 channel, 2 Hz)
+    """
+    table = _as_table(frame)
+    columns = _columns_of(table)
+    index = nw.maybe_get_index(table)
+    if index is not None and not any(is_clock_name(name) for name in columns if name not in label_columns):
+        columns = _index_clock(index) | columns
+    schema = {name: column.dtype for name, column in columns.items()}
+    return _from_columns(schema, columns.__getitem__, rate=rate, id=id, label_columns=label_columns)
+
+
+def _as_table(frame: Any) -> nw.DataFrame[Any]:
+    try:
+        return nw.from_native(frame, eager_only=True)
+    except TypeError as error:
+        raise RecordingError(f"expected a pandas, polars or pyarrow table, got {type(frame).__name__}") from error
+
+
+def _columns_of(table: nw.DataFrame[Any]) -> dict[str, Column]:
+    """By their names as text, which must differ."""
+    names = [str(name) for name in table.columns]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise RecordingError(f"two columns are named '{twice}'; rename one of them")
+    return {name: table.get_column(native) for name, native in zip(names, table.columns, strict=True)}
+
+
+def _index_clock(index: Any) -> dict[str, Column]:
+    """The index of a pandas frame as a column, if it holds dates or has a clock's name."""
+    column = nw.from_native(index.to_series(), series_only=True)
+    name = "index" if index.name is None else str(index.name)
+    return {name: column} if _holds_dates(column.dtype) or is_clock_name(name) else {}
+
+
+def _from_columns(
+    schema: dict[str, nw.dtypes.DType],
+    load: Callable[[str], Column],
+    *,
+    rate: float | None,
+    id: str,
+    label_columns: Sequence[str],
+) -> Recording:
+    schema, load = _with_empty_as_numbers(schema, load)
+    names = list(schema)
+    rises = _rises(schema, load)
+    chosen: dict[str, Any] = {"rate": rate, "label_columns": label_columns, "signals": _signals(schema, load)}
+    columns = choose_columns(names, kinds=_kinds(schema, load), rises=rises, **chosen)
+    for name in columns.channels:
+        if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
+            raise not_numeric(name, schema[name])
+    notes, times = columns.notes, None
+    if columns.clock is not None:
+        times, unit = _clock_seconds(load(names[columns.clock]), names[columns.clock])
+        times, apart = spread(times, names[columns.clock])
+        notes += unit + apart
+    values = np.empty((0, 0), dtype=np.float32)
+    for channel, name in enumerate(columns.channels):
+        numbers = _numbers(load(name))
+        if channel == 0:
+            values = np.empty((len(numbers), len(columns.channels)), dtype=np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):  # what is beyond float32 Recording refuses by name
+            values[:, channel] = numbers
+    values, channels, empty = without_empty(values, columns.channels)
+    return Recording(values, rate, channels, id, times, notes + empty)
+
+
+def _with_empty_as_numbers(
+    schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column]
+) -> tuple[dict[str, nw.dtypes.DType], Callable[[str], Column]]:
+    """Columns that hold no value have no type; as numbers they are left out, as those of a text table are."""
+    empty = {name for name, dtype in schema.items() if dtype == nw.Unknown and bool(load(name).is_null().all())}
+    if not empty:
+        return schema, load
+    typed = {name: nw.Float64() if name in empty else dtype for name, dtype in schema.items()}
+    return typed, lambda name: load(name).cast(nw.Float64) if name in empty else load(name)
+
+
+def _kinds(schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column]) -> dict[int, Kind]:
+    """What the types of the columns say; whole numbers are looked at, as they may count rows or time."""
+    kinds: dict[int, Kind] = {}
+    for position, (name, dtype) in enumerate(schema.items()):
+        if _holds_dates(dtype):
+            kinds[position] = "dates"
+        elif dtype in _TEXTS and not is_clock_name(name):
+            kinds[position] = "text"
+        elif dtype.is_integer():
+            numbers = np.asarray(_numbers(load(name).head(_ROWS_LOOKED_AT)), dtype=np.float64)
+            kind = kind_of_numbers(numbers, is_unnamed=has_no_name(name))
+            kinds |= {} if kind is None else {position: kind}
+    return kinds
+
+
+def _signals(schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column]) -> frozenset[int]:
+    """Columns with the name of labels or ids that move as a signal does."""
+    suspects = [
+        place for place, (name, dtype) in enumerate(schema.items()) if dtype.is_numeric() and names_no_signal(name)
+    ]
+    names = list(schema)
+    moving = (
+        place for place in suspects if moves_as_a_signal(names[place], _numbers(load(names[place])).astype(np.float64))
+    )
+    return frozenset(moving)
+
+
+def _rises(schema: dict[str, nw.dtypes.DType], load: Callable[[str], Column]) -> dict[int, bool]:
+    """Of each column that may be the clock, whether its readings rise in each row, or repeat."""
+    found = {}
+    for position, (name, dtype) in enumerate(schema.items()):
+        if _holds_dates(dtype) or (dtype.is_numeric() and (is_clock_name(name) or mentions_time_stamps(name))):
+            column = load(name)
+            readings = _clock_seconds(column, name)[0] if _holds_dates(dtype) else _numbers(column)
+            if (rises := rises_or_repeats(np.asarray(readings, np.float64))) is not None:
+                found[position] = rises
+    return found
+
+
+def _holds_dates(dtype: nw.dtypes.DType) -> bool:
+    return dtype == nw.Datetime or dtype == nw.Date
+
+
+def _clock_seconds(column: Column, name: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """The clock in seconds, NaN where it is silent (Recording says in which frame)."""
+    if _holds_dates(column.dtype):
+        microseconds = column.cast(nw.Datetime("us")) if column.dtype == nw.Date else column
+        return _numbers(microseconds.dt.timestamp("us")) / 1e6, ()
+    if column.dtype == nw.Duration:
+        return _numbers(column.dt.total_microseconds()) / 1e6, ()
+    if column.dtype == nw.String:
+        return _dates_in_text(column.to_list(), name)
+    if not column.dtype.is_numeric():
+        raise RecordingError(f"the clock '{name}' holds {column.dtype}; expected seconds or dates")
+    return in_seconds(_numbers(column).astype(np.float64), name)
+
+
+def _numbers(column: Column) -> NDArray[Any]:
+    """The column as a numpy array of numbers, NaN where it is null.
+
+    Only what numpy has no number type for (decimals, some nullable columns) is cast: pyarrow refuses to cast
+    integers that float64 cannot hold exactly, which a channel may well have.
+    """
+    numbers: NDArray[Any] = column.to_numpy()
+    return numbers if numbers.dtype.kind in "fiub" else column.cast(nw.Float64).to_numpy()
+
+
+def _dates_in_text(cells: list[str | None], name: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    given = [cell for cell in cells if cell]
+    order = day_order(given)
+    seconds = np.array([date_seconds(cell or "", day_first=order.day_first) for cell in cells])
+    wrong = next((frame for frame in np.flatnonzero(np.isnan(seconds)) if cells[frame]), None)
+    if wrong is not None:
+        raise RecordingError(
+            f"frame {wrong}, clock '{name}': {cells[wrong]!r:.60} is not a date like 2024-05-01 12:00:00.25; correct it"
+        )
+    return seconds, order.notes + zone_notes(given[:1], name)
+
+
+FORMAT = RecordingFormat(
+    name="parquet",
+    suffixes=(".parquet",),
+    read=read_parquet,
+    read_parts=read_parquet_parts,
+    help="one column per channel; a `time` column is the clock",
+    order=1,
+)

@@ -1,0 +1,1 @@
+"""Text tables: lines, layout, cells, clocks."""

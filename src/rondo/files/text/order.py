@@ -1,0 +1,143 @@
+"""Rows that are not one recording from its beginning to its end: newest first, several recordings, readings apart.
+
+A file whose newest row comes first is turned round. Where rows of several persons, machines or sensors take turns, no
+order of rows is right: the table is refused, with the column that tells them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.errors import RecordingError
+from rondo.files.columns import Columns
+from rondo.files.reading import listed
+from rondo.files.text.clock import Times
+from rondo.files.text.layout import Layout
+from rondo.wording import counted
+
+_FEWEST_STEPS = 8  # before a clock that falls throughout is taken for the newest row first
+_LEAST_ALIKE = 0.8  # of the times that have the same set of values: the first and the last may be cut
+_LEAST_TIMES = 3
+_FAR_BACK = 10.0  # usual steps: a clock that goes back farther was started again
+_HOUR_S = 3600.0
+_MOST_RESTARTS = 0.05  # of rows: more are rows out of order
+_ANIMAL = "individual-local-identifier"  # Movebank: named before the tag, of which an animal may have had several
+
+
+def oldest_first(
+    values: NDArray[np.float32], times: Times, clock: str
+) -> tuple[NDArray[np.float32], Times, tuple[str, ...]]:
+    """Rows turned round, with a note, where the clock falls from each to the next."""
+    steps = np.diff(times)
+    if steps.size < _FEWEST_STEPS or not (steps <= 0).all() or not (steps < 0).any():
+        return values, times, ()
+    turned = np.ascontiguousarray(values[::-1])
+    return turned, times[::-1].copy(), (f"clock '{clock}' falls: its newest row comes first, so rows are turned round",)
+
+
+def without_events(
+    values: NDArray[np.float32], times: Times, clock: str
+) -> tuple[NDArray[np.float32], Times, tuple[str, ...]]:
+    """Without rows that have no value, where the clock goes back at them alone: events, written when they were told."""
+    has_values = ~np.isnan(values).all(axis=1)
+    if not (np.diff(times) < 0).any() or has_values.all() or not (np.diff(times[has_values]) >= 0).all():
+        return values, times, ()
+    n_events = int((~has_values).sum())
+    note = f"{counted(n_events, 'row')} without a value left out: the clock '{clock}' goes back there"
+    return np.ascontiguousarray(values[has_values]), times[has_values], (note,)
+
+
+def refuse_taking_turns(layout: Layout, columns: Columns, label_columns: Sequence[str] = ()) -> None:
+    """Refuse a table in which rows of several recordings, or of several sensors, share each time.
+
+    Each time of the clock then has as many rows as a column has values, with the same values at nearly all times.
+    Columns that the user leaves out are not looked at.
+    """
+    if columns.clock is None:
+        return
+    clock = layout.names[columns.clock]
+    when = (columns.clock,) if columns.day is None else (columns.day, columns.clock)
+    rows = [row for row in layout.rows if len(row) == len(layout.names)]
+    for teller in _tellers(layout, columns, label_columns):
+        at_each = [[row[teller] for row in group] for _, group in groupby(rows, lambda row: [row[at] for at in when])]
+        inner = at_each[1:-1] if len(at_each) > _LEAST_TIMES else at_each
+        sets = [frozenset(cells) for cells in inner]
+        if len(inner) < _LEAST_TIMES or any(len(own) < len(cells) for own, cells in zip(sets, inner, strict=True)):
+            continue
+        usual = max(sets, key=sets.count)
+        if len(usual) < 2 or sets.count(usual) < _LEAST_ALIKE * len(sets):
+            continue
+        name, who = layout.names[teller], listed(sorted(usual), 4)
+        channels = [channel for channel in columns.channels if channel != name]
+        if len(channels) == 1:
+            raise RecordingError(
+                f"each time has one reading per row, for {who} in column '{name}'; {_pivot(clock, name, channels[0])}"
+            )
+        raise RecordingError(
+            f"rows of several recordings share each time: {who} in column '{name}'; --split-by {name!r} takes them "
+            f"apart, --label-column {name!r} reads them as one"
+        )
+
+
+def after_going_back(times: Times, layout: Layout, columns: Columns, label_columns: Sequence[str] = ()) -> str:
+    """What to do about a clock that was started again, or "" where rows are out of order in another way."""
+    steps = np.diff(times)
+    back = -steps[steps < 0]
+    far = _FAR_BACK * float(np.median(np.abs(steps))) if steps.size else 0.0
+    is_restart = back.size and (back > far).all() and (np.abs(back - _HOUR_S) > far).all()  # no end of summer time
+    if columns.clock is None or not is_restart or back.size > _MOST_RESTARTS * times.size:
+        return ""
+    clock = layout.names[columns.clock]
+    tellers = [layout.names[teller] for teller in _tellers(layout, columns, label_columns)]
+    tellers = [name for name in tellers if name not in columns.channels]
+    if tellers and len(columns.channels) == 1:
+        return f"; if it holds one reading per row, {_pivot(clock, tellers[0], columns.channels[0])}"
+    ways = [f"--split-by {name!r} takes recordings apart" for name in tellers[:1]]
+    ways += [f"--split-by {clock!r} cuts wherever the clock goes back"] if columns.day is None and clock else []
+    return f"; {', '.join(ways)}" if ways else ""
+
+
+def numbers_parts(column: NDArray[np.float32], counted_rows: Sequence[NDArray[np.float32]]) -> bool:
+    """Whether a column gives the number of a recording: it changes exactly where a counter of rows starts again.
+
+    >>> engine, cycle = np.repeat(np.float32([1, 2]), 3), np.tile(np.float32([1, 2, 3]), 2)
+    >>> numbers_parts(engine, [cycle]), numbers_parts(engine, [np.arange(6, dtype=np.float32)])
+    (True, False)
+    """
+    changes = np.flatnonzero(np.diff(column))
+    return any(changes.size and np.array_equal(changes, np.flatnonzero(np.diff(rows) < 0)) for rows in counted_rows)
+
+
+def left_out_as_number(name: str, counter: str) -> str:
+    """The note on a column that gives the number of a recording."""
+    return (
+        f"column '{name}' left out: it changes where the counter '{counter}' starts again, as the number of a "
+        f"recording does; --split-by {name!r} makes each one a recording"
+    )
+
+
+def _tellers(layout: Layout, columns: Columns, label_columns: Sequence[str]) -> list[int]:
+    """Columns that may tell recordings apart: words or whole numbers, of which there are fewer than half as rows.
+
+    The column of the animal comes first.
+    """
+    found = []
+    for place, name in enumerate(layout.names):
+        if place in (columns.clock, columns.day) or not name or name in label_columns:
+            continue
+        cells = layout.column(place)
+        is_able = len(cells) == len(layout.rows) and 2 * len(set(cells)) <= len(cells)
+        if is_able and not any(layout.is_number(cell) and not cell.isdecimal() for cell in cells):
+            found.append(place)
+    return sorted(found, key=lambda place: layout.names[place] != _ANIMAL)
+
+
+def _pivot(clock: str, names: str, values: str) -> str:
+    return (
+        f"make it one column per {names!r}, with pandas: "
+        f"table.pivot(index={clock!r}, columns={names!r}, values={values!r}).to_csv(…)"
+    )

@@ -1,0 +1,119 @@
+"""Openings of text files that say more than a header does: a rate in words, an Empatica E4, DeepLabCut, Actiware.
+
+ActiGraph's csv has ten lines above its table, the rate ("at 30 Hz") in the first and "Epoch Period (hh:mm:ss)" in one
+of them: 00:00:00 for raw samples, else counts come once per epoch.
+Actiware's csv has sections: properties, statistics of intervals, a list of markers, and last the epochs, each section
+of a table with a legend of its columns ("Activity:","Activity (counts)") above the header; lines of tables end in a
+separator. The first line names Actiware in each language (as in the examples that pyActigraphy reads).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from rondo.files.text.clock import size_of_epoch
+
+_RATE = re.compile(r"(?:\bat|rate|sampl\w*(?:\s+freq\w*)?)\s*[:=(]?\s*(\d+(?:[.,]\d+)?)\s*hz\b", re.IGNORECASE)
+_EPOCH = re.compile(r"epoch period \(hh:mm:ss\)\s*(\d+):(\d+):(\d+)", re.IGNORECASE)
+_STEP = re.compile(r"Delta_X\s+([\d.,]+(?:e[+-]?\d+)?)\b", re.IGNORECASE)  # of LabVIEW, of its first channel
+_HIGHEST_E4_RATE = 256.0  # 64 in the E4
+_POSE_ROWS = ("scorer", "individuals", "bodyparts", "coords")
+
+
+ACTIWARE_COUNTS = frozenset({"Activity", "Activité", "Aktivität"})
+"""What the device measured, though one of these names is that of labels elsewhere."""
+
+ACTIWARE_SCORES = frozenset({
+    "Sleep/Wake", "Interval Status", "S/W Status", "Off-Wrist Status", "Mobility", "Marker",
+    "Sommeil/Éveil", "Statut de l’intervalle", "Statut Sommeil/Éveil", "Mobilité", "Marqueur",
+    "Schlaf/Wach", "Intervallstatus", "Status „Nicht am Handgelenk“", "Mobilität", "Markierung",
+})  # fmt: skip
+"""What Actiware, or a person, made of it: sleep and wake, intervals, marks."""
+
+
+class Opening(NamedTuple):
+    """The first `n_lines` lines of a table: names of its columns, if they say them; its rate and when it was begun."""
+
+    n_lines: int
+    note: str
+    names: tuple[str, ...] = ()
+    rate: float | None = None
+    began_s: float | None = None  # since 1970
+
+
+def opening_of(table: Sequence[Sequence[str]]) -> Opening | None:
+    """What the first rows are, if they are the opening of a program that we know."""
+    return _of_an_e4(table) or _of_e4_beats(table) or _of_deeplabcut(table)
+
+
+def is_of_actiware(first_line: str) -> bool:
+    """Whether a file is an export of Actiware, from its first line."""
+    return "actiware" in first_line.casefold()
+
+
+def rate_in_words(lines: Sequence[str]) -> float | None:
+    """The rate that lines above a table speak of, if it is one; ActiGraph's counts come once per epoch.
+
+    >>> rate_in_words(["-- Data File Created By ActiGraph GT3X+ date format M/d/yyyy at 30 Hz  Filter Normal --"])
+    30.0
+    >>> rate_in_words(["// Update Rate: 100.0Hz", "// Filter: 46.1 Hz"]), rate_in_words(["Filter: 5 Hz"])
+    (100.0, None)
+    >>> rate_in_words(["… date format M/d/yyyy at 30 Hz  Filter Normal --", "Epoch Period (hh:mm:ss) 00:00:10"])
+    0.1
+    >>> rate_in_words(["X_Dimension\\tTime\\tTime", "Delta_X\\t2,000000E-2\\t2,000000E-2"])
+    50.0
+    """
+    epochs = {60 * (60 * int(h) + int(m)) + int(s) for line in lines for h, m, s in _EPOCH.findall(line)} - {0}
+    if len(epochs) == 1:
+        return 1 / epochs.pop()
+    rates = {float(found.replace(",", ".")) for line in lines for found in _RATE.findall(line)}
+    rates |= {1 / step for line in lines for found in _STEP.findall(line) if (step := float(found.replace(",", ".")))}
+    rate = rates.pop() if len(rates) == 1 else None
+    return rate or None  # 0 Hz says nothing
+
+
+def _of_an_e4(table: Sequence[Sequence[str]]) -> Opening | None:
+    """When it was begun in each column of the first row, the rate in each of the second, and no header."""
+    if len(table) < 3 or len(set(table[0])) != 1 or len(set(table[1])) != 1 or len(table[0]) != len(table[1]):
+        return None
+    try:
+        began_s, rate, after = float(table[0][0]), float(table[1][0]), float(table[2][0])
+    except ValueError:
+        return None
+    if not (size_of_epoch(began_s) and began_s < 1e10 and 0 < rate <= _HIGHEST_E4_RATE) or size_of_epoch(after):
+        return None
+    note = f"lines 1 and 2 read as an Empatica E4 writes them: when it was begun, and its rate of {rate:g} Hz"
+    return Opening(2, note, (), rate, began_s)
+
+
+def _of_e4_beats(table: Sequence[Sequence[str]]) -> Opening | None:
+    """Intervals between heart beats: when it was begun, then when each beat came after that."""
+    if len(table[0]) != 2 or table[0][1] != "IBI" or not _is_epoch(table[0][0]):
+        return None
+    return Opening(
+        1,
+        "line 1 read as an Empatica E4 writes it: beats of the heart, by the time since it was begun",
+        ("time", "IBI"),
+    )
+
+
+def _is_epoch(cell: str) -> bool:
+    try:
+        return size_of_epoch(float(cell))
+    except ValueError:
+        return False
+
+
+def _of_deeplabcut(table: Sequence[Sequence[str]]) -> Opening | None:
+    """Rows of scorer, bodyparts (perhaps individuals) and coords; the first column counts frames."""
+    firsts = [row[0].casefold() for row in table[: len(_POSE_ROWS)]]
+    n_lines = next((place for place, first in enumerate(firsts) if first not in _POSE_ROWS), len(firsts))
+    head = table[:n_lines]
+    if firsts[:1] != ["scorer"] or firsts[n_lines - 1] != "coords":
+        return None
+    if len(head[0]) < 2 or len({len(row) for row in head}) != 1:
+        return None
+    names = tuple(".".join(parts) for parts in zip(*(row[1:] for row in head[1:]), strict=True))
+    return Opening(n_lines, f"lines 1 to {n_lines} read as DeepLabCut writes them: {names[0]}, …", ("", *names))

@@ -1,0 +1,324 @@
+"""A stored file of lines read in blocks, so that only the final float32 array is ever held whole.
+
+One pass counts the lines, the array is allocated, and a second pass parses blocks of bytes cut at line ends
+(`row_parser`). The frames are the same whatever the block size.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.data.recording import Recording
+from rondo.errors import RecordingError
+from rondo.files.columns import Columns, Kind, choose_columns, without_empty
+from rondo.files.reading import as_names, id_of, listed
+from rondo.files.text.cells import order_in_head, parser_of
+from rondo.files.text.clock import Times, in_seconds, over_midnight, rounded_to, spread
+from rondo.files.text.layout import SEPARATORS, Layout, cells_of
+from rondo.files.text.lines import HEAD_LINES, HeadLine, Lines, count, decoded, opened_text
+from rondo.files.text.order import (
+    after_going_back,
+    left_out_as_number,
+    numbers_parts,
+    oldest_first,
+    refuse_taking_turns,
+    without_events,
+)
+from rondo.files.text.programs import ACTIWARE_COUNTS, ACTIWARE_SCORES, is_of_actiware
+from rondo.files.text.spelling import day_order, is_date, is_number
+from rondo.wording import counted
+
+BLOCK_BYTES = 2 << 20
+MOST_LINES_ABOVE = 2000
+"""Among which the beginning of a table is looked for in a stored file, where the first 64 do not hold it."""
+_BYTES_ABOVE = 1 << 20
+_ROWS_TO_TELL = 40  # what is left of the first 64 lines tells columns that count rows; fewer may not
+_DAY_CHARACTERS = 10  # of a date at most; where it is shorter the hour is compared too, which does no harm
+
+LayoutFinder = Callable[[Sequence[HeadLine]], Layout]
+
+
+def read_text_file(
+    path: Path,
+    layout_of: LayoutFinder,
+    *,
+    rate: float | None,
+    label_columns: Sequence[str] = (),
+    block_bytes: int = BLOCK_BYTES,
+) -> Recording:
+    """The recording in a file of lines; `block_bytes` bounds the memory used beside the result."""
+    with opened_utf8(path) as file:
+        return read_open_text(
+            file, layout_of, id=id_of(path), rate=rate, label_columns=label_columns, block_bytes=block_bytes
+        )
+
+
+def read_open_text(
+    file: BinaryIO,
+    layout_of: LayoutFinder,
+    *,
+    id: str,
+    rate: float | None,
+    label_columns: Sequence[str] = (),
+    block_bytes: int = BLOCK_BYTES,
+) -> Recording:
+    """`read_text_file`, for lines in UTF-8 that are open already."""
+    layout = read_layout(file, layout_of, block_bytes)
+    kinds = layout.kinds()
+    rises = layout.rises(kinds)
+    scores = [name for name in layout.names if name in layout.scores and name not in as_names(label_columns)]
+    left_out = (*as_names(label_columns), *scores)
+    chosen: dict[str, Any] = {"rate": rate, "label_columns": left_out, "signals": layout.signals()}
+    columns = choose_columns(layout.names, kinds=kinds, rises=rises, **chosen)
+    refuse_taking_turns(layout, columns, label_columns)
+    values, times, notes = _read(file, layout, columns, block_bytes)
+    is_guess = columns.is_finer or kinds.get(-1 if columns.clock is None else columns.clock) == "rising"
+    if times is not None and is_guess and not (np.diff(times) > 0).all():  # it rose in the first rows alone
+        if not columns.is_finer:
+            kinds = {position: kind for position, kind in kinds.items() if position != columns.clock}
+        columns = choose_columns(layout.names, kinds=kinds, **chosen)
+        values, times, notes = _read(file, layout, columns, block_bytes)
+    scored = tuple(f"column '{name}' left out: it was scored; --keep-column {name!r} keeps it" for name in scores)
+    notes = layout.notes + scored + columns.notes + notes
+    if columns.clock is not None and times is not None:
+        values, times, cut = _without_blank_end(values, times)
+        values, times, more = _told(values, times, columns, layout, kinds)
+        notes += cut + more
+    values, channels, empty = without_empty(values, columns.channels)
+    if not layout.has_header and columns.clock is None and channels[1:] and channels[0] not in label_columns:
+        counters = [place for place, kind in kinds.items() if kind == "counter"]
+        counted_rows = [_read(file, layout, Columns(("",), (place,)), block_bytes)[0][:, 0] for place in counters[:1]]
+        if numbers_parts(values[:, 0], counted_rows):
+            empty += (left_out_as_number(channels[0], layout.names[counters[0]]),)
+            values, channels = np.ascontiguousarray(values[:, 1:]), channels[1:]
+    if rate is None and times is None and layout.rate is not None:
+        rate, times, said = _from_opening(layout, layout.rate, len(values))
+        notes += said
+    try:
+        return Recording(values, rate, channels, id, times, notes + empty)
+    except RecordingError as error:
+        advice = "" if times is None else after_going_back(times, layout, columns, label_columns)
+        raise RecordingError(f"{error}{advice}") from error
+
+
+def read_cells(path: Path, layout_of: LayoutFinder) -> tuple[Layout, bytes]:
+    """How a file of lines is written, and its rows as cells between the delimiter: what a recording is read from."""
+    with opened_utf8(path) as file:
+        layout = read_layout(file, layout_of, BLOCK_BYTES)
+        file.seek(layout.start)
+        return layout, layout.delimited(file.read()).text
+
+
+@contextmanager
+def opened_utf8(path: Path) -> Iterator[BinaryIO]:
+    """What is in the file; text in UTF-16, as spreadsheets write "Unicode text", is rewritten in UTF-8 beside."""
+    with opened_text(path) as file:
+        if file.read(2) not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            yield file
+            return
+        file.seek(0)
+        with io.TextIOWrapper(file, encoding="utf-16", newline="") as text, tempfile.TemporaryFile() as rewritten:
+            try:
+                while part := text.read(1 << 20):
+                    rewritten.write(part.encode("utf-8", "replace"))
+            except UnicodeError as error:
+                raise RecordingError("it begins as UTF-16 text and goes on otherwise; save it as UTF-8") from error
+            yield rewritten
+
+
+def read_layout(file: BinaryIO, layout_of: LayoutFinder, block_bytes: int) -> Layout:
+    """How the lines of an open file are written."""
+    file.seek(0)
+    head = Lines(file.read, block_bytes=block_bytes).head(at_end=True)
+    if not head:
+        raise RecordingError("it has no rows; expected a header line and one row per frame")
+    if len(head) == HEAD_LINES and (below := _below_a_heading(file)):
+        layout = layout_of(below)
+        said = f"lines 1 to {below[0].number - 1} skipped: the table begins below them"
+        layout = replace(layout, notes=(said, *layout.notes))
+    else:
+        layout = layout_of(head)
+    if is_of_actiware(head[0].text):
+        layout = replace(layout, counts=ACTIWARE_COUNTS, scores=ACTIWARE_SCORES)
+    if not layout.rows:
+        raise RecordingError(f"it has a header ({len(layout.names)} columns) but no rows; expected one row per frame")
+    return layout
+
+
+def begins_below_a_heading(path: Path) -> bool:
+    """Whether the table of a text begins below pages of statistics: it was exported whole, and does not grow."""
+    try:
+        with opened_utf8(path) as file:
+            return bool(_below_a_heading(file))
+    except (OSError, RecordingError):  # whoever reads it says what is wrong
+        return False
+
+
+def _below_a_heading(file: BinaryIO) -> list[HeadLine]:
+    """The first lines of a table that begins further down: below pages of statistics, as actigraphs write them.
+
+    From there on all lines are alike, but for a separator that may end the header alone. Either it has a heading or the
+    legend of its columns right above its header, lines of fewer cells and no numbers; or every line above it has fewer
+    cells, as where GENEActiv writes a hundred lines of settings.
+    """
+    file.seek(0)
+    beginning = file.read(_BYTES_ABOVE)
+    whole = beginning[: beginning.rfind(b"\n") + 1]  # at once: with small blocks, each would look at all lines again
+    lines = Lines(io.BytesIO(whole).read, block_bytes=_BYTES_ABOVE).head(MOST_LINES_ABOVE, at_end=True) or []
+    if len(lines) <= HEAD_LINES:
+        return []
+    widths_of: dict[str, list[int]] = {}
+    for separator in SEPARATORS:
+        with suppress(csv.Error):
+            widths_of[separator] = [len(cells_of(line.text, separator)) for line in lines]
+            if widths_of[separator][-2] == widths_of[separator][-1] + 1 and lines[-2].text.rstrip().endswith(separator):
+                widths_of[separator][-1] += 1  # the last line alone lacks the separator at its end
+    begins = {separator: _first_alike(widths) for separator, widths in widths_of.items() if widths[-1] > 1}
+    for separator, start in begins.items():
+        widths = widths_of[separator]
+        if len(widths) - start <= 2 or start <= HEAD_LINES - _ROWS_TO_TELL or separator not in ("\t", ";", ","):
+            continue
+        if widths[start - 1] == widths[-1] + 1 and lines[start - 1].text.rstrip().endswith(separator):
+            start -= 1
+        above, header = (cells_of(lines[place].text, separator) for place in (start - 1, start))
+        is_headed = widths[start - 1] < widths[-1] and not any(map(is_number, (*above, *header)))
+        is_wider = widths[-1] > max(widths[:start]) and start == min(begins.values())  # else decimal commas are cells
+        if is_headed or is_wider:
+            return lines[start : start + HEAD_LINES]
+    return []
+
+
+def _first_alike(widths: Sequence[int]) -> int:
+    """From where on all lines have as many cells as the last one."""
+    return next((place for place in range(len(widths), 0, -1) if widths[place - 1] != widths[-1]), 0)
+
+
+def _read(
+    file: BinaryIO, layout: Layout, columns: Columns, block_bytes: int
+) -> tuple[NDArray[np.float32], Times | None, tuple[str, ...]]:
+    """Values, clock readings as they are written (dates in seconds), and notes."""
+    order = order_in_head(layout, columns)
+    if order.is_guess and columns.clock is not None:
+        order = day_order(_cells_around_midnight(file, layout, columns, block_bytes))
+    parser, notes = parser_of(layout, columns, is_strict=True, order=order)
+    n_bytes, most_rows = _size(file, layout.start, block_bytes)
+    values = np.empty((most_rows, len(columns.positions)), dtype=np.float32)
+    times = None if columns.clock is None else np.empty(most_rows)
+    n_frames, n_headers, is_torn, is_open = 0, 0, False, False
+    unknown: set[str] = set()
+    lines = Lines(_bounded(file, layout.start, n_bytes), layout.start, layout.first_line - 1, block_bytes)
+    for block in lines.blocks():
+        frames = parser.parse(block)
+        rows = slice(n_frames, n_frames + len(frames.values))
+        values[rows] = frames.values
+        if times is not None:
+            times[rows] = frames.times
+        n_frames, n_headers, is_torn = rows.stop, n_headers + frames.n_headers, frames.is_torn
+        unknown |= frames.unknown
+        is_open = block.is_open
+    n_blank = lines.number - layout.first_line + 1 + is_open - n_frames - n_headers - is_torn
+    notes += (f"{counted(n_blank, 'blank line')} skipped",) if n_blank else ()
+    notes += (f"{counted(n_headers, 'line')} skipped: the header again",) if n_headers else ()
+    notes += ("its last line is torn: left out",) if is_torn else ()
+    notes += (f"{lines.n_zeros} bytes of zeros at its end left out",) if lines.n_zeros else ()
+    notes += (
+        (f"keys that the first {HEAD_LINES} lines do not have left out: {listed(sorted(unknown))}",) if unknown else ()
+    )
+    return values[:n_frames], None if times is None else times[:n_frames], notes
+
+
+def _cells_around_midnight(file: BinaryIO, layout: Layout, columns: Columns, block_bytes: int) -> list[str]:
+    """The first dates of the clock, and then the two at each place where the day changes: they tell the order."""
+    position = columns.day if columns.day is not None else columns.clock
+    assert position is not None
+    cells, last = layout.column(position), ""
+    n_bytes, _ = _size(file, layout.start, block_bytes)
+    lines = Lines(_bounded(file, layout.start, n_bytes), layout.start, layout.first_line - 1, block_bytes)
+    for block in lines.blocks():
+        text = decoded(layout.delimited(block.text).text)[0]
+        for row in csv.reader(text.splitlines(), delimiter=layout.delimiter):
+            cell = row[position].strip() if position < len(row) else ""
+            if cell[:_DAY_CHARACTERS] != last[:_DAY_CHARACTERS] and is_date(cell) and is_date(last):
+                cells += [last, cell]
+            last = cell
+    return cells
+
+
+def _size(file: BinaryIO, start: int, block_bytes: int) -> tuple[int, int]:
+    """Bytes from the first row on, and how many rows they can hold."""
+    file.seek(start)
+    n_bytes, n_lines = 0, 1
+    while block := file.read(block_bytes):
+        n_bytes += len(block)
+        n_lines += count(block, "\n")
+    return n_bytes, n_lines
+
+
+def _bounded(file: BinaryIO, start: int, n_bytes: int) -> Callable[[int], bytes]:
+    """Reads those bytes and no others: what is added while the file is read has no place in the array."""
+    left = n_bytes
+    file.seek(start)
+
+    def read(at_most: int) -> bytes:
+        nonlocal left
+        block = file.read(min(at_most, left))
+        if left and not block:
+            raise RecordingError("it became shorter while it was read; wait until it is written")
+        left -= len(block)
+        return block
+
+    return read
+
+
+def _from_opening(layout: Layout, rate: float, n_frames: int) -> tuple[float, Times | None, tuple[str, ...]]:
+    """Rate and times where no column tells them, but the lines above the table do."""
+    if layout.began_s is not None:
+        return rate, layout.began_s + np.arange(n_frames) / rate, ()
+    return rate, None, (f"rate of {rate:g} Hz taken from the lines above the table; give --rate if it is another",)
+
+
+def _without_blank_end(values: NDArray[np.float32], times: Times) -> tuple[NDArray[np.float32], Times, tuple[str, ...]]:
+    """Without rows at the end that have neither a time nor a value, as spreadsheets leave them."""
+    if not (times.size and np.isnan(times[-1])):
+        return values, times, ()
+    filled = np.flatnonzero(~np.isnan(times) | ~np.isnan(values).all(axis=1))
+    stop = int(filled[-1]) + 1 if filled.size else times.size
+    n_blank = times.size - stop
+    note = (f"{counted(n_blank, 'row')} without a value at its end left out",) if n_blank else ()
+    return values[:stop], times[:stop], note
+
+
+def _told(
+    values: NDArray[np.float32], times: Times, columns: Columns, layout: Layout, kinds: Mapping[int, Kind]
+) -> tuple[NDArray[np.float32], Times, tuple[str, ...]]:
+    """The clock in seconds, rising through midnight and through readings that repeat, and what was done to it."""
+    clock = columns.clock or 0
+    name = layout.names[clock] or f"column {clock + 1}"
+    notes: tuple[str, ...] = ()
+    if kinds.get(clock) == "time of day" and columns.day is None:
+        times = over_midnight(times)
+        notes = (f"clock '{name}' holds times of day without a date",)
+    elif not layout.holds_dates(clock):
+        times, notes = in_seconds(times, name, layout.unit(clock))
+    coarse = rounded_to(layout.column(clock)[0]) if layout.column(clock) else ""
+    if times.size > 1 and (times == times[0]).all():
+        raise RecordingError(
+            f"the clock '{name}' reads {layout.column(clock)[0]!r} in every row{coarse and f', which is {coarse}'}; "
+            "write it with more digits, or give --rate HZ (rows per second) instead"
+        )
+    values, times, events = without_events(values, times, name)
+    values, times, turned = oldest_first(values, times, name)
+    times, apart = spread(times, name)
+    rounded = (f"clock '{name}' is {coarse}, so that rows share times; write it with more digits",)
+    return values, times, notes + events + turned + apart + (rounded if apart and coarse else ())

@@ -1,0 +1,279 @@
+"""Tasks on a Ray cluster, or on a Ray of this machine that lives as long as the run.
+
+Tasks are paths and settings and results are rows, so nothing large travels: recordings are read where the work runs,
+from a path that every node must see, and what Ray does spill it spills by its own settings. Each task takes one CPU,
+and one that wants a GPU its share of one; it runs with the same one thread as in a local worker and gives the same
+bits. A task whose worker or node dies is tried once more, where Ray finds room. If the whole cluster goes away, what
+was done stays done, and each task that is left fails with one line.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from rondo.errors import MissingExtraError, SettingError
+from rondo.many.pool import (
+    ONE_THREAD,
+    TRIES,
+    Done,
+    Result,
+    Task,
+    attempt,
+    hold_to_one_thread,
+    in_one_line,
+    n_cores,
+    refuse_unless_importable,
+    wants_gpu,
+)
+from rondo.wording import Progress, silent
+
+# ----------------------------------------------------------------
+# A connection to Ray: embedded or by address, and whether the cluster is still there.
+#
+# When a cluster goes away, a driver hears nothing for a minute, and then Ray ends its process. So the driver looks for
+# itself, says that the cluster is gone, and disconnects before that.
+
+SILENCE_S = 40.0  # after which a cluster is gone: Ray ends the process after 60, and some restart their head in less
+NO_NODE_S = 600.0  # after which tasks that no node can run have failed; nodes of a cluster that grows take minutes
+OWN_NODE_GONE = "the Ray node through which this process reaches the cluster went away"
+_LOOK_AT_CLUSTER_EVERY_S = 2.0
+_STORE_BYTES = 100_000_000  # of results, which are small: Ray would lay claim to a third of the memory
+
+
+class ClusterGoneError(Exception):
+    """The cluster will not answer; the text says why, as a sentence."""
+
+
+@dataclass
+class Watch:
+    """Whether the cluster answers and has nodes that can run tasks."""
+
+    api: Any
+    address: str
+    own_node: str
+    _next_look: float = 0.0
+    _heard: float = field(default_factory=time.monotonic)
+    _had_nodes: float = field(default_factory=time.monotonic)
+
+    def look(self, resources: set[str]) -> None:
+        """Raise ClusterGoneError where nobody has answered, or no node had these resources, for too long."""
+        now = time.monotonic()
+        if now < self._next_look:
+            return
+        self._next_look = now + _LOOK_AT_CLUSTER_EVERY_S
+        try:
+            knock(self.address)
+        except OSError as error:
+            if now - self._heard > SILENCE_S:
+                why = f"nobody has answered at {self.address} for {SILENCE_S:.0f} s ({in_one_line(error)})"
+                raise ClusterGoneError(f"the Ray cluster went away: {why}") from None
+            return
+        self._heard = now
+        nodes = self.api.nodes()
+        if any(node["NodeID"] == self.own_node and not node["Alive"] for node in nodes):
+            raise ClusterGoneError(OWN_NODE_GONE)
+        if any(node["Alive"] and resources <= {*node["Resources"]} for node in nodes):
+            self._had_nodes = now
+        elif now - self._had_nodes > NO_NODE_S:
+            what = " and ".join(sorted(resources))
+            raise ClusterGoneError(f"no node of the Ray cluster had a {what} for {NO_NODE_S / 60:.0f} min")
+
+
+def knock(address: str) -> None:
+    """Raise OSError where nobody listens: Ray itself tries for minutes. Names like `auto` are left to it."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
+
+
+@contextmanager
+def connected(address: str | None, n_workers: int | None) -> Iterator[tuple[Any, Watch]]:
+    """Ray's interface; a Ray that was there before stays, as does who listens to SIGTERM."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to its makers
+    api: Any = import_module("ray")
+    if api.is_initialized():
+        yield api, _watch(api, None)
+        return
+    in_main = threading.current_thread() is threading.main_thread()
+    listening = signal.getsignal(signal.SIGTERM)
+    _connect(api, address, n_workers)
+    try:
+        if in_main:
+            signal.signal(signal.SIGTERM, listening)
+        yield api, _watch(api, address)
+    finally:
+        api.shutdown()
+        if in_main:
+            signal.signal(signal.SIGTERM, listening)
+
+
+def _connect(api: Any, address: str | None, n_workers: int | None) -> None:
+    embedded = {
+        "num_cpus": n_workers or n_cores(),
+        "object_store_memory": _STORE_BYTES,
+        "include_dashboard": False,
+        # Ray tries a task that runs out of memory again for ever; on a cluster, RAY_task_oom_retries says how often.
+        "_system_config": {"task_oom_retries": TRIES - 1},
+    }
+    where = {"address": address} if address else {"address": "local"} | embedded
+    try:
+        if address:
+            knock(address)
+        api.init(**where, log_to_driver=False, logging_level="ERROR")
+    except (OSError, RuntimeError, ValueError) as error:
+        at = f"no Ray cluster answers at '{address}'" if address else "Ray does not start on this machine"
+        raise SettingError(
+            f"{at} ({in_one_line(error)}); start one with `ray start --head`, set RAY_AUTH_MODE=token if it expects a "
+            "token, or use --engine local"
+        ) from None
+
+
+def _watch(api: Any, address: str | None) -> Watch:
+    """Of Ray's client only its proxy can be seen from here; else of the head, which knows all nodes."""
+    if address is not None and address.startswith("ray://"):
+        return Watch(api, address, own_node="")
+    here = api.get_runtime_context()
+    return Watch(api, here.gcs_address, here.get_node_id())
+
+
+_LOOK_EVERY_S = 0.5
+
+
+def ray(address: str | None = None, n_workers: int | None = None, tasks_per_gpu: int = 1) -> OnRay:
+    """The engine, if Ray is installed; without an address on this machine, with as many workers as it has cores."""
+    if find_spec("ray") is None:
+        raise MissingExtraError("--engine ray", "ray", "ray")
+    return OnRay(address, n_workers, tasks_per_gpu)
+
+
+@dataclass(frozen=True)
+class OnRay:
+    """By address: as many tasks at a time as the cluster has CPUs, or fewer, if `n_workers` says so."""
+
+    address: str | None = None
+    n_workers: int | None = None
+    tasks_per_gpu: int = 1
+
+    def run(
+        self, work: Callable[[Task], Result], tasks: Sequence[Task], progress: Progress = silent
+    ) -> Iterator[Done[Result]]:
+        """`work` of every task, in the order in which they end."""
+        refuse_unless_importable(work)
+        progress("tasks", 0, len(tasks))
+        with closing(self._run(work, tasks)) as results:
+            for n_done, done in enumerate(results, 1):
+                yield done
+                progress("tasks", n_done, len(tasks))
+
+    def _run(self, work: Callable[[Task], Result], tasks: Sequence[Task]) -> Generator[Done[Result]]:
+        left = dict.fromkeys(range(len(tasks)))
+        try:
+            with connected(self.address, self.n_workers) as (api, watch):
+                there = api.cluster_resources()
+                # Two for each CPU: one that runs and one that waits, so that none idles; the rest stays here, in order.
+                at_once = self.n_workers if self.address and self.n_workers else 2 * max(1, int(there.get("CPU", 1)))
+                remote = _Remote.of(api, 1 / self.tasks_per_gpu if there.get("GPU") else 0)
+                with closing(_results(remote, watch, work, tasks, at_once)) as results:
+                    for done in results:
+                        del left[done.index]
+                        yield done
+        except ClusterGoneError as gone:  # by now disconnected, so that Ray leaves this process alone
+            for index in left:
+                yield Done(index, None, str(gone), 0.0, 0.0, 0.0)
+
+
+def _results(
+    remote: _Remote, watch: Watch, work: Callable[[Task], Result], tasks: Sequence[Task], at_once: int
+) -> Generator[Done[Result]]:
+    running: dict[Any, int] = {}
+    try:
+        for n_done in range(len(tasks)):
+            for index in range(n_done + len(running), min(n_done + at_once, len(tasks))):
+                running[remote.begin(work, index, tasks[index])] = index
+            ended = remote.first_of(list(running), watch, remote.needs([tasks[i] for i in running.values()]))
+            yield remote.done(ended, running.pop(ended))
+    except ClusterGoneError:
+        running.clear()  # nobody is there to cancel them
+        raise
+    finally:
+        for left in running:
+            remote.api.cancel(left, force=True)
+
+
+@dataclass(frozen=True)
+class _Remote:
+    """The work as Ray runs it."""
+
+    api: Any
+    gpu_share: float
+    on_cpu: Any
+    on_gpu: Any
+
+    @classmethod
+    def of(cls, api: Any, gpu_share: float) -> _Remote:
+        """`gpu_share` 0: the cluster has none, and tasks that want one compute on the CPU."""
+
+        def with_share(share: float) -> Any:
+            sees = {} if share else {"CUDA_VISIBLE_DEVICES": ""}  # Ray names the devices of those that have a share
+            there = {"env_vars": ONE_THREAD | sees}
+            return api.remote(num_cpus=1, num_gpus=share, max_retries=TRIES - 1, runtime_env=there)(_attempt_there)
+
+        return cls(api, gpu_share, with_share(0), with_share(gpu_share))
+
+    def begin(self, work: Callable[[Task], Result], index: int, task: Task) -> Any:
+        """Hand a task over; what Ray calls a reference to its result."""
+        return (self.on_gpu if wants_gpu(task) else self.on_cpu).remote(work, index, task)
+
+    def needs(self, tasks: Sequence[Any]) -> set[str]:
+        """What Ray calls the resources that a node must have to run one of these tasks."""
+        return {"CPU"} | ({"GPU"} if self.gpu_share and all(map(wants_gpu, tasks)) else set())
+
+    def first_of(self, running: list[Any], watch: Watch, needs: set[str]) -> Any:
+        """One that has ended. Waits are short: what a signal handler raises, Ray lets out only when a wait ends."""
+        while True:
+            with _signals_heard():
+                ended, _ = self.api.wait(running, num_returns=1, timeout=_LOOK_EVERY_S)
+            if ended:
+                return ended[0]
+            watch.look(needs)
+
+    def done(self, reference: Any, index: int) -> Done[Any]:
+        """What has ended, or why it gave nothing; how long a worker lived that has died is not known."""
+        try:
+            with _signals_heard():
+                done: Done[Any] = self.api.get(reference)
+        except self.api.exceptions.LocalRayletDiedError:
+            raise ClusterGoneError(OWN_NODE_GONE) from None
+        except (self.api.exceptions.WorkerCrashedError, self.api.exceptions.NodeDiedError):
+            why = f"tried {TRIES} times: its worker or node died; too little memory is the usual reason"
+        except Exception as error:  # noqa: BLE001  # of Ray: no memory, a lost result, what cannot be sent
+            why = in_one_line(error)
+        else:
+            return done
+        return Done(index, None, why, 0.0, 0.0, 0.0)
+
+
+def _attempt_there(work: Callable[[Task], Result], index: int, task: Task) -> Done[Result]:
+    hold_to_one_thread()
+    return attempt(work, index, task)
+
+
+@contextmanager
+def _signals_heard() -> Iterator[None]:
+    """What a listener to a signal raises inside Ray comes out as the cause of a SystemError; take it out."""
+    try:
+        yield
+    except SystemError as error:
+        if error.__cause__ is None:
+            raise
+        raise error.__cause__ from None

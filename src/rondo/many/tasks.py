@@ -1,0 +1,379 @@
+"""The task that labels recordings: what a run folder holds of each file, and a part that says that they are done."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rondo.config.settings import PreprocessConfig
+from rondo.data.labels import OTHER, label_pairs
+from rondo.data.recording import Recording, Values
+from rondo.data.scaling import Preprocessor, UsedChannels, mean_and_scale
+from rondo.data.survey import Survey, Surveyed, survey_of, taken
+from rondo.data.windows import Span
+from rondo.errors import RecordingError, RondoError
+from rondo.files.crash_guard import trusting
+from rondo.files.inputs import RecordingFile, in_hertz, same_rate
+from rondo.many.pool import in_one_line
+from rondo.memory import refuse_too_large
+from rondo.model.rondo import Rondo
+from rondo.run.labelling import FitProfile, Labelling
+from rondo.run.overview import signal_overview, stored_overview, told_scores
+from rondo.run.segments import LEVELS, SegmentRows, segment_table
+from rondo.run.summary import FailedFile, RecordingSummary
+from rondo.run.tally import Words, recording_summary
+from rondo.store.folder import PartFolder, part_folder, seen_here, write_together
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+# ----------------------------------------------------------------
+# Which files go into one task: small ones together, for a task costs more than reading them; large ones alone.
+
+BATCH_BYTES = 1 << 24
+"""Of values in one task: about a second of work."""
+
+BATCH_FILES = 256
+"""What is done again after a kill, at most, in each worker."""
+
+
+class FileBatch(NamedTuple):
+    """Files [first, past) of the run; a part is named after it."""
+
+    first: int
+    past: int
+
+    @property
+    def name(self) -> str:
+        """As in the names of its parts.
+
+        >>> FileBatch(12, 15).name
+        '0000012-0000015'
+        """
+        return f"{self.first:07d}-{self.past:07d}"
+
+    @classmethod
+    def named(cls, name: str) -> FileBatch:
+        """The batch of a part of this name, whatever its folder and suffix."""
+        first, past = name.rpartition("/")[2].partition(".")[0].split("-")
+        return cls(int(first), int(past))
+
+
+def batches_of(places: Sequence[int], n_bytes: Sequence[int]) -> list[FileBatch]:
+    """Runs of the files at these places, up to a size and a number; `n_bytes` is expected of every file of the run.
+
+    >>> batches_of([0, 1, 2, 5], [1, 2, BATCH_BYTES, 0, 0, 3])
+    [FileBatch(first=0, past=2), FileBatch(first=2, past=3), FileBatch(first=5, past=6)]
+    """
+    found: list[FileBatch] = []
+    held = 0
+    for place in places:
+        held += n_bytes[place]
+        last = found[-1] if found else FileBatch(-1, -1)
+        if last.past == place and held <= BATCH_BYTES and place - last.first < BATCH_FILES:
+            found[-1] = FileBatch(last.first, place + 1)
+        else:
+            found.append(FileBatch(place, place + 1))
+            held = n_bytes[place]
+    return found
+
+
+# ----------------------------------------------------------------
+# Tasks that look at recordings before anything is learned: survey them, and cut out the stretches to learn from.
+
+SURVEYS, WHOLE, SAMPLES = "parts/survey", "parts/whole", "parts/sample"
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """What all recordings of a run have in common."""
+
+    channels: UsedChannels
+    rate: float | None
+    preprocess: PreprocessConfig
+
+    def survey(self, recording: Recording) -> Surveyed:
+        """Look at one recording; one that does not belong here, or in which nothing changes, is refused."""
+        self.refuse_other_rate(recording)
+        found = survey_of(recording, self.channels.names, self.channels.settings(self.preprocess))
+        if self.preprocess.scaling != "none" and self.preprocess.statistics == "recording":
+            mean_and_scale(found.survey.moments, self.preprocess, f"recording '{recording.id}'")
+        return found
+
+    def refuse_other_rate(self, recording: Recording) -> None:
+        """All recordings must have one rate."""
+        if not same_rate(recording.rate, self.rate):
+            raise RecordingError(
+                f"it has {in_hertz(recording.rate)}, expected {in_hertz(self.rate)} as in the first file; resample it, "
+                "or give one --rate for all"
+            )
+
+
+@dataclass(frozen=True)
+class SurveyTask:
+    """Survey these files; `keeps_signals`: and keep their signals, as all of them are going to be learned from."""
+
+    folder: PartFolder
+    batch: FileBatch
+    files: tuple[RecordingFile, ...]
+    data_set: DataSet
+    keeps_signals: bool
+    most_bytes: int | None
+
+
+def survey_files(task: SurveyTask) -> None:
+    """Write the part of a batch: a survey of each file, or why there is none."""
+    surveys: list[dict[str, Any]] = []
+    signals: list[Values] = []
+    failed: list[FailedFile] = []
+    for file in task.files:
+        try:
+            refuse_too_large(file, task.most_bytes)
+            survey, signal = task.data_set.survey(file.read())
+        except Exception as error:  # noqa: BLE001  # a file that fails in whatever way is a row, and the rest goes on
+            failed.append(failure(file, error))
+            continue
+        surveys.append(survey.as_json())
+        if task.keeps_signals:
+            signals.append(signal.values)
+    files = {}
+    if signals:
+        files[f"{WHOLE}/{task.batch.name}.npy"] = array_bytes(np.concatenate(signals))
+    write_together(task.folder, files)
+    part = {"surveys": surveys, "failed": [one.model_dump() for one in failed]}
+    task.folder.write(f"{SURVEYS}/{task.batch.name}.json", json.dumps(part).encode())
+
+
+def failure(file: RecordingFile, error: BaseException) -> FailedFile:
+    """The row of a file that failed."""
+    return FailedFile(file=file.url, why=in_one_line(error).removeprefix(f"{file.url}: "))
+
+
+def surveys_in(folder: PartFolder, batch: FileBatch) -> tuple[list[Survey], list[FailedFile]]:
+    """What `survey_files` wrote."""
+    stored = json.loads(folder.read(f"{SURVEYS}/{batch.name}.json"))
+    failed = [FailedFile.model_validate(one) for one in stored["failed"]]
+    return [Survey.from_json(one) for one in stored["surveys"]], failed
+
+
+@dataclass(frozen=True)
+class SampleTask:
+    """Cut these stretches out of these files."""
+
+    folder: PartFolder
+    batch: FileBatch
+    files: tuple[RecordingFile, ...]
+    stretches: tuple[tuple[Span, ...], ...]
+    data_set: DataSet
+    preprocessor: Preprocessor
+
+
+def sample_files(task: SampleTask) -> None:
+    """Write the part of a batch: the regular values of its stretches, file by file, not yet scaled."""
+    pieces = []
+    for file, stretches in zip(task.files, task.stretches, strict=True):
+        try:
+            with trusting():
+                recording = file.read()
+            task.data_set.refuse_other_rate(recording)
+            pieces.append(taken(task.preprocessor.regular(recording), stretches).values)
+        except (RondoError, IndexError) as error:
+            raise RecordingError(f"{file.url}: it was surveyed well, and now {in_one_line(error)}") from None
+    task.folder.write(f"{SAMPLES}/{task.batch.name}.npy", array_bytes(np.concatenate(pieces)))
+
+
+def array_bytes(array: np.ndarray[Any, Any]) -> bytes:
+    """An array as the content of an .npy file."""
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def stored_array(folder: PartFolder, name: str) -> np.ndarray[Any, Any]:
+    """What `array_bytes` gave, as it was stored."""
+    found: np.ndarray[Any, Any] = np.load(io.BytesIO(folder.read(name)), allow_pickle=False)
+    return found
+
+
+def split(values: Values, lengths: Sequence[int]) -> list[Values]:
+    """Values of several signals that were stored one after the other."""
+    if sum(lengths) != len(values):
+        raise RecordingError(
+            f"a stored sample holds {len(values)} frames, expected {sum(lengths)}; remove the folder and begin again"
+        )
+    return np.split(values, np.cumsum(lengths)[:-1])
+
+
+LABELS = "parts/label"
+TABLES = {"segments": "parts/segments", "unshown_segments": "parts/unshown", "found": "parts/found"}
+
+
+@dataclass(frozen=True)
+class LabelTask:
+    """Label these files with the model in the folder."""
+
+    folder: PartFolder
+    batch: FileBatch
+    files: tuple[RecordingFile, ...]
+    groups: tuple[str, ...]  # of each file; "" where nothing was said
+    resample: bool
+    is_foreign: bool  # the model was fitted on other recordings
+    was_surveyed: bool
+    most_bytes: int | None
+
+
+@dataclass(frozen=True)
+class LabelPart:
+    """What a batch gave, beside its tables."""
+
+    recordings: tuple[RecordingSummary, ...]
+    failed: tuple[FailedFile, ...]
+    pairs: tuple[tuple[int, int], ...]  # units and motifs that are labels of the same frame
+
+    @classmethod
+    def read(cls, folder: PartFolder, batch: FileBatch) -> LabelPart:
+        """What `label_files` wrote."""
+        stored = json.loads(folder.read(f"{LABELS}/{batch.name}.json"))
+        recordings = tuple(map(RecordingSummary.model_validate, stored["recordings"]))
+        failed = tuple(map(FailedFile.model_validate, stored["failed"]))
+        return cls(recordings, failed, tuple((unit, motif) for unit, motif in stored["pairs"]))
+
+    def as_bytes(self) -> bytes:
+        """As it is stored."""
+        plain = {
+            name: [one.model_dump(mode="json") for one in getattr(self, name)] for name in ("recordings", "failed")
+        }
+        return json.dumps(plain | {"pairs": list(self.pairs)}).encode()
+
+
+def label_files(task: LabelTask) -> None:
+    """Write what the run folder holds of each file of a batch, its tables, and then its part."""
+    model, words = model_in(task.folder)
+    fitted = model.fit_profile() if task.is_foreign else None
+    summaries: list[RecordingSummary] = []
+    failed: list[FailedFile] = []
+    tables: list[_Rows | Labelling] = []
+    pairs: set[tuple[int, int]] = set()
+    files: dict[str, bytes] = {}
+    for file, group in zip(task.files, task.groups, strict=True):
+        try:
+            refuse_too_large(file, task.most_bytes)
+            with _as_surveyed(task.was_surveyed):
+                recording = file.read()
+            labelling = model.label_one(recording, task.resample, group or None)
+            summaries.append(_summary(recording, labelling, fitted, words, group))
+        except Exception as error:  # noqa: BLE001  # a file that fails in whatever way is a row, and the rest goes on
+            failed.append(failure(file, error))
+            continue
+        files |= _files_of(recording, labelling)
+        tables.append(labelling if labelling.edits.history else _Rows.of(labelling))
+        pairs |= label_pairs(labelling.units, labelling.motifs)
+    files |= _table_files(task.batch, tables)
+    write_together(task.folder, files)
+    part = LabelPart(tuple(summaries), tuple(failed), tuple(sorted(pairs)))
+    task.folder.write(f"{LABELS}/{task.batch.name}.json", part.as_bytes())
+
+
+def model_in(folder: PartFolder) -> tuple[Rondo, Words]:
+    """The model of a run, read once in each process."""
+    return _model_of(folder.url, hashlib.sha256(folder.read("model/manifest.json")).hexdigest())
+
+
+@lru_cache(maxsize=1)
+def _model_of(url: str, manifest: str) -> tuple[Rondo, Words]:
+    with seen_here(part_folder(url), "model") as here:
+        model = Rondo.load(here / "model")
+    return model, model.words()
+
+
+@contextmanager
+def _as_surveyed(was_surveyed: bool) -> Iterator[None]:
+    """A file that was read well before need not be tried in a process of its own again."""
+    if not was_surveyed:
+        yield
+        return
+    with trusting():
+        yield
+
+
+def _summary(
+    recording: Recording, labelling: Labelling, fitted: FitProfile | None, words: Words, group: str
+) -> RecordingSummary:
+    """As `rondo.run.tally` counts it in the table of segments, from the labels themselves."""
+    about = recording_summary(recording, labelling, fitted, group)
+    n_labelled = int((labelling.motifs != OTHER).sum())
+    changed: dict[str, Any] = {"share_other": 1.0 - n_labelled / max(1, about.n_frames)}
+    if about.fit is not None:
+        units = np.unique(labelling.units)
+        counts = {"n_units": int((units != OTHER).sum()), "n_units_of_model": len(words.units)}
+        changed["fit"] = about.fit.model_copy(update=counts)
+    return about.model_copy(update=changed)
+
+
+def _files_of(recording: Recording, labelling: Labelling) -> dict[str, bytes]:
+    """labels/, units/, overview/ and scores/ of one recording, as `rondo.run.folder` has them."""
+    id = recording.id
+    files = {
+        f"labels/{id}.npy": array_bytes(labelling.motifs),
+        f"units/{id}.npy": array_bytes(labelling.units),
+        f"overview/{id}.npz": stored_overview(signal_overview(recording.values, recording.channels)),
+    }
+    scores = told_scores(labelling)
+    if scores is not None:
+        files[f"scores/{id}.npz"] = archive_bytes(
+            unit=scores.units.astype(np.float32), motif=scores.motifs.astype(np.float32)
+        )
+    return files
+
+
+class _Rows(NamedTuple):
+    """The segments of one recording, by which its labels can go."""
+
+    segments: list[SegmentRows]
+    unshown_segments: list[SegmentRows]
+
+    @classmethod
+    def of(cls, labelling: Labelling) -> _Rows:
+        unshown = [] if labelling.unshown is None else labelling.unshown.as_found.rows[1:]
+        return cls(labelling.as_found.rows, unshown)
+
+
+def _table_files(batch: FileBatch, each: Sequence[_Rows | Labelling]) -> dict[str, bytes]:
+    """The tables of a batch, each made at once; of labels that people have edited, recording by recording."""
+    import polars as pl
+
+    plain = [one for one in each if isinstance(one, _Rows)]
+    edited = [one for one in each if isinstance(one, Labelling)]
+    tables: dict[str, pl.DataFrame] = {}
+    for name in ("segments", "unshown_segments"):
+        if rows := [own for one in plain for own in getattr(one, name)]:
+            tables[name] = segment_table(rows)
+    if edited:
+        tables["segments"] = pl.concat([one.table for one in edited])
+        if unshown := [one.unshown_table for one in edited if one.unshown is not None]:
+            tables["unshown_segments"] = pl.concat(unshown)
+        if any(edited[0].edits.groups(level) for level in LEVELS):
+            tables["found"] = pl.concat([one.as_found.table for one in edited])
+    return {f"{TABLES[name]}/{batch.name}.parquet": _parquet(table) for name, table in tables.items()}
+
+
+def _parquet(table: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    table.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def archive_bytes(**arrays: np.ndarray[Any, Any]) -> bytes:
+    """Arrays as the content of an .npz file."""
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()

@@ -1,0 +1,136 @@
+"""How much memory is free, as far as the system tells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from rondo.errors import RecordingError
+from rondo.files.inputs import ExpectedSize, RecordingFile
+
+_MEMINFO = Path("/proc/meminfo")
+_CGROUPS = (
+    (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")),
+    (
+        Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+        Path("/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+    ),
+)
+
+
+def free_bytes() -> int | None:
+    """What a new process could take without swapping: of the machine, or of the container; None where nobody tells."""
+    known = [_available(), *(_left(limit, used) for limit, used in _CGROUPS)]
+    return min((free for free in known if free is not None), default=None)
+
+
+def _available() -> int | None:
+    with suppress(OSError, ValueError):
+        for line in _MEMINFO.read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    return None
+
+
+def _left(limit: Path, used: Path) -> int | None:
+    """A container may count its page cache as used; so what is left is a lower bound."""
+    with suppress(OSError, ValueError):  # "max": no limit
+        return max(0, int(limit.read_text()) - int(used.read_text()))
+    return None
+
+
+def in_gigabytes(n_bytes: float) -> str:
+    """A size for people.
+
+    >>> in_gigabytes(1.26e9), in_gigabytes(3.4e12), in_gigabytes(2e6)
+    ('1.3 GB', '3,400 GB', '2 MB')
+    """
+    if n_bytes < 1e8:
+        return f"{n_bytes / 1e6:,.0f} MB"
+    return f"{n_bytes / 1e9:,.1f} GB" if n_bytes < 1e11 else f"{n_bytes / 1e9:,.0f} GB"
+
+
+# ----------------------------------------------------------------
+# Whether recordings fit into the memory that is free, asked before anything is read.
+
+VALUE_FACTOR = 6
+"""Bytes that a fit or a reading takes for each byte of values; `rondo.cost` has what was measured."""
+
+FRAME_BYTES = 100
+"""What it takes besides for each frame, whatever its channels: clocks, labels, scores."""
+
+PROCESS_BYTES = 250_000_000
+"""Of a process with its libraries."""
+
+SHARE_IN_MEMORY = 0.25
+"""Of what is free: recordings that would take more are read one after the other."""
+
+MANY_FILES = 200
+"""From here on recordings are read one after the other, however small."""
+
+
+def needed(size: ExpectedSize) -> int:
+    """Bytes that it takes to learn from, or label, one recording in memory."""
+    n_frames = size.n_bytes // 32 if size.n_frames is None else size.n_frames
+    return VALUE_FACTOR * size.n_bytes + FRAME_BYTES * n_frames
+
+
+def most_text_bytes(most_bytes: int | None) -> int | None:
+    """How long a text may be so that its recording takes no more; None where nobody knows what is free."""
+    return None if most_bytes is None else most_bytes * 1000 // needed(ExpectedSize(None, None, 1000))
+
+
+def refuse_too_large(file: RecordingFile, most_bytes: int | None) -> None:
+    """Refuse a file that alone does not fit."""
+    if most_bytes is None:
+        return
+    needs = needed(file.expected())
+    if needs > most_bytes:
+        raise RecordingError(
+            f"{file.url}: it needs about {in_gigabytes(needs)} of memory, {in_gigabytes(most_bytes)} are free; cut it "
+            "into shorter recordings, or choose fewer channels"
+        )
+
+
+def refuse_large_array(n_frames: int, n_channels: int) -> None:
+    """For files whose size does not tell what is in them: called when their header is known, before they are read."""
+    most = most_for_a_file()
+    needs = needed(ExpectedSize(n_frames, n_channels, 4 * n_frames * n_channels))
+    if most is not None and needs > most:
+        raise RecordingError(
+            f"its {n_frames} frames of {n_channels} channels need about {in_gigabytes(needs)} of memory, "
+            f"{in_gigabytes(most)} are free; cut it into shorter recordings, or choose fewer channels"
+        )
+
+
+def most_for_a_file() -> int | None:
+    """What one file may take where nothing else is read beside it; None where nobody knows what is free."""
+    free = free_bytes()
+    return None if free is None else max(0, free - PROCESS_BYTES)
+
+
+def workers_that_fit(n_workers: int, sizes: Sequence[ExpectedSize], most_bytes: int | None) -> int:
+    """As many as have room for the largest file that is going to be read, each."""
+    if most_bytes is None:
+        return n_workers
+    fitting = [own for own in map(needed, sizes) if own <= most_bytes]
+    largest = PROCESS_BYTES + max(fitting, default=0)
+    return max(1, min(n_workers, (most_bytes + PROCESS_BYTES) // largest))
+
+
+def refuse_all_at_once(sizes: Sequence[ExpectedSize], instead: str = "give fewer or shorter ones") -> None:
+    """Refuse recordings that do not fit into memory together."""
+    free, needs = free_bytes(), sum(map(needed, sizes))
+    if free is not None and needs > free:
+        raise RecordingError(
+            f"these recordings need about {in_gigabytes(needs)} of memory at once, {in_gigabytes(free)} are free; "
+            f"{instead}"
+        )
+
+
+def is_much(sizes: Sequence[ExpectedSize]) -> bool:
+    """Whether recordings are better read one after the other."""
+    free = free_bytes()
+    is_large = free is not None and sum(map(needed, sizes)) > SHARE_IN_MEMORY * free
+    return is_large or len(sizes) > MANY_FILES

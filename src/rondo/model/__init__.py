@@ -1,0 +1,1 @@
+"""Rondo, the model: fit, label, describe, transfer, and its folder on disk."""

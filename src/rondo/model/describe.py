@@ -1,0 +1,190 @@
+"""What fitted models say about recordings, as a Result: words about every entry, and findings about the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING
+
+from rondo.data.recording import Recording
+from rondo.data.window_lengths import FEWEST_TELLING_FRAMES, too_few_windows
+from rondo.motifs.composed import ComposedMotifs
+from rondo.motifs.model import MotifModel
+from rondo.result import Result
+from rondo.run.findings import (
+    composition_sentence,
+    merged_sentence,
+    phrase_sentence,
+    place_sentence,
+    recurrence_sentence,
+    sample_sentence,
+    vocabulary_sentences,
+)
+from rondo.run.labelling import FitProfile, Labelling
+from rondo.run.summary import RecordingSummary, RunKind, RunSummary, StreamSummary, UnitMerge
+from rondo.run.tally import Words
+from rondo.version import __version__
+from rondo.wording import counted, duration_in_words
+
+if TYPE_CHECKING:
+    from rondo.model.rondo import Rondo
+
+
+def result_of(
+    models: Sequence[Rondo],
+    recordings: Sequence[Recording],
+    labellings: Sequence[Labelling],
+    *,
+    kind: RunKind = "discover",
+    fitted: FitProfile | None = None,
+    is_foreign: bool = False,
+    more: Sequence[str] = (),
+    groups: Sequence[str] | None = None,
+) -> Result:
+    """The result of one model for all recordings, or of one model for each.
+
+    `groups`: whose each recording is, where that was said; `fitted`: how near the fitted windows lie to the units,
+    where the models read other recordings; `is_foreign`: the evidence comes from other recordings; `more`: findings
+    that follow on those of the models.
+    """
+    first = models[0]
+    return Result.of(
+        "rondo",
+        recordings,
+        labellings,
+        kind=kind,
+        seed=first.config_.seed,
+        config=first.config_.model_dump(mode="json"),
+        windows=(first.window_length_frames_, first.step_frames_),
+        words=[model.words() for model in models],
+        findings=[*findings_of(models, is_foreign), *more],
+        models=models,
+        own_vocabularies=len(models) > 1,
+        fitted=fitted,
+        groups=None if groups is None else dict(zip((own.id for own in recordings), groups, strict=True)),
+    )
+
+
+def stream_summary(model: Rondo, id: str, source: str, n_frames: int, counters: StreamSummary) -> RunSummary:
+    """What there is to say about a stream of this model beside its labels."""
+    about = RecordingSummary(
+        id=id,
+        source=source,
+        n_frames=n_frames,
+        channels=model.preprocessor_.channels,
+        rate=model.rate_,
+        duration_s=None,
+        notes=(),
+        share_other=1.0,
+    )
+    return RunSummary(
+        rondo_version=__version__,
+        kind="stream",
+        method="rondo",
+        seed=model.config_.seed,
+        window_length_frames=model.window_length_frames_,
+        step_frames=model.step_frames_,
+        findings=tuple(findings_of([model], is_foreign=True)),
+        recordings=(about,),
+        units=(),
+        motifs=(),
+        stream=counters,
+        config=model.config_.model_dump(mode="json"),
+    )
+
+
+def fit_notes(model: Rondo, n_frames: Sequence[int]) -> tuple[str, ...]:
+    """What there is to say about a fit to recordings of these lengths; the first recording bears it."""
+    note = short_window_note(model, n_frames)
+    return (*([note] if note else []), *model.provenance_.get("training_notes", ()))
+
+
+def short_window_note(model: Rondo, n_frames: Sequence[int]) -> str:
+    """Recordings with too few windows; a window of a few frames, because no longer one fits often enough."""
+    longest = max(n_frames)
+    if note := too_few_windows(n_frames, model.window_length_frames_):
+        return note
+    if model.config_.windows.length != "auto" or model.window_length_frames_ >= FEWEST_TELLING_FRAMES:
+        return ""
+    return (
+        f"with {longest} frames a window is only {model.window_length_frames_} frames long; "
+        "units will reflect signal level only: record longer, or give --window"
+    )
+
+
+def words_of(model: Rondo) -> Words:
+    """What there is to say about the entries of a fitted model."""
+    tree, motifs = model.unit_model_.tree, model.motif_model_
+    advised, kept = tree.kept_at(tree.best), model.edits_.kept
+    taken_for = {id: kept("unit", advised[id]) for id in model.unit_model_.ids if kept("unit", id) == id}
+    every = (*motifs.ids, *motifs.unshown_ids)
+    return Words(
+        {id: "" if other == id else f"u{other}" for id, other in taken_for.items()},
+        {id: motifs.composition(id, partial(kept, "unit")) for id in every},
+        {id: motifs.kind(id) for id in every},
+        {**model.unit_model_.curves, **{f"motifs.{name}": curve for name, curve in motifs.curves.items()}},
+        [UnitMerge(**asdict(step), advised=number < tree.best) for number, step in enumerate(tree.steps)],
+        model.evidence_,
+        model.edits_,
+        model.rate_,
+    )
+
+
+def findings_of(models: Sequence[Rondo], is_foreign: bool) -> list[str]:
+    """What the whole run says about recurrence, composition and comparability."""
+    is_flat = not any(model.motif_model_.composed for model in models)
+    found = [recurrence_sentence([model.evidence_ for model in models], is_foreign, is_flat)]
+    if not is_foreign and len(models) == 1 and (placed := place_sentence(models[0].evidence_.units)):
+        found.append(placed)
+    if is_flat:
+        was_asked = models[0].config_.motifs.method != "none"
+        are_units = all(_motifs_are_units(model) for model in models)
+        found.append(
+            composition_sentence(was_asked, are_units, any(model.motif_model_.unshown_ids for model in models))
+        )
+    found += _composition_sentences(models[0]) if len(models) == 1 else _kinds_sentence(models)
+    found += [sentence for model in models if (sentence := merged_sentence(model.edits_, _motifs_are_units(model)))]
+    if not is_foreign and len(models) == 1 and (sample := models[0].provenance_.get("sample")):
+        found.append(sample_sentence(sample["n_frames"], sample["of"]))
+    return found + vocabulary_sentences([model.window_length_frames_ for model in models])
+
+
+def _composition_sentences(model: Rondo) -> list[str]:
+    """Which kind of motif the labels show, and what recurs of the other kind."""
+    motifs = model.motif_model_
+    if not isinstance(motifs, ComposedMotifs):
+        return []
+    frames, rate, phrases, n = model.motif_window_frames_, model.rate_, motifs.phrases, len(motifs.unshown)
+    if motifs.shown == "phrase" and phrases:
+        told = [phrase_sentence("Motifs are phrases: ", *_commonest(phrases, phrases.motif_of_phrase))]
+        besides = f"Besides, {counted(n, 'context')} {'recurs' if n == 1 else 'recur'}: stretches in which the same"
+        return [*told, f"{besides} units keep coming."] if n else told
+    in_phrases = _commonest(phrases, motifs.unshown) if phrases and n else None
+    if motifs.shown == "unit":
+        return [phrase_sentence("Not in the labels: ", *in_phrases)] if in_phrases else []
+    long = f"{frames} frames" if rate is None else duration_in_words(frames / rate)
+    told = [f"Motifs are contexts: stretches, looked for in windows of {long}, in which the same units keep coming."]
+    return [*told, phrase_sentence("Besides, ", *in_phrases)] if in_phrases else told
+
+
+def _kinds_sentence(models: Sequence[Rondo]) -> list[str]:
+    """In how many recordings, each with a vocabulary of its own, labels show which kind of motif."""
+    kinds = [motifs.shown for model in models if isinstance(motifs := model.motif_model_, ComposedMotifs)]
+    told = {"context": "contexts, in which the same units keep coming", "phrase": "phrases, whose units come in order"}
+    each = [f"{words}, in {kinds.count(kind)} of {len(models)}" for kind, words in told.items() if kind in kinds]
+    return [f"Motifs are {' and '.join(each)} recordings."] if each else []
+
+
+def _commonest(phrases: MotifModel, among: Sequence[int]) -> tuple[int, str, int]:
+    """How many of these phrases there are; what the commonest is made of, and how often it occurs."""
+    counts = {motif: phrases.occurrences[motif] for motif in among}
+    best = max(counts, key=lambda motif: (counts[motif], -motif))
+    return len(counts), phrases.composition(best), counts[best]
+
+
+def _motifs_are_units(model: Rondo) -> bool:
+    """Whether every unit is its own motif, and still is after what people have merged in either level."""
+    kept, own = model.edits_.kept, model.own_motifs()
+    groups = {(kept("unit", unit), kept("motif", motif)) for unit, motif in own.items()}
+    return bool(own) and len(groups) == len({unit for unit, _ in groups}) == len({motif for _, motif in groups})

@@ -1,0 +1,158 @@
+"""What a fit does once it is planned: the stages in the paper's order, each with its own generator; no mathematics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rondo.arrays import generators
+from rondo.config.settings import RondoConfig, SlowUnitsConfig, network_in
+from rondo.data.recording import Recording
+from rondo.data.scaling import Preprocessor, UsedChannels
+from rondo.data.signal import Signal
+from rondo.data.survey import Survey, fair_sample, most_frames, sizes_of, stretch_frames
+from rondo.data.window_lengths import WindowScales, choose_scales
+from rondo.data.windows import Span
+from rondo.device import require_torch, resolve_device
+from rondo.encoders.base import build_encoder
+from rondo.errors import SettingError
+from rondo.evidence.tests import find_evidence, shown_after_test
+from rondo.evidence.verdicts import Evidence
+from rondo.model.folder import provenance_of
+from rondo.model.label import windows_in
+from rondo.motifs.base import Motifs
+from rondo.motifs.discover import fit_motifs
+from rondo.paper.candidates import lengths_in_windows
+from rondo.paper.training_notes import training_notes
+from rondo.run.labelling import FitProfile
+from rondo.units.fit import fit_units
+from rondo.units.model import UnitModel
+from rondo.units.viterbi import Timeline
+from rondo.wording import Progress
+
+# ----------------------------------------------------------------
+# FitPlan: what is decided about a data set before anything is learned, from surveys of its recordings alone.
+
+
+@dataclass(frozen=True)
+class FitPlan:
+    """How recordings are prepared, how long windows are, and which stretches of each are learned from."""
+
+    surveys: tuple[Survey, ...]
+    preprocessor: Preprocessor
+    scales: WindowScales
+    stretches: tuple[tuple[Span, ...], ...]  # of each recording
+    n_sound: int  # frames of all recordings that the stretches were drawn from
+
+    @property
+    def rate(self) -> float | None:
+        return self.surveys[0].rate
+
+    @property
+    def n_learned_from(self) -> int:
+        """Of these, the frames that are learned from."""
+        return sum(stop - start for own in self.stretches for start, stop in own)
+
+
+def plan_fit(
+    channels: UsedChannels,
+    surveys: Sequence[Survey],
+    config: RondoConfig,
+    read: Callable[[str], Recording],
+    rng: np.random.Generator,
+) -> FitPlan:
+    """Decide from surveys; `read` gives a recording by its id, where only its period can tell the length of windows.
+
+    `rng` draws the sample, and nothing where all recordings are learned from.
+    """
+    preprocessor = Preprocessor.of_surveys(channels, surveys, config.preprocess)
+    n_dims = preprocessor.n_dims
+    sizes = sizes_of(surveys, n_dims, lambda id: preprocessor.apply(read(id)).period_frames)
+    scales = choose_scales(sizes, config)
+    most = most_frames(n_dims, scales.step_frames)
+    sound = _sound_spans(surveys, scales.motif_frames)
+    stretches = fair_sample(sound, stretch_frames(scales.motif_frames, most), most, rng)
+    return FitPlan(tuple(surveys), preprocessor, scales, tuple(stretches), _n_frames(sound))
+
+
+def _sound_spans(surveys: Sequence[Survey], window_frames: int) -> list[tuple[Span, ...]]:
+    """Of each recording what is not poor; all of it where less than half is left that holds such windows."""
+    sound = [survey.sound for survey in surveys]
+    n_held = sum(stop - start for own in sound for start, stop in own if stop - start >= window_frames)
+    every = [survey.spans for survey in surveys]
+    return sound if 2 * n_held >= _n_frames(every) else every
+
+
+def _n_frames(spans_of_each: Sequence[Sequence[Span]]) -> int:
+    return sum(stop - start for spans in spans_of_each for start, stop in spans)
+
+
+STAGES = ("encoder", "units", "motifs", "evidence", "sample")  # each with a generator of its own; new ones go last
+
+
+class Learned(NamedTuple):
+    """What the stages learned; `timelines` hold the unit of every window of each signal that they learned from."""
+
+    units: UnitModel
+    motifs: Motifs
+    evidence: Evidence
+    provenance: dict[str, Any]
+    timelines: list[Timeline]
+
+
+def learn(
+    config: RondoConfig, plan: FitPlan, sample: Sequence[Signal], groups: Sequence[str], tell: Progress
+) -> Learned:
+    """Encoder, units, motifs and their evidence, from the stretches that a plan chose; `groups` of each signal."""
+    refuse_unbuilt(config)
+    rngs, device = generators(config.seed, STAGES), device_of(config)
+    (length, step, motif_length), rate = plan.scales, plan.rate
+    motif_settings = lengths_in_windows(config.motifs, step, rate)
+    every = [windows_in(signal, length, step) for signal in sample]
+    windows, own = [w for w in every if len(w)], [g for w, g in zip(every, groups, strict=True) if len(w)]
+    tell("encoder", 1, 5)
+    encoder = build_encoder(config.encoder, int(rngs["encoder"].integers(2**31)), device).fit(
+        windows, lambda what, done, total: tell(f"encoder: {what}", done, total)
+    )
+    tell("units", 2, 5)
+    units = fit_units(windows, encoder, config.units, rngs["units"], device, tell, own)
+    tell("motifs", 3, 5)
+    timelines = [units.timeline(w, group) for w, group in zip(windows, own, strict=True)]
+    motifs = fit_motifs(windows, timelines, units, motif_settings, motif_length, rngs["motifs"], device, tell)
+    tell("evidence", 4, 5)
+    found = find_evidence(windows, timelines, units.ids, motifs, config, rngs["evidence"])
+    motifs, evidence = shown_after_test(motifs, found)
+    tell("done", 5, 5)
+    known = iter(timelines)
+    read = [next(known) if len(w) else units.timeline(w) for w in every]
+    provenance = _provenance(plan, timelines)
+    if limits := training_notes(units, motifs, config):
+        provenance |= {"training_notes": list(limits)}
+    return Learned(units, motifs, evidence, provenance, read)
+
+
+def _provenance(plan: FitPlan, timelines: Sequence[Timeline]) -> dict[str, Any]:
+    fit_profile = FitProfile.of(np.concatenate([timeline.distances for timeline in timelines]))
+    provenance = provenance_of(plan.surveys) | {"fit_profile": fit_profile.as_json()}
+    if plan.n_learned_from < plan.n_sound:
+        provenance |= {"sample": {"n_frames": plan.n_learned_from, "of": plan.n_sound}}
+    return provenance
+
+
+def refuse_unbuilt(config: RondoConfig) -> None:
+    """Say at once what this version, as installed, cannot do, before any data are prepared for it."""
+    require_torch(network_in(config))
+    build_encoder(config.encoder)
+    if isinstance(config.units, SlowUnitsConfig) and config.units.mixture.latent_dim:
+        raise SettingError(
+            "units.mixture.latent_dim has no effect with units.method = 'slow', which has no autoencoder; "
+            "leave it at 0, or use units.method = 'unit_align'"
+        )
+
+
+def device_of(config: RondoConfig) -> str:
+    """Where networks run; without one, the processor."""
+    return resolve_device(config.device, for_network=network_in(config) is not None)

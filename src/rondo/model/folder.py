@@ -1,0 +1,304 @@
+"""A fitted model <-> its folder: manifest.json, tensors.safetensors, and edits.json where people have named or merged.
+
+Nothing in a folder is executed. Whatever does not fit together is refused before the model is given out.
+
+The provenance of a model (versions, the recordings it saw) has no time stamps: same input, same folder.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+import reprlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from rondo.arrays import Tensors, as_bits, from_bits, owned, owned_by
+from rondo.config.settings import MotifFormerConfig, MotifsConfig, NoMotifsConfig, RondoConfig, network_in, resolve
+from rondo.continual.stream import Stream, rule_of
+from rondo.data.known_channels import KnownValues
+from rondo.data.recording import Recording
+from rondo.data.relations import ChannelRelations
+from rondo.data.scaling import Preprocessor
+from rondo.data.signal import shortened
+from rondo.data.survey import Survey
+from rondo.device import require_torch
+from rondo.editing.edits import Edits, read_edits
+from rondo.editing.names import EntryId
+from rondo.errors import InputError, MissingExtraError, ModelError
+from rondo.evidence.verdicts import Entries, Evidence
+from rondo.files.inputs import in_hertz
+from rondo.html_card import card
+from rondo.motifs.base import Motifs
+from rondo.motifs.composed import ComposedMotifs
+from rondo.motifs.model import MotifModel
+from rondo.paper.candidates import lengths_in_windows
+from rondo.run.labelling import FitProfile
+from rondo.store import model_file
+from rondo.units.model import UnitModel
+from rondo.units.vocabulary import Level
+from rondo.version import __version__
+from rondo.wording import found_in_words
+
+if TYPE_CHECKING:
+    from rondo.model.rondo import Rondo
+
+_PARTS = ("preprocess", "units", "motifs", "evidence", "stream")
+_LONGEST_WINDOW = 1_000_000  # frames; a model folder that asks for more is damaged, and would ask for all memory
+_REMOVED = {("preprocess", "missing"): "interpolate", ("units", "window_weight"): "overlap"}  # settings of 0.2.0
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "torch")
+
+
+class _SeenRecording(BaseModel):
+    """One that the model was fitted on."""
+
+    model_config = ConfigDict(strict=True)
+
+    id: str
+    n_frames: int = Field(ge=0)
+    n_channels: int = Field(ge=0)
+    rate: float | None = Field(gt=0, allow_inf_nan=False)
+
+
+class _Provenance(BaseModel):
+    """What is asked of the provenance in a folder that may be someone else's; the rest is for people."""
+
+    model_config = ConfigDict(strict=True)
+
+    channels: list[str] = Field(min_length=1)
+    left_out: list[str] = []
+    rate: float | None = Field(gt=0, allow_inf_nan=False)
+    window_length_frames: int
+    step_frames: int
+    motif_window_frames: int
+    recordings: list[_SeenRecording]
+    training_notes: list[str] = []
+
+
+def _first_fault(error: Exception) -> str:
+    """One line of an error; of several that pydantic found, the first with its place."""
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        place = ".".join(str(part)[:40] for part in first["loc"])
+        return f"{place}: {first['msg']}, got {reprlib.repr(first['input'])}"
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def save(model: Rondo, folder: Path) -> None:
+    """Write a fitted model, and the stream if it follows one."""
+    preprocessor = model.preprocessor_
+    tensors: dict[str, NDArray[np.generic]] = {
+        "preprocess.mean": preprocessor.mean,
+        "preprocess.scale": preprocessor.scale,
+        "preprocess.components": preprocessor.components,
+        "preprocess.spacing": np.array(preprocessor.spacing, dtype=np.int64),
+    }
+    if preprocessor.known is not None:
+        tensors |= _known_values(preprocessor.known)
+    if preprocessor.relations is not None:
+        tensors |= owned("preprocess.relations", vars(preprocessor.relations))
+    tensors |= owned("units", model.unit_model_.tensors()) | owned("motifs", model.motif_model_.tensors())
+    tensors |= owned("evidence", model.evidence_.tensors())
+    provenance = model.provenance_ | {
+        "channels": list(preprocessor.channels),
+        "rate": model.rate_,
+        "window_length_frames": model.window_length_frames_,
+        "step_frames": model.step_frames_,
+        "motif_window_frames": model.motif_window_frames_,
+    }
+    if preprocessor.left_out:
+        provenance["left_out"] = list(preprocessor.left_out)
+    if hasattr(model, "stream_"):
+        state, plain = model.stream_.state()
+        bits, kinds = as_bits(state)
+        tensors |= owned("stream", bits)
+        provenance["stream"] = {"tensors": kinds, "plain": plain}
+    config = model.config_.model_dump(mode="json")
+    edits = model.edits_.as_json() if model.edits_.history else None
+    model_file.save(folder, model_file.Artifact(config, provenance, tensors), edits=edits)
+
+
+def load(kind: type[Rondo], folder: Path) -> Rondo:
+    """The model of a folder; a damaged one is refused with what is wrong."""
+    stored = model_file.load(folder)
+    if "method" in stored.config:
+        name = stored.config["method"]
+        raise ModelError(
+            f"{folder}: a model of the method {name}, not of Rondo: it cannot be streamed or transferred; "
+            "`rondo label` reads with it"
+        )
+    try:
+        model = _restored(kind, stored)
+    except MissingExtraError:
+        raise
+    except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, InputError) as error:
+        why = f"{_first_fault(error):.200}"
+        raise ModelError(f"{folder}: its parts do not fit together ({why}); fit the model again") from None
+    FitProfile.from_json(model.provenance_.get("fit_profile"), folder)  # refused here, where its folder is known
+    model.edits_ = read_edits(folder)
+    return model
+
+
+def _restored(kind: type[Rondo], stored: model_file.Artifact) -> Rondo:
+    model = kind.from_config(resolve(overrides=_without_removed(stored.config)))
+    config = model.resolved_config()
+    require_torch(network_in(config))
+    parts: dict[str, dict[str, NDArray[np.generic]]] = {name: {} for name in _PARTS}
+    for name, tensor in stored.tensors.items():
+        part, _, inner = name.partition(".")
+        parts[part][inner] = tensor
+    _Provenance.model_validate(stored.provenance)
+    provenance = dict(stored.provenance)
+    channels = tuple(str(name) for name in provenance.pop("channels"))
+    left_out = tuple(str(name) for name in provenance.pop("left_out", ()))
+    model.preprocessor_ = replace(_preprocessor(parts["preprocess"], channels, config), left_out=left_out)
+    rate = provenance.pop("rate")
+    model.rate_ = None if rate is None else float(rate)
+    model.window_length_frames_ = int(provenance.pop("window_length_frames"))
+    model.step_frames_ = int(provenance.pop("step_frames"))
+    model.motif_window_frames_ = int(provenance.pop("motif_window_frames"))
+    if not 1 <= model.step_frames_ <= model.window_length_frames_ <= _LONGEST_WINDOW:
+        raise ValueError(f"a window of {model.window_length_frames_} frames and a step of {model.step_frames_}")
+    model.unit_model_ = UnitModel.restore(parts["units"], config.encoder, config.units)
+    block_frames = model.unit_model_.boundaries.block_frames
+    if block_frames > model.window_length_frames_:
+        raise ValueError(f"blocks of {block_frames} frames in windows of {model.window_length_frames_}")
+    motifs = _motifs(parts["motifs"], lengths_in_windows(config.motifs, model.step_frames_, model.rate_))
+    model.motif_model_ = motifs
+    model.evidence_ = Evidence.restore(parts["evidence"], model.unit_model_.ids, motifs.ids, motifs.unshown_ids)
+    followed = provenance.pop("stream", None)
+    model.config_, model.provenance_, model.edits_ = config, provenance, Edits()
+    probe = np.random.default_rng(0).normal(size=(model.window_length_frames_ + model.step_frames_, len(channels)))
+    model.label_one(Recording(probe, rate=model.rate_, channels=channels))  # shapes that do not fit fail here
+    if followed is not None:
+        model.stream_ = _stream(model, from_bits(parts["stream"], followed["tensors"]), followed["plain"])
+    return model
+
+
+def _without_removed(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The stored settings without those that this version no longer has; a model that used one is refused."""
+    kept = {name: dict(value) if isinstance(value, Mapping) else value for name, value in config.items()}
+    for (section, name), default in _REMOVED.items():
+        settings = kept.get(section)
+        if isinstance(settings, dict) and settings.pop(name, default) != default:
+            raise ValueError(f"it was fitted with {section}.{name}, a setting that Rondo no longer has")
+    return kept
+
+
+def _preprocessor(tensors: Tensors, channels: tuple[str, ...], config: RondoConfig) -> Preprocessor:
+    mean, scale, components = (np.asarray(tensors[name], np.float64) for name in ("mean", "scale", "components"))
+    if mean.shape != (len(channels),) or scale.shape != mean.shape or components.shape[1:] != mean.shape:
+        raise ValueError("preprocessing does not fit the channels")
+    spacing = tuple(np.asarray(tensors["spacing"], np.int64).tolist())
+    if len(spacing) != len(channels) or min(spacing) < 0:
+        raise ValueError("the spacing of slow sensors does not fit the channels")
+    known, relations = _restored_values(tensors, channels), None
+    if stored := owned_by("relations", tensors):  # models of 0.1.0 have none
+        relations = ChannelRelations(**{name: np.asarray(array, np.float64) for name, array in stored.items()})
+        if relations.correlations.shape != (len(channels),) * 2 or relations.scale.shape != mean.shape:
+            raise ValueError("the relations of channels do not fit the channels")
+    return Preprocessor(config.preprocess, channels, mean, scale, components, spacing, known, relations)
+
+
+def _known_values(known: KnownValues) -> dict[str, NDArray[np.generic]]:
+    """Range and codes of each channel: `codes` has one row for each code, with the place of its channel."""
+    codes = [(place, code) for place, own in enumerate(known.codes) for code in own]
+    return {
+        "preprocess.low": np.array(known.low, np.float64),
+        "preprocess.high": np.array(known.high, np.float64),
+        "preprocess.codes": np.array(codes, np.float64).reshape(-1, 2),
+    }
+
+
+def _restored_values(tensors: Tensors, channels: tuple[str, ...]) -> KnownValues | None:
+    """What `_known_values` gave; None of a model of an earlier version, which has none."""
+    if "codes" not in tensors:
+        return None
+    low, high, codes = (np.asarray(tensors[name], np.float64) for name in ("low", "high", "codes"))
+    places = codes[:, 0].astype(np.int64)
+    if low.shape != (len(channels),) or high.shape != low.shape or not ((places >= 0) & (places < low.size)).all():
+        raise ValueError("the codes of missing values do not fit the channels")
+    own = tuple(tuple(codes[places == place, 1].tolist()) for place in range(low.size))
+    return KnownValues(tuple(low.tolist()), tuple(high.tolist()), own)
+
+
+def _motifs(tensors: dict[str, NDArray[np.generic]], config: MotifsConfig) -> Motifs:
+    if isinstance(config, MotifFormerConfig):
+        from rondo.paper.motifs import FormerMotifs  # brings torch, which need not be installed
+
+        return FormerMotifs.restore(tensors, config)
+    if isinstance(config, NoMotifsConfig):
+        return MotifModel.restore(tensors)
+    return ComposedMotifs.restore(tensors)
+
+
+def _stream(model: Rondo, tensors: Tensors, plain: Mapping[str, Any]) -> Stream:
+    """Where `partial_fit` stood; a copy is tried first, so that parts that do not fit fail here."""
+    rule = rule_of(plain)
+    Stream.restore(model.stream(rule=rule), tensors, plain).spend()
+    return Stream.restore(model.stream(rule=rule), tensors, plain)
+
+
+def provenance_of(recordings: Sequence[Recording | Survey]) -> dict[str, Any]:
+    """Versions of what computed, and id, size and rate of every recording."""
+    return {
+        "python": platform.python_version(),
+        "packages": {"rondo-ts": __version__} | {name: _version(name) for name in _LIBRARIES},
+        "recordings": [
+            {"id": r.id, "n_frames": _n_rows(r), "n_channels": r.n_channels, "rate": r.rate} for r in recordings
+        ],
+    }
+
+
+def _n_rows(recording: Recording | Survey) -> int:
+    return recording.n_rows if isinstance(recording, Survey) else recording.n_frames
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def model_card(model: Rondo) -> str:
+    """HTML of a fitted model; motifs that are the units under other ids are not listed again."""
+    units, motifs, evidence = model.unit_model_, model.motif_model_, model.evidence_
+    found = found_in_words(len(units.ids), len(motifs.ids), motifs_are_units=not motifs.composed)
+    facts = {
+        "fitted on": shortened([recording["id"] for recording in model.provenance_["recordings"]]),
+        "channels": shortened(model.preprocessor_.channels),
+        "window, step": f"{model.window_length_frames_}, {model.step_frames_} frames at {in_hertz(model.rate_)}",
+        "found": found,
+        "recurs": _in_words(evidence),
+    }
+    if not motifs.composed:
+        listed = [(_shown(model, "unit", id), _verdict(evidence.units, id)) for id in units.ids]
+        return card(repr(model), facts, ("unit", "evidence"), listed)
+    known = {**evidence.motifs, **evidence.unshown}
+    rows = [
+        (_shown(model, "motif", id), motifs.kind(id), motifs.composition(id), _verdict(known, id))
+        for id in (*motifs.ids, *motifs.unshown_ids)
+    ]
+    return card(repr(model), facts, ("motif", "kind", "made of", "evidence"), rows)
+
+
+def _shown(model: Rondo, level: Level, id: int) -> str:
+    return f"{EntryId(level, id).short} {model.edits_.name(level, id)}".rstrip()
+
+
+def _verdict(entries: Entries, id: int) -> str:
+    return entries[id].verdict if id in entries else "not tested"
+
+
+def _in_words(evidence: Evidence) -> str:
+    if math.isnan(evidence.p):
+        return "not tested"
+    return f"{'yes' if evidence.recurs else 'not shown'} (p = {evidence.p:.2g})"

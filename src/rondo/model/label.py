@@ -1,0 +1,120 @@
+"""A fitted model and a recording -> a Labelling: prepared, cut into windows, read, and said of every row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.data.labels import OTHER
+from rondo.data.recording import Recording
+from rondo.data.signal import Signal
+from rondo.data.windows import WindowGrid, Windows
+from rondo.files.inputs import common_rate, same_rate
+from rondo.motifs.base import MotifTimeline
+from rondo.motifs.composed import ComposedMotifs
+from rondo.run.labelling import FitProfile, Labelling, repeat_starts
+from rondo.units.viterbi import Timeline
+from rondo.wording import counted
+
+if TYPE_CHECKING:
+    from rondo.model.rondo import Rondo
+
+
+class Windowed(NamedTuple):
+    """A recording, and its frames and windows as the model sees them."""
+
+    recording: Recording
+    signal: Signal
+    windows: Windows
+
+
+def windowed(model: Rondo, recording: Recording, resample: bool = False, *, by_model: bool = False) -> Windowed:
+    """`by_model`: scaled as a stream is, by the statistics of the model and never by its own."""
+    preprocessor = model.preprocessor_
+    if by_model:
+        own = preprocessor.config.model_copy(update={"statistics": "dataset"})
+        preprocessor = replace(preprocessor, config=own)
+    rates_known = model.rate_ is not None and recording.rate is not None
+    resample = resample and rates_known and not same_rate(recording.rate, model.rate_)
+    if rates_known and not resample:
+        common_rate([recording], model.rate_, "read it at the rate of the model (--resample, resample=True)")
+    signal = preprocessor.apply(recording, model.rate_ if resample else None)
+    return Windowed(recording, signal, windows_in(signal, model.window_length_frames_, model.step_frames_))
+
+
+def windows_in(signal: Signal, length: int, step: int) -> Windows:
+    """All windows of one recording; none reaches over a gap."""
+    return Windows(signal.values, WindowGrid(length, step, signal.n_frames, signal.spans))
+
+
+def labelled(model: Rondo, given: Windowed, units: Timeline) -> Labelling:
+    """What units, read from its windows, and the motifs of the model say of a recording."""
+    labels, window_of_frame = units.labels, _windows_of_frames(model, given.windows, units)
+    foreign, accepted = labels == OTHER, replace(units, ids=labels)
+
+    def with_motifs(motifs: MotifTimeline) -> Labelling:
+        ids, scores = np.where(foreign, np.int32(OTHER), motifs.ids), np.where(foreign, 0.0, motifs.scores)
+        known = replace(motifs, ids=ids, scores=scores)
+        return _labelling(model, given, accepted, known, window_of_frame)
+
+    shown = with_motifs(model.motif_model_.timeline(units))
+    motifs = model.motif_model_
+    unshown = motifs.unshown_timeline(units) if isinstance(motifs, ComposedMotifs) else None
+    return shown if unshown is None else replace(shown, unshown=with_motifs(unshown))
+
+
+def relabelled(model: Rondo, given: Windowed) -> Labelling:
+    """The same with the vocabularies as the stream of the model has extended them."""
+    units, motifs = model.stream_.timelines(given.windows)
+    nearest = given.windows.grid.project(np.arange(len(given.windows)), "centre").astype(np.int64)
+    return _labelling(model, given, units, motifs, nearest)
+
+
+def _windows_of_frames(model: Rondo, windows: Windows, units: Timeline) -> NDArray[np.int64]:
+    """The window that speaks for each frame; OTHER where none does."""
+    rule = model.config_.windows.projection
+    if rule == "aligned":
+        return model.unit_model_.windows_of_frames(windows, units.ids)
+    numbers = np.arange(len(windows))
+    return windows.grid.project(numbers, "centre" if rule == "vote" else rule).astype(np.int64)
+
+
+def _labelling(
+    model: Rondo, given: Windowed, units: Timeline, motifs: MotifTimeline, window_of_frame: NDArray[np.int64]
+) -> Labelling:
+    recording, signal, windows = given
+    window_of = np.asarray(signal.to_rows(window_of_frame), np.int64)
+
+    def rows(per_window: NDArray[Any], none: float) -> NDArray[Any]:  # OTHER = -1 finds `none` at the end
+        return np.asarray(np.append(per_window, per_window.dtype.type(none))[window_of])
+
+    unit_rows, motif_rows = rows(units.ids, OTHER), rows(motifs.ids, OTHER)
+    if model.config_.windows.projection == "vote":
+        unit_rows, motif_rows = (
+            np.ascontiguousarray(signal.to_rows(windows.grid.project(ids, "vote"))) for ids in (units.ids, motifs.ids)
+        )
+    return Labelling(
+        recording.id,
+        unit_rows,
+        motif_rows,
+        rows(np.where(units.ids == OTHER, 0, units.scores).astype(np.float32), 0),
+        rows(motifs.scores.astype(np.float32), 0),
+        recording.times_s,
+        recording.rate,
+        signal.row_breaks,
+        units.share_accepted,
+        signal.notes + _short_span_notes(signal, windows.grid),
+        repeat_starts(motif_rows, window_of, motifs, units.ids),
+        FitProfile.of(units.distances).distances,
+    ).edited(model.edits_)
+
+
+def _short_span_notes(signal: Signal, grid: WindowGrid) -> tuple[str, ...]:
+    short = [stop - start for start, stop in signal.spans if stop - start < grid.length_frames]
+    if not short:
+        return ()
+    stretches = counted(len(short), "stretch", "stretches")
+    return (f"{stretches} shorter than a window ({counted(sum(short), 'frame')} in all): labelled OTHER",)

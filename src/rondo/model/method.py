@@ -1,0 +1,245 @@
+"""Rondo itself as one of the methods: its settings, what it will cost, and one model for all recordings or for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+
+from rondo import cost
+from rondo.config.settings import RondoConfig, network_in, resolve
+from rondo.continual.checkpoint import Checkpoint, fingerprint, load_checkpoint
+from rondo.continual.stream import Stream, rule_of
+from rondo.data.groups import GroupBy
+from rondo.data.recording import Recording
+from rondo.device import require_torch
+from rondo.editing.edits import Edits, read_edits
+from rondo.errors import ModelError, SettingError
+from rondo.methods import DEFAULT, Options, refuse_idle
+from rondo.metrics.scores import clock_labels
+from rondo.model.describe import result_of
+from rondo.model.rondo import Rondo
+from rondo.result import Result
+from rondo.run.findings import OWN_VOCABULARIES
+from rondo.run.labelling import Labelling
+from rondo.run.tally import Words
+from rondo.wording import Progress
+
+
+class RondoSettings(NamedTuple):
+    """Every setting of Rondo, whether each recording gets a vocabulary of its own, and whose recordings are."""
+
+    config: RondoConfig
+    per_recording: bool = False
+    group_by: GroupBy = None
+
+
+@dataclass(frozen=True)
+class RondoMethod:
+    """Rondo as a method."""
+
+    name: str = DEFAULT
+    help: str = "units, and the motifs that they compose; the default"
+
+    def configure(self, options: Options) -> RondoSettings:
+        """Preset, then file, then settings, then the options that have a name of their own."""
+        refuse_idle({"--states": options.states}, f"--method {self.name}")
+        if options.per_recording:
+            refuse_idle({"--group-by": options.group_by}, "--per-recording")
+        named = {
+            "windows.length": options.window,
+            "windows.step": options.step,
+            "motifs.window": options.motif_window,
+            "encoder.name": options.encoder,
+            "device": options.device,
+        }
+        overrides = dict(options.settings) | {name: value for name, value in named.items() if value is not None}
+        config = resolve(options.preset or "default", options.config, overrides)
+        require_torch(network_in(config))  # before files are read
+        return RondoSettings(config, options.per_recording, options.group_by)
+
+    def notes(self, recordings: Sequence[Recording], settings: RondoSettings, *, in_detail: bool = False) -> list[str]:
+        """How long it will take, where that is more than a minute."""
+        config, sizes = settings.config, [recording.n_frames for recording in recordings]
+        length, step = cost.expected_window_and_step(config, recordings)
+        n_channels = recordings[0].n_channels
+        own = cost.cost_of_fit(config, sizes, n_channels, length, step, per_recording=settings.per_recording)
+        is_long = own.seconds is not None and own.seconds > cost.WORTH_SAYING_S
+        return [f"this will take {own.sentence()}"] if is_long or in_detail else []
+
+    def discover(
+        self, recordings: Sequence[Recording], settings: RondoSettings, seed: int | None, progress: Progress
+    ) -> Result:
+        """One model for all recordings, or one for each."""
+        config = settings.config if seed is None else settings.config.model_copy(update={"seed": seed})
+        if not settings.per_recording:
+            model = Rondo.from_config(config)
+            return model.fit_predict(list(recordings), group_by=settings.group_by, progress=progress)
+        models: list[Rondo] = []
+        labellings: list[Labelling] = []
+        for recording in recordings:
+            model = Rondo.from_config(config)
+            labellings += model.fit_predict(recording, progress=_named(progress, recording)).labellings
+            models.append(model)
+        return result_of(models, recordings, labellings)
+
+    def load(self, folder: Path) -> Rondo:
+        """The model of a folder; one that lies in the folder of a stream, as the stream has grown it."""
+        # same file now
+
+        return grown_model(folder)
+
+    def words(self, folder: Path) -> Words:
+        """Of a model that lies in the folder of a stream, with what people have said about the stream."""
+        # same file now
+
+        model = Rondo.load(folder)
+        model.edits_ = edits_with(model, folder.parent / CHECKPOINT)
+        return model.words()
+
+    def why_no_model(self) -> str:
+        return ""
+
+
+RONDO = RondoMethod()
+
+
+def _named(tell: Progress, recording: Recording) -> Progress:
+    return lambda what, done, total: tell(f"{recording.id}: {what}", done, total)
+
+
+# ----------------------------------------------------------------
+# The clock as a method: a control that looks at no data and cuts every recording into equal pieces.
+
+_PIECES = 20  # as in the control that scores above the paper's own row on MoCap
+
+
+@dataclass(frozen=True)
+class Clock:
+    """The data-blind control: equal pieces, each its own entry."""
+
+    name: str = "clock"
+    help: str = "the control: equal pieces, each its own entry, without a look at the data"
+
+    def configure(self, options: Options) -> int:
+        """The number of pieces."""
+        idle = {
+            "--window": options.window,
+            "--step": options.step,
+            "--config": options.config,
+            "--set": options.settings,
+            "--encoder": options.encoder,
+            "--preset": options.preset not in ("", "default"),
+            "--device": options.device,
+            "--group-by": options.group_by,
+        }
+        refuse_idle(idle, f"--method {self.name}")
+        if options.states is not None and options.states < 1:
+            raise SettingError(f"--states must be at least 1, got {options.states}")
+        return options.states or _PIECES
+
+    def notes(self, recordings: Sequence[Recording], settings: int, *, in_detail: bool = False) -> list[str]:
+        return []
+
+    def discover(self, recordings: Sequence[Recording], settings: int, seed: int | None, progress: Progress) -> Result:
+        """Every recording in as many pieces; the seed changes nothing."""
+        shortest = min(recordings, key=lambda recording: recording.n_frames)
+        if settings > shortest.n_frames:
+            raise SettingError(
+                f"--states is {settings}, but {shortest.source or shortest.id} has only {shortest.n_frames} frames; "
+                "choose fewer"
+            )
+        piece = shortest.n_frames // settings
+        findings = ["The clock looks at no data: it cuts every recording into equal pieces, each its own entry."]
+        return Result.of(
+            self.name,
+            recordings,
+            [_labelling(recording, settings) for recording in recordings],
+            config={"states": settings},
+            windows=(piece, piece),
+            words=[Words()] * len(recordings),
+            findings=[*findings, *([OWN_VOCABULARIES] if len(recordings) > 1 else [])],
+            own_vocabularies=True,
+        )
+
+    def load(self, folder: Path) -> NoReturn:
+        raise ModelError(f"{folder}: {self.why_no_model()}")
+
+    def words(self, folder: Path) -> Words:
+        return Words()
+
+    def why_no_model(self) -> str:
+        return (
+            "clock cannot read another recording, it labels only those it learns from; "
+            "use `rondo discover --method clock` on this one too"
+        )
+
+
+CLOCK = Clock()
+
+
+def _labelling(recording: Recording, n_pieces: int) -> Labelling:
+    labels = clock_labels(recording.n_frames, n_pieces)
+    ones, none = np.ones(recording.n_frames, dtype=np.float32), np.zeros(0, dtype=np.int64)
+    times, rate, notes = recording.times_s, recording.rate, recording.notes
+    return Labelling(recording.id, labels, labels, ones, ones, times, rate, none, 1.0, notes)
+
+
+# ----------------------------------------------------------------
+# A model as a stream that began with it has grown it: read from the last checkpoint of the stream.
+
+CHECKPOINT = "checkpoint"
+FROZEN, LEARNING = "frozen", "learning"  # the modes of a stream, as checkpoints know them
+
+
+def grown_model(folder: Path, stream: Path | None = None) -> Rondo:
+    """The model of a folder, with what a stream has learned since and people have edited in it.
+
+    `stream` is the --out of a stream that began with this model, or its --checkpoint; it may be running. Without, a
+    model that lies in the folder of a stream is the one of that stream.
+    """
+    model = Rondo.load(folder)
+    where = stream or (folder.parent if has_checkpoint(folder.parent / CHECKPOINT) else None)
+    if where is not None:
+        model.stream_ = grown_stream(model, fingerprint(folder), where)
+        model.edits_ = edits_with(model, checkpoint_folder(where))
+    return model
+
+
+def grown_stream(model: Rondo, model_sha256: str, where: Path) -> Stream:
+    """The stream as it stands in the last checkpoint of a session that began with this model."""
+    folder = checkpoint_folder(where)
+    found = load_checkpoint(folder, {"model_sha256": model_sha256}) if has_checkpoint(folder) else None
+    if found is None:
+        raise ModelError(f"{where}: it holds no checkpoint; give the --out, or the --checkpoint, of `rondo stream`")
+    return restored_stream(model, found, folder)
+
+
+def restored_stream(model: Rondo, found: Checkpoint, folder: Path) -> Stream:
+    """The stream of a checkpoint that this model began."""
+    try:
+        plain = found.plain["stream"]
+        begun = model.stream(frozen=found.identity.get("mode") == FROZEN, rule=rule_of(plain))
+        return Stream.restore(begun, found.tensors, plain)
+    except (LookupError, ValueError, TypeError, AttributeError) as error:
+        raise ModelError(f"{folder}: its parts do not fit together ({error}); give another --stream") from None
+
+
+def edits_with(model: Rondo, checkpoint: Path) -> Edits:
+    """What people have edited in the model that a stream began with, and then in the stream itself.
+
+    Entries that the model has learned in a stream of its own are left out: their ids mean others here.
+    """
+    return model.edits_.among(model.fitted_ids()).then(read_edits(checkpoint))
+
+
+def checkpoint_folder(where: Path) -> Path:
+    """Of the --out of a session, or of its --checkpoint."""
+    return where / CHECKPOINT if (where / CHECKPOINT).is_dir() else where
+
+
+def has_checkpoint(folder: Path) -> bool:
+    return folder.is_dir() and any(path.name.isdigit() for path in folder.iterdir())

@@ -1,0 +1,1041 @@
+"""Rondo: the door. Each method is described here; the modules of its room do the work.
+
+    fit                 data/fit_plan.py, then model_fit.py: the stages in the paper's order
+    adapt, fit_motifs   model_transfer.py
+    predict, relabel    model_labels.py, and model_result.py for the Result around the labels
+    stream              continual/, and stream_parts.py for its parts
+    save, load          model_folder.py
+
+What is left in this file is short: which recordings are read, and what the model then holds.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rondo.arrays import generators
+from rondo.config.overrides import changes_from
+from rondo.config.settings import ContinualRule, RondoConfig, resolve
+from rondo.continual.frozen import FrozenReader
+from rondo.continual.stream import Stream, StreamReport
+from rondo.continual.updater import Updater
+from rondo.data.groups import GroupBy, groups_of_recordings
+from rondo.data.recording import Recording
+from rondo.data.scaling import Preprocessor, UsedChannels, surveys_of
+from rondo.data.signal import Signal, select
+from rondo.data.survey import Survey, taken
+from rondo.data.windows import Windows
+from rondo.editing.edits import Edits, now
+from rondo.editing.names import EntryId, in_labels, known_entry
+from rondo.errors import NotFittedError, SettingError, not_fitted
+from rondo.evidence.verdicts import Evidence
+from rondo.files.inputs import are_several, as_chunks, as_recordings, common_rate
+from rondo.html_card import card
+from rondo.model import folder as model_folder
+from rondo.model.describe import fit_notes, result_of, words_of
+from rondo.model.fit import STAGES, FitPlan, learn, plan_fit, refuse_unbuilt
+from rondo.model.folder import model_card
+from rondo.model.label import Windowed, labelled, relabelled, windowed, windows_in
+from rondo.model.transfer import move_units, refit_motifs
+from rondo.motifs.base import Motifs
+from rondo.paper.continual import PublishedReader
+from rondo.result import Result
+from rondo.run.findings import grown_sentence
+from rondo.run.labelling import FitProfile, Labelling
+from rondo.run.tally import Words
+from rondo.store.cloud_folder import run_here
+from rondo.units.model import UnitModel
+from rondo.units.viterbi import Timeline
+from rondo.units.vocabulary import Level
+from rondo.wording import Progress, counted, silent
+
+if TYPE_CHECKING:
+    from rondo.model.parts import StreamParts
+
+
+class Rondo:
+    """Find what recurs in one or many recordings.
+
+    The learned attributes end in `_`.
+
+    Parameters
+    ----------
+    window : int, str or None
+        Length of a unit window: frames (256), a time ("2s", "500ms") or "auto". None takes the setting of the preset.
+    step : int, str or None
+        Distance between the starts of two windows, in the same forms as `window`.
+    encoder : str or None
+        Encoder of the windows, such as "summary_stats" or "ts2vec". None takes the setting of the preset.
+    motif_window : int, str or None
+        Length of the long window in which contexts are read, in the same forms as `window`.
+    preset : str
+        The settings to start from: "default", "paper" or "paper-variational".
+    settings : mapping or None
+        Any other setting by its dotted name: {"units.dimension": 3}.
+    seed : int
+        Seed of all random draws.
+    device : str
+        Where networks run: "cpu", "cuda" or "auto".
+
+    Examples
+    --------
+    >>> from rondo.synthetic import plant
+    >>> stream = plant(n_frames=3_000, seed=1)
+    >>> model = Rondo(window="1.5s", seed=0).fit(stream.recording)
+    >>> result = model.predict(stream.recording)
+    >>> result.units.shape == result.motifs.shape == (3_000,)
+    True
+    """
+
+    config_: RondoConfig  # every setting, as the fit had it
+    preprocessor_: Preprocessor  # which channels there are, and how their values are repaired and scaled
+    unit_model_: UnitModel  # the units: `unit_model_.ids`; reads the unit of every window
+    motif_model_: Motifs  # the motifs: `motif_model_.ids`, what each is made of: `motif_model_.composition(id)`
+    evidence_: Evidence  # whether anything recurs: `evidence_.p`, and each entry
+    window_length_frames_: int  # of a window, chosen from the data where `window` was "auto"
+    motif_window_frames_: int  # of the long window in which contexts are read
+    step_frames_: int  # from the start of a window to that of the next
+    rate_: float | None  # frames per second of the recordings; None where they had no clock
+    provenance_: dict[str, Any]  # versions that computed; id, size and rate of every recording; how near units they lay
+    edits_: Edits  # what people have named and merged; learners never see it
+    stream_: Stream  # where the stream stands; there since the first `partial_fit`
+
+    def __init__(
+        self,
+        window: int | str | None = None,
+        step: int | str | None = None,
+        encoder: str | None = None,
+        *,
+        motif_window: int | str | None = None,
+        preset: str = "default",
+        settings: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        device: str = "auto",
+    ) -> None:
+        self.window = window
+        self.step = step
+        self.encoder = encoder
+        self.motif_window = motif_window
+        self.preset = preset
+        self.settings = settings
+        self.seed = seed
+        self.device = device
+
+    # ------------------------------------------------------------ learning
+
+    def fit(
+        self,
+        recordings: Any,
+        y: Any = None,
+        *,
+        rate: float | None = None,
+        group_by: GroupBy = None,
+        progress: Progress | None = None,
+    ) -> Rondo:
+        """Learn one vocabulary of units and one of motifs from all recordings.
+
+        Parameters
+        ----------
+        recordings : path, folder, array, table, Recording, or a list of them
+            The recordings to learn from, as in `rondo.discover`.
+        y : Any
+            Ignored; it is here for scikit-learn.
+        rate : float or None
+            Frames per second, for input without a clock.
+        group_by : str, mapping or None
+            The group of each recording, in a form that `rondo.data.groups` describes. Groups share the units, and each
+            group has its own positions of them. None makes each recording a group.
+        progress : callable or None
+            Called as progress(what, done, total).
+
+        Returns
+        -------
+        Rondo
+            This model, fitted.
+
+        Raises
+        ------
+        RecordingError
+            If a recording cannot be used, or their rates or channels differ.
+        SettingError
+            If a setting is unknown, out of range, or contradicts another one.
+
+        Examples
+        --------
+        >>> from rondo.synthetic import plant
+        >>> quick = Rondo(window="1.5s", settings={"evidence.surrogates": 0})
+        >>> model = quick.fit(plant(n_frames=3_000, seed=1).recording)
+        >>> model.window_length_frames_, model.rate_
+        (75, 50.0)
+        """
+        self._learn(as_recordings(recordings, rate=rate), group_by, progress or silent)
+        return self
+
+    def fit_predict(
+        self,
+        recordings: Any,
+        y: Any = None,
+        *,
+        rate: float | None = None,
+        group_by: GroupBy = None,
+        progress: Progress | None = None,
+    ) -> Result:
+        """Learn from recordings and label them: `fit` and `predict`, with every recording prepared only once.
+
+        Parameters
+        ----------
+        recordings : path, folder, array, table, Recording, or a list of them
+            The recordings to learn from and to label.
+        y : Any
+            Ignored; it is here for scikit-learn.
+        rate : float or None
+            Frames per second, for input without a clock.
+        group_by : str, mapping or None
+            The group of each recording, as in `fit`.
+        progress : callable or None
+            Called as progress(what, done, total).
+
+        Returns
+        -------
+        Result
+            The labels; `result.model` is this model.
+
+        Raises
+        ------
+        RecordingError
+            If a recording cannot be used, or their rates or channels differ.
+        SettingError
+            If a setting is unknown, out of range, or contradicts another one.
+
+        Examples
+        --------
+        >>> from rondo.synthetic import plant
+        >>> quick = Rondo(window="1.5s", settings={"evidence.surrogates": 0})
+        >>> result = quick.fit_predict(plant(n_frames=3_000, seed=1).recording)
+        >>> result.kind, result.model is quick
+        ('discover', True)
+        """
+        learned = self._learn(as_recordings(recordings, rate=rate), group_by, progress or silent)
+        given = [one.recording for one, _ in learned]
+        groups = None if group_by is None else groups_of_recordings(given, group_by)
+        labellings = [labelled(self, one, units) for one, units in learned]
+        notes = fit_notes(self, [one.n_frames for one in given])
+        labellings[0] = replace(labellings[0], notes=labellings[0].notes + notes)
+        return result_of([self], given, labellings, groups=groups)
+
+    def _learn(self, recordings: list[Recording], group_by: GroupBy, tell: Progress) -> list[tuple[Windowed, Timeline]]:
+        """Everything that `fit` does; what it was learned from comes back, to be labelled."""
+        refuse_unbuilt(self.resolved_config())
+        groups = groups_of_recordings(recordings, group_by)
+        tell("preparing", 0, 5)
+        common_rate(recordings)
+        channels, surveys = surveys_of(recordings, self.resolved_config().preprocess)
+        plan = self.plan(channels, surveys, {own.id: own for own in recordings}.__getitem__)
+        signals = [plan.preprocessor.apply(recording) for recording in recordings]
+        sample = [taken(signal, own) for signal, own in zip(signals, plan.stretches, strict=True)]
+        known = self.learn_from(plan, sample, groups, tell)
+        every = [windows_in(signal, self.window_length_frames_, self.step_frames_) for signal in signals]
+        is_whole = [own is signal for own, signal in zip(sample, signals, strict=True)]
+        # Of a recording that is a group by itself a sample was seen: all of it tells its place better.
+        named: Sequence[str | None] = groups if group_by is not None else [None] * len(groups)
+        read = [
+            seen if whole else self.unit_model_.timeline(w, group)
+            for seen, whole, w, group in zip(known, is_whole, every, named, strict=True)
+        ]
+        return list(zip(map(Windowed, recordings, signals, every), read, strict=True))
+
+    def plan(self, channels: UsedChannels, surveys: Sequence[Survey], read: Callable[[str], Recording]) -> FitPlan:
+        """Plan a fit to recordings that have been surveyed.
+
+        Parameters
+        ----------
+        channels : UsedChannels
+            The channels that the recordings share.
+        surveys : sequence of Survey
+            One survey for each recording.
+        read : callable
+            Gives the recording of an id, for the steps that need its values.
+
+        Returns
+        -------
+        FitPlan
+            Preprocessing, window lengths and the stretches to learn from.
+        """
+        config = self.resolved_config()
+        return plan_fit(channels, surveys, config, read, generators(config.seed, STAGES)["sample"])
+
+    def learn_from(
+        self, plan: FitPlan, sample: Sequence[Signal], groups: Sequence[str], tell: Progress = silent
+    ) -> list[Timeline]:
+        """Run every step of `fit` that follows the survey of the recordings.
+
+        Parameters
+        ----------
+        plan : FitPlan
+            The plan that `plan` returned.
+        sample : sequence of Signal
+            The stretches to learn from.
+        groups : sequence of str
+            The group of each signal in `sample`.
+        tell : callable
+            Called as tell(what, done, total).
+
+        Returns
+        -------
+        list of Timeline
+            The unit of every window, for each signal in `sample`.
+        """
+        config = self.resolved_config()
+        learned = learn(config, plan, sample, groups, tell)
+        self.config_ = config.model_copy(update={"preprocess": plan.preprocessor.config})
+        self.preprocessor_ = plan.preprocessor
+        self.unit_model_, self.motif_model_, self.evidence_ = learned.units, learned.motifs, learned.evidence
+        self.window_length_frames_, self.step_frames_, self.motif_window_frames_ = plan.scales
+        self.rate_, self.provenance_ = plan.rate, learned.provenance
+        self.edits_ = Edits()  # the old ones were about other entries
+        self._forget_stream()
+        return learned.timelines
+
+    def adapt(
+        self, recordings: Any, *, group_by: GroupBy = None, resample: bool = False, progress: Progress | None = None
+    ) -> Rondo:
+        """Transfer: move the units to their positions in these recordings; ids, names and motifs stay.
+
+        A model of several groups keeps their positions and learns those of the groups given.
+
+        Parameters
+        ----------
+        recordings : path, folder, array, table, Recording, or a list of them
+            The recordings to move the units to.
+        group_by : str, mapping or None
+            The group of each recording, as in `fit`.
+        resample : bool
+            Read recordings of another rate at the rate of the model. Without it they are refused.
+        progress : callable or None
+            Called as progress(what, done, total).
+
+        Returns
+        -------
+        Rondo
+            This model, adapted.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        RecordingError
+            If no recording is long enough for one window, or a channel is missing, or the rate differs.
+
+        Examples
+        --------
+        >>> from rondo.synthetic import plant_subjects
+        >>> one, other = (stream.recording for stream in plant_subjects(n_subjects=2, n_frames=3_000, seed=1))
+        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(one)
+        >>> before = model.units_
+        >>> model.adapt(other).units_ == before
+        True
+        """
+        self._check_fitted()
+        move_units(self, self._as_read(recordings), group_by, resample, progress or silent)
+        self._forget_stream()
+        return self
+
+    def fit_motifs(self, recordings: Any, *, resample: bool = False, progress: Progress | None = None) -> Rondo:
+        """Transfer: keep the units and learn the motifs again from these recordings.
+
+        Names and merges of motifs are dropped; those of units stay.
+
+        Parameters
+        ----------
+        recordings : path, folder, array, table, Recording, or a list of them
+            The recordings to learn the motifs from.
+        resample : bool
+            Read recordings of another rate at the rate of the model. Without it they are refused.
+        progress : callable or None
+            Called as progress(what, done, total).
+
+        Returns
+        -------
+        Rondo
+            This model, with new motifs.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        RecordingError
+            If no recording is long enough for one window, or a channel is missing, or the rate differs.
+        """
+        self._check_fitted()
+        refit_motifs(self, self._as_read(recordings), resample, progress or silent)
+        self._forget_stream()
+        self.edits_ = self.edits_.among({"unit": self.unit_model_.ids})  # the motifs are others now
+        for kept in self.edits_.groups("unit"):  # of which those that are units again are merged as these are
+            self.merge(*(f"unit:{id}" for id in (kept, *self.edits_.absorbed("unit", kept))))
+        return self
+
+    # ------------------------------------------------------------ a stream that keeps coming
+
+    @overload
+    def stream(self, *, frozen: bool = False, rule: ContinualRule | None = None) -> Stream: ...
+
+    @overload
+    def stream(
+        self, rows: Iterable[Any], *, frozen: bool = False, rule: ContinualRule | None = None
+    ) -> StreamParts: ...
+
+    def stream(
+        self, rows: Iterable[Any] | None = None, *, frozen: bool = False, rule: ContinualRule | None = None
+    ) -> Stream | StreamParts:
+        """Label rows as they arrive: `for part in model.stream(rows): part.segments`.
+
+        The stream starts with the vocabularies of this model and extends its own copy; the model does not change.
+
+        Parameters
+        ----------
+        rows : iterable or None
+            An item is one row (a sequence of numbers, one per channel) or a chunk of rows: an array, a pandas or polars
+            table, a Recording. The last part holds the tail. None returns the `Stream` itself, to be used through
+            `feed` and `finish`.
+        frozen : bool
+            Learn nothing. Rows are labelled as `predict` labels a recording, some windows later.
+        rule : "exemplars", "published" or None
+            How the stream learns (docs/streams.md). None takes the setting `continual.rule` of the fit.
+
+        Returns
+        -------
+        StreamParts or Stream
+            An iterator of parts, or a Stream where `rows` is None.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        SettingError
+            If there is no such rule.
+
+        Examples
+        --------
+        >>> from rondo.synthetic import plant
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
+        >>> parts = model.stream(recording.values[start : start + 500] for start in range(0, 3_000, 500))
+        >>> sum(len(part.segments) for part in parts) > 0
+        True
+        >>> parts.result.kind
+        'stream'
+        """
+        self._check_fitted()
+        rule = rule or self.config_.continual.rule
+        if rule not in get_args(ContinualRule):
+            raise SettingError(f"rule = {rule!r}: expected {' or '.join(map(repr, get_args(ContinualRule)))}")
+        if rows is not None:
+            from rondo.model.parts import StreamParts
+
+            return StreamParts(self, self.stream(frozen=frozen, rule=rule), as_chunks(rows))
+        learning = PublishedReader.begin if rule == "published" else Updater.begin
+        begin = FrozenReader if frozen else learning
+        reader = begin(
+            self.unit_model_,
+            self.motif_model_,
+            self.config_.continual,
+            (self.window_length_frames_, self.step_frames_),
+            aligned=self.config_.windows.projection == "aligned",
+        )
+        return Stream(self.preprocessor_, self.rate_, reader)
+
+    def partial_fit(self, chunk: Any, y: Any = None) -> StreamReport:
+        """Continual: read the next rows of the stream that this model follows.
+
+        The first chunk begins the stream; `model.stream_` is its state. Labels that were issued do not change later.
+
+        Parameters
+        ----------
+        chunk : array, table or Recording
+            The next rows, in the channels of the model.
+        y : Any
+            Ignored; it is here for scikit-learn.
+
+        Returns
+        -------
+        StreamReport
+            The decisions that became due, one per window, and the events.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        RecordingError
+            If the rows lack a channel of the model, or have another rate.
+
+        Examples
+        --------
+        >>> from rondo.synthetic import plant
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
+        >>> report = model.partial_fit(recording.values[:1_500])
+        >>> report.decisions[0].window, report.decisions[0].start_frame
+        (0, 0)
+        """
+        if not hasattr(self, "stream_"):
+            self.stream_ = self.stream()
+        from rondo.model.parts import warn_of_skipped
+
+        n_skipped = self.stream_.n_skipped
+        report = self.stream_.feed(*self.rows_of(chunk)).edited(self.edits_)
+        warn_of_skipped(n_skipped, self.stream_.n_skipped)
+        return report
+
+    def rows_of(self, chunk: Any) -> tuple[NDArray[np.float32], NDArray[np.float64] | None]:
+        """Select the channels of the model in a chunk of rows.
+
+        Parameters
+        ----------
+        chunk : array, table or Recording
+            The rows. An array is returned unchanged.
+
+        Returns
+        -------
+        tuple
+            The rows, and their times in seconds or None.
+
+        Raises
+        ------
+        RecordingError
+            If the rows lack a channel of the model, or have another rate.
+        """
+        if isinstance(chunk, np.ndarray):  # as it is: a chunk may well be missing throughout
+            return chunk, None
+        (recording,) = self._as_read(chunk if are_several(chunk) else [chunk])
+        if self.rate_ is not None and recording.rate is not None:
+            common_rate([recording], self.rate_, "a stream cannot be resampled; fit a model at its rate")
+        channels = self.preprocessor_.channels
+        by_position = recording.is_unnamed and set(recording.channels) != set(channels)
+        values = recording.values if by_position else select(recording, channels)
+        return np.asarray(values), recording.timestamps_s
+
+    def _forget_stream(self) -> None:
+        """What a stream learned, it learned about the vocabularies before."""
+        if hasattr(self, "stream_"):
+            del self.stream_
+
+    # ------------------------------------------------------------ naming and editing
+
+    def name(self, entry: str, name: str) -> Rondo:
+        """Name a unit or motif. The name stays when a stream continues and when the model is saved.
+
+        Parameters
+        ----------
+        entry : str
+            "unit:3" or "motif:2", or in the short form "u3" or "m2".
+        name : str
+            The name, in one line of printable characters.
+
+        Returns
+        -------
+        Rondo
+            This model.
+
+        Raises
+        ------
+        SettingError
+            If there is no such entry, or the name cannot be used.
+        NotFittedError
+            If the model is not fitted.
+
+        Examples
+        --------
+        >>> from rondo.synthetic import plant
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
+        >>> segments = model.name("unit:0", "rest").predict(recording).segments
+        >>> segments[(segments["level"] == "unit") & (segments["id"] == 0)]["name"].unique().tolist()
+        ['rest']
+        """
+        return self._with(self.edits_.named(self._known(entry), name, now()))
+
+    def merge(self, *entries: str) -> Rondo:
+        """Count entries as one from now on, under the lowest of their ids. The learned model does not change.
+
+        If every unit is its own motif, the motifs of merged units are merged as well.
+
+        Parameters
+        ----------
+        *entries : str
+            Two or more units, or two or more motifs: "unit:0", "unit:2".
+
+        Returns
+        -------
+        Rondo
+            This model.
+
+        Raises
+        ------
+        SettingError
+            If there is no such entry, or if units and motifs are mixed.
+        NotFittedError
+            If the model is not fitted.
+
+        Examples
+        --------
+        >>> from rondo.synthetic import plant
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
+        >>> 1 in model.predict(recording).units, 1 in model.merge("unit:0", "unit:1").predict(recording).units
+        (True, False)
+        """
+        these = [in_labels(self._known(entry), self.motif_model_.unshown_ids) for entry in entries]
+        return self._with(self.edits_.merged(these, now(), self.own_motifs()))
+
+    def split(self, entry: str) -> Rondo:
+        """Take an entry out of the group that `merge` put it in.
+
+        If every unit is its own motif, the motif of the unit is taken out as well.
+
+        Parameters
+        ----------
+        entry : str
+            "unit:3" or "motif:2", or in the short form "u3" or "m2".
+
+        Returns
+        -------
+        Rondo
+            This model.
+
+        Raises
+        ------
+        SettingError
+            If there is no such entry, or it is in no group.
+        NotFittedError
+            If the model is not fitted.
+        """
+        return self._with(self.edits_.split(self._known(entry), now(), self.own_motifs()))
+
+    def entry_ids(self) -> dict[Level, tuple[int, ...]]:
+        """List the ids of units and motifs, including those that the stream of `partial_fit` has added.
+
+        Returns
+        -------
+        dict
+            A tuple of ids for "unit" and one for "motif".
+        """
+        self._check_fitted()
+        fitted, reader = self.fitted_ids(), self.stream_.reader if hasattr(self, "stream_") else None
+        if reader is None:
+            return fitted
+        units, motifs = {*fitted["unit"], *reader.unit_ids}, {*fitted["motif"], *reader.motif_ids}
+        return {"unit": tuple(sorted(units)), "motif": tuple(sorted(motifs))}
+
+    def fitted_ids(self) -> dict[Level, tuple[int, ...]]:
+        """List the ids of units and motifs as they were fitted, including motifs that labels do not show.
+
+        Returns
+        -------
+        dict
+            A tuple of ids for "unit" and one for "motif".
+        """
+        motifs = self.motif_model_
+        return {"unit": tuple(self.unit_model_.ids), "motif": (*motifs.ids, *motifs.unshown_ids)}
+
+    def own_motifs(self) -> dict[int, int]:
+        """Map each unit to its motif, if every unit is its own motif.
+
+        Returns
+        -------
+        dict
+            Motif ids by unit id; empty if motifs are composed of several units.
+        """
+        self._check_fitted()
+        if self.motif_model_.composed:
+            return {}
+        grown = self.stream_.reader.own_motifs if hasattr(self, "stream_") else {}
+        return {unit: unit for unit in self.unit_model_.ids} | dict(grown)
+
+    def _known(self, entry: str) -> EntryId:
+        return known_entry(entry, self.entry_ids())
+
+    def _with(self, edits: Edits) -> Rondo:
+        self.edits_ = edits
+        return self
+
+    # ------------------------------------------------------------ reading
+
+    def _as_read(self, recordings: Any, rate: float | None = None) -> list[Recording]:
+        """Recordings and arrays as they are; files and tables as `rondo label` and `rondo stream` read them."""
+        return as_recordings(recordings, rate=rate, label_columns=self.preprocessor_.known_columns)
+
+    def predict(
+        self,
+        recordings: Any,
+        *,
+        rate: float | None = None,
+        resample: bool = False,
+        group_by: GroupBy = None,
+    ) -> Result:
+        """Label recordings with the fitted vocabularies; the Result reports whether the model fits them.
+
+        `rondo.label` does the same for many files, one by one, and writes a run folder.
+
+        Parameters
+        ----------
+        recordings : path, folder, array, table, Recording, or a list of them
+            The recordings to label, as in `rondo.discover`.
+        rate : float or None
+            Frames per second, for input without a clock.
+        resample : bool
+            Read recordings of another rate at the rate of the model; labels are returned for the original rows. Without
+            it such recordings are refused.
+        group_by : str, mapping or None
+            The group of each recording, as in `fit`. Groups that the model was fitted on keep the positions of their
+            units; for every other recording the positions are estimated from it.
+
+        Returns
+        -------
+        Result
+            The labels; `result.fit` reports how well the model fits each recording.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        RecordingError
+            If a recording lacks a channel of the model, or has another rate.
+
+        Examples
+        --------
+        >>> from rondo.synthetic import plant
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
+        >>> model.predict(recording).fit["planted1-subject0"].verdict
+        'fits'
+        """
+        self._check_fitted()
+        given = self._as_read(recordings, rate)
+        groups = None if group_by is None else groups_of_recordings(given, group_by)
+        named: Sequence[str | None] = groups if groups is not None else [None] * len(given)
+        labellings = [self.label_one(own, resample, group) for own, group in zip(given, named, strict=True)]
+        fitted = self.fit_profile()
+        return result_of([self], given, labellings, kind="label", fitted=fitted, is_foreign=True, groups=groups)
+
+    def relabel(self, recordings: Any, *, rate: float | None = None, resample: bool = False) -> Result:
+        """Label recordings with the vocabularies as the stream of `partial_fit` has extended them.
+
+        Labels that the stream has issued do not change, and the stream continues unaffected. Values are scaled by the
+        statistics of the model, as in the stream; each frame takes the label of the window with the nearest centre. The
+        Result does not report whether the model fits, because distances to exemplars are not distances to centres.
+
+        Parameters
+        ----------
+        recordings : path, folder, array, table, Recording, or a list of them
+            The recordings to label.
+        rate : float or None
+            Frames per second, for input without a clock.
+        resample : bool
+            Read recordings of another rate at the rate of the model. Without it they are refused.
+
+        Returns
+        -------
+        Result
+            The labels.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted, or follows no stream.
+        RecordingError
+            If a recording lacks a channel of the model, or has another rate.
+        """
+        self._check_fitted()
+        if not hasattr(self, "stream_"):
+            raise NotFittedError("this Rondo follows no stream yet; call partial_fit(chunk) first, or use predict")
+        given = self._as_read(recordings, rate)
+        labellings = [relabelled(self, windowed(self, own, resample, by_model=True)) for own in given]
+        new = [unit for unit in self.stream_.reader.unit_ids if unit not in self.units_]
+        return result_of([self], given, labellings, kind="label", is_foreign=True, more=[grown_sentence(new)])
+
+    def label_one(self, recording: Recording, resample: bool = False, group: str | None = None) -> Labelling:
+        """Label one recording, without a Result around the labels.
+
+        Parameters
+        ----------
+        recording : Recording
+            The recording to label.
+        resample : bool
+            Read a recording of another rate at the rate of the model. Without it it is refused.
+        group : str or None
+            The group of the recording. Without a group that the model knows, the positions of the units are estimated
+            from the recording.
+
+        Returns
+        -------
+        Labelling
+            Units, motifs and scores of every frame.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        RecordingError
+            If the recording lacks a channel of the model, or has another rate.
+        """
+        self._check_fitted()
+        one = windowed(self, recording, resample)
+        return labelled(self, one, self.unit_model_.timeline(one.windows, group))
+
+    def fit_profile(self) -> FitProfile:
+        """Summarise how near the windows of the fitted recordings lie to their units.
+
+        Returns
+        -------
+        FitProfile
+            The share of windows inside the radius of their unit, and quantiles of the distance.
+        """
+        self._check_fitted()
+        return FitProfile.from_json(self.provenance_.get("fit_profile"), "the model")
+
+    def words(self) -> Words:
+        """Describe every entry: its composition, what it is confused with, its name and its evidence.
+
+        Returns
+        -------
+        Words
+            What a Result and its report show about the entries.
+        """
+        self._check_fitted()
+        return words_of(self)
+
+    def _windows_of(
+        self, recording: Recording, resample: bool = False, *, by_model: bool = False
+    ) -> tuple[Signal, Windows]:
+        """The frames and windows of a recording, for experiments that look inside."""
+        self._check_fitted()
+        one = windowed(self, recording, resample, by_model=by_model)
+        return one.signal, one.windows
+
+    # ------------------------------------------------------------ keeping
+
+    def save(self, folder: str | Path) -> None:
+        """Write the fitted model, and its stream if there is one, as a folder: manifest.json and tensors.safetensors.
+
+        Parameters
+        ----------
+        folder : path
+            The folder to write.
+
+        Raises
+        ------
+        NotFittedError
+            If the model is not fitted.
+        OutputError
+            If the folder cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from rondo.synthetic import plant
+        >>> recording = plant(n_frames=3_000, seed=1).recording
+        >>> model = Rondo(window="1.5s", settings={"evidence.surrogates": 0}).fit(recording)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(Path(folder, "model"))
+        ...     Rondo.load(Path(folder, "model")).units_ == model.units_
+        True
+        """
+        self._check_fitted()
+        model_folder.save(self, Path(folder))
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Rondo:
+        """Read a model folder, on this machine or in a bucket. Nothing in it is executed.
+
+        Parameters
+        ----------
+        folder : path or URL
+            A folder that `save` wrote, or the folder model/ of a run.
+
+        Returns
+        -------
+        Rondo
+            The fitted model.
+
+        Raises
+        ------
+        ModelError
+            If the folder holds no model, a damaged one, or one of another method.
+        MissingExtraError
+            If the model needs a package that is not installed.
+
+        Examples
+        --------
+        >>> Rondo.load("missing")
+        Traceback (most recent call last):
+            ...
+        rondo.errors.ModelError: missing: no such model folder; expected one that `rondo discover` or Rondo.save wrote
+        """
+        return model_folder.load(cls, run_here(folder))
+
+    # ------------------------------------------------------------ settings, with scikit-learn's manners
+
+    @classmethod
+    def from_config(cls, config: RondoConfig) -> Rondo:
+        """Make a model with exactly this configuration.
+
+        Parameters
+        ----------
+        config : RondoConfig
+            Every setting.
+
+        Returns
+        -------
+        Rondo
+            A model that is not fitted.
+        """
+        settings = changes_from(resolve(), config)
+        settings = {name: value for name, value in settings.items() if name not in ("seed", "device")}
+        return cls(settings=settings or None, seed=config.seed, device=config.device)
+
+    def resolved_config(self) -> RondoConfig:
+        """Resolve every setting: those of the preset, changed by the arguments of this model.
+
+        Returns
+        -------
+        RondoConfig
+            Every setting.
+
+        Raises
+        ------
+        SettingError
+            If a setting is unknown, out of range, or contradicts another one.
+
+        Examples
+        --------
+        >>> Rondo(window="2s", seed=3).resolved_config().seed
+        3
+        """
+        overrides: dict[str, Any] = dict(self.settings or {})
+        given = {"encoder.name": self.encoder, "windows.length": self.window, "windows.step": self.step}
+        given["motifs.window"] = self.motif_window
+        overrides |= {name: value for name, value in given.items() if value is not None}
+        return resolve(self.preset, overrides=overrides | {"seed": self.seed, "device": self.device})
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the arguments of the constructor.
+
+        Parameters
+        ----------
+        deep : bool
+            Ignored; it is here for scikit-learn.
+
+        Returns
+        -------
+        dict
+            Values by name.
+
+        Examples
+        --------
+        >>> Rondo(window="2s").get_params()["window"]
+        '2s'
+        """
+        return {name: getattr(self, name) for name in _parameter_names()}
+
+    def set_params(self, **params: Any) -> Rondo:
+        """Change arguments of the constructor by name.
+
+        Parameters
+        ----------
+        **params : Any
+            New values.
+
+        Returns
+        -------
+        Rondo
+            This model.
+
+        Raises
+        ------
+        SettingError
+            If there is no such argument.
+
+        Examples
+        --------
+        >>> Rondo().set_params(window="2s")
+        Rondo(window='2s')
+        """
+        for name, value in params.items():
+            if name not in _parameter_names():
+                raise SettingError(f"Rondo has no parameter '{name}'; it has {', '.join(_parameter_names())}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        """What makes the same model again; of a fitted one, also what it found."""
+        defaults = inspect.signature(Rondo).parameters
+        changed = {k: v for k, v in self.get_params().items() if v != defaults[k].default}
+        made = f"Rondo({', '.join(f'{name}={value!r}' for name, value in changed.items())})"
+        if not self._is_fitted:
+            return made
+        where = f" in {counted(len(self.provenance_['recordings']), 'recording')}"
+        is_flat = not self.motif_model_.composed
+        found = counted(self.n_units_, "unit") + ("" if is_flat else f" and {counted(self.n_motifs_, 'motif')}")
+        return f"{made} <fitted: {found}{where}>"
+
+    def _repr_html_(self) -> str:
+        if not self._is_fitted:
+            return card(repr(self), {"not fitted yet": "call fit(recordings), or Rondo.load(folder)"})
+        return model_card(self)
+
+    @property
+    def units_(self) -> tuple[int, ...]:
+        """The ids of the units that were fitted; `Result.segments` lists where each occurs."""
+        self._check_fitted()
+        return tuple(self.unit_model_.ids)
+
+    @property
+    def motifs_(self) -> tuple[int, ...]:
+        """The ids of the motifs that were fitted."""
+        self._check_fitted()
+        return tuple(self.motif_model_.ids)
+
+    @property
+    def n_units_(self) -> int:
+        """The number of units that were fitted."""
+        return len(self.units_)
+
+    @property
+    def n_motifs_(self) -> int:
+        """The number of motifs that were fitted."""
+        return len(self.motifs_)
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of channels that the model was fitted on, under scikit-learn's name."""
+        self._check_fitted()
+        return len(self.preprocessor_.channels)
+
+    @property
+    def _is_fitted(self) -> bool:
+        return "motif_model_" in vars(self)
+
+    def _check_fitted(self) -> None:
+        if not self._is_fitted:
+            raise not_fitted("this Rondo is not fitted yet; call fit(recordings) or Rondo.load(folder) first")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._is_fitted
+
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks before it does something: no labels are needed, and values may be missing."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags(allow_nan=True))
+
+
+def _parameter_names() -> list[str]:
+    return list(inspect.signature(Rondo).parameters)

@@ -1,1 +1,0 @@
-"""MotifFormer, the motif stage of the paper: subsequences of units, described, clustered, matched and fused."""

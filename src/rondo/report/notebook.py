@@ -1,0 +1,82 @@
+"""How a Result shows itself in a notebook: the finding, the entries as tables, and the calls that draw and write more.
+
+No script runs in it and nothing is loaded: notebooks that are mailed, committed or opened in an editor show the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from rondo.html_card import MOST_ROWS
+from rondo.report.lanes import colour_of
+from rondo.report.panel import about_entry
+from rondo.wording import noun
+
+if TYPE_CHECKING:
+    from rondo.result import Result
+    from rondo.run.summary import EntrySummary
+    from rondo.units.vocabulary import Level
+
+_MOST_FINDINGS = 4
+_HEADER = ("occurrences", "share", "lasts", "recurs", "made of")
+_LEFT = ' style="text-align:left"'
+_PALE = ' style="opacity:.8"'
+
+
+def result_card(result: Result, finding: str) -> str:
+    """HTML of a few kilobytes, however many recordings and entries there are."""
+    findings = "".join(f"<div{_PALE}>{escape(sentence)}</div>" for sentence in result.findings[:_MOST_FINDINGS])
+    head = f"<div><b>{escape(finding)}</b></div>{findings}"
+    return f'<div style="max-width:920px;line-height:1.45">{head}{_entry_tables(result)}{_hints(result)}</div>'
+
+
+def _entry_tables(result: Result) -> str:
+    """Motifs at the left, units at the right, as far as there is room."""
+    summary = result.summary
+    motifs = () if summary.motifs_are_units else summary.shown_motifs
+    tables = f"{_table('motif', motifs)}{_table('unit', summary.units)}"
+    return f'<div style="display:flex;flex-wrap:wrap;gap:0 28px;align-items:flex-start">{tables}</div>'
+
+
+def _table(level: Level, entries: Sequence[EntrySummary]) -> str:
+    """The entries with the largest share of time, in their order."""
+    if not entries:
+        return ""
+    largest = sorted(entries, key=lambda entry: -entry.share)[:MOST_ROWS]
+    header = ("", f"{level}s", *_HEADER[: 5 if level == "motif" else 4])
+    head = "".join(f"<th{_LEFT}>{name}</th>" for name in header)
+    rows = "".join(_row(level, entry) for entry in entries if entry in largest)
+    left = len(entries) - len(largest)
+    more = f"<div{_PALE}>and {left:,} more {noun(left, level)}</div>" if left else ""
+    return f"<div><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}</div>"
+
+
+def _row(level: Level, entry: EntrySummary) -> str:
+    about, evidence = about_entry(level, entry), entry.evidence
+    verdict = "" if evidence is None else "yes" if evidence.verdict == "recurs" else evidence.verdict
+    name = about["name"] if not entry.recording else f"{about['name']} ({entry.recording})"
+    cells = [
+        name,
+        f"{about['n']:,}",
+        about["share"],
+        about["lasts"],
+        verdict,
+        *([entry.composition] * (level == "motif")),
+    ]
+    told = "".join(f"<td{_LEFT}>{escape(str(cell))}</td>" for cell in cells)
+    return f"<tr><td>{_swatch(colour_of(level, entry.id))}</td>{told}</tr>"
+
+
+def _hints(result: Result) -> str:
+    first = next(iter(f"{level}:{entry.id}" for level, entry in result.entries), "")
+    calls = ['result.report("report.html")', "result.plot()", *([f'result.plot_entry("{first}")'] if first else [])]
+    words = ("writes the whole page", "draws a figure", "one entry")
+    told = ", ".join(f"<code>{escape(call)}</code> {word}" for call, word in zip(calls, words, strict=False))
+    return f"<div{_PALE}>{told}</div>"
+
+
+def _swatch(colour: str) -> str:
+    style = f"display:inline-block;width:.8em;height:.8em;border-radius:2px;background:{colour}"
+    return f'<span style="{style}"></span>'

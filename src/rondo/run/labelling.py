@@ -1,0 +1,440 @@
+"""Labelling: what a model says about one recording, on the rows of the user's file.
+
+Whether a vocabulary fits a recording is read from how near its windows lie to their units, beside the fitted ones. The
+normalised distance r = d / R of a window to its unit is at most 1 inside the unit's radius, which holds 95 % of the
+windows that the unit was made from. A recording that is like the fitted ones has about as many windows inside, and
+about as close to the centre. Both are asked for: a random walk can lie inside the radii of wide units almost
+everywhere, yet never close to a centre.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rondo.data.labels import OTHER, Labels, Runs, are_one_to_one, runs_of
+from rondo.editing.edits import Edits, LevelTrack
+from rondo.errors import ModelError
+from rondo.html_card import MOST_ROWS, card
+from rondo.run.segments import (
+    LEVELS,
+    SegmentRows,
+    edited,
+    repainted,
+    repeats_in,
+    segment_table,
+    to_pandas,
+    unit_sequences,
+)
+from rondo.units.vocabulary import Level
+from rondo.wording import duration_in_words, found_in_words
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+    from rondo.motifs.base import MotifTimeline
+
+    # same file now
+    from rondo.run.tally import Words
+
+
+Fit = Literal["fits", "fits in part", "does not fit"]
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+FITS, FITS_IN_PART = 0.8, 0.5  # of windows accepted; what they tell apart is measured in `fit_of`
+RULE = (
+    f"A model fits where at least {100 * FITS:.0f} % of the windows are accepted and their median distance is at most "
+    f"the 75 % quantile of the fitted recordings. It does not fit where fewer than {100 * FITS_IN_PART:.0f} % are."
+)
+Frames = NDArray[np.int64]
+_NOWHERE = np.zeros(0, dtype=np.int64)
+
+
+class FitProfile(NamedTuple):
+    """Share of windows inside the radius of their unit, and r at QUANTILES; no distances where there is no window."""
+
+    share_accepted: float
+    distances: tuple[float, ...]
+
+    @classmethod
+    def of(cls, distances: ArrayLike) -> FitProfile:
+        """The profile of normalised distances, one per window.
+
+        >>> FitProfile.of([0.0, 0.5, 1.0, 1.5, 2.0])
+        FitProfile(share_accepted=0.6, distances=(0.1, 0.5, 1.0, 1.5, 1.9))
+        """
+        r = np.asarray(distances, dtype=np.float64)
+        if not r.size:
+            return cls(0.0, ())
+        return cls(float((r <= 1).mean()), tuple(np.round(np.quantile(r, QUANTILES), 6).tolist()))
+
+    @classmethod
+    def from_json(cls, stored: Any, folder: Path | str) -> FitProfile:
+        """What `as_json` wrote into a model folder; what holds by construction where an older model holds nothing."""
+        if stored is None:
+            return cls(0.95, ())
+        try:
+            profile = cls(float(stored["share_accepted"]), tuple(float(r) for r in stored["distances"]))
+        except (LookupError, TypeError, ValueError):
+            profile = cls(math.nan, ())
+        if not 0 <= profile.share_accepted <= 1 or len(profile.distances) not in (0, len(QUANTILES)):
+            raise ModelError(
+                f"{folder}: its fit_profile should hold share_accepted and {len(QUANTILES)} distances, and does not; "
+                "fit the model again"
+            )
+        return profile
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values for a model folder or a summary."""
+        return {"share_accepted": self.share_accepted, "distances": list(self.distances)}
+
+    def at(self, quantile: float) -> float:
+        """r at one of QUANTILES; infinite where there is no window."""
+        return self.distances[QUANTILES.index(quantile)] if self.distances else math.inf
+
+
+def fit_of(own: FitProfile, fitted: FitProfile) -> Fit:
+    """Whether the model whose fitted windows have the profile `fitted` fits a recording with the profile `own` (RULE).
+
+    Measured with the default settings: another person doing the same fits (ActRecTut gestures: 92 % accepted; OpenPack:
+    83 %), another activity or most other people in USC-HAD fit in part (58 to 75 %), white noise does not fit MoCap,
+    ActRecTut and OpenPack (0 to 2 %), and a random walk fits none (5 to 86 %, but never close). White noise does fit
+    USC-HAD, all of it as one of 15 units: there, lying still is noise. So the count of units used is told as well.
+    """
+    if own.share_accepted < FITS_IN_PART:
+        return "does not fit"
+    close = own.at(0.5) <= fitted.at(0.75)
+    return "fits" if own.share_accepted >= FITS and close else "fits in part"
+
+
+@dataclass(frozen=True, eq=False)
+class Labelling:
+    """The unit and the motif of every frame (row of the file) of one recording, with scores in [0, 1]; OTHER is -1.
+
+    `result[0]` and `result["day1"]` are Labellings.
+
+    Parameters
+    ----------
+    recording_id : str
+        Id of the recording.
+    units : array of int32
+        The unit of each frame.
+    motifs : array of int32
+        The motif of each frame.
+    unit_scores : array of float32
+        The score of each unit label.
+    motif_scores : array of float32
+        The score of each motif label.
+    times_s : array or None
+        The time of each frame in seconds; None if the rate is unknown.
+    rate : float or None
+        Frames per second.
+    breaks : array of int64
+        Frames at which a new contiguous stretch begins; no segment crosses them.
+    share_accepted : float
+        Share of windows that lie within the radius of their unit.
+    notes : tuple of str
+        Sentences about the recording.
+    motif_begins : array of int64
+        Frames at which a motif directly follows itself.
+    distance_profile : tuple of float
+        Normalised distances of the windows at `rondo.run.labelling.QUANTILES`.
+    edits : Edits
+        The names and merges that are applied.
+    found : Labelling or None
+        The labelling before it was edited; None if nothing was edited.
+    unshown : Labelling or None
+        The labelling with the other kind of motif, if there are motifs of both kinds.
+    unit_begins : array of int64
+        Frames at which a unit directly follows itself, because it was cut by hand.
+
+    Examples
+    --------
+    >>> zeros = np.zeros(4, np.float32)
+    >>> track = np.array([0, 0, 1, -1], np.int32)
+    >>> Labelling("day1", track, track, zeros, zeros, None, None, np.zeros(0, np.int64), 1.0)
+    Labelling('day1', 4 frames: 2 units; no motif is longer than a unit; 25% OTHER)
+    """
+
+    recording_id: str
+    units: Labels
+    motifs: Labels
+    unit_scores: NDArray[np.float32]
+    motif_scores: NDArray[np.float32]
+    times_s: NDArray[np.float64] | None
+    rate: float | None
+    breaks: Frames
+    share_accepted: float
+    notes: tuple[str, ...] = ()
+    motif_begins: Frames = field(default_factory=lambda: _NOWHERE)
+    distance_profile: tuple[float, ...] = ()
+    edits: Edits = field(default_factory=Edits)
+    found: Labelling | None = None
+    unshown: Labelling | None = None
+    unit_begins: Frames = field(default_factory=lambda: _NOWHERE)
+
+    def edited(self, edits: Edits) -> Labelling:
+        """Apply edits of people: painted frames, merged ids and names.
+
+        Merged neighbours become one run. Edits that were applied before are removed first. Scores do not change.
+
+        Parameters
+        ----------
+        edits : Edits
+            All edits to apply.
+
+        Returns
+        -------
+        Labelling
+            The edited labelling.
+        """
+        found = self.as_found
+        units, motifs = (found._painted(level, edits) for level in LEVELS)
+        unshown = None if self.unshown is None else self.unshown.edited(edits.without_spans("motif"))
+        edited = replace(found, units=units.labels, motifs=motifs.labels, edits=edits, found=found, unshown=unshown)
+        return replace(edited, unit_begins=units.begins, motif_begins=motifs.begins)
+
+    def _painted(self, level: Level, edits: Edits) -> LevelTrack:
+        """The track of one level after the edits, under the ids that are kept."""
+        begins = self.unit_begins if level == "unit" else self.motif_begins
+        painted = LevelTrack(self.labels_of(level), begins).painted(edits.strokes(level, self.recording_id))
+        return LevelTrack(edits.apply(level, painted.labels), painted.begins)
+
+    def stored(self, table: pl.DataFrame, edits: Edits, found: Labelling | None = None) -> Labelling:
+        """Return the same labelling with the table of segments that was stored with it.
+
+        Parameters
+        ----------
+        table : polars.DataFrame
+            The stored segments.
+        edits : Edits
+            The edits that the table shows.
+        found : Labelling or None
+            The labelling before it was edited.
+
+        Returns
+        -------
+        Labelling
+            The labelling with this table.
+        """
+        units, motifs = (repeats_in(table.filter(table["level"] == level)) for level in LEVELS)
+        labelling = replace(self, edits=edits, found=found, unit_begins=units, motif_begins=motifs)
+        labelling.__dict__["table"] = table  # where cached_property looks first
+        return labelling
+
+    @property
+    def as_found(self) -> Labelling:
+        """The labelling under the ids of the learner, before edits."""
+        return self if self.found is None else self.found
+
+    @property
+    def n_frames(self) -> int:
+        """The number of frames."""
+        return int(self.units.size)
+
+    @property
+    def share_other(self) -> float:
+        """The share of frames whose motif is OTHER."""
+        return float((self.motifs == OTHER).mean())
+
+    @cached_property
+    def motifs_are_units(self) -> bool:
+        """Whether motifs are the units under other ids: no motif here is longer than a unit."""
+        return are_one_to_one(self.units, self.motifs)
+
+    def _found(self) -> str:
+        n_units, n_motifs = (np.unique(track[track != OTHER]).size for track in (self.units, self.motifs))
+        return found_in_words(n_units, n_motifs, motifs_are_units=self.motifs_are_units)
+
+    def __repr__(self) -> str:
+        told = f"{self._found()}; {self.share_other:.0%} OTHER"
+        return f"Labelling('{self.recording_id}', {self.n_frames} frames: {told})"
+
+    def _repr_html_(self) -> str:
+        facts: dict[str, object] = {
+            "frames": f"{self.n_frames:,}",
+            "OTHER": f"{self.share_other:.1%} of frames",
+            "windows near their unit": f"{self.share_accepted:.1%}",
+        }
+        if self.notes:
+            facts["notes"] = "; ".join(self.notes)
+        facts["found"] = self._found()
+        units, motifs = (self.occurrences(level) for level in LEVELS)
+        levels = {"u": units} if self.motifs_are_units else {"m": motifs, "u": units}
+        most = MOST_ROWS // len(levels)
+        facts["shown"] = f"the {most} that take most time" + (" of each level" if len(levels) > 1 else "")
+        rows = [row for letter, runs in levels.items() for row in self._usage_rows(letter, runs, most)]
+        header = ("entry", "occurrences", "share", "mean duration")
+        return card(f"Labelling of {self.recording_id}", facts, header, rows)
+
+    def _usage_rows(self, letter: str, runs: Runs, most: int) -> list[tuple[str, int, str, str]]:
+        """The entries of a level with the largest share of time."""
+        ids, place = np.unique(runs.ids, return_inverse=True)
+        counts, frames = np.bincount(place, minlength=ids.size), np.bincount(place, runs.lengths, minlength=ids.size)
+        rows = []
+        for i in np.argsort(-frames, kind="stable")[:most]:
+            mean = frames[i] / counts[i]
+            told = f"{mean:.0f} frames" if self.rate is None else duration_in_words(mean / self.rate)
+            name = self.edits.name("unit" if letter == "u" else "motif", int(ids[i]))
+            rows.append((f"{letter}{ids[i]} {name}".rstrip(), int(counts[i]), f"{frames[i] / self.n_frames:.1%}", told))
+        return rows
+
+    def labels_of(self, level: Level) -> Labels:
+        """Return the labels of one level.
+
+        Parameters
+        ----------
+        level : "unit" or "motif"
+            The level.
+
+        Returns
+        -------
+        array of int32
+            The label of every frame.
+        """
+        return self.units if level == "unit" else self.motifs
+
+    def occurrences(self, level: Level) -> Runs:
+        """Return the occurrences of one level, in order; OTHER is left out.
+
+        Parameters
+        ----------
+        level : "unit" or "motif"
+            The level.
+
+        Returns
+        -------
+        Runs
+            Start frames, stop frames and ids.
+        """
+        return self._cut(self.labels_of(level), self.unit_begins if level == "unit" else self.motif_begins)
+
+    @property
+    def fit_profile(self) -> FitProfile:
+        """The share of accepted windows, and quantiles of their distances."""
+        return FitProfile(self.share_accepted, self.distance_profile)
+
+    @property
+    def segments(self) -> pd.DataFrame:
+        """The occurrences of units and motifs as a pandas table; the columns are those of `Result.segments`."""
+        return to_pandas(self.table)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """`segments` as a polars table."""
+        if self.found is None:
+            return segment_table(self.rows)
+        if self.recording_id in self.edits.touched:
+            return repainted(segment_table(self.rows), self.found.table, self.edits)
+        return edited(self.found.table, self.edits, self.breaks.tolist())
+
+    @property
+    def rows(self) -> list[SegmentRows]:
+        """The rows of both levels, before they become a table."""
+        units, motifs = (self.occurrences(level) for level in LEVELS)
+        sequences = unit_sequences(motifs, units)
+        of_units = self._level_rows("unit", units, self.unit_scores, [""] * len(units))
+        return [of_units, self._level_rows("motif", motifs, self.motif_scores, sequences)]
+
+    @cached_property
+    def unshown_table(self) -> pl.DataFrame:
+        """The occurrences of motifs that labels do not show, as a polars table with the same columns."""
+        table = self.table.clear() if self.unshown is None else self.unshown.table
+        return table.filter(table["level"] == "motif")
+
+    def _level_rows(self, level: Level, runs: Runs, scores: NDArray[np.float32], units: list[str]) -> SegmentRows:
+        starts, stops = runs.starts, runs.stops
+        summed = np.concatenate([[0.0], np.cumsum(scores, dtype=np.float64)])
+        if self.times_s is None:
+            start_s = end_s = np.full(starts.size, np.nan)
+        else:
+            start_s = self.times_s[starts]
+            end_s = self.times_s[stops - 1] + (1.0 / self.rate if self.rate else 0.0)
+            next_s = np.append(self.times_s, np.inf)[stops]
+            end_s = np.minimum(end_s, next_s)  # irregular frames may come early: spans never overlap
+        mean = (summed[stops] - summed[starts]) / np.maximum(1, stops - starts)
+        return SegmentRows(self.recording_id, level, runs, start_s, end_s, mean, units)
+
+    def _cut(self, labels: Labels, begins: Frames) -> Runs:
+        """Runs of one label, cut at breaks and where occurrences begin; OTHER left out."""
+        starts = np.union1d(runs_of(labels).starts, np.concatenate([self.breaks, begins]))
+        stops = np.append(starts[1:], labels.size)
+        ids = labels[starts].astype(np.int64)
+        kept = ids != OTHER
+        return Runs(starts[kept], stops[kept], ids[kept])
+
+
+def repeat_starts(motifs: Labels, window_of: Frames, timeline: MotifTimeline, units: Labels) -> Frames:
+    """Frames at which an occurrence begins inside a run of one motif label, right after another of the same motif.
+
+    `motifs` and `window_of` hold the motif of each frame and the window that speaks for it (OTHER: none), `units` the
+    unit of each window. Nothing begins where the vote of overlapping windows has given a frame another motif than its
+    window has, nor within a unit: what lay between two of its runs has then been squeezed out.
+    """
+    number, unit, motif = (
+        np.append(per_window, OTHER)[window_of]  # OTHER = -1 finds the last
+        for per_window in (np.cumsum(timeline.begins), units, timeline.ids)
+    )
+    agrees = (motifs == motif) & (motifs != OTHER)
+    is_one_label = agrees[1:] & agrees[:-1] & (motifs[1:] == motifs[:-1])
+    return np.flatnonzero(is_one_label & (number[1:] != number[:-1]) & (unit[1:] != unit[:-1])) + 1
+
+
+# ----------------------------------------------------------------
+# Tables of a Result beside that of its segments: frames, curves of training, and rows of a dataclass.
+
+
+def tables_of(labellings: Mapping[str, Labelling]) -> tuple[dict[str, pl.DataFrame], dict[str, pl.DataFrame]]:
+    """The segments of each recording, and those of motifs that labels do not show."""
+    each = [(id, labelling.table, labelling.unshown_table) for id, labelling in labellings.items()]
+    return {id: table for id, table, _ in each}, {id: table for id, _, table in each}
+
+
+def curve_table(words: Mapping[str, Words]) -> pl.DataFrame | None:
+    """What training reached: one row per curve and step, with the recording that has the vocabulary to itself."""
+    if not any(said.curves for said in words.values()):
+        return None
+    import polars as pl
+
+    rows = [
+        (key, curve, step, value)
+        for key, said in words.items()
+        for curve, values in said.curves.items()
+        for step, value in enumerate(values)
+    ]
+    columns = {"recording": pl.String, "curve": pl.String, "step": pl.Int64, "value": pl.Float64}
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def row_table(kind: type[Any], rows: Sequence[Any]) -> pd.DataFrame:
+    """One row for each value of a dataclass; its columns also where there are none."""
+    import pandas as pd
+
+    return pd.DataFrame(map(vars, rows), columns=[one.name for one in fields(kind)])
+
+
+def frame_table(labelling: Labelling) -> pd.DataFrame:
+    """One row per frame: its time, unit, motif and their scores."""
+    import pandas as pd
+
+    n = labelling.n_frames
+    seconds = np.full(n, np.nan) if labelling.times_s is None else labelling.times_s
+    return pd.DataFrame(
+        {
+            "recording": [labelling.recording_id] * n,
+            "frame": np.arange(n),
+            "seconds": seconds,
+            "unit": labelling.units,
+            "motif": labelling.motifs,
+            "unit_score": labelling.unit_scores,
+            "motif_score": labelling.motif_scores,
+        }
+    )

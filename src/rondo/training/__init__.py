@@ -1,1 +1,0 @@
-"""Where randomness and devices come from: one generator, passed down; one device, chosen once."""

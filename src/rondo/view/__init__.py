@@ -1,0 +1,1 @@
+"""The local server that shows the page of a run."""
