@@ -58,11 +58,11 @@ from rondo.errors import RondoError
 from rondo.many.pool import forget_peak, peak_mb
 from rondo.metrics import clock_labels, evaluate
 from rondo.metrics.overlap import Overlap
-from rondo.metrics.segmentation import covering
-from rondo_bench.baselines.base import build_baseline, label_recording
+from rondo_bench.baselines.baseline import build_baseline, label_recording
 from rondo_bench.experiments.inputs import read_some, recording_ids
 from rondo_bench.experiments.spec import read_data_sets
 from rondo_bench.experiments.summary import title_of
+from rondo_bench.metrics.published import covering
 
 Matrix = NDArray[np.float64]
 SECTIONS = ("packages",)

@@ -18,18 +18,17 @@ from rondo.continual.contexts import reader_of
 from rondo.continual.updater import Updater
 from rondo.data.labels import OTHER, runs_of
 from rondo.metrics import evaluate
-from rondo.metrics.continual import INITIAL_PERCENT
 from rondo.metrics.overlap import Overlap, class_of_cluster
 from rondo.metrics.segmental import recall_of_classes
 from rondo.motifs.composed import ComposedMotifs
 from rondo.synthetic import StreamPlan, plant
 from rondo.synthetic.plan import Novelty
 from rondo.units.viterbi import centre_distances
-from rondo_bench.experiments.configured import rondo_for
-from rondo_bench.experiments.continual import follow
-from rondo_bench.experiments.inputs import PLANTED, PLANTED_FRAMES, PLANTED_PLAN, read_some, recording_ids
+from rondo_bench.experiments.inputs import PLANTED, PLANTED_FRAMES, PLANTED_PLAN, read_some, recording_ids, rondo_for
+from rondo_bench.experiments.protocols import follow
 from rondo_bench.experiments.spec import read_data_sets, read_experiment
 from rondo_bench.experiments.summary import title_of
+from rondo_bench.metrics.published import INITIAL_PERCENT
 
 Labels = NDArray[np.integer]
 Options = argparse.Namespace

@@ -44,11 +44,11 @@ from rondo.errors import RecordingError
 from rondo.metrics import clock_labels, evaluate
 from rondo.metrics.meaning import shared_scores
 from rondo.metrics.overlap import Overlap
-from rondo.metrics.segmentation import change_point_f1, covering
 from rondo.motifs.composed import ComposedMotifs
 from rondo.run.labelling import FitProfile, fit_of
 from rondo.synthetic import StreamPlan, plant, plant_subjects
 from rondo.units.fit import fit_units
+from rondo_bench.metrics.published import change_point_f1, covering
 
 Labels = NDArray[np.integer]
 Case = tuple[Recording, Labels]

@@ -94,7 +94,7 @@ class Method(Protocol):
         """What the model of a folder has to say about its entries, and people about it."""
 
     def why_no_model(self) -> str:
-        """Why a run of it may hold no model, and what to do instead; "" where every run holds one."""
+        """Why its runs hold no model, and what to do instead; "" where they hold one."""
 
 
 def method_names() -> tuple[str, ...]:

@@ -37,7 +37,7 @@ PerRecording = Annotated[
 ]
 States = Annotated[
     int | None,
-    typer.Option("--states", metavar="N", help="Number of states, for ticc, hmm and kmeans; of pieces, for clock."),
+    typer.Option("--states", metavar="N", help="Number of states, for ticc and kmeans; of pieces, for clock."),
 ]
 
 

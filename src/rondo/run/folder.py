@@ -34,7 +34,7 @@ from rondo.editing.edits import Edits, read_edits, write_edits
 from rondo.errors import OutputError
 from rondo.files.locations import Location
 from rondo.lazy import Lazy, Passing
-from rondo.methods import find_method, load_model
+from rondo.methods import find_method, load_model, method_names
 from rondo.report.contents import MAX_RECORDINGS_INSIDE, Overviews
 from rondo.result import Result
 from rondo.run.clock import run_clock
@@ -254,7 +254,10 @@ def _read_training(path: Path) -> pl.DataFrame:
 
 
 def _models(run_dir: Path, summary: RunSummary) -> Mapping[str, Any]:
+    """By vocabulary; none where the method keeps none (those of version 0.2.0 may have left some here) or is gone."""
     folder = run_dir / _MODEL
+    if summary.method not in method_names() or find_method(summary.method).why_no_model():
+        return {}
     keys = [key for key in summary.vocabularies() if (folder / key / _MANIFEST).is_file()]
     return Lazy(keys, lambda key: load_model(folder / key))
 

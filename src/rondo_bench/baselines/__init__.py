@@ -1,12 +1,9 @@
 """RECORDING -> LABELS by the methods that Rondo is measured against, behind one interface."""
 
-from rondo_bench.baselines.base import (
+from rondo_bench.baselines.baseline import (
     Baseline,
     BaselineSettings,
-    FittedBaseline,
     JoiningBaseline,
-    JoiningReader,
-    ReadingBaseline,
     baseline_names,
     build_baseline,
     label_recording,
@@ -15,10 +12,7 @@ from rondo_bench.baselines.base import (
 __all__ = [
     "Baseline",
     "BaselineSettings",
-    "FittedBaseline",
     "JoiningBaseline",
-    "JoiningReader",
-    "ReadingBaseline",
     "baseline_names",
     "build_baseline",
     "label_recording",

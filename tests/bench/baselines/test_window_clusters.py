@@ -14,8 +14,7 @@ from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
 from rondo.errors import RecordingError
 from rondo.metrics.scores import evaluate
 from rondo.wording import estimate_in_words
-from rondo_bench.baselines.base import build_baseline, label_recording
-from rondo_bench.baselines.cost import estimated_seconds, practical_frames
+from rondo_bench.baselines.baseline import build_baseline, estimated_seconds, label_recording, practical_frames
 from rondo_bench.baselines.window_clusters import nearest
 from tests.cli.running import waves
 

@@ -6,12 +6,11 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from rondo.errors import MissingExtraError
 from rondo_bench.experiments.figures import draw, mapped_track, panels_of
-from rondo_bench.experiments.rows import as_runs, from_stored, open_rows
+from rondo_bench.experiments.rows import as_runs, open_rows
 from rondo_bench.experiments.spec import read_data_sets, read_experiment
 from tests.bench.experiments.made_rows import row
 from tests.cli.running import Command
@@ -25,12 +24,6 @@ SEGMENTED = replace(
 
 def test_labels_take_the_class_they_map_to() -> None:
     assert mapped_track(SEGMENTED).tolist() == [5, 5, 2, 2, 2, 2, 5, 5]
-
-
-def test_tracks_are_kept_as_runs() -> None:
-    rng = np.random.default_rng(0)
-    track = rng.integers(-1, 3, size=200)
-    assert from_stored(as_runs(track)).tolist() == track.tolist()
 
 
 def test_without_matplotlib_it_says_what_to_install(
