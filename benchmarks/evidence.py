@@ -325,7 +325,7 @@ def case_table(folders: Sequence[Path], rate: float | None, key: str | None) -> 
         summary, level = result.summary, "unit" if result.summary.motifs_are_units else "motif"
         entries = summary.units if level == "unit" else summary.shown_motifs
         common = [entry.id for entry in sorted(entries, key=lambda entry: -entry.share)[:N_SHOWN]]
-        tracks = [np.asarray(own.units if level == "unit" else own.motifs) for own in result.labellings]
+        tracks = [np.asarray(own.units if level == "unit" else own.motifs) for own in result]
         n_files = [sum(bool((track == id).any()) for track in tracks) for id in common]
         verdicts = (Counter(entry.evidence.verdict for entry in own) for own in (summary.units, entries))
         of_units, of_entries = (" / ".join(str(own[name]) for name in VERDICTS) for own in verdicts)

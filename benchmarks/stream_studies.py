@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rondo import Recording, Rondo
+from rondo.config.overrides import changes_from
+from rondo.config.settings import resolve
 from rondo.continual import updater
 from rondo.continual.contexts import reader_of
 from rondo.continual.updater import Updater
@@ -103,9 +105,10 @@ def forgetting(options: Options) -> Rows:
     for name in options.sets or ("actrectut", "openpack", "usc_had", "planted"):
         of_set, rows = read_data_sets()[name], []
         config = rondo_for(read_experiment("continual").methods["rondo"], name, of_set, "continual")
+        changes = changes_from(resolve(), config)
         streams = read_some(name, options.data, recording_ids(name, options.data), of_set)
         for recording in streams.recordings:
-            truth, model = streams.annotations[recording.id].classes, Rondo.from_config(config)
+            truth, model = streams.annotations[recording.id].classes, Rondo(settings=changes)
             labels, n_first = follow(model, recording, "unit").labels, recording.n_frames * INITIAL_PERCENT // 100
             first = np.asarray(model.predict(part(recording, 0, n_first)).units)
             whole = np.concatenate([first, in_scale_of_stream(model, recording)[n_first:]])

@@ -285,7 +285,7 @@ def kept(options: Options, name: str, recording: Recording, seed: int, title: st
         return np.load(path)
     began, fitted = time.process_time(), model().fit(recording)
     found = fitted.predict(recording)
-    seconds, n_motifs = np.array(time.process_time() - began), np.array(fitted.n_motifs_)
+    seconds, n_motifs = np.array(time.process_time() - began), np.array(len(fitted.motifs_))
     arrays = {"units": found.units, "motifs": found.motifs, "seconds": seconds, "n_motifs": n_motifs}
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -587,7 +587,7 @@ def pair(source: Case, target: Case, fitted: Rondo, own: Rondo) -> tuple[dict[st
     columns["meaning"] = [called_right(learned_truth, known, truth, found.units) for found in (as_fitted, moved)]
     columns["meaning"].append(called_right(truth, itself.units, truth, itself.units))
     profile = FitProfile.from_json(fitted.provenance_["fit_profile"], Path(learned.id))
-    (found,) = as_fitted.labellings
+    found = as_fitted[0]
     return columns, f"{fit_of(found.fit_profile, profile)}, {100 * found.share_accepted:.0f} % accepted"
 
 
