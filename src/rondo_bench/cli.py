@@ -211,9 +211,7 @@ def rows(
 
 
 @bench.command()
-def show(
-    experiment: Annotated[str, typer.Argument(metavar="NAME", help="An experiment, or data_sets.")],
-) -> None:
+def show(experiment: Annotated[str, typer.Argument(metavar="NAME", help="An experiment, or data_sets.")]) -> None:
     """Print the file of an experiment, to read or to copy and change.
 
     Example: rondo bench show static
@@ -333,11 +331,7 @@ def list_(data: DataDir = None, json: options.Json = False) -> None:
 
 
 @datasets.command()
-def info(
-    name: Name,
-    data: DataDir = None,
-    json: options.Json = False,
-) -> None:
+def info(name: Name, data: DataDir = None, json: options.Json = False) -> None:
     """Show one data set, and count the local copy if there is one.
 
     Example: rondo datasets info mocap --data data

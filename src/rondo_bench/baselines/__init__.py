@@ -9,11 +9,4 @@ from rondo_bench.baselines.baseline import (
     label_recording,
 )
 
-__all__ = [
-    "Baseline",
-    "BaselineSettings",
-    "JoiningBaseline",
-    "baseline_names",
-    "build_baseline",
-    "label_recording",
-]
+__all__ = ["Baseline", "BaselineSettings", "JoiningBaseline", "baseline_names", "build_baseline", "label_recording"]

@@ -352,10 +352,7 @@ def seed_spans(segments: Sequence[Span], spans: Sequence[Span], length: int, n_s
 def fixed_seeds(segments: Sequence[Span], spans: Sequence[Span], length: int) -> list[Span]:
     """The start of the first segment and the middle of the second, where no two seeds are apart."""
     (start, stop), (second, end) = segments[0], segments[1 % len(segments)]
-    return [
-        _within(spans, stop, start, length),
-        _within(spans, end, second + (end - second) // 2, length),
-    ]
+    return [_within(spans, stop, start, length), _within(spans, end, second + (end - second) // 2, length)]
 
 
 def _within(spans: Sequence[Span], stop: int, first: int, length: int) -> Span:

@@ -272,15 +272,11 @@ class StreamSettings(BaselineSettings):
     windows: StreamWindows = StreamWindows()
     fit_share: float = Field(0.2, description="paper: RONDO initialises on the first 20 %", gt=0, le=1)
     radius_factor: float = Field(
-        1.0,
-        description="ours: ARI on planted streams at 0.7, 1, 1.5: DenStream 37, 50, 55; DBSTREAM 26, 50, 27",
-        gt=0,
+        1.0, description="ours: ARI on planted streams at 0.7, 1, 1.5: DenStream 37, 50, 55; DBSTREAM 26, 50, 27", gt=0
     )
     half_life: int = Field(0, description="ours: in windows; 0: as many as at the start", ge=0)
     capacity: int = Field(
-        1000,
-        description="ours: a bound on memory; the most micro-clusters that our sets ever held were 793",
-        ge=1,
+        1000, description="ours: a bound on memory; the most micro-clusters that our sets ever held were 793", ge=1
     )
 
 

@@ -71,8 +71,7 @@ class TICCConfig(BaselineSettings):
     n_iterations: int = Field(100, description="paper: app. hyperparameters, at most", ge=1)
     reassigned: int = Field(20, description="original: cluster_reassignment, windows given to an empty state", ge=1)
     as_released: bool = Field(
-        False,
-        description="ours: false; true repeats the draws of the released code and paints its empty states",
+        False, description="ours: false; true repeats the draws of the released code and paints its empty states"
     )
 
 

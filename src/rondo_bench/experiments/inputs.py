@@ -113,6 +113,9 @@ def fingerprint(config: Mapping[str, Any], protocol: str, learned_from: Sequence
     if isinstance(kept.get("encoder"), Mapping):
         kept["encoder"] = {name: value for name, value in kept["encoder"].items() if name != "weights"}
     kept = _without_later_settings(kept)
+    for section, settings_gone, beside in _GONE:
+        if isinstance(kept.get(section), Mapping) and beside in kept[section]:
+            kept[section] = settings_gone | dict(kept[section])
     continual = kept.get("continual")
     if isinstance(continual, Mapping) and continual.get("rule") == "exemplars":  # rows from before there was another
         kept["continual"] = {name: value for name, value in continual.items() if name != "rule"}
@@ -122,6 +125,14 @@ def fingerprint(config: Mapping[str, Any], protocol: str, learned_from: Sequence
 
 _LATER = {"autoencoder_least_steps": 40, "items_per_epoch": 4096, "dropouts": "fill"}
 """Settings by what was the rule before they could be set."""
+_GONE = (
+    ("preprocess", {"missing": "interpolate"}, "scaling"),
+    ("units", {"window_weight": "overlap"}, "ridge"),
+)
+"""Section, settings that are gone with what has been the rule since, and a setting that stood beside them.
+
+Rows from when there was a choice stay valid.
+"""
 
 
 def _without_later_settings(config: Any) -> Any:

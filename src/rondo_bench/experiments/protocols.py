@@ -41,7 +41,6 @@ from rondo.metrics.scores import clock_labels, evaluate
 from rondo.model.rondo import Rondo
 from rondo.run.labelling import Labelling
 from rondo_bench.baselines.baseline import (
-    Baseline,
     JoiningBaseline,
     ReadingBaseline,
     in_order_of_appearance,
@@ -50,11 +49,13 @@ from rondo_bench.baselines.baseline import (
 )
 from rondo_bench.data_sets.read import DataSet
 from rondo_bench.data_sets.series import find_labels, read_labels
-from rondo_bench.experiments.inputs import baseline_for, joins, level_of, projected, rondo_for, shared_preprocessor
+from rondo_bench.experiments.inputs import baseline_for, level_of, projected, rondo_for, shared_preprocessor
 from rondo_bench.experiments.rows import as_runs
 from rondo_bench.experiments.spec import Level
 from rondo_bench.experiments.tasks import Task
 from rondo_bench.metrics.published import INITIAL_PERCENT, change_point_f1, covering
+
+Extras = dict[str, dict[str, float | None]]  # scores that `evaluate` does not have, by recording
 
 # ---------------------------------------------------------------- static
 
@@ -63,35 +64,26 @@ def labels_of(task: Task, recordings: Sequence[Recording]) -> list[Labels]:
     """The labels that the method gives these recordings; a method that joins them is to be given all of them."""
     if task.method.clock:
         return [clock_labels(recording.n_frames, task.method.clock) for recording in recordings]
-    if task.method.joint:
-        return _jointly(task, recordings)
     if not task.method.baseline:
-        return [_of_rondo(task, recording)[1] for recording in recordings]
+        groups = [recordings] if task.method.joint else [[recording] for recording in recordings]
+        return [labels for group in groups for labels in _by_rondo(task, group)]
     baseline = baseline_for(task.method, task.set_name, task.of_set)
-    if joins(task.method, baseline):
-        return _together(task, baseline, recordings)
-    return [_alone(task, baseline, recording) for recording in recordings]
-
-
-def _alone(task: Task, baseline: Baseline, recording: Recording) -> Labels:
-    signal = preprocessor_of(task, baseline.config.preprocess, [recording]).apply(recording)
-    return in_order_of_appearance(signal.to_rows(baseline.fit_predict(signal, np.random.default_rng(task.seed))))
-
-
-def _together(task: Task, baseline: Baseline, recordings: Sequence[Recording]) -> list[Labels]:
-    assert isinstance(baseline, JoiningBaseline)
-    preprocessor = Preprocessor.fit(recordings, baseline.config.preprocess)
-    signals = [preprocessor.apply(recording) for recording in recordings]
-    return joined(signals, baseline.fit_predict_many(signals, np.random.default_rng(task.seed)))
+    if isinstance(baseline, JoiningBaseline):
+        preprocessor = Preprocessor.fit(recordings, baseline.config.preprocess)
+        signals = [preprocessor.apply(recording) for recording in recordings]
+        return joined(signals, baseline.fit_predict_many(signals, np.random.default_rng(task.seed)))
+    tracks = []
+    for recording in recordings:
+        signal = preprocessor_of(task, baseline.config.preprocess, [recording]).apply(recording)
+        states = baseline.fit_predict(signal, np.random.default_rng(task.seed))
+        tracks.append(in_order_of_appearance(signal.to_rows(states)))
+    return tracks
 
 
 def preprocessor_of(task: Task, config: PreprocessConfig, recordings: Sequence[Recording]) -> Preprocessor:
     """How recordings are prepared: by what all of their set share, if they share anything, else by themselves."""
     shared = shared_preprocessor(config, task.data_set, task.data, task.of_set, task.kept_in)
     return shared or Preprocessor.fit(recordings, config)
-
-
-# ---------------------------------------------------------------- Rondo
 
 
 def rondo_of(task: Task) -> Rondo:
@@ -111,17 +103,11 @@ def on_shared_axes(task: Task, recording: Recording) -> Recording:
     return projected(recording, preprocessor)
 
 
-def _of_rondo(task: Task, recording: Recording) -> tuple[Rondo, Labels]:
-    own = on_shared_axes(task, recording)
-    model = rondo_of(task).fit(own)
-    return model, _of_level(task, model.label_one(own))
-
-
-def _jointly(task: Task, recordings: Sequence[Recording]) -> list[Labels]:
+def _by_rondo(task: Task, recordings: Sequence[Recording]) -> list[Labels]:
     """One vocabulary over all of them: a number means the same in each."""
-    own = [on_shared_axes(task, recording) for recording in recordings]
-    model = rondo_of(task).fit(own)
-    return [_of_level(task, model.label_one(recording)) for recording in own]
+    on_axes = [on_shared_axes(task, recording) for recording in recordings]
+    model = rondo_of(task).fit(on_axes)
+    return [_of_level(task, model.label_one(recording)) for recording in on_axes]
 
 
 def _of_level(task: Task, labelling: Labelling) -> Labels:
@@ -186,9 +172,7 @@ def _transfer_by_rondo(task: Task, sources: Sequence[Recording]) -> Callable[[Re
             model.adapt([own])
         if task.method.refit_motifs:
             model.fit_motifs([own])
-        labelling = model.label_one(own)
-        labels: Labels = labelling.units if level_of(task.method, task.of_set) == "unit" else labelling.motifs
-        return labels
+        return _of_level(task, model.label_one(own))
 
     return read
 
@@ -223,15 +207,13 @@ def laid_together(signals: Sequence[Signal]) -> Signal:
 # ---------------------------------------------------------------- qualitative
 
 
-def inspected(
-    task: Task, data: DataSet
-) -> tuple[dict[str, Labels], dict[str, dict[str, float | None]], dict[str, dict[str, Any]]]:
+def inspected(task: Task, data: DataSet) -> tuple[dict[str, Labels], Extras, dict[str, dict[str, Any]]]:
     """Labels; of Rondo, persistence and purity too, and its units for the figure."""
     if not task.method.preset:
         labels = dict(zip((own.id for own in data.recordings), labels_of(task, data.recordings), strict=True))
         return labels, {}, {}
     labels, details = {}, {}
-    extras: dict[str, dict[str, float | None]] = {}
+    extras: Extras = {}
     for recording in data.recordings:
         own = on_shared_axes(task, recording)
         model = rondo_of(task).fit(own)
@@ -273,9 +255,6 @@ def persistence(ids: NDArray[np.integer], spans: tuple[Span, ...]) -> float:
 
 
 # ---------------------------------------------------------------- states
-
-
-Extras = dict[str, dict[str, float | None]]
 
 
 def detected(task: Task, data: DataSet) -> tuple[dict[str, Labels], Extras]:

@@ -125,58 +125,34 @@ def run(left: Pending, store: RowStore, engine: Engine, told: Callable[[Told], N
 def rows_of(task: Task, done: Done[Outcomes]) -> list[Row]:
     """The rows of a task that has ended; time is shared out by frames."""
     finished = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    outcomes = done.result
+
+    def failed(key: Key, why: str, seconds: float = 0.0, cpu_seconds: float = 0.0) -> Row:
+        of_method = (settings_of(task), versions_in_use(), seconds, cpu_seconds, done.peak_mb, finished)
+        return Row(key, "failed", why, {}, {}, {}, {}, *of_method)
+
+    outcomes, no_result = done.result, "it gave no result"
     if outcomes is None:
-        share = 1 / len(task.keys)
-        why = done.failure or "it gave no result"
-        took = (done.seconds * share, done.cpu_seconds * share, done.peak_mb, finished)
-        return [_failed(task, key, why, *took) for key in task.keys]
+        n_rows = len(task.keys)
+        took = done.seconds / n_rows, done.cpu_seconds / n_rows
+        return [failed(key, done.failure or no_result, *took) for key in task.keys]
     n_frames = sum(own.counts["n_frames"] for own in outcomes.rows)
     by_recording = {own.recording: own for own in outcomes.rows}
     rows = []
     for key in task.keys:
         if key.recording not in by_recording:
-            why = outcomes.failures.get(key.recording, "it gave no result")
-            rows.append(_failed(task, key, why, 0.0, 0.0, done.peak_mb, finished))
+            rows.append(failed(key, outcomes.failures.get(key.recording, no_result)))
             continue
         own = by_recording[key.recording]
         share = own.counts["n_frames"] / n_frames
-        row = Row(
-            key,
-            "ok",
-            scores=own.scores,
-            clock=own.clock,
-            counts=own.counts,
-            details=dict(own.details) | ({"notes": list(outcomes.notes)} if outcomes.notes else {}),
-            config=outcomes.config,
-            versions=outcomes.versions,
-            seconds=outcomes.seconds * share,
-            cpu_seconds=outcomes.cpu_seconds * share,
-            peak_mb=done.peak_mb,
-            finished=finished,
-        )
+        took = outcomes.seconds * share, outcomes.cpu_seconds * share
         odd = [name for name, value in own.scores.items() if value is not None and not math.isfinite(value)]
         if odd:  # no row could say it, and a mean with it would be none
-            why = f"a number in this row is not finite ({', '.join(odd)})"
-            row = _failed(task, key, why, row.seconds, row.cpu_seconds, row.peak_mb, finished)
-        rows.append(row)
+            rows.append(failed(key, f"a number in this row is not finite ({', '.join(odd)})", *took))
+            continue
+        details = dict(own.details) | ({"notes": list(outcomes.notes)} if outcomes.notes else {})
+        of_method = (outcomes.config, outcomes.versions, *took, done.peak_mb, finished)
+        rows.append(Row(key, "ok", "", own.scores, own.clock, own.counts, details, *of_method))
     return rows
-
-
-def _failed(
-    task: Task, key: Key, why: str, seconds: float, cpu_seconds: float, peak_mb: float | None, finished: str
-) -> Row:
-    return Row(
-        key,
-        "failed",
-        why,
-        config=settings_of(task),
-        versions=versions_in_use(),
-        seconds=seconds,
-        cpu_seconds=cpu_seconds,
-        peak_mb=peak_mb,
-        finished=finished,
-    )
 
 
 # ---------------------------------------------------------------- in a worker

@@ -389,11 +389,7 @@ def title_of(data_set: str, sets: Mapping[str, SetSpec]) -> str:
 
 
 def _section(
-    part: _Part,
-    experiment: Experiment,
-    sets: Mapping[str, SetSpec],
-    columns: Sequence[Column],
-    reference: str,
+    part: _Part, experiment: Experiment, sets: Mapping[str, SetSpec], columns: Sequence[Column], reference: str
 ) -> Section:
     of_set = sets.get(part.data_set, SetSpec())
     lines = [_line(method, runs, experiment, of_set, columns) for method, runs in part.runs.items()]

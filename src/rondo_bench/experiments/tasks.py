@@ -11,12 +11,11 @@ so that seconds per frame of short ones say little about long ones.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 from rondo.errors import InputError, SettingError
 from rondo.wording import counted, did_you_mean
@@ -136,7 +135,7 @@ def plan(
         notes += _other_counts(name, len(every))
         if name not in sets and is_known(name):
             notes.append(f"the file of data sets has no [{name}]: windows are chosen from the data")
-        ids = chosen_ids(every, choice)
+        ids = tuple(id for id in every if not choice.recordings or id in choice.recordings)[: choice.limit]
         for method_name in names:
             method = experiment.methods[method_name]
             if method.needs == "mantis" and not mantis:
@@ -151,74 +150,38 @@ def plan(
                 config, baseline = config_of(method, Path(name).name, of_set, experiment.protocol, mantis)
             except SettingError as error:
                 raise SettingError(f"method '{method_name}' of '{experiment.name}': {error}") from None
-            together = ids if joins(method, baseline) else ()
-            own = _OneMethod(experiment, name, data, of_set, method_name, method, config, together, out, device, mantis)
+            # A GPU that is asked for by name must be seen, whatever is trained; else it is left to those it helps.
+            wants_gpu = "encoder" in config if device == "cuda" else device == "auto" and trains_networks(config)
+            about = (experiment.name, experiment.protocol, name, data, of_set, (), method_name, method)
+            whole = Task(*about, 0, "", out, device=device, mantis=mantis, wants_gpu=wants_gpu)
+            parts = list(_parts(experiment.protocol, of_set, ids, joins(method, baseline)))
             for seed in range(method.n_seeds(choice.seeds or experiment.seeds)):
-                tasks += own.tasks(ids, seed)
+                for recordings, learned_from, source in parts:
+                    made_with = fingerprint(config, experiment.protocol, learned_from)
+                    part = replace(whole, recordings=recordings, seed=seed, fingerprint=made_with)
+                    tasks.append(replace(part, learned_from=learned_from, source=source))
         if experiment.protocol == "transfer" and len({of_set.subject_of(id) for id in ids}) < 2:
             notes.append(f"{name} has recordings of one participant only: nothing to transfer")
     refuse_unknown(choice.recordings, found, "recording")
     return Plan(tuple(tasks), tuple(dict.fromkeys(notes)))
 
 
-@dataclass(frozen=True)
-class _OneMethod:
-    experiment: Experiment
-    data_set: str
-    data: Path | None
-    of_set: SetSpec
-    name: str
-    method: Method
-    config: Mapping[str, Any]
-    together: tuple[str, ...]
-    out: Path
-    device: str
-    mantis: str
+def _parts(
+    protocol: Protocol, of_set: SetSpec, ids: tuple[str, ...], together: bool
+) -> Iterator[tuple[tuple[str, ...], tuple[str, ...], str]]:
+    """Of each task: the recordings of its rows, those learned from where they are others, and their participant.
 
-    def tasks(self, ids: tuple[str, ...], seed: int) -> list[Task]:
-        if self.experiment.protocol == "transfer":
-            return self._transfers(ids, seed)
-        if self.together:
-            return [self._task(ids, seed, self.together)]
-        return [self._task((id,), seed) for id in ids]
-
-    def _transfers(self, ids: tuple[str, ...], seed: int) -> list[Task]:
-        """One task per source participant and group of comparable recordings."""
-        subject, group = self.of_set.subject_of, self.of_set.group_of
-        tasks = []
-        for own_group in dict.fromkeys(map(group, ids)):
-            members = [id for id in ids if group(id) == own_group]
-            for source in dict.fromkeys(map(subject, members)):
-                sources = tuple(id for id in members if subject(id) == source)
-                targets = tuple(id for id in members if subject(id) != source)
-                if targets:
-                    tasks.append(self._task(targets, seed, sources, source))
-        return tasks
-
-    def _task(
-        self, recordings: tuple[str, ...], seed: int, learned_from: tuple[str, ...] = (), source: str = ""
-    ) -> Task:
-        return Task(
-            self.experiment.name,
-            self.experiment.protocol,
-            self.data_set,
-            self.data,
-            self.of_set,
-            recordings,
-            self.name,
-            self.method,
-            seed,
-            fingerprint(self.config, self.experiment.protocol, learned_from),
-            self.out,
-            learned_from,
-            source,
-            self.device,
-            self.mantis,
-            # Asked for by name it must be seen, whatever is trained; else it is left to those whom it helps.
-            "encoder" in self.config
-            if self.device == "cuda"
-            else self.device == "auto" and trains_networks(self.config),
-        )
+    In transfer there is one for each source participant and group of comparable recordings.
+    """
+    if protocol != "transfer":
+        yield from ([(ids, ids, "")] if together else [((id,), (), "") for id in ids])
+        return
+    for group in dict.fromkeys(map(of_set.group_of, ids)):
+        subjects = {id: of_set.subject_of(id) for id in ids if of_set.group_of(id) == group}
+        for source in dict.fromkeys(subjects.values()):
+            targets = tuple(id for id, subject in subjects.items() if subject != source)
+            if targets:
+                yield targets, tuple(id for id, subject in subjects.items() if subject == source), source
 
 
 def set_name(given: str, sets: Mapping[str, SetSpec]) -> str:
@@ -230,11 +193,6 @@ def set_name(given: str, sets: Mapping[str, SetSpec]) -> str:
     near = {"".join(c for c in name if c.isalnum()): name for name in sets if name not in {s.name for s in DATA_SETS}}
     plain = "".join(c for c in given.lower() if c.isalnum())
     return near[plain] if plain in near else find_data_set(given).name
-
-
-def chosen_ids(ids: tuple[str, ...], choice: Choice) -> tuple[str, ...]:
-    """Which recordings of a set are run."""
-    return tuple(id for id in ids if not choice.recordings or id in choice.recordings)[: choice.limit]
 
 
 def _other_counts(data_set: str, n_recordings: int) -> list[str]:

@@ -12,7 +12,6 @@ from rondo.data.labels import OTHER
 from rondo.data.signal import Signal
 from rondo.data.windows import Span
 from rondo.errors import RecordingError
-from rondo.metrics.scores import evaluate
 from rondo.wording import silent
 from rondo_bench.baselines import autoplait_hmm as hmm
 from rondo_bench.baselines.autoplait import (
@@ -22,12 +21,10 @@ from rondo_bench.baselines.autoplait import (
     Joined,
     Singles,
     cut_points,
-    fixed_seeds,
     pieces_of,
     pruned,
     regimes_of,
     search_pairs,
-    seed_spans,
     spans_of,
     standardised,
     without_noise,
@@ -220,23 +217,11 @@ def test_pruning_is_that_of_the_loops(total: float) -> None:
     assert [list(spans_of(pieces, side)) for side in (0, 1)] == list(sets)
 
 
-# ---------------------------------------------------------------- seeds
-
-
-def test_seeds_are_spread_over_segments_and_stay_in_spans() -> None:
-    spread = seed_spans([(0, 100)], [(0, 100)], 10, 10)
-    assert spread == [(9 * i, 9 * i + 10) for i in range(10)]
-    spans = [(0, 40), (45, 90)]
-    assert seed_spans([(30, 38), (45, 47)], spans, 12, 10) == [(26, 38), (45, 57)]  # longer than the segments
-    assert fixed_seeds([(30, 38), (80, 90)], spans, 12) == [(30, 40), (85, 90)]
-
-
 # ---------------------------------------------------------------- the method
 
 
 @pytest.mark.parametrize(
-    ("n_frames", "spans"),
-    [pytest.param(90, ((0, 90),), marks=pytest.mark.slow), (60, ((0, 20), (20, 30), (35, 60)))],
+    ("n_frames", "spans"), [pytest.param(90, ((0, 90),), marks=pytest.mark.slow), (60, ((0, 20), (20, 30), (35, 60)))]
 )
 def test_regimes_are_those_of_the_loops(n_frames: int, spans: tuple[Span, ...]) -> None:
     values, config = changing(n_frames, seed=18), CHEAP.model_copy(update={"n_seeds": 6})
@@ -256,18 +241,6 @@ def test_no_segment_crosses_a_gap_and_every_frame_has_one_regime() -> None:
     assert all(any(low <= start and stop <= high for low, high in spans) for start, stop in segments)
     labels = AutoPlait(CHEAP).fit_predict(signal, np.random.default_rng(0))
     assert set(np.flatnonzero(labels == OTHER).tolist()) == set(range(200)) - set(covered)
-
-
-@pytest.mark.slow
-def test_regimes_that_differ_are_found_again() -> None:
-    truth = np.tile(np.repeat([0, 1, 2], 300), 2)
-    time = np.arange(truth.size)
-    rates, levels = np.array([0.05, 0.3, 1.0])[truth], np.array([0.0, 1.5, -1.5])[truth]
-    rng = np.random.default_rng(0)
-    values = np.column_stack([np.sin(rates * time) + levels, np.cos(rates * time)]) + rng.normal(size=(1800, 2)) * 0.1
-    labels = AutoPlait().fit_predict(signal_of(values), rng)
-    average = evaluate({"walk": (truth, labels)}).average
-    assert average.one_to_one > 90
 
 
 def test_a_recording_too_short_for_a_seed_is_refused_by_name() -> None:

@@ -10,14 +10,9 @@ from numpy.typing import NDArray
 from rondo.data.labels import OTHER
 from rondo.data.signal import Signal
 from rondo.data.windows import Span
-from rondo.errors import RecordingError, RondoWarning
+from rondo.errors import RondoWarning
 from rondo_bench.baselines.baseline import in_order_of_appearance
-from rondo_bench.baselines.clap import (
-    CLaP,
-    CLaPConfig,
-    merged,
-    warn_long,
-)
+from rondo_bench.baselines.clap import CLaP, CLaPConfig, merged, warn_long
 from tests import naive_clap as naive
 from tests.bench.baselines.gait import CLASPY, KINDS, LENGTHS, gait
 
@@ -71,21 +66,6 @@ def test_downsampling_gives_a_state_to_each_frame_still() -> None:
     values = np.repeat(gait(2, 0), 3, axis=0)[:-1]  # the last block is short
     labels = predicted(signal_of(values), QUICK.model_copy(update={"downsample": 3}))
     assert right(labels, np.repeat(TRUTH, 3)[:-1]) > 0.97
-
-
-@pytest.mark.parametrize(
-    ("n_frames", "change", "needed"),
-    [(19, {}, 20), (79, {"downsample": 4}, 80), (39, {"window": 40}, 40)],
-)
-def test_a_recording_shorter_than_a_window_is_refused(n_frames: int, change: dict[str, int], needed: int) -> None:
-    signal = signal_of(gait(1, 0)[:n_frames])
-    with pytest.raises(RecordingError, match=rf"^recording 'walk': clap needs at least {needed} .* are {n_frames}$"):
-        predicted(signal, QUICK.model_copy(update=change))
-
-
-@pytest.mark.parametrize("n_frames", [20, 21, 60, 99])
-def test_a_recording_too_short_for_a_change_is_one_state(n_frames: int) -> None:
-    npt.assert_array_equal(predicted(signal_of(gait(1, 0)[:n_frames])), np.zeros(n_frames))
 
 
 def test_a_long_run_is_said_with_what_would_help() -> None:

@@ -5,24 +5,12 @@ import numpy.testing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.stats import ranksums
 
 from rondo_bench.baselines import clasp
-from rondo_bench.baselines.clasp import (
-    best_split,
-    change_points,
-    neighbours,
-    p_value,
-    predicted,
-    profile,
-)
+from rondo_bench.baselines.clasp import change_points, neighbours, p_value, predicted, profile
 from tests import naive_clap as naive
 from tests.bench.baselines.gait import CLASPY, gait
-from tests.contracts import planted
-
-Array = NDArray[np.float64]
-
 
 # ---------------------------------------------------------------- window
 
@@ -101,13 +89,3 @@ def test_windows_and_change_points_are_those_of_claspy(n_channels: int, seed: in
     series, recorded = gait(n_channels, seed), CLASPY[n_channels, seed]
     assert [clasp.suss(channel) for channel in series.T] == recorded.lengths
     assert change_points(series, min(recorded.lengths) // 2, 2357) == recorded.changes
-
-
-def test_a_split_five_windows_from_the_end_is_too_near_to_it() -> None:
-    """As in the released code, where one as far from the start would do."""
-    values = planted(600).astype(np.float64)
-    series = (values - values.mean(axis=0)) / values.std(axis=0)
-    split = best_split(series, 22, 1.0, 2357)
-    assert split is not None
-    assert split.at == 600 - 5 * 22
-    assert change_points(series, 22, 2357, p_most=1.0) == []

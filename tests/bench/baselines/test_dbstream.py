@@ -6,16 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo.data.labels import OTHER
 from rondo_bench.baselines.dbstream import DBStreamClusters, DBStreamConfig
-from tests.bench.baselines.streams import (
-    HALF_LIVES,
-    N_INITIAL,
-    RADII,
-    STREAMS,
-    labels_of,
-    naive_labels,
-)
+from tests.bench.baselines.streams import HALF_LIVES, N_INITIAL, RADII, STREAMS, labels_of, naive_labels
 from tests.naive_dbstream import NaiveDBStream
 
 
@@ -98,28 +90,3 @@ def test_micro_clusters_are_those_of_river() -> None:
     for (one, other), density in RIVER_SHARED.items():
         shared[one, other] = shared[other, one] = density
     npt.assert_allclose(faded_shared(clusters), shared, atol=1e-8)
-
-
-# ---------------------------------------------------------------- clusters
-
-
-def test_a_new_heap_is_noise_until_it_weighs_enough_and_then_a_new_cluster() -> None:
-    clusters = empty(1, half_life=1000)
-    clusters.initialise(np.zeros((10, 1)))
-    assert [clusters.learn_one(np.full(1, 9.0)) for _ in range(6)] == [OTHER] * 3 + [1] * 3
-    assert clusters.learn_one(np.zeros(1)) == 0
-
-
-@given(STREAMS, st.integers(1, 12), N_INITIAL)
-@settings(max_examples=20, deadline=None)
-def test_the_tables_are_never_overfull_and_weights_stay_above_nothing(
-    points: NDArray[np.float64], capacity: int, n_initial: int
-) -> None:
-    clusters = empty(points.shape[1], radius=0.4, half_life=5, capacity=capacity)
-    labels = labels_of(clusters, points, n_initial)
-    assert clusters.n_rows <= capacity
-    assert (clusters.faded_weights > 0.25).all()  # 1/2 at the last tidying, less than a half-life ago
-    assert max(labels) < clusters.n_clusters
-    shared = faded_shared(clusters)
-    npt.assert_array_equal(shared, shared.T)
-    assert (shared <= np.minimum.outer(clusters.faded_weights, clusters.faded_weights) + 1e-12).all()

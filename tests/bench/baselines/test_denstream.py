@@ -7,15 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rondo_bench.baselines.denstream import DenStreamClusters, DenStreamConfig, tidy_interval
-from tests.bench.baselines.streams import (
-    HALF_LIVES,
-    N_INITIAL,
-    RADII,
-    STREAMS,
-    labels_of,
-    naive_labels,
-)
+from rondo_bench.baselines.denstream import DenStreamClusters, DenStreamConfig
+from tests.bench.baselines.streams import HALF_LIVES, N_INITIAL, RADII, STREAMS, labels_of, naive_labels
 from tests.naive_denstream import NaiveDenStream
 
 
@@ -68,14 +61,6 @@ def test_the_radius_is_the_root_of_the_total_variance_wherever_the_centre_lies(n
     npt.assert_allclose(clusters.radii[0], np.sqrt(points.var(axis=0).sum()), rtol=1e-6)
 
 
-def test_the_tidy_interval_is_that_in_which_a_point_makes_up_for_the_fading() -> None:
-    for potential_weight, half_life in ((2.0, 7), (1.5, 100), (7.5, 1000)):
-        interval = tidy_interval(potential_weight, half_life)
-        left = [potential_weight * 2 ** (-age / half_life) + 1 for age in (interval - 1, interval)]
-        assert left[1] <= potential_weight < left[0] or np.isclose(left[1], potential_weight)
-    assert tidy_interval(0.5, 10) == 0
-
-
 def test_a_micro_cluster_that_is_born_when_it_is_time_to_tidy_stays() -> None:
     for half_life in range(1, 60):
         clusters = empty(1, half_life=half_life, core=2, share=0.75)
@@ -87,14 +72,6 @@ def test_a_micro_cluster_that_is_born_when_it_is_time_to_tidy_stays() -> None:
 
 
 # ---------------------------------------------------------------- clusters
-
-
-def test_a_chain_of_overlapping_micro_clusters_is_one_cluster() -> None:
-    clusters = empty(1, radius=0.5)
-    for place in (0.0, 0.8, 1.6, 2.4, 3.3, 4.1):
-        clusters._found_one(np.full(1, place), weight=10.0, scatter=10 * 0.42**2)
-    clusters._refresh()
-    assert clusters.clusters[:6].tolist() == [0, 0, 0, 0, 1, 1]  # 0.9 is more than both radii
 
 
 @given(STREAMS, st.integers(1, 12), N_INITIAL)

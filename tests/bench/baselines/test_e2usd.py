@@ -7,7 +7,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.errors import RecordingError, SettingError
 from rondo.metrics.scores import evaluate
 from rondo_bench.baselines.e2usd import E2USD, Adaptation, E2USDConfig, read_online
 from rondo_bench.baselines.window_nets import TwoViewNet, fncc_loss, trained_two_views
@@ -100,25 +99,6 @@ def test_online_reading_is_that_of_the_loop(seed: int, n_windows: int, n_dims: i
     assert reading.watch.n_windows == n_windows
 
 
-def test_a_change_is_found_with_few_questions() -> None:
-    """On a stream of three states, online labels nearly equal those of asking about every window."""
-    values, truth = three_states()
-    windows = StateWindows(length=40, step=5)
-    settings = {
-        "windows": windows,
-        "output_dim": 4,
-        "pooled_dim": 40,
-        "n_groups": 10,
-        "n_steps": 20,
-        "component_cap": 6,
-    }
-    fitted = method(online=True, fit_share=0.5, **settings).fit(signal_of(values), np.random.default_rng(0))
-    reading = fitted.read_online(signal_of(values))
-    assert reading.n_asked < reading.states.size  # it saves questions
-    labels = fitted.predict(signal_of(values))
-    assert evaluate({"walk": (truth, labels)}).average.ami > 50
-
-
 def test_online_learns_from_nothing_after_its_share() -> None:
     values = planted(400)
     changed = values.copy()
@@ -132,13 +112,6 @@ def test_online_learns_from_nothing_after_its_share() -> None:
     assert one.scale == other.scale
 
 
-def test_online_labels_never_change_because_more_came() -> None:
-    values = planted(400)
-    fitted = method(online=True, fit_share=0.4).fit(signal_of(values), np.random.default_rng(0))
-    whole, part = fitted.read_online(signal_of(values)), fitted.read_online(signal_of(values[:300]))
-    npt.assert_array_equal(part.states, whole.states[: part.states.size])
-
-
 def test_online_is_fit_then_predict() -> None:
     baseline, signal = method(online=True, fit_share=0.5), signal_of(planted(400), ((0, 150), (170, 400)))
     labels = baseline.fit_predict(signal, np.random.default_rng(2))
@@ -150,24 +123,7 @@ def test_online_is_fit_then_predict() -> None:
     npt.assert_array_equal(labels == -1, np.r_[np.zeros(150), np.ones(20), np.zeros(230)] == 1)
 
 
-def test_a_share_without_anything_to_learn_is_refused() -> None:
-    signal = signal_of(planted(400), ((300, 400),))
-    with pytest.raises(
-        RecordingError, match=r"^recording 'walk': the first 200 frames \(fit_share = 0.5\) hold nothing"
-    ):
-        method(online=True, fit_share=0.5).fit(signal, np.random.default_rng(0))
-
-
 # ---------------------------------------------------------------- the whole
-
-
-def test_windows_too_short_for_the_filters_are_refused() -> None:
-    with pytest.raises(SettingError, match=r"^e2usd needs windows of at least 4 frames, got 3$"):
-        method(windows=StateWindows(length=3, step=1)).fit(signal_of(planted()), np.random.default_rng(0))
-    assert (
-        method(windows=StateWindows(length=4, step=1)).fit_predict(signal_of(planted(60)), np.random.default_rng(0))
-        >= 0
-    ).all()
 
 
 def test_states_that_differ_are_found() -> None:

@@ -31,24 +31,3 @@ def test_features_are_those_of_loops(n_channels: int, length: int, block: int, m
                 npt.assert_allclose(found[i, [column + k, column + n_kernels + k]], loop, atol=1e-5)
         column += 2 * n_kernels
     assert column == found.shape[1] == 24
-
-
-def test_kernels_are_drawn_as_described() -> None:
-    kernels = drawn(4000, 4, 100)
-    n_of = dict.fromkeys((7, 9, 11), 0)
-    n_padded = 0
-    for kind in kernels:
-        n_kernels, _, n_taps = kind.weights.shape
-        n_of[n_taps] += n_kernels
-        n_padded += n_kernels * (kind.padding > 0)
-        assert kind.padding in (0, kind.reach // 2)
-        assert 1 <= kind.dilation <= 99 / (n_taps - 1)
-        assert np.abs(kind.biases).max() <= 1
-        npt.assert_allclose(kind.weights.sum(axis=2), 0, atol=1e-5)
-    npt.assert_allclose(list(n_of.values()), 4000 / 3, rtol=0.1)
-    assert n_padded == pytest.approx(2000, rel=0.1)
-    n_read = np.concatenate([(kind.weights != 0).any(axis=2).sum(axis=1) for kind in kernels])
-    shares = np.bincount(n_read, minlength=5)[1:] / 4000
-    npt.assert_allclose(shares, np.diff(np.log2([1, 2, 3, 4, 5])) / np.log2(5), atol=0.03)
-    biases = np.concatenate([kind.biases for kind in kernels])
-    assert biases.std() == pytest.approx(1 / np.sqrt(3), rel=0.05)

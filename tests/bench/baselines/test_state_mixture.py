@@ -16,26 +16,11 @@ def states_of(embeddings: NDArray[np.float64], cap: int = 20, seed: int = 0) -> 
     return components.in_order(components.states_of(embeddings)).states_of(embeddings)
 
 
-def test_separate_heaps_of_windows_are_states_in_order_of_appearance() -> None:
-    rng = np.random.default_rng(0)
-    truth = np.repeat([0, 1, 2, 1, 0], 30)
-    heaps = rng.normal(size=(150, 2)) * 0.1 + 10 * rng.permutation(np.eye(3, 2) - np.eye(3, 2, k=-1))[truth]
-    npt.assert_array_equal(states_of(heaps, cap=3, seed=1), truth)
-
-
 @pytest.mark.parametrize("n_windows", [0, 1, 19])
 def test_fewer_windows_than_components_are_enough(n_windows: int) -> None:
     states = states_of(np.random.default_rng(0).normal(size=(n_windows, 4)))
     assert states.shape == (n_windows,)
     assert states.dtype == np.int32
-
-
-@pytest.mark.parametrize("n_different", [1, 2])
-@pytest.mark.parametrize("n_dims", [1, 4])
-def test_few_different_windows_are_as_few_states(n_different: int, n_dims: int) -> None:
-    truth = np.arange(60) // 5 % n_different
-    states = states_of(np.random.default_rng(0).normal(size=(n_different, n_dims))[truth])
-    assert len(set(zip(states.tolist(), truth.tolist(), strict=True))) == n_different
 
 
 @pytest.mark.parametrize("n_dims", [1, 4, 9])

@@ -9,13 +9,9 @@ from rondo.data.labels import OTHER, Labels
 from rondo.data.signal import Signal
 from rondo.data.windows import Span
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
-from rondo.errors import RecordingError
 from rondo.metrics.scores import evaluate
 from rondo_bench.baselines.baseline import Baseline, build_baseline
-from rondo_bench.baselines.micro_clusters import (
-    nearest_distance,
-    points_of,
-)
+from rondo_bench.baselines.micro_clusters import points_of
 from tests.contracts import planted, windows_of
 
 METHODS = ("denstream", "dbstream")
@@ -73,13 +69,6 @@ def test_points_are_those_of_the_encoder_that_saw_the_first_windows_only() -> No
     assert (points_of(windows, n_initial=17) != encoder.encode(windows)).any()
 
 
-def test_the_radius_is_the_95th_percentile_of_the_distances_to_the_nearest() -> None:
-    points = np.random.default_rng(0).normal(size=(50, 4))
-    apart = np.linalg.norm(points[:, None] - points, axis=2)
-    np.fill_diagonal(apart, np.inf)
-    npt.assert_allclose(nearest_distance(points), np.percentile(apart.min(axis=1), 95))
-
-
 @pytest.mark.parametrize("name", METHODS)
 def test_frames_take_the_window_with_the_nearest_centre_and_holes_are_other(name: str) -> None:
     signal = signal_of(planted(400), spans=((0, 200), (240, 400)))
@@ -89,15 +78,3 @@ def test_frames_take_the_window_with_the_nearest_centre_and_holes_are_other(name
     changes = np.flatnonzero(np.diff(labels[:200])) + 1
     assert changes.size
     assert set((changes % 4).tolist()) == {2}  # halfway between centres, 8 + 4 k
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_a_recording_with_too_few_windows_or_a_still_start_is_refused_by_name(name: str) -> None:
-    baseline = build_baseline(name, WINDOWS)
-    with pytest.raises(RecordingError, match=r"^recording 'walk': the first 20% of 5 windows must be at least 2, "):
-        labelled(baseline, signal_of(planted(32)))
-    labelled(baseline, signal_of(planted(36)))  # six windows, two to begin with
-    still = planted(400)
-    still[:150] = 1.0
-    with pytest.raises(RecordingError, match=r"^recording 'walk': the first 20 windows are nearly all the same, "):
-        labelled(baseline, signal_of(still))

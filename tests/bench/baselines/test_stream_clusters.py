@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from rondo.data.labels import OTHER
 from rondo_bench.baselines.dbstream import DBStreamClusters, DBStreamConfig
-from rondo_bench.baselines.denstream import DenStreamClusters, DenStreamConfig
 from rondo_bench.baselines.micro_clusters import groups_of, lasting_ids
 
 
@@ -61,13 +60,3 @@ def test_a_cluster_that_was_weak_for_a_while_comes_back_under_its_name_unless_it
         clusters.learn_one(there)
     assert [clusters.learn_one(here) for _ in range(5)][-1] == 2
     assert clusters.n_clusters == 3
-
-
-def test_a_cluster_falls_apart_when_what_held_it_together_makes_room() -> None:
-    clusters = DenStreamClusters(1, 0.5, 10**6, DenStreamConfig(core_weight=4, potential_share=0.5, capacity=3))
-    for place, weight in ((0.0, 12.0), (0.8, 10.0), (1.6, 11.0)):
-        clusters._found_one(np.full(1, place), weight, scatter=weight * 0.42**2)
-    clusters._refresh()
-    assert clusters.clusters.tolist() == [0, 0, 0]
-    assert clusters.learn_one(np.full(1, 50.0)) == OTHER
-    assert clusters.clusters.tolist() == [0, 1, OTHER]

@@ -20,7 +20,7 @@ from rondo.data.windows import Span
 from rondo.metrics.scores import evaluate
 from rondo.units.viterbi import smooth
 from rondo_bench.baselines.baseline import build_baseline, in_order_of_appearance, label_recording
-from rondo_bench.baselines.ticc import TICC, FittedTICC, TICCConfig, first_labels, learned, on_frames
+from rondo_bench.baselines.ticc import TICC, TICCConfig, first_labels, learned, on_frames
 from rondo_bench.baselines.ticc_solver import (
     States,
     cheapest_path,
@@ -99,16 +99,6 @@ def test_lasso_is_that_of_the_released_code_and_nearer_to_the_minimum(n_channels
         naive.distance_from_optimality(theta, covariance, 0.11, n_channels, width) for theta in (ours, released)
     )
     assert nearer < 0.1 * farther
-
-
-def test_lasso_of_uncorrelated_channels_and_of_a_strong_penalty_is_known() -> None:
-    variances = np.array([0.0, 0.3, 2.0])
-    classes = toeplitz_classes(3, 1)
-    (free,) = toeplitz_lasso(np.diag(variances)[None], 0.11, classes)
-    npt.assert_allclose(free, np.diag(1 / (variances + 0.11)), rtol=1e-5, atol=1e-5)
-    (covariance,) = covariances(1, 3, 50)
-    (strong,) = toeplitz_lasso(covariance[None], 50.0, classes)
-    npt.assert_allclose(strong, np.diag(1 / (np.diag(covariance) + 50)), rtol=1e-5, atol=1e-7)
 
 
 def test_costs_are_twice_the_negative_log_likelihood() -> None:
@@ -204,36 +194,6 @@ def labels_of(values: NDArray[np.floating], seed: int = 0, **changes: Any) -> La
     return TICC(TICCConfig(**changes)).fit_predict(signal_of(values), np.random.default_rng(seed))
 
 
-def in_turn(n_rounds: int, length: int, n_states: int) -> NDArray[np.int64]:
-    return np.tile(np.repeat(np.arange(n_states), length), n_rounds)
-
-
-def test_windows_tell_apart_what_single_frames_cannot() -> None:
-    truth = in_turn(4, 200, 2)
-    noise = np.random.default_rng(1).normal(size=truth.size)
-    series = np.zeros(truth.size)
-    for t in range(1, truth.size):  # the same mean and variance, but one swings and one drifts
-        series[t] = (0.8 if truth[t] else -0.8) * series[t - 1] + 0.6 * noise[t]
-    single, triple = (
-        evaluate({"walk": (truth, labels_of(series[:, None], n_states=2, switch_cost=20, window=w))}).average.ami
-        for w in (1, 3)
-    )
-    assert single < 50
-    assert triple > 80
-
-
-def test_a_change_at_a_gap_costs_nothing() -> None:
-    values = np.random.default_rng(0).normal(size=(400, 2)) * 0.1 + np.repeat([[0.0], [0.6]], 200, axis=0)
-    fitted = TICC(TICCConfig(n_states=2, switch_cost=20)).fit(signal_of(values), np.random.default_rng(0))
-    short = values[190:210]
-    dear = FittedTICC(TICCConfig(n_states=2, switch_cost=1e6), fitted.states)
-    assert len(set(dear.predict(signal_of(short)).tolist())) == 1
-    assert (
-        dear.predict(signal_of(short, ((0, 10), (10, 20)))).tolist()
-        == fitted.predict(signal_of(values))[190:210].tolist()
-    )
-
-
 def test_no_label_is_painted_unless_as_released_which_leaves_the_generator_alone() -> None:
     values = planted(600)
     settings_ = {"n_states": 6, "switch_cost": 150.0, "n_iterations": 5}
@@ -247,17 +207,6 @@ def test_no_label_is_painted_unless_as_released_which_leaves_the_generator_alone
     assert all(len(set(labels.tolist())) < 6 for labels in plain)
     read = TICC(TICCConfig(as_released=True, **settings_)).fit(signal_of(values), rng).predict(signal_of(values))
     assert 0 < int((read != released).sum()) <= 20 * (6 - len(set(read.tolist())))
-
-
-# ---------------------------------------------------------------- bad input
-
-
-@pytest.mark.parametrize("values", [np.zeros((50, 2)), np.repeat([[0.0], [1.0]], 25, axis=0)])
-def test_values_without_spread_are_labelled_all_the_same(values: Floats) -> None:
-    labels = labels_of(values, n_states=3, switch_cost=1)
-    assert len({(label, value) for label, value in zip(labels.tolist(), values[:, 0].tolist(), strict=True)}) == len(
-        set(values[:, 0].tolist())
-    )
 
 
 # ---------------------------------------------------------------- the published row

@@ -7,13 +7,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rondo.errors import RecordingError, SettingError
-from rondo.metrics.scores import evaluate
 from rondo_bench.baselines.time2state import Time2State, Time2StateConfig
 from rondo_bench.baselines.window_nets import CausalNet, lse_loss, trained_causal
 from rondo_bench.baselines.window_states import Groups, StateWindows
 from tests import naive_time2state as naive
-from tests.bench.baselines.signals import signal_of
 from tests.contracts import planted, windows_of
 
 TINY = Time2StateConfig(hidden_dim=5, depth=3, pooled_dim=7, output_dim=3, n_groups=4, group_size=3, n_steps=4)
@@ -79,25 +76,3 @@ def test_training_is_the_published_one_step_by_step() -> None:
 
 def method(**windows: int) -> Time2State:
     return Time2State(TINY.model_copy(update={"windows": StateWindows(**windows)}))
-
-
-def test_a_stretch_too_short_to_train_on_is_refused_by_name() -> None:
-    rng = np.random.default_rng(0)
-    with pytest.raises(RecordingError, match=r"'walk': .* 3 windows one frame apart, which takes 18 frames, .* has 17"):
-        method(length=16, step=4).fit_predict(signal_of(planted(17)), rng)
-    assert (method(length=16, step=4).fit_predict(signal_of(planted(18)), rng) == 0).all()  # one window, one state
-    with pytest.raises(SettingError, match=r"windows\.length is 16 frames, .* recording 'walk' has 15"):
-        method(length=16, step=4).fit_predict(signal_of(planted(15)), rng)
-
-
-def test_states_that_differ_are_found() -> None:
-    rng = np.random.default_rng(0)
-    truth = np.tile(np.repeat([0, 1, 2], 200), 3)
-    time = np.arange(truth.size)
-    rates, levels = np.array([0.05, 0.3, 1.0])[truth], np.array([0.0, 1.5, -1.5])[truth]
-    values = np.column_stack([np.sin(rates * time) + levels, np.cos(rates * time)]) + rng.normal(size=(1800, 2)) * 0.1
-    config = Time2StateConfig(hidden_dim=10, depth=5, pooled_dim=20, component_cap=6)
-    windows = StateWindows(length=40, step=10)
-    found = Time2State(config.model_copy(update={"windows": windows}))
-    labels = found.fit_predict(signal_of(values.astype(np.float32)), rng)
-    assert evaluate({"walk": (truth, labels)}).average.ami > 60

@@ -74,30 +74,6 @@ def test_a_later_run_goes_on_where_the_first_gave_up(tmp_path: Path) -> None:
         assert server.asked == [("/set.zip", "bytes=700000-")]
 
 
-@pytest.mark.parametrize(("tag", "takes_ranges"), [(None, True), ('"one"', False)])
-def test_it_is_said_where_a_server_cannot_go_on_in_the_middle(
-    tmp_path: Path, tag: str | None, takes_ranges: bool
-) -> None:
-    with serving(set__zip=CONTENT) as server:
-        server.tag, server.takes_ranges, server.cuts = tag, takes_ranges, [700_000] * 20
-        with pytest.raises(RecordingError, match=r"5 times; this server sends only whole files, so that a later run"):
-            get(server, tmp_path)
-
-
-def test_a_date_is_enough_to_go_on_where_the_tag_is_weak(tmp_path: Path) -> None:
-    with serving(set__zip=CONTENT) as server:
-        server.tag, server.date, server.cuts = 'W/"one"', "Wed, 21 Oct 2015 07:28:00 GMT", [300_000]
-        assert get(server, tmp_path).read_bytes() == CONTENT
-        assert [wanted for _, wanted in server.asked] == [None, "bytes=300000-"]
-
-
-def test_files_that_have_moved_are_followed_and_gone_on_with(tmp_path: Path) -> None:
-    with serving(other__zip=CONTENT) as server:
-        server.moved["set.zip"], server.cuts = f"{server.address}other.zip", [300_000]
-        assert get(server, tmp_path).read_bytes() == CONTENT
-        assert server.asked[-1] == ("/other.zip", "bytes=300000-")
-
-
 def test_killed_before_the_old_part_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file on the server is another one now: its tag is noted only when nothing is left of the old bytes."""
 
@@ -111,15 +87,6 @@ def test_killed_before_the_old_part_is_cut_off(tmp_path: Path, monkeypatch: pyte
             patched.setattr(transfer, "_refuse_small_disk", kill)
             with pytest.raises(KeyboardInterrupt):
                 get(server, tmp_path)
-        assert get(server, tmp_path).read_bytes() == CONTENT
-
-
-def test_a_part_of_another_file_is_not_gone_on_with(tmp_path: Path) -> None:
-    with serving(set__zip=CONTENT[::-1]) as server:
-        server.cuts = [400_000, *[0] * 20]
-        with pytest.raises(RecordingError):
-            get(server, tmp_path)
-        server.files["set.zip"], server.tag, server.cuts = CONTENT, '"two"', []
         assert get(server, tmp_path).read_bytes() == CONTENT
 
 
@@ -263,19 +230,6 @@ def test_a_truncated_archive_is_refused_and_fetched_anew(tmp_path: Path) -> None
         server.files["set.zip"] = whole
         assert download(offer(server, "set.zip"), tmp_path) == 1
     assert (tmp_path / "a").read_bytes() == b"rows" * 100
-
-
-def test_an_archive_that_only_wants_room_is_not_fetched_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_room(*_: object) -> int:
-        raise OutputError("no room")
-
-    with serving(set__zip=zipped(a=b"rows")) as server:
-        with monkeypatch.context() as patched:
-            patched.setattr(transfer, "unpack", no_room)
-            with pytest.raises(OutputError):
-                download(offer(server, "set.zip"), tmp_path)
-        assert download(offer(server, "set.zip"), tmp_path) == 1
-        assert len(server.asked) == 1
 
 
 def test_a_zenodo_record_tells_addresses_and_checksums(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from rondo.errors import AnnotationError, RecordingError, SettingError
 from rondo_bench.data_sets.catalogue import DATA_SETS, find_data_set, folders_of
-from rondo_bench.data_sets.read import data_directory, find_copy, local_copy, read_data_set
+from rondo_bench.data_sets.read import data_directory, find_copy, read_data_set
 from tests.bench.data_sets.published import csv_file, written
 
 
@@ -107,18 +107,6 @@ def test_the_directory_is_given_or_named(tmp_path: Path, monkeypatch: pytest.Mon
         data_directory()
 
 
-def test_copies_are_found_under_any_spelling(tmp_path: Path) -> None:
-    listing = find_data_set("drive_act")
-    assert local_copy(listing, None) is None
-    assert local_copy(listing, tmp_path) is None
-    written(tmp_path / "Drive&Act" / "notes.txt", "nothing to read")
-    assert local_copy(listing, tmp_path) is None
-    path = stored(tmp_path / "Drive&Act" / "a.npz")
-    copy = local_copy(listing, tmp_path)
-    assert copy is not None
-    assert copy.paths == (path,)
-
-
 def test_what_is_wrong_is_said(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="did you mean 'mocap'"):
         read_data_set("mocop", tmp_path)
@@ -165,16 +153,6 @@ def test_stored_sets_are_as_they_are_kept(data_dir: Path, name: str, names: set[
     )
     assert names <= set(annotation.names)
     assert not recording.is_unnamed
-
-
-def test_a_column_that_the_set_names_is_kept_whatever_it_looks_like(tmp_path: Path) -> None:
-    codes = np.repeat([0, 17, 4, 0, 2, 17], 60).astype(np.float32)
-    np.savez(tmp_path / "day.npz", X=np.stack([np.sin(np.arange(360)), codes, np.cos(np.arange(360))], axis=1))
-    assert read_data_set(str(tmp_path)).recordings[0].channels == ("ch0", "ch2")
-    (tmp_path / "meta.json").write_text(json.dumps({"channels": ["x", "mode", "y"]}))
-    named = read_data_set(str(tmp_path)).recordings[0]
-    assert named.channels == ("x", "mode", "y")
-    assert any("column 'mode' holds a few whole numbers" in note for note in named.notes)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".npy", ".npz"])

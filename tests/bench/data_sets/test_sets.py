@@ -367,12 +367,7 @@ FAULTS: list[tuple[str, Callable[[Path], None], type[Exception], str]] = [
     ("mocap6", arrays(column_names=None), RecordingError, "column_names"),
     ("mocap6", arrays(X=np.array([{"a": 1}], dtype=object)), RecordingError, "'X' cannot be read"),  # pickled
     ("mocap6", arrays(TrueZ=np.full(120, 3)), AnnotationError, "TrueZ"),
-    (
-        "pamap2",
-        replaced("PAMAP2/Protocol/subject105.dat", "39 24 ", "39 8 "),
-        AnnotationError,
-        "row 2 has activity 8",
-    ),
+    ("pamap2", replaced("PAMAP2/Protocol/subject105.dat", "39 24 ", "39 8 "), AnnotationError, "row 2 has activity 8"),
     ("pamap2", text("PAMAP2/Protocol/subject105.dat", "1 2 3\n"), RecordingError, "expected 54 numbers"),
     ("opportunity", replaced("opportunity/dataset/S1-Drill.dat", " 4 0 1", " 3 0 1"), AnnotationError, "locomotion 3"),
     ("opportunity", text("opportunity/dataset/S1-Drill.dat", "1 2 3\n"), RecordingError, "expected 250 numbers"),

@@ -34,19 +34,6 @@ def test_by_rows_of_the_same_set_then_of_others_then_by_the_method(walks: Path) 
     assert Costs([failed]).seconds(task) == pytest.approx(said)
 
 
-def test_short_recordings_foretell_long_ones_by_how_the_method_grows(walks: Path) -> None:
-    task = tasks_of(walks, "clap")[0]  # its cost grows with the square
-    short = row("one", "clap", 1.0, seconds=4.0, counts={"n_frames": 1_000, "n_channels": 2})
-    long = {("walks", recording): (100_000, 2) for recording in task.recordings}
-    costs = Costs([short])
-    costs.__dict__["_sizes"] = long
-    per_frame = 4.0 / 1_000 * 100_000
-    said = [estimated_seconds(build_baseline("clap"), n, 2) for n in (1_000, 100_000)]
-    assert said[0] and said[1]
-    assert costs.seconds(task) == pytest.approx(4.0 / said[0] * said[1])
-    assert costs.seconds(task) > 2 * per_frame
-
-
 def test_the_longest_comes_first(walks: Path) -> None:
     planned = plan(
         read_experiment("static"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rondo.errors import MissingExtraError
-from rondo_bench.experiments.figures import draw, mapped_track, panels_of
+from rondo_bench.experiments.figures import draw, mapped_track
 from rondo_bench.experiments.rows import as_runs, open_rows
 from rondo_bench.experiments.spec import read_data_sets, read_experiment
 from tests.bench.experiments.made_rows import row
@@ -77,11 +77,3 @@ def test_what_cannot_be_drawn_is_one_line(rondo: Command, here: Path, arguments:
     outcome = rondo("bench", "figure", *arguments, "--out", "out")
     assert (outcome.code, outcome.err.count("\n")) == (2, 1)
     assert message in outcome.err
-
-
-def test_a_panel_shows_the_rows_that_a_table_would() -> None:
-    """Of settings that were changed and put back, those of now; of methods that are no more, nothing."""
-    qualitative = read_experiment("qualitative")
-    changed = replace(SEGMENTED, key=SEGMENTED.key._replace(fingerprint="other"))
-    gone = replace(SEGMENTED, key=SEGMENTED.key._replace(method="no more"))
-    assert panels_of([SEGMENTED, changed, gone], qualitative, read_data_sets()) == [[SEGMENTED]]

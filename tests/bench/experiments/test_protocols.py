@@ -20,12 +20,7 @@ from rondo.model.rondo import Rondo
 from rondo.synthetic.streams import plant
 from rondo_bench.baselines.baseline import build_baseline, discover, in_order_of_appearance
 from rondo_bench.data_sets.read import DataSet
-from rondo_bench.experiments.inputs import (
-    projected,
-    read_some,
-    recording_ids,
-    shared_preprocessor,
-)
+from rondo_bench.experiments.inputs import projected, read_some, recording_ids
 from rondo_bench.experiments.protocols import Followed, follow, labels_of, laid_together, learned
 from rondo_bench.experiments.run import rows_of, work
 from rondo_bench.experiments.spec import SetSpec, read_data_sets, read_experiment
@@ -58,31 +53,6 @@ def test_shared_axes_are_those_of_the_whole_set(walks: Path, tmp_path: Path) -> 
     expected = discover(data.recordings, build_baseline("kmeans", settings))
     npt.assert_array_equal(found, expected[0].labelling.units)
     assert len(list((tmp_path / "axes").iterdir())) == 1
-
-
-def test_axes_that_are_kept_are_read_again(walks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = PreprocessConfig(pca_components=1)
-    first = shared_preprocessor(config, str(walks), None, WALKS, tmp_path)
-    whole = Preprocessor.fit(all_of(walks).recordings, config)
-    monkeypatch.setattr("rondo_bench.experiments.inputs.read_some", None)
-    again = shared_preprocessor(config, str(walks), None, WALKS, tmp_path)
-    assert first is not None and again is not None
-    npt.assert_array_equal(first.components, whole.components)
-    npt.assert_array_equal(first.components, again.components)
-    assert first.channels == again.channels
-    assert shared_preprocessor(PreprocessConfig(), str(walks), None, WALKS, tmp_path) is None
-
-
-def test_a_projected_recording_has_the_gaps_it_had() -> None:
-    values = waves(400, 3)
-    values[100:180] = np.nan
-    recording = Recording(values, 50.0, id="gap")
-    fitted = Preprocessor.fit([recording], PreprocessConfig(pca_components=2))
-    signal = fitted.apply(recording)
-    again = projected(recording, fitted)
-    assert again.channels == ("pc0", "pc1")
-    assert np.isnan(again.values).any(axis=1).nonzero()[0].tolist() == list(range(100, 180))
-    npt.assert_array_equal(again.values[:100], signal.values[:100])
 
 
 def test_rondo_sees_the_shared_axes(walks: Path, tmp_path: Path) -> None:

@@ -66,13 +66,6 @@ def test_ray_gives_the_same_rows(rondo: Command, here: Path, walks: Path) -> Non
     assert kept[0] == kept[1]
 
 
-def test_more_of_the_same_is_added(rondo: Command, here: Path, walks: Path) -> None:
-    assert run(rondo, walks, "--limit", 1).code == 0
-    assert len(stored(here)) == 3
-    assert run(rondo, walks).err.startswith("9 rows: 3 there, 6 to run\n")
-    assert len(stored(here)) == 9
-
-
 @pytest.mark.slow
 def test_what_another_experiment_has_made_with_the_same_settings_is_not_run_again(
     rondo: Command, here: Path, walks: Path, monkeypatch: pytest.MonkeyPatch
@@ -201,11 +194,3 @@ def test_what_a_method_warns_of_is_kept(
     outcome = run(rondo, walks, "--limit", 1)
     assert "converge" not in outcome.err
     assert {tuple(own.details["notes"]) for own in stored(here)} == {("it did not converge",)}
-
-
-def test_a_set_of_ones_own_may_be_named_wherever_one_is(rondo: Command, here: Path, walks: Path) -> None:
-    run(rondo, walks, "--methods", "clock")
-    for given in ("walks", walks):
-        assert "### walks: 3 recordings" in rondo("bench", "table", "static", "--datasets", given, "--out", "out").out
-    wrong = rondo("bench", "table", "static", "--datasets", "walk", "--out", "out")
-    assert wrong.err == "error: unknown data set: 'walk'; did you mean 'walks'?\n"

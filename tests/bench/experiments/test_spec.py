@@ -10,8 +10,9 @@ from rondo.errors import SettingError
 from rondo_bench.baselines.baseline import baseline_names
 from rondo_bench.data_sets.catalogue import DATA_SETS
 from rondo_bench.experiments.inputs import baseline_for, config_of, fingerprint, rondo_for
+from rondo_bench.experiments.rows import read_rows
 from rondo_bench.experiments.spec import NAMES, Method, SetSpec, read_data_sets, read_experiment, text_of
-from rondo_bench.experiments.summary import published
+from rondo_bench.experiments.summary import published, settings_now
 
 EXPERIMENTS = [read_experiment(name) for name in NAMES]
 
@@ -132,3 +133,13 @@ def test_mistakes_in_methods_and_sets_are_named(tmp_path: Path) -> None:
             read_data_sets(path)
     with pytest.raises(SettingError, match=r"none.toml: cannot be read .*; `rondo bench show data_sets` prints one"):
         read_data_sets(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("experiment", ["static", "continual", "transfer", "clap_suite", "mocap6"])
+def test_stored_rows_are_of_the_settings_that_methods_have_now(experiment: str) -> None:
+    """A setting that came or went since must not make rows look like those of other settings."""
+    spec, sets = read_experiment(experiment), read_data_sets()
+    rows = read_rows(Path(__file__).parents[3] / "docs" / "results" / f"{experiment}.csv")
+    first = {row.key.method: row.key for row in reversed(rows) if row.key.method in spec.methods}
+    made = {name: key.fingerprint.partition("-")[0] for name, key in first.items()}
+    assert made == {name: settings_now(spec, name, key.data_set, sets[key.data_set]) for name, key in first.items()}
