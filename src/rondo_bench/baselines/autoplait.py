@@ -101,7 +101,7 @@ class AutoPlait:
 def estimated_seconds(n_frames: int, n_channels: int, config: AutoPlaitConfig) -> float:
     """Seconds on one core where there are about eight regimes to find; a recording that has one takes a tenth.
 
-    Fitted to what was measured: 10,617 frames of MoCap with 4 channels take 6 s, and in `benchmarks/bench_autoplait.py`
+    Fitted to what was measured: 10,617 frames of MoCap with 4 channels take 6 s, and planted streams of
     10,000 frames with 9 channels 10 s, 100,000 with 4 channels 71 s, with 9 more than 150 s. Of more than ten channels
     densities are at their floor, and there is little to split.
     """

@@ -132,7 +132,7 @@ class FittedCompile:
 def estimated_seconds(n_frames: int, n_channels: int, config: CompileConfig) -> float:
     """Seconds on one core, whatever the number of channels: training reads each frame once per segment and step.
 
-    Measured with `benchmarks/bench_compile.py` at 10,000 and 100,000 frames, on a busy machine: some 8 µs for a frame
+    Measured at 10,000 and 100,000 frames, on a busy machine: some 8 µs for a frame
     at hidden_dim 64; and 0.02 s for the calls, from recordings of 500 frames.
     """
     batch_frames = min(n_frames, config.batch_size * config.sequence_length)

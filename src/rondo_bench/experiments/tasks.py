@@ -216,7 +216,7 @@ def refuse_unknown(given: Sequence[str], known: Sequence[str], what: str) -> Non
 # ---------------------------------------------------------------- how long they will take
 
 
-# Seconds of Rondo on one core: once, and for each window (benchmarks/bench_scale.py, docs/results/motifs.md).
+# Seconds of Rondo on one core: once, and for each window (benchmarks/scale.py, docs/results/motifs.md).
 _SECONDS_OF_RONDO = {"default": (0.2, 2e-4), "paper": (10.0, 0.04)}
 _PER_WINDOW = 2e-3  # seconds of a baseline that does not say: DenStream, DBSTREAM
 _AT_LEAST = 0.05  # seconds: what reading and scoring take

@@ -1,28 +1,29 @@
-"""What a user would take instead: other people's packages on the same recordings, in the same run as Rondo.
+"""Other methods on the same recordings: packages as a user would run them, and the baselines of `rondo_bench`.
 
     pip install . claspy stumpy ruptures hmmlearn "tsseg[torch,accelerators]"
-    OMP_NUM_THREADS=1 python benchmarks/bench_peers.py DATA [--datasets mocap …] [--tools …] [--limit 180] [--keep DIR]
-    OMP_NUM_THREADS=1 python benchmarks/bench_peers.py DATA --page docs/results/peers.md
+    OMP_NUM_THREADS=1 python benchmarks/peers.py packages DATA [--sets mocap …] [--tools …] [--limit 180] [--keep DIR]
+    OMP_NUM_THREADS=1 python benchmarks/peers.py levels DATA --cache FILE   fit what FILE does not hold yet
+    python benchmarks/peers.py levels DATA --cache FILE --store             then replace peers.json by what FILE holds
 
-DATA is the folder of data sets. Packages that are not installed are named and left out. Every tool has the defaults of
-its own documentation, one seed, one thread, and the values that Rondo's preparation gives (gaps filled, each channel
-scaled by itself); where it asks for a window, it gets the one that Rondo has on that data set. Nothing is chosen by
-labels, but a tool that cannot run without being told a number is told the true one, and its row says so.
+`packages`: every tool has the defaults of its documentation, one seed, one thread, and the values that Rondo prepares
+(gaps filled, each channel scaled); where it needs a window it gets Rondo's for the set. Nothing is chosen by labels; a
+tool that needs a number gets the true one, and its row says so. Tools that find only change points (stumpy, ruptures)
+are completed by a recipe: segments are described by mean and deviation of each channel and clustered by k-means, their
+number chosen by silhouette. A tool has one process per set and is stopped where a recording takes more than --limit
+CPU seconds or 8 GiB; a quadratic tool is not tried where its time on shorter recordings predicts that. Libraries are
+loaded before the clock starts; memory is the peak of the process. Scores are means over recordings, for tools that
+finished all of them. --keep keeps labels, and a second run starts from there.
 
-Change points are no states. Tools that find only those (stumpy, ruptures) are completed by a recipe: segments are
-described by the mean and deviation of each channel and clustered by k-means, their number chosen by silhouette.
-
-A tool has a process of its own on each data set, and is stopped where one recording takes more than --limit seconds of
-CPU or 8 GiB. One whose cost is quadratic is not tried where its time on shorter recordings says that it would be: the
-estimate stands in its place. Libraries are loaded and compiled before the clock starts. Memory is the most that the
-process held while it labelled, libraries and the recording included. Scores are means over recordings, for tools that
-finished all of them; Rondo has two rows, its units and its motifs. --keep keeps what was found, and a second run takes
-it from there.
+`levels`: the baselines of `rondo discover --method` on the recordings and annotations of guard.py, default settings,
+one seed. A method that cuts windows runs twice, with the two windows that Rondo chooses (`kmeans, short` and `kmeans,
+long`). A method that cannot be fitted to a recording has no row for the set. AutoPlait and CLaP are left out above
+25,000 frames. Two sets are taken from stored rows of `rondo bench` (`TABLES`). `pages.py quality` writes the page.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import signal
 import subprocess
@@ -30,7 +31,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
@@ -42,24 +43,28 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # CPU time of one thread, set bef
 os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
 import numpy as np
+from guard import SETS, STORED, Fit, Row, append, cached_rows, read, scores_of
+from guard import recording_ids as guard_ids
 from numpy.typing import ArrayLike, NDArray
-from results_page import Table, parse, write_section
+from pages import SCORES, Table, parse, stored_rows, write_section
 
-from rondo.config.settings import PreprocessConfig
+from rondo import Labelling, Recording, Rondo
+from rondo.config.settings import PreprocessConfig, RondoConfig
 from rondo.data.labels import Labels, runs_of
-from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor
+from rondo.data.window_lengths import choose_scales
 from rondo.data.windows import WindowGrid
+from rondo.errors import RondoError
 from rondo.many.pool import forget_peak, peak_mb
-from rondo.metrics.scores import clock_labels, evaluate
-from rondo.model.rondo import Rondo
-from rondo.run.labelling import Labelling
+from rondo.metrics import clock_labels, evaluate
+from rondo.metrics.overlap import Overlap
+from rondo_bench.baselines.baseline import build_baseline, label_recording
 from rondo_bench.experiments.inputs import read_some, recording_ids
 from rondo_bench.experiments.spec import read_data_sets
 from rondo_bench.experiments.summary import title_of
+from rondo_bench.metrics.published import covering
 
 Matrix = NDArray[np.float64]
-
 SECTIONS = ("packages",)
 SUBSETS = {"usc_had": 2}  # recordings of 200,000 frames, of which the first two are run
 MOST_STATES = 20  # tried by recipes that choose a number
@@ -343,7 +348,16 @@ def estimated(times: Mapping[Size, float], size: Size) -> float:
 def _run(name: str, data_set: str, recordings: Sequence[str], given: argparse.Namespace) -> str:
     """Start the process; why it did not finish, or nothing."""
     print(f"{data_set}: {name} …", file=sys.stderr, flush=True)
-    command = [sys.executable, __file__, str(given.data), "--limit", str(given.limit), "--keep", str(given.keep)]
+    command = [
+        sys.executable,
+        __file__,
+        "packages",
+        str(given.data),
+        "--limit",
+        str(given.limit),
+        "--keep",
+        str(given.keep),
+    ]
     done = subprocess.run([*command, "--measure", name, data_set, *recordings], capture_output=True, text=True)
     if done.returncode == 0:
         return ""
@@ -353,23 +367,6 @@ def _run(name: str, data_set: str, recordings: Sequence[str], given: argparse.Na
     return f"stopped at {MEMORY_GIB} GiB" if "MemoryError" in last else last
 
 
-def covering(truth: Labels, labels: Labels) -> float:
-    """How well predicted segments cover true ones: Σ |A| · max over predicted B of |A ∩ B| / |A ∪ B|, by length, x 100.
-
-    van den Burg & Williams 2020. Only change points count, not what segments are called.
-
-    >>> round(covering(np.array([0, 0, 0, 0, 1, 1]), np.array([0, 0, 1, 1, 2, 2])))
-    67
-    """
-    true, found = runs_of(truth), runs_of(labels)
-    best = []
-    for start, stop in zip(true.starts, true.stops, strict=True):
-        shared = np.minimum(stop, found.stops) - np.maximum(start, found.starts)
-        united = np.maximum(stop, found.stops) - np.minimum(start, found.starts)
-        best.append((stop - start) * (np.maximum(shared, 0) / united).max())
-    return 100 * float(np.sum(best)) / len(truth)
-
-
 def cells_of(tool: Tool, outcome: Outcome, truths: Mapping[str, Labels], of_rondo: float) -> list[str]:
     """One row of the table, but for the data set."""
     title = f"{tool.title} (given: {tool.told})" if tool.told else tool.title
@@ -377,9 +374,11 @@ def cells_of(tool: Tool, outcome: Outcome, truths: Mapping[str, Labels], of_rond
         return [title, outcome.why_not]
     scores = evaluate({id: (truths[id], own) for id, own in outcome.states.items()})
     own, clock = scores.average, scores.clock
-    covers = np.mean([covering(truths[id], found) for id, found in outcome.segments.items()])
     ticks = {id: clock_labels(len(found), len(runs_of(found).starts)) for id, found in outcome.segments.items()}
-    ticking = np.mean([covering(truths[id], found) for id, found in ticks.items()])
+    covers, ticking = (
+        100 * np.mean([covering(Overlap.of(truths[id], found)) for id, found in labels.items()])
+        for labels in (outcome.segments, ticks)
+    )
     seconds = sum(outcome.seconds.values())
     return [
         title,
@@ -398,7 +397,7 @@ def table_of(given: argparse.Namespace, names: Sequence[str]) -> Table:
     scores = ("ARI / AMI / one-to-one", "clock", "covering (clock)", "states", "SegRatio")
     table = Table("data", "tool", *scores, "CPU s (x Rondo)", "peak memory")
     times: dict[str, dict[Size, float]] = {name: {} for name in names}
-    for data_set in given.datasets:
+    for data_set in given.sets or ("mocap", "actrectut", "openpack", "usc_had"):
         ids = recording_ids(data_set, given.data)[: given.recordings or SUBSETS.get(data_set)]
         read = {id: read_given(data_set, id, given.data) for id in ids}
         sizes = {id: own.values.shape for id, (own, _) in read.items()}
@@ -411,32 +410,119 @@ def table_of(given: argparse.Namespace, names: Sequence[str]) -> Table:
     return table
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("data", type=Path, help="the folder of data sets")
-    parser.add_argument("--datasets", nargs="+", default=["mocap", "actrectut", "openpack", "usc_had"])
-    parser.add_argument("--tools", nargs="+", default=list(TOOLS), choices=list(TOOLS))
-    parser.add_argument("--recordings", type=int, help="of each set, instead of all (USC-HAD: two)")
-    parser.add_argument("--limit", type=float, default=180.0, help="CPU seconds of one run")
-    parser.add_argument("--keep", type=Path, help="folder of labels, taken from there where they are")
-    parser.add_argument("--measure", nargs="+", help=argparse.SUPPRESS)
-    given = parse(parser, __file__, arguments)
-    if given.measure:
-        name, data_set, *ids = given.measure
-        return measure(name, data_set, ids, given)
-    packages = sorted({TOOLS[name].package for name in given.tools} - {""})
-    missing = [package for package in packages if find_spec(package) is None]
+def packages(options: argparse.Namespace) -> None:
+    if options.measure:
+        name, data_set, *ids = options.measure
+        return measure(name, data_set, ids, options)
+    wanted = sorted({TOOLS[name].package for name in options.tools} - {""})
+    missing = [package for package in wanted if find_spec(package) is None]
     for package in missing:
         print(f"{package} is not installed and left out: pip install {package}", file=sys.stderr)
-    used = ["numpy", "scikit-learn", *(package for package in packages if package not in missing)]
+    used = ["numpy", "scikit-learn", *(package for package in wanted if package not in missing)]
     versions = ", ".join(f"{package} {version(package)}" for package in used) + f", Python {python_version()}."
     print(versions, end="\n\n")
     with tempfile.TemporaryDirectory() as spare:
-        given.keep = given.keep or Path(spare)
-        given.keep.mkdir(parents=True, exist_ok=True)
-        table = table_of(given, [name for name in given.tools if TOOLS[name].package not in missing])
-    write_section(given, "packages", versions, table)
-    return None
+        options.keep = options.keep or Path(spare)
+        options.keep.mkdir(parents=True, exist_ok=True)
+        table = table_of(options, [name for name in options.tools if TOOLS[name].package not in missing])
+    return write_section(options, "packages", versions, table)
+
+
+# ---------------------------------------------------------------- baselines at both levels
+
+PEERS = STORED.with_name("peers.json")
+BASELINES = [
+    f"{name}, {window}" for name in ("kmeans", "hdbscan", "time2state", "e2usd") for window in ("short", "long")
+]
+BASELINES += ["ticc", "autoplait", "clap"]
+FRAMES = {"autoplait": 25_000, "clap": 25_000}  # at most: minutes of one core
+TABLES = {"USC-HAD": ("static", "usc_had"), "TSSB": ("clap_suite", "tssb")}  # windows of the paper; labels of CLaP's
+SEED = 0
+
+
+def scored(data: Path, fit: Fit, method: str) -> Row:
+    """One method on one recording; without `pairs` where it could not be fitted."""
+    warnings.simplefilter("ignore")  # notes on the data, the same in every run
+    recording, annotations = read(data, fit)
+    name, _, window = method.partition(", ")
+    row: Row = fit._asdict() | {"way": method}
+    if len(recording.values) > FRAMES.get(name, len(recording.values)):
+        return row | {"why": f"more than {FRAMES[name]:,} frames"}
+    start = time.process_time()
+    try:
+        baseline = build_baseline(name, scale_of(recording, window) if window else {})
+        labels = label_recording(recording, baseline, np.random.default_rng(SEED))
+    except (RondoError, ValueError) as error:
+        return row | {"why": str(error)}
+    pairs = {track: scores_of(truth, labels) for track, truth in annotations.items()}
+    return row | {"pairs": pairs, "cpu_s": round(time.process_time() - start, 2)}
+
+
+def scale_of(recording: Recording, window: str) -> dict[str, int]:
+    """The window of Rondo's units or of its motifs, and a step of a quarter."""
+    config = RondoConfig()
+    scales = choose_scales([Preprocessor.fit([recording], config.preprocess).apply(recording)], config)
+    length = scales.unit_frames if window == "short" else scales.motif_frames
+    return {"windows.length": length, "windows.step": max(1, length // 4)}
+
+
+def summarise(rows: Sequence[Row]) -> dict[str, dict[str, dict[str, dict[str, float]]]]:
+    """Mean scores of every method by set and annotation, where it was fitted to all recordings of the set."""
+    n_recordings = {name: own["n_recordings"] for name, own in json.loads(STORED.read_text(encoding="utf-8")).items()}
+    found = {name: dict(from_table(*table)) for name, table in TABLES.items()}
+    for name in (name for name in SETS if name not in TABLES):
+        for method in BASELINES:
+            done = [row["pairs"] for row in rows if (row["set"], row["way"]) == (name, method) and "pairs" in row]
+            if len(done) == n_recordings[name]:
+                tracks = {track: means([pairs[track] for pairs in done]) for track in done[0]}
+                found.setdefault(name, {})[method] = tracks
+    return found
+
+
+def from_table(experiment: str, data_set: str) -> Iterator[tuple[str, dict[str, dict[str, float]]]]:
+    """Means over recordings and seeds of the methods of a stored table, without Rondo and the clock."""
+    for (method, name), rows in stored_rows(experiment).items():
+        if name == data_set and method.partition("-")[0] not in ("rondo", "clock"):
+            yield method, {"y": means(rows)}
+
+
+def means(rows: Sequence[Mapping[str, str | float]]) -> dict[str, float]:
+    return {key: round(float(np.mean([float(row[key]) for row in rows])), 3) for key in SCORES}
+
+
+def levels(options: argparse.Namespace) -> None:
+    known = {(fit, method) for method in BASELINES for fit in cached_rows(options.cache, method)}
+    for name in options.sets or sorted(set(SETS) - set(TABLES)):
+        for fit in (Fit(name, id, SEED) for id in guard_ids(options.data, name)):
+            for method in (method for method in BASELINES if (fit, method) not in known):
+                append(options.cache, {"source": method} | scored(options.data, fit, method))
+                print(*fit, method, file=sys.stderr)
+    if options.store:
+        rows = [row for method in BASELINES for row in cached_rows(options.cache, method).values()]
+        PEERS.write_text(json.dumps(summarise(rows), indent=1) + "\n", encoding="utf-8")
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("what", choices=("packages", "levels"))
+    parser.add_argument("data", type=Path, help="the folder of data sets")
+    parser.add_argument("--sets", nargs="+", help="some data sets instead of all")
+    parser.add_argument("--tools", nargs="+", default=list(TOOLS), choices=list(TOOLS))
+    parser.add_argument("--recordings", type=int, help="of each set, instead of all (USC-HAD: two)")
+    parser.add_argument("--limit", type=float, default=180.0, help="CPU seconds of one run")
+    parser.add_argument("--keep", type=Path, help="folder of labels of packages, to continue from")
+    parser.add_argument("--measure", nargs="+", help=argparse.SUPPRESS)
+    parser.add_argument("--cache", type=Path, help="file of finished fits of levels, to continue from")
+    parser.add_argument("--store", action="store_true", help="levels: replace peers.json by what the cache holds")
+    options = parse(parser, __file__, arguments)
+    if options.what == "levels" and options.cache is None:
+        parser.error("levels: expected --cache FILE")
+    return options
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = parsed(arguments)
+    (packages if options.what == "packages" else levels)(options)
 
 
 if __name__ == "__main__":

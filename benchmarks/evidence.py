@@ -1,58 +1,61 @@
-"""How far the evidence of recurrence can be trusted: claims on noise, which are false, and where recurrence is plain.
+"""How far the evidence of recurrence can be trusted: false claims on noise, and power where recurrence is plain.
 
-    python benchmarks/evidence_quality.py noise [n_seeds] [n_frames] [--page docs/results/evidence.md]
-    python benchmarks/evidence_quality.py files [n_seeds]
-    python benchmarks/evidence_quality.py planted [n_seeds] [n_frames]
-    python benchmarks/evidence_quality.py plain [n_seeds]
-    python benchmarks/evidence_quality.py recordings --data DATA
-    python benchmarks/evidence_quality.py motifs [n_seeds] [n_frames]
-    python benchmarks/evidence_quality.py phrases [n_seeds] [n_frames ...]
+    python benchmarks/evidence.py noise [n_seeds] [n_frames] [--page docs/results/evidence.md]
+    python benchmarks/evidence.py files [n_seeds]
+    python benchmarks/evidence.py planted [n_seeds] [n_frames]
+    python benchmarks/evidence.py plain [n_seeds]
+    python benchmarks/evidence.py recordings --data DATA
+    python benchmarks/evidence.py motifs [n_seeds] [n_frames]
+    python benchmarks/evidence.py phrases [n_seeds] [n_frames ...] [--page docs/results/motifs.md]
+    python benchmarks/evidence.py case --folder FOLDER [--rate HZ] [--key NAME]
 
-`whole` is the share of streams with p <= 0.05, `streams` the share with at least one unit that recurs; then how many
-units have each verdict, and which evidence those have that recur. `noise` is one recording, `files` 20 short ones with
-a vocabulary in common. `plain` holds cases in which people see recurrence at once: a fridge, engines that run to
-failure, and a gesture of the wrist among rest, 240 times. The last column is the evidence's share of the CPU time.
-DATA holds a folder of .npz recordings (`X`) per set with a meta.json (`rate_hz`); annotations are not read. `motifs`
-asks about motifs of several units: those found in planted streams, and every phrase that recurs in the same unit runs
-without their order. `phrases` counts the streams of noise in which labels show motifs.
+`whole` is the share of streams with p <= 0.05, `streams` the share with at least one unit that recurs; then the number
+of units with each verdict, the kind of evidence of those that recur, and the evidence's share of CPU time. `noise` is
+one recording, `files` 20 short ones with a common vocabulary. `plain`: a fridge, engines that run to failure, and a
+wrist gesture among rest, 240 times. `recordings` reads sets of .npz files (`X`) with a meta.json (`rate_hz`), never
+their annotations. `motifs` tests motifs of several units: those found in planted streams, and every phrase that recurs
+in the same unit runs in random order. `phrases` counts streams of noise whose labels show motifs. `case` reads a folder
+as `rondo discover FOLDER` does: units and shown entries by verdict, files in which the commonest occur, and `order`,
+how far files agree on which of two entries comes first, by mean position (0.5 is chance).
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # set before numpy and torch are loaded
 
 import numpy as np
+from guard import Fit, read, recording_ids
 from numpy.typing import NDArray
-from results_page import Table, parse, write_section
+from pages import Table, parse, write_section
 from scipy.signal import butter, lfilter, sosfilt
 
-from rondo.data.recording import Recording
+from rondo import Recording, Rondo, discover
 from rondo.device import one_thread
 from rondo.evidence.composition import composition_evidence, phrase_book
 from rondo.evidence.tests import unit_evidence
 from rondo.evidence.verdicts import EntryEvidence, Evidence
-from rondo.model.rondo import Rondo
 from rondo.motifs.composed import ComposedMotifs
 from rondo.motifs.mining import Sequences
 from rondo.motifs.model import UnitRuns
-from rondo.synthetic.plan import StreamPlan
-from rondo.synthetic.streams import plant
+from rondo.synthetic import StreamPlan, plant
 
-SECTIONS = ("noise-2-min", "noise-8-min", "files", "planted", "plain", "recordings", "motifs", "phrases")
+KINDS = ("noise", "files", "planted", "plain", "recordings", "motifs", "phrases", "case")
+SECTIONS = ("noise-2-min", "noise-8-min", *KINDS[1:-1], "compass_suturing", "engines")  # a case: name of its folder
 SETS = ("MoCap", "HuGaDB", "PTE", "COMPASS_Suturing", "USC-HAD")
 N_SURROGATES, N_SEQUENCES, N_CHANNELS, RATE = 7, 19, 6, 50.0
 N_FILES = 20
+VERDICTS, N_SHOWN = ("recurs", "not shown", "occurs once"), 8  # entries of a case
 WARM_UP = 3000  # frames that a filter needs to forget that it began at zero
 
 Floats = NDArray[np.float64]
@@ -210,7 +213,7 @@ HEAD = (
     "evidence of those that recur",
     "share of CPU",
 )
-KINDS = {
+REASONS = {
     "alike": "likeness",
     "spacing": "spacing",
     "order": "order",
@@ -224,34 +227,26 @@ def cells_of(results: list[Found]) -> list[str]:
     """One row of the table, but for its name."""
     units = [list(found.evidence.units.values()) for found in results]
     verdicts = Counter(entry.verdict for own in units for entry in own)
-    kinds = Counter(KINDS[entry.reason.kind] for own in units for entry in own if entry.reason.kind in KINDS)
+    kinds = Counter(REASONS[entry.reason.kind] for own in units for entry in own if entry.reason.kind in REASONS)
     spent = sum(found.evidence_s for found in results)
     return [
         f"{np.mean([found.evidence.recurs for found in results]):.0%}",
         f"{np.mean([any(entry.verdict == 'recurs' for entry in own) for own in units]):.0%}",
-        " / ".join(str(verdicts[verdict]) for verdict in ("recurs", "not shown", "occurs once")),
-        ", ".join(f"{kind} {kinds[kind]}" for kind in dict.fromkeys(KINDS.values()) if kinds[kind]),
+        " / ".join(str(verdicts[verdict]) for verdict in VERDICTS),
+        ", ".join(f"{kind} {kinds[kind]}" for kind in dict.fromkeys(REASONS.values()) if kinds[kind]),
         f"{spent / (spent + sum(found.fit_s for found in results)):.0%}",
     ]
 
 
-def streams(what: str, n_seeds: int, n_frames: int) -> Iterator[tuple[str, list[Found]]]:
-    """The evidence for every stream of each name."""
-    for name in {"planted": PLANS, "plain": PLAIN}.get(what, NOISES):
-        results = []
-        for seed in range(n_seeds):
-            rng, window = np.random.default_rng(seed), None
-            if what == "planted":
-                recordings = [plant(PLANS[name], n_frames=n_frames, seed=100 + seed).recording]
-            elif what == "plain":
-                make, window = PLAIN[name]
-                recordings = make(rng)
-            else:
-                n_files = N_FILES if what == "files" else 1
-                each = [NOISES[name](n_frames, rng).astype(np.float32) for _ in range(n_files)]
-                recordings = [Recording(own, rate=RATE, id=f"file{i}") for i, own in enumerate(each)]
-            results.append(evidence_of(recordings, seed, window))
-        yield name, results
+def recordings_of(kind: str, name: str, seed: int, n_frames: int) -> list[Recording]:
+    """The recordings of one stream."""
+    rng = np.random.default_rng(seed)
+    if kind == "planted":
+        return [plant(PLANS[name], n_frames=n_frames, seed=100 + seed).recording]
+    if kind == "plain":
+        return PLAIN[name][0](rng)
+    each = [NOISES[name](n_frames, rng).astype(np.float32) for _ in range(N_FILES if kind == "files" else 1)]
+    return [Recording(values, rate=RATE, id=f"file{i}") for i, values in enumerate(each)]
 
 
 def motif_claims(n_seeds: int, n_frames: int) -> Table:
@@ -306,41 +301,81 @@ def recordings_table(data: Path) -> Table:
     """Each recording of some sets by itself."""
     table = Table(*HEAD)
     for name in SETS:
-        rate = json.loads((data / name / "meta.json").read_text())["rate_hz"]
-        paths = sorted((data / name).glob("*.npz"))
-        found = [evidence_of([Recording(np.load(path)["X"], rate, id=path.stem)], 0) for path in paths]
-        table.add(f"{name} ({len(paths)})", *cells_of(found))
+        ids = recording_ids(data, name)
+        results = [evidence_of([read(data, Fit(name, id, 0))[0]], 0) for id in ids]
+        table.add(f"{name} ({len(ids)})", *cells_of(results))
     return table
 
 
-def streams_table(what: str, n_seeds: int, n_frames: int) -> Table:
+def streams_table(kind: str, n_seeds: int, n_frames: int) -> Table:
     table = Table(*HEAD)
-    for name, results in streams(what, n_seeds, n_frames):
-        table.add(name, *cells_of(results))
+    for name in {"planted": PLANS, "plain": PLAIN}.get(kind, NOISES):
+        window = PLAIN[name][1] if kind == "plain" else None
+        streams = [recordings_of(kind, name, seed, n_frames) for seed in range(n_seeds)]
+        table.add(name, *cells_of([evidence_of(own, seed, window) for seed, own in enumerate(streams)]))
     return table
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def case_table(folders: Sequence[Path], rate: float | None, key: str | None) -> Table:
+    """Folders in which people see at once what recurs."""
+    verdict = "recurs / not shown / once"
+    table = Table("case", "files", f"units: {verdict}", "labels show", verdict, "files with the commonest", "order")
+    for folder in folders:
+        result = discover(folder, rate=rate, key=key)
+        summary, level = result.summary, "unit" if result.summary.motifs_are_units else "motif"
+        entries = summary.units if level == "unit" else summary.shown_motifs
+        common = [entry.id for entry in sorted(entries, key=lambda entry: -entry.share)[:N_SHOWN]]
+        tracks = [np.asarray(own.units if level == "unit" else own.motifs) for own in result]
+        n_files = [sum(bool((track == id).any()) for track in tracks) for id in common]
+        verdicts = (Counter(entry.evidence.verdict for entry in own) for own in (summary.units, entries))
+        of_units, of_entries = (" / ".join(str(own[name]) for name in VERDICTS) for own in verdicts)
+        shown = level if level == "unit" else f"{entries[0].kind}s"
+        found = f"{min(n_files)} to {max(n_files)}", f"{order_of(tracks, common):.2f}"
+        table.add(folder.name, len(tracks), of_units, shown, of_entries, *found)
+    return table
+
+
+def order_of(tracks: Sequence[NDArray[np.int32]], ids: Sequence[int]) -> float:
+    """How far recordings agree on which of two entries comes first, by their mean position."""
+    positions = [{id: np.flatnonzero(own == id).mean() for id in ids if (own == id).any()} for own in tracks]
+    n_agreeing, n_compared = 0, 0
+    for one, other in combinations(ids, 2):
+        first = [own[one] < own[other] for own in positions if one in own and other in own]
+        if len(first) > 1:
+            n_agreeing += max(sum(first), len(first) - sum(first))
+            n_compared += len(first)
+    return n_agreeing / n_compared if n_compared else float("nan")
+
+
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    kinds = ("noise", "files", "planted", "plain", "recordings", "motifs", "phrases")
-    parser.add_argument("what", choices=kinds)
+    parser.add_argument("kind", choices=KINDS)
     parser.add_argument("n_seeds", type=int, nargs="?", default=10)
     parser.add_argument("n_frames", type=int, nargs="*")
     parser.add_argument("--data", type=Path, help="the folder of data sets, for recordings")
-    given = parse(parser, __file__, arguments)
+    parser.add_argument("--folder", type=Path, nargs="+", help="folders, for case")
+    parser.add_argument("--rate", type=float, help="for case")
+    parser.add_argument("--key", help="for case")
+    return parse(parser, __file__, arguments)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = parsed(arguments)
     warnings.simplefilter("ignore")
-    lengths = given.n_frames or [{"files": 400, "motifs": 30_000}.get(given.what, 6_000)]
-    section = given.what
-    if given.what == "recordings":
-        table = recordings_table(given.data)
-    elif given.what == "motifs":
-        table = motif_claims(given.n_seeds, lengths[0])
-    elif given.what == "phrases":
-        table = phrase_claims(given.n_seeds, lengths)
+    section = options.kind
+    lengths = options.n_frames or [{"files": 400, "motifs": 30_000}.get(section, 6_000)]
+    if section == "recordings":
+        table = recordings_table(options.data)
+    elif section == "motifs":
+        table = motif_claims(options.n_seeds, lengths[0])
+    elif section == "phrases":
+        table = phrase_claims(options.n_seeds, lengths)
+    elif section == "case":
+        table, section = case_table(options.folder, options.rate, options.key), options.folder[0].name.lower()
     else:
-        table = streams_table(given.what, given.n_seeds, lengths[0])
-        section += f"-{minutes(lengths[0]).replace(' ', '-')}" if given.what == "noise" else ""
-    write_section(given, section, table)
+        table = streams_table(section, options.n_seeds, lengths[0])
+        section += f"-{minutes(lengths[0]).replace(' ', '-')}" if section == "noise" else ""
+    write_section(options, section, table)
 
 
 if __name__ == "__main__":
