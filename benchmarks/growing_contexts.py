@@ -28,6 +28,7 @@ from rondo.continual.contexts import reader_of
 from rondo.continual.journal import Event
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
+from rondo.files.read import read_recording
 from rondo.model.rondo import Rondo
 from rondo.motifs.composed import ComposedMotifs
 from rondo.synthetic.plan import Novelty, StreamPlan
@@ -93,7 +94,7 @@ def planted(novelty: tuple[Novelty, ...], n_seeds: int) -> Iterator[Stream]:
 
 def recorded(folder: Path, most: int) -> Iterator[Stream]:
     for path in sorted(folder.glob("*.npz"))[:most]:
-        recording = Recording.from_file(path)
+        recording = read_recording(path)
         yield recording, np.load(path)["y"].astype(np.int64), recording.n_frames // 2
 
 

@@ -23,6 +23,7 @@ from results_page import Table, parse, write_section
 from rondo.continual.stream import Stream
 from rondo.data.labels import OTHER
 from rondo.data.recording import Recording
+from rondo.files.read import read_recording
 from rondo.model.rondo import Rondo
 
 SECTIONS = ("stream-vs-label",)
@@ -93,14 +94,14 @@ def main() -> None:
     kinds = [f"{kind}{scale}" for kind in ("frozen", "learning") for scale in ("", ", same scale")]
     table, quick = Table("recording", "fitted on", "read", *kinds, "behind"), {"evidence.surrogates": 0}
     for name in given.files:
-        whole = Recording.from_file(given.data / f"{name}.npz")
+        whole = read_recording(given.data / f"{name}.npz")
         first, second = part(whole, slice(whole.n_frames // 2)), part(whole, slice(whole.n_frames // 2, None))
         model = with_lag(Rondo(settings=quick).fit(whole), given.lag)
         table.add(name, "all", "all", *shares(model, whole))
         model = with_lag(Rondo(settings=quick).fit(first), given.lag)
         table.add("", "first half", "all", *shares(model, whole))
         table.add("", "first half", "second half", *shares(model, second))
-    fitted, other = (Recording.from_file(given.data / f"{name}.npz") for name in ANOTHER)
+    fitted, other = (read_recording(given.data / f"{name}.npz") for name in ANOTHER)
     model = with_lag(Rondo(settings=quick).fit(fitted), given.lag)
     table.add(ANOTHER[1], f"{ANOTHER[0]}, another person", "all", *shares(model, other))
     write_section(given, "stream-vs-label", table)

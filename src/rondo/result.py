@@ -17,7 +17,6 @@ from rondo.data.labels import Labels
 from rondo.data.recording import Recording
 from rondo.editing.edits import Edits
 from rondo.errors import OutputError, RecordingError
-from rondo.files.locations import Location, as_location
 from rondo.lazy import Lazy
 from rondo.report.contents import Overviews, TruthFile, Wish, n_segments_in
 from rondo.run.findings import edited_findings, found_and_fit_sentence
@@ -34,6 +33,7 @@ from rondo.run.summary import (
     VocabularyEvidence,
 )
 from rondo.run.tally import Words, counted, known_words, profile_summary, recording_summary, with_known_evidence
+from rondo.store.locations import Location, as_location
 from rondo.units.vocabulary import Level
 from rondo.version import __version__
 

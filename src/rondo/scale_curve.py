@@ -35,6 +35,7 @@ from rondo.data.windows import FEW_CHANNELS, Span, WindowGrid, Windows
 from rondo.encoders.base import Representations
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
 from rondo.files.inputs import as_recordings, common_rate
+from rondo.files.reading import Reading
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information
 from rondo.units.discover import UnitRules, discover_units, transition_scale
@@ -148,7 +149,7 @@ def scale_curve(
     >>> [scale.length_frames for scale in curve.scales], curve.levels
     ([15, 22, 31], ())
     """
-    given = as_recordings(recordings, rate=rate)
+    given = as_recordings(recordings, Reading(rate))
     common_rate(given)
     preprocessor = Preprocessor.fit(given, PreprocessConfig())
     return curve_of_signals([preprocessor.apply(one) for one in given], seed, progress or silent)

@@ -25,6 +25,7 @@ from rondo.data.signal import Signal
 from rondo.editing.edits import Edits, read_edits
 from rondo.errors import InputError, MissingExtraError, ModelError, RecordingError
 from rondo.files.inputs import as_recordings, in_hertz, same_rate
+from rondo.files.reading import Reading
 from rondo.result import Result
 from rondo.run.tally import Words
 from rondo.store import model_file
@@ -53,7 +54,7 @@ class KeptBaseline:
         """Label recordings with what was learned from others."""
         from rondo_bench.baselines.method import reading_result
 
-        return reading_result(self, as_recordings(recordings, rate=rate), resample, progress)
+        return reading_result(self, as_recordings(recordings, Reading(rate)), resample, progress)
 
     def words(self) -> Words:
         """What people call the states; the method has nothing more to say about them."""
