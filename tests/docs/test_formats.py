@@ -26,6 +26,7 @@ def test_every_recording_format_has_its_row() -> None:
     expected = [
         [" ".join(f"`{suffix}`" for suffix in one.suffixes), one.help, f"extra `{one.extra}`" if one.extra else ""]
         for one in RECORDING_FORMATS.values()
+        if one.suffixes
     ]
     assert rows("Recordings") == expected
 

@@ -32,6 +32,7 @@ from rondo.editing.names import EntryId, in_labels, known_entry
 from rondo.errors import SettingError, not_fitted
 from rondo.evidence.verdicts import Evidence
 from rondo.files.inputs import as_chunks, as_recordings, common_rate
+from rondo.files.reading import Reading
 from rondo.html_card import card
 from rondo.model import folder as model_folder
 from rondo.model.describe import entry_ids, fit_notes, fit_profile, own_motifs, result_of
@@ -166,7 +167,7 @@ class Rondo:
         >>> model.window_length_frames_, model.rate_
         (75, 50.0)
         """
-        self._learn(as_recordings(recordings, rate=rate), group_by, progress or silent)
+        self._learn(as_recordings(recordings, Reading(rate)), group_by, progress or silent)
         return self
 
     def fit_predict(
@@ -213,7 +214,7 @@ class Rondo:
         >>> result.kind, result.model is quick
         ('discover', True)
         """
-        learned = self._learn(as_recordings(recordings, rate=rate), group_by, progress or silent)
+        learned = self._learn(as_recordings(recordings, Reading(rate)), group_by, progress or silent)
         given = [one.recording for one, _ in learned]
         groups = None if group_by is None else groups_of_recordings(given, group_by)
         labellings = [labelled(self, one, units) for one, units in learned]
@@ -542,7 +543,7 @@ class Rondo:
 
     def _as_read(self, recordings: Any, rate: float | None = None) -> list[Recording]:
         """Recordings and arrays as they are; files and tables as `rondo label` and `rondo stream` read them."""
-        return as_recordings(recordings, rate=rate, label_columns=self.preprocessor_.known_columns)
+        return as_recordings(recordings, Reading(rate, known=self.preprocessor_.known_channels))
 
     def predict(
         self,

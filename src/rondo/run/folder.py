@@ -32,7 +32,6 @@ import numpy as np
 from rondo.data.labels import OTHER, Labels
 from rondo.editing.edits import Edits, read_edits, write_edits
 from rondo.errors import OutputError
-from rondo.files.locations import Location
 from rondo.lazy import Lazy, Passing
 from rondo.methods import find_method, load_model, method_names, method_of
 from rondo.report.contents import MAX_RECORDINGS_INSIDE, Overviews
@@ -68,6 +67,7 @@ from rondo.run.tally import Words
 from rondo.store.cloud_folder import whole_cloud_folder
 from rondo.store.csv_text import csv_of_table, text_table
 from rondo.store.folder import check_free, make_folder, whole_file, whole_folder, write_json
+from rondo.store.locations import Location
 from rondo.store.reading import UNREADABLE, map_array, read_regular
 from rondo.units.vocabulary import Level
 
