@@ -19,6 +19,7 @@ from rondo.continual import updater
 from rondo.continual.contexts import reader_of
 from rondo.continual.updater import Updater
 from rondo.data.labels import OTHER, runs_of
+from rondo.files.read import read_recording
 from rondo.metrics import evaluate
 from rondo.metrics.overlap import Overlap, class_of_cluster
 from rondo.metrics.segmental import recall_of_classes
