@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from rondo.data.windows import WindowGrid, Windows
-from rondo.paper.encoders import TS2VecConfig
+from rondo.paper.settings import TS2VecConfig
 from rondo.paper.ts2vec import TS2Vec, TS2VecNet, training_steps
 from tests.naive_ts2vec import train
 

@@ -44,13 +44,14 @@ from unit_tables import (
 )
 
 from rondo.arrays import generators
-from rondo.config.settings import MotifFormerConfig, MotifsConfig, NoMotifsConfig
+from rondo.config.settings import MotifsConfig, NoMotifsConfig
 from rondo.data.labels import OTHER, Labels
 from rondo.data.windows import Windows
 from rondo.encoders.base import build_encoder
 from rondo.motifs.discover import fit_motifs
 from rondo.paper.candidates import match_lengths
 from rondo.paper.motifs import Rule, link
+from rondo.paper.settings import MotifFormerConfig
 from rondo.units.fit import fit_units
 from rondo.units.model import UnitModel
 from rondo.units.viterbi import Timeline

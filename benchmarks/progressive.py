@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from results_page import Table, parse, write_section
 
-from rondo.config.ways import ENCODERS
 from rondo.metrics.continual import INITIAL_PERCENT
 from rondo.model.rondo import Rondo
+from rondo.registry import ENCODERS
 from rondo_bench.experiments.continual import Followed, follow
 from rondo_bench.experiments.inputs import PLANTED, read_some, recording_ids
 from rondo_bench.experiments.spec import Level, SetSpec, read_data_sets

@@ -22,13 +22,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from rondo.config.overrides import changed
 from rondo.config.settings import PreprocessConfig
-from rondo.config.ways import StageSettings
 from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor
 from rondo.data.signal import Signal
 from rondo.errors import SettingError
 from rondo.methods import find_method, method_names
+from rondo.registry import StageSettings
 from rondo.wording import Progress, did_you_mean, silent
 
 

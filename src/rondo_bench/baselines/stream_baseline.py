@@ -20,13 +20,13 @@ import numpy as np
 from pydantic import Field
 
 from rondo.config.settings import Duration, WindowsConfig
-from rondo.config.ways import StageSettings
 from rondo.data.labels import Labels
 from rondo.data.signal import Signal
 from rondo.data.window_lengths import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.encoders.summary_stats import SummaryStats, SummaryStatsConfig
 from rondo.errors import RecordingError
+from rondo.registry import StageSettings
 from rondo.wording import Progress, silent
 from rondo_bench.baselines.base import BaselineSettings
 from rondo_bench.baselines.stream_clusters import Floats, StreamClusters

@@ -18,13 +18,13 @@ from pydantic import Field
 
 from rondo.arrays import owned, owned_by
 from rondo.config.settings import Duration, WindowsConfig, to_frames
-from rondo.config.ways import StageSettings
 from rondo.data.labels import Labels
 from rondo.data.recording import Values
 from rondo.data.signal import Signal
 from rondo.data.window_lengths import window_and_step
 from rondo.data.windows import WindowGrid, Windows
 from rondo.errors import ModelError, RecordingError, SettingError
+from rondo.registry import StageSettings
 from rondo.wording import Progress, silent
 from rondo_bench.baselines.base import BaselineSettings
 from rondo_bench.baselines.state_mixture import Components, fitted_components
