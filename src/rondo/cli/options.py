@@ -38,7 +38,7 @@ def completing_from(names: Callable[[], Iterable[str]]) -> Callable[[str], list[
 
 
 def _encoders() -> Iterable[str]:
-    from rondo.config.ways import ENCODERS
+    from rondo.registry import ENCODERS
 
     return ENCODERS
 
