@@ -19,11 +19,11 @@ from rondo.editing.edits import Edits
 from rondo.errors import OutputError, RecordingError
 from rondo.files.locations import Location, as_location
 from rondo.lazy import Lazy
-from rondo.report.contents import Overviews, TruthFile, Wish, n_segments_in
+from rondo.report.contents import TruthFile, Wish
 from rondo.run.findings import edited_findings, found_and_fit_sentence
 from rondo.run.labelling import FitProfile, Labelling, curve_table, frame_table, tables_of
-from rondo.run.overview import FrameScores, Overview, signal_overview, told_scores
-from rondo.run.segments import to_pandas, whole_columns
+from rondo.run.overview import FrameScores, Overview, Overviews, signal_overview, told_scores
+from rondo.run.segments import n_segments_in, to_pandas, whole_columns
 from rondo.run.summary import (
     EntrySummary,
     FitSummary,

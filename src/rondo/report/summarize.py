@@ -11,11 +11,9 @@ from rondo.report.contents import (
     DRAWN_AT_FIRST,
     EVERYTHING,
     Contents,
-    Overviews,
     TruthFile,
     Wish,
     contents_of,
-    n_segments_in,
 )
 from rondo.report.graph import composition
 from rondo.report.lanes import look_of, match_looks
@@ -32,7 +30,8 @@ from rondo.report.tables import (
     unit_names_of,
 )
 from rondo.run.clock import page_clock
-from rondo.run.overview import Overview, packed, score_rows
+from rondo.run.overview import Overview, Overviews, packed, score_rows
+from rondo.run.segments import n_segments_in
 from rondo.wording import counted, day_and_time, duration_in_words, found_in_words, is_date, noun
 
 if TYPE_CHECKING:

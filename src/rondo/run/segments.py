@@ -181,6 +181,11 @@ def repainted(table: pl.DataFrame, found: pl.DataFrame, edits: Edits) -> pl.Data
     return with_dates(table.with_columns(pl.Series("name", called, dtype=pl.String)))
 
 
+def n_segments_in(table: pl.DataFrame) -> dict[str, int]:
+    """Number of segments of each recording."""
+    return dict(table["recording"].value_counts().iter_rows())
+
+
 def spans_in(table: pl.DataFrame) -> Runs:
     """Start, end and id of every segment."""
     return Runs(*(table[name].to_numpy().astype(np.int64) for name in ("start_frame", "end_frame", "id")))
