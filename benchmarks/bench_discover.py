@@ -25,6 +25,7 @@ from rondo.data.windows import WindowGrid, Windows
 from rondo.errors import RondoWarning
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.synthetic.plan import StreamPlan
 from rondo.synthetic.streams import PlantedStream, plant
@@ -57,7 +58,7 @@ def main() -> None:
         start = time.perf_counter()
         model = Rondo(window=WINDOW, step=STEP).fit(stream.recording)
         fitted = time.perf_counter()
-        labelling = model.label_one(stream.recording)
+        labelling = label_one(model, stream.recording)
         read = time.perf_counter()
         peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         again = time.perf_counter()

@@ -29,6 +29,7 @@ from rondo.data.labels import Labels
 from rondo.data.recording import Recording
 from rondo.errors import RondoWarning
 from rondo.metrics.scores import evaluate
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.synthetic.plan import StreamPlan
 from rondo.synthetic.streams import plant
@@ -57,7 +58,7 @@ def time2state(recording: Recording, seed: int) -> dict[str, Labels]:
 
 
 def _levels(model: Rondo, recording: Recording) -> dict[str, Labels]:
-    labelling = model.fit(recording).label_one(recording)
+    labelling = label_one(model.fit(recording), recording)
     return {"units": labelling.units, "motifs": labelling.motifs}
 
 

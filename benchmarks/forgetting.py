@@ -25,6 +25,8 @@ from rondo.metrics.continual import INITIAL_PERCENT
 from rondo.metrics.overlap import Overlap, class_of_cluster
 from rondo.metrics.scores import evaluate
 from rondo.metrics.segmental import recall_of_classes
+from rondo.model.folder import from_config
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo_bench.experiments.configured import rondo_for
 from rondo_bench.experiments.continual import follow
@@ -49,10 +51,10 @@ def falls(truth: NDArray[np.int64], labels: NDArray[np.int32]) -> tuple[float, f
 def labelled(model: Rondo, recording: Recording, n_first: int) -> NDArray[np.int32]:
     """Units by `label`, scaled as the stream is."""
     first = Recording(recording.values[:n_first], recording.rate, recording.channels, recording.id)
-    units = [model.label_one(first).units]
+    units = [label_one(model, first).units]
     own = model.preprocessor_
     model.preprocessor_ = replace(own, config=own.config.model_copy(update={"statistics": "dataset"}))
-    units.append(model.label_one(recording).units[n_first:])
+    units.append(label_one(model, recording).units[n_first:])
     return np.concatenate(units)
 
 
@@ -69,7 +71,7 @@ def main() -> None:
         config = rondo_for(read_experiment("continual").methods["rondo"], name, of_set, "continual")
         streams = read_some(name, given.data, recording_ids(name, given.data), of_set)
         for recording in streams.recordings:
-            truth, model = streams.annotations[recording.id].classes, Rondo.from_config(config)
+            truth, model = streams.annotations[recording.id].classes, from_config(Rondo, config)
             labels = follow(model, recording, "unit").labels
             whole = labelled(model, recording, recording.n_frames * INITIAL_PERCENT // 100)
             scores = [evaluate({"": (truth, own)}).average.as_dict()["ari"] for own in (labels, whole)]

@@ -53,7 +53,7 @@ def shown_entries(result: Result) -> tuple[str, list[EntrySummary], Tracks]:
     """The level that labels show, its entries, and its labels."""
     summary = result.summary
     level = "unit" if summary.motifs_are_units else "motif"
-    named = zip((recording.id for recording in summary.recordings), result.labellings, strict=True)
+    named = zip((recording.id for recording in summary.recordings), result, strict=True)
     tracks = {id: np.asarray(own.units if level == "unit" else own.motifs) for id, own in named}
     return level, list(summary.units if level == "unit" else summary.shown_motifs), tracks
 

@@ -25,6 +25,7 @@ from results_page import Table, parse, write_section
 
 from rondo.data.recording import Recording
 from rondo.metrics.meaning import shared_scores
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.synthetic.plan import StreamPlan
 from rondo.synthetic.streams import plant_subjects
@@ -75,7 +76,7 @@ def separate(people: People, seed: int) -> list[Labels]:
     """A vocabulary for each; ids are made different."""
     labels, first = [], 0
     for recording, _ in people:
-        own = Rondo(seed=seed, settings=UNITS_ONLY).fit(recording).label_one(recording).units
+        own = label_one(Rondo(seed=seed, settings=UNITS_ONLY).fit(recording), recording).units
         labels.append(np.where(own < 0, own, own + first))
         first += int(own.max()) + 1
     return labels
@@ -92,7 +93,7 @@ def new_people(people: People, seed: int) -> list[Labels]:
     """Labels of the second half, by a model of the first."""
     half = len(people) // 2
     model = Rondo(seed=seed, settings=UNITS_ONLY).fit([recording for recording, _ in people[:half]])
-    return [model.label_one(recording).units for recording, _ in people[half:]]
+    return [label_one(model, recording).units for recording, _ in people[half:]]
 
 
 def harmony(people: People, seed: int) -> list[Labels]:

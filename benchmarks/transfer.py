@@ -32,6 +32,7 @@ from results_page import Table, parse, write_section
 from rondo.config.overrides import parse_override
 from rondo.data.recording import Recording
 from rondo.metrics.scores import evaluate
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.run.labelling import FitProfile, fit_of
 from rondo.synthetic.streams import plant
@@ -62,8 +63,8 @@ def figures(source: Known, target: Known, fitted: Rondo, own: Rondo) -> tuple[di
     """The numbers of one pair by column, and what the model says about the fit."""
     (learned, learned_truth), (other, truth) = source, target
     adapted = copy(fitted).adapt(other)
-    as_fitted, moved, itself = fitted.label_one(other), adapted.label_one(other), own.label_one(other)
-    known = fitted.label_one(learned).units
+    as_fitted, moved, itself = label_one(fitted, other), label_one(adapted, other), label_one(own, other)
+    known = label_one(fitted, learned).units
     columns = {}
     for name, labelling in (("kept", as_fitted), ("adapted", moved), ("own", itself)):
         scores = evaluate({"target": (truth, labelling.units)}).as_dict()

@@ -36,6 +36,7 @@ from results_page import Table, parse, write_section
 
 from rondo.data.recording import Recording
 from rondo.metrics.scores import evaluate
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.motifs.composed import ComposedMotifs
 
@@ -56,17 +57,17 @@ def labels_of(recording: Recording, seed: int) -> tuple[dict[str, Labels], tuple
     model = Rondo(seed=seed, settings=UNTESTED).fit(recording)
     motifs = model.motif_model_
     assert isinstance(motifs, ComposedMotifs)
-    units = model.label_one(recording).units
+    units = label_one(model, recording).units
     found = {"units": units, "mode filter": mode_filtered(units, model.motif_window_frames_)}
     told = (np.nan, np.nan)
     if motifs.contexts is not None:
         model.motif_model_ = motifs.showing("context")
-        found["contexts"] = model.label_one(recording).motifs
+        found["contexts"] = label_one(model, recording).motifs
         counts = motifs.contexts.mixes.windows
         has = counts / np.maximum(1, counts.sum(axis=1, keepdims=True)) >= LEAST_SHARE
         told = (float((has.sum(axis=0) > 1).mean()), float(has.sum(axis=1).mean()))
     for name, window in (("flat 1.5 s", "1.5s"), ("flat, long", model.motif_window_frames_)):
-        found[name] = Rondo(window=window, seed=seed, settings=FLAT).fit(recording).label_one(recording).units
+        found[name] = label_one(Rondo(window=window, seed=seed, settings=FLAT).fit(recording), recording).units
     return found | {"contexts": found.get("contexts", units)}, told
 
 

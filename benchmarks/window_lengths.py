@@ -2,7 +2,7 @@
 
     python benchmarks/window_lengths.py DATA [--windows 120 auto 60 30] [--page docs/results/windows.md]
 
-Every recording is fitted by itself, as by `rondo discover mocap --per-recording --window N`. The clock has as many
+Every recording is fitted by itself. The clock has as many
 equal pieces as the units have segments.
 """
 
@@ -19,6 +19,7 @@ from results_page import Table, parse, write_section
 
 from rondo.data.recording import Recording
 from rondo.metrics.scores import ScoreRow, Scores, evaluate
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.run.labelling import Labelling
 
@@ -40,7 +41,7 @@ def cases_of(folder: Path) -> list[Case]:
 def cells_of(cases: Sequence[Case], window: str) -> list[str]:
     """One row of the table."""
     models = [Rondo(window=window, seed=0).fit(recording) for recording, _ in cases]
-    labelled = [model.label_one(recording) for model, (recording, _) in zip(models, cases, strict=True)]
+    labelled = [label_one(model, recording) for model, (recording, _) in zip(models, cases, strict=True)]
     units, motifs = (scores_of(cases, labelled, level) for level in ("units", "motifs"))
     lengths = sorted(model.window_length_frames_ for model in models)
     shown = f"{lengths[0]} frames" if lengths[0] == lengths[-1] else f"{window}, {lengths[0]} to {lengths[-1]} frames"

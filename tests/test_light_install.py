@@ -13,6 +13,7 @@ from rondo.device import one_thread
 from rondo.errors import MissingExtraError
 from rondo.files.read import read_recording
 from rondo.many.pool import visible_gpus
+from rondo.model.folder import from_config
 from rondo.model.rondo import Rondo
 from rondo.synthetic.streams import plant
 from rondo_bench.baselines.base import build_baseline
@@ -137,7 +138,7 @@ def test_a_model_with_a_network_is_not_called_damaged_without_torch(
 @pytest.mark.usefixtures("no_torch")
 def test_from_python_too() -> None:
     with pytest.raises(MissingExtraError, match="nets"):
-        Rondo.from_config(PRESETS["paper"]).fit(waves(400))
+        from_config(Rondo, PRESETS["paper"]).fit(waves(400))
     assert visible_gpus() == []
     with one_thread():
         pass

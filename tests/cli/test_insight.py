@@ -238,5 +238,5 @@ def test_the_estimate_minds_what_was_asked_for() -> None:
     method = find_method("rondo")
     recordings = [Recording(np.tile(waves(), (40, 1)), rate=50, id=str(i)) for i in range(3)]
     assert method.notes(recordings, method.configure(Options())) == []
-    (said,) = method.notes(recordings, method.configure(Options(preset="paper", per_recording=True)))
+    (said,) = method.notes(recordings, method.configure(Options(preset="paper")))
     assert "min on one core" in said

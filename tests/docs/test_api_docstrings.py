@@ -129,7 +129,8 @@ def _parameters(thing: Callable[..., Any]) -> list[str]:
         return []  # a message, as every exception takes it
     if getattr(thing, "_is_protocol", False):
         return []  # nobody makes one
-    return [name for name in inspect.signature(thing).parameters if name not in ("self", "cls")]
+    given = inspect.signature(thing).parameters
+    return [name for name in given if name not in ("self", "cls") and not name.startswith("_")]
 
 
 @pytest.mark.parametrize("name", THINGS)

@@ -203,7 +203,7 @@ def test_every_command_reads_it_as_one_recording(tmp_path: Path) -> None:
 
 def test_from_python(tmp_path: Path) -> None:
     folder = write_e4(tmp_path / "s1", 120)
-    found = rondo.discover(folder, evidence__surrogates=0)
+    found = rondo.discover(folder, settings={"evidence.surrogates": 0})
     assert [own.id for own in found.recordings] == ["s1"]
     again = rondo.label(found.model, folder)
-    npt.assert_array_equal(again.labellings[0].units, found.labellings[0].units)
+    npt.assert_array_equal(again[0].units, found[0].units)

@@ -110,7 +110,7 @@ def test_all_tables_are_split_alike(tmp_path: Path, who: list[object]) -> None:
     assert len(expected) == 2
     assert all(found == expected for found in others)
     for table in (frame, frame.to_pandas() if find_spec("pyarrow") else frame):
-        parts = rondo.discover(table, split_by="subject", window=8, evidence__surrogates=0).recordings
+        parts = rondo.discover(table, split_by="subject", window=8, settings={"evidence.surrogates": 0}).recordings
         assert [f"day_{one.id.removeprefix('recording_')}" for one in parts] == [str(row[0]) for row in expected]
 
 

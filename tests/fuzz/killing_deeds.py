@@ -52,12 +52,6 @@ DEEDS = (
     Deed("discover one", ("discover", "walk.csv", "--out", "o"), may_refuse=True),
     Deed("discover two", ("discover", *BOTH, "--set", "evidence.surrogates=0", "--out", "o"), BOTH, may_refuse=True),
     Deed("discover file by file", ("discover", *BOTH, "--engine", "serial", "--out", "o"), BOTH, may_refuse=True),
-    Deed(
-        "discover per recording",
-        ("discover", *BOTH, "--per-recording", "--set", "evidence.surrogates=0", "--out", "o"),
-        BOTH,
-        may_refuse=True,
-    ),
     Deed("discover clock", ("discover", *BOTH, "--method", "clock", "--out", "o"), BOTH, may_refuse=True, share=3),
     Deed("label", ("label", "run", "day2.csv", "--out", "o"), ("run", "day2.csv"), may_refuse=True, share=3),
     Deed(

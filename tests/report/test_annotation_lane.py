@@ -172,7 +172,7 @@ def test_the_clock_of_a_stream_is_found_by_its_folder(tmp_path: Path) -> None:
 def finish_stream(folder: Path, id: str, n_frames: int) -> None:
     """As a session does at the end."""
     running = stored_stream(folder, stream_summary(id, n_frames), Words(), lambda about: no_signal(about.n_frames))
-    write_segments(folder, running.table)
+    write_segments(folder, running.tables["segments"])
     write_overview(overview_path(folder, id), np.zeros((n_frames, 0)), ())
     ended = running.summary.model_copy(update={"stream": StreamSummary(finished=True)})
     write_summary(folder, ended)

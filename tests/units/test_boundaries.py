@@ -13,6 +13,7 @@ from rondo.data.labels import OTHER, runs_of
 from rondo.data.windows import WindowGrid, Windows
 from rondo.errors import ModelError
 from rondo.metrics.scores import evaluate
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.synthetic.streams import plant
 from rondo.units import boundaries as module
@@ -170,7 +171,7 @@ def test_labels_follow_the_projection_that_is_set(projection: str) -> None:
     stream = plant(n_frames=6_000, seed=3)
     chosen = {"windows.projection": projection, "evidence.surrogates": 0}
     model = Rondo(settings=chosen).fit(stream.recording)
-    labelling = model.label_one(stream.recording)
+    labelling = label_one(model, stream.recording)
     _, windows = model._windows_of(stream.recording)
     timeline = model.unit_model_.timeline(windows)
     if projection == "aligned":

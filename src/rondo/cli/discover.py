@@ -32,9 +32,6 @@ MethodName = Annotated[
         autocompletion=options.completing_methods,
     ),
 ]
-PerRecording = Annotated[
-    bool, typer.Option("--per-recording", metavar="", help="A vocabulary for each recording, as in the paper.")
-]
 States = Annotated[
     int | None,
     typer.Option("--states", metavar="N", help="Number of states, for ticc, hmm and kmeans; of pieces, for clock."),
@@ -48,7 +45,6 @@ def discover(
     window: options.Window = None,
     step: options.Step = None,
     motif_window: options.MotifWindow = None,
-    per_recording: PerRecording = False,
     states: States = None,
     encoder: options.EncoderName = None,
     rate: options.Rate = None,
@@ -79,7 +75,7 @@ def discover(
     """
     chosen = find_method(method)
     own = options.overrides(set_)
-    given = Options(window, step, states, encoder, preset, device, per_recording, own, config, motif_window, group_by)
+    given = Options(window, step, states, encoder, preset, device, own, config, motif_window, group_by)
     settings = chosen.configure(given)
     from rondo.discovery import checked_seed, why_in_memory
     from rondo.files.inputs import Reading
@@ -93,7 +89,7 @@ def discover(
     asked = Asked(engine, workers, ray_address, group_by)
     reading = Reading(rate, key, with_kept(label_column, keep_column), split_by, session)
     many = many_files(paths, asked, reading)
-    why_not = why_in_memory(method, per_recording) or why_not_split(split_by)
+    why_not = why_in_memory(method) or why_not_split(split_by)
     file_by_file = goes_file_by_file(many, asked, why_not)
     if file_by_file:
         from rondo.discovery import discover_file_by_file

@@ -20,10 +20,6 @@ EditedStream = Annotated[
     Path | None,
     typer.Option("--stream", metavar="DIR", help="The --out of a stream: what it has learned since can be named too."),
 ]
-EditedRecording = Annotated[
-    str | None,
-    typer.Option("--recording", metavar="ID", help="Where every recording of a run has a vocabulary of its own."),
-]
 
 
 def completing(*values: str) -> Callable[[str], list[str]]:

@@ -67,7 +67,7 @@ def compare(result: Result, beside: Result, wish: Wish = EVERYTHING) -> dict[str
             f"{beside.folder or names[1]}: none of its recordings is in {result.folder or names[0]} with the same name "
             "and number of frames; compare runs over the same recordings"
         )
-    tables = [result.table, beside.table]
+    tables = [one.tables["segments"] for one in (result, beside)]
     repeats = run.motifs_are_units and other.motifs_are_units
     levels = _LEVELS[:1] if repeats else _LEVELS
     tracks = {level: Tracks(*(_tracks(table, level, common) for table in tables)) for level in levels}
@@ -105,7 +105,7 @@ def _scores(recording: dict[str, Any], runs: Mapping[str, Result], common: Mappi
 def _names(result: Result, beside: Result) -> tuple[str, str]:
     """What tells the two apart: their folders, or how they were found."""
     if result.folder is None or beside.folder is None:
-        first, second = (f"{one.method}, seed {one.seed}" for one in (result, beside))
+        first, second = (f"{one.method}, seed {one.summary.seed}" for one in (result, beside))
         return (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
     one, other = result.folder.resolve(), beside.folder.resolve()
     if one.name != other.name:

@@ -97,8 +97,8 @@ def contents_of(run: RunSummary, n_segments: Sequence[Mapping[str, int]], wish: 
     notes = _left_out(run, drawn, len(wanted), wanted[n_inside : n_inside + 2], channels, wish)
     if unsigned := [it.id for it in drawn[n_signals:]]:
         notes.append(
-            f"The signals of {counted(len(unsigned), 'recording')} are not inside this page, for {_BOUND}; with them: "
-            f"rondo report RUN --recordings {','.join(unsigned[:2])}."
+            f"The signals of {counted(len(unsigned), 'recording')} are not inside this page, for {_bound()}; with "
+            f"them: rondo report RUN --recordings {','.join(unsigned[:2])}."
         )
     return Contents(drawn, channels, {it.id: bytes_of.get(it.id, 0) for it in drawn}, notes)
 
@@ -125,8 +125,11 @@ def _check_known(option: str, wanted: Sequence[str], known: Sequence[str]) -> No
         raise SettingError(f"{option}: the run has no '{unknown}'; {hint}")
 
 
-_BOUND = f"a page is kept under {PAGE_BYTES // 1_000_000} MB"
 _CHOSEN = "as was asked for; all that fit: rondo report RUN"
+
+
+def _bound() -> str:
+    return f"a page is kept under {PAGE_BYTES // 1_000_000} MB"
 
 
 def _left_out(
@@ -141,7 +144,7 @@ def _left_out(
     notes = []
     if len(drawn) < len(run.recordings):
         names = ",".join(it.id for it in next_ones)
-        by_name = f"for {_BOUND}; the others by name: rondo report RUN --recordings {names}"
+        by_name = f"for {_bound()}; the others by name: rondo report RUN --recordings {names}"
         why = by_name if len(drawn) < n_wanted else _CHOSEN
         notes.append(
             f"{len(drawn)} of {len(run.recordings)} recordings are inside this page, {why}. The tables count all of "
@@ -150,7 +153,7 @@ def _left_out(
     most = max(drawn, key=lambda it: len(it.channels) - len(channels[it.id]))
     missing = [name for index, name in enumerate(most.channels) if index not in channels[most.id]]
     if missing:
-        by_name = f"for {_BOUND}; others by name: rondo report RUN --channels {','.join(missing[:2])}"
+        by_name = f"for {_bound()}; others by name: rondo report RUN --channels {','.join(missing[:2])}"
         why = _CHOSEN if wish.channels else by_name
         notes.append(f"{len(channels[most.id])} of {len(most.channels)} channels are inside this page, {why}.")
     return notes

@@ -1,6 +1,6 @@
 """RECORDINGS -> LABELLINGS by one method: what `rondo discover --method` does, without the command.
 
-Each recording has a vocabulary of its own, unless the method joins recordings. What all of them share is the axes of
+Each recording is learned separately, unless the method joins recordings. What all of them share is the axes of
 a PCA (`preprocess.pca_components`) and statistics over the data set, where those are asked for. Every recording draws
 from a generator with the same seed, so that its labels do not depend on which others were given beside it.
 

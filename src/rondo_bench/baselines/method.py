@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rondo.config.overrides import changed
 from rondo.data.recording import Recording
 from rondo.device import require_torch
 from rondo.errors import SettingError
 from rondo.methods import Options, refuse_idle
-from rondo.result import Result
-from rondo.run.findings import OWN_VOCABULARIES, vocabulary_sentences
+from rondo.result import Result, make_result
+from rondo.run.findings import NOTHING_SHARED
+from rondo.run.labelling import nothing_shared
 from rondo.run.summary import RunKind
 from rondo.run.tally import Words
 from rondo.wording import Progress
@@ -26,13 +27,6 @@ from rondo_bench.baselines.base import Baseline, JoiningBaseline, ReadingBaselin
 from rondo_bench.baselines.cost import warnings_before
 from rondo_bench.baselines.discovery import Discovery, discover, labelling_of, windows_of
 from rondo_bench.baselines.saved_baseline import KeptBaseline
-
-
-class BaselineRun(NamedTuple):
-    """A baseline with its settings, and whether each recording is to have states of its own."""
-
-    baseline: Baseline
-    per_recording: bool
 
 
 @dataclass(frozen=True)
@@ -50,7 +44,7 @@ class BaselineMethod:
         made: Baseline = self.make()
         return made
 
-    def configure(self, options: Options) -> BaselineRun:
+    def configure(self, options: Options) -> Baseline:
         """File, then settings, then the options that have a name of their own."""
         default = self.baseline()
         names = type(default.config).model_fields
@@ -71,50 +65,39 @@ class BaselineMethod:
             known = f"{self.name} has {', '.join(names)}"
             raise SettingError(str(error).replace("see `rondo config show`", known)) from None
         # mypy: a baseline is a dataclass by convention, which no protocol can say
-        return BaselineRun(replace(default, config=config), options.per_recording)  # type: ignore[type-var]
+        return replace(default, config=config)  # type: ignore[type-var]
 
-    def notes(self, recordings: Sequence[Recording], settings: BaselineRun, *, in_detail: bool = False) -> list[str]:
+    def notes(self, recordings: Sequence[Recording], settings: Baseline, *, in_detail: bool = False) -> list[str]:
         """How long it will take, and of which recordings the length is not practical."""
-        joins = isinstance(settings.baseline, JoiningBaseline)
-        anyway = [f"{self.name} gives every recording states of its own anyway"]
-        return [
-            *(anyway if settings.per_recording and not joins else []),
-            *warnings_before(recordings, self.name, settings.baseline),
-        ]
+        return warnings_before(recordings, self.name, settings)
 
     def discover(
-        self, recordings: Sequence[Recording], settings: BaselineRun, seed: int | None, progress: Progress
+        self, recordings: Sequence[Recording], settings: Baseline, seed: int | None, progress: Progress
     ) -> Result:
-        """The states of each recording, or of all where the method joins them."""
-        baseline, chosen = settings.baseline, seed or 0
-        joins = isinstance(baseline, JoiningBaseline) and not settings.per_recording
-        groups = [recordings] if joins or not settings.per_recording else [[one] for one in recordings]
-        found = [one for group in groups for one in discover(group, self.name, baseline, chosen, progress)]
-        models = [each.kept for each in found if each.kept is not None]
-        return _result(
-            self.name,
-            baseline,
-            chosen,
-            recordings,
-            found,
-            findings=_findings(self, baseline, found, joins),
-            joins=joins,
-            models=models[:1] if joins else models,
-        )
+        """The states of each recording, or of all where the method joins them; a model where all share one."""
+        found = discover(recordings, self.name, settings, seed or 0, progress)
+        joins = isinstance(settings, JoiningBaseline)
+        model = found[0].kept if joins or len(found) == 1 else None
+        findings = _findings(self, settings, found, joins)
+        return _result(self.name, settings, seed or 0, recordings, found, findings=findings, joins=joins, model=model)
 
     def load(self, folder: Path) -> KeptBaseline:
         """A model that one of these runs has saved."""
         return KeptBaseline.load(folder)
 
-    def words(self, folder: Path) -> Words:
-        """What people have said about the states of a model."""
+    def words(self, model: KeptBaseline) -> Words:
+        """The names of the states."""
+        return model.words()
+
+    def words_in(self, folder: Path) -> Words:
         return self.load(folder).words()
 
     def why_no_model(self) -> str:
         if isinstance(self.baseline(), ReadingBaseline):
             return (
-                f"{self.name} kept no model here (run as released, or the folder was emptied), so it cannot read "
-                f"another recording; use `rondo discover --method {self.name}` again"
+                f"{self.name} kept no model here (it learned several recordings separately, ran as released, or the "
+                f"folder was emptied), so it cannot read another recording; use `rondo discover --method {self.name}` "
+                "on one recording"
             )
         return (
             f"{self.name} cannot read another recording, it labels only those it learns from; "
@@ -139,7 +122,7 @@ def reading_result(kept: KeptBaseline, recordings: Sequence[Recording], resample
     ]
     seed = int(kept.provenance.get("seed", 0))
     return _result(
-        kept.name, kept.baseline, seed, recordings, found, findings=findings, joins=True, models=[kept], kind="label"
+        kept.name, kept.baseline, seed, recordings, found, findings=findings, joins=True, model=kept, kind="label"
     )
 
 
@@ -152,23 +135,22 @@ def _result(
     *,
     findings: Sequence[str],
     joins: bool,
-    models: Sequence[KeptBaseline],
+    model: KeptBaseline | None,
     kind: RunKind = "discover",
 ) -> Result:
     """`joins`: ids mean the same in all recordings."""
-    words = [model.words() for model in models] or [Words()] * (1 if joins else len(recordings))
-    return Result.of(
+    labellings = [each.labelling for each in found]
+    return make_result(
         name,
         recordings,
-        [each.labelling for each in found],
+        labellings if joins else nothing_shared(labellings),
         kind=kind,
         seed=seed,
         config=baseline.config.model_dump(mode="json"),
         windows=(found[0].window_length_frames, found[0].step_frames),
-        words=words,
+        words=Words() if model is None else model.words(),
         findings=findings,
-        models=models,
-        own_vocabularies=not joins,
+        model=model,
     )
 
 
@@ -176,9 +158,10 @@ def _findings(method: BaselineMethod, baseline: Baseline, found: Sequence[Discov
     """What the whole run says, and what it does not."""
     findings = [*_one_level(method.name), *_about_count(method, baseline)]
     if len(found) > 1:
-        about = vocabulary_sentences([each.window_length_frames for each in found])
-        same = ["The states are the same in all recordings."] if joins else []
-        findings += [*same, *(sentence for sentence in about if not joins or sentence != OWN_VOCABULARIES)]
+        findings.append("The states are the same in all recordings." if joins else NOTHING_SHARED)
+        lengths = [each.window_length_frames for each in found]
+        if len(set(lengths)) > 1:
+            findings.append(f"Windows are {min(lengths)} to {max(lengths)} frames long, as suits each recording.")
     return findings
 
 

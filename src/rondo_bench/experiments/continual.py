@@ -15,6 +15,7 @@ from rondo.continual.journal import Event
 from rondo.data.labels import OTHER, Labels
 from rondo.data.recording import Recording
 from rondo.metrics.continual import INITIAL_PERCENT
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo_bench.baselines.base import label_recording
 from rondo_bench.experiments.configured import baseline_for, level_of
@@ -42,7 +43,7 @@ def follow(model: Rondo, recording: Recording, level: Level) -> Followed:
     """Fit `model` on the first 20 % of the rows, then let it follow the rest; every row is a frame."""
     n_first = recording.n_frames * INITIAL_PERCENT // 100
     first = Recording(recording.values[:n_first], recording.rate, recording.channels, recording.id)
-    known = model.fit(first).label_one(first)
+    known = label_one(model.fit(first), first)
     labels = np.full(recording.n_frames, OTHER, dtype=np.int32)
     labels[:n_first] = known.units if level == "unit" else known.motifs
     stream = model.stream()

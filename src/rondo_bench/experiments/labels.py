@@ -15,6 +15,8 @@ from rondo.data.labels import Labels
 from rondo.data.recording import Recording
 from rondo.data.scaling import Preprocessor
 from rondo.metrics.scores import clock_labels
+from rondo.model.folder import from_config
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.run.labelling import Labelling
 from rondo_bench.baselines.base import Baseline, JoiningBaseline, in_order_of_appearance
@@ -62,8 +64,8 @@ def preprocessor_of(task: Task, config: PreprocessConfig, recordings: Sequence[R
 def rondo_of(task: Task) -> Rondo:
     """A model with the settings of the task, not yet fitted."""
     config = rondo_for(task.method, task.set_name, task.of_set, task.protocol, task.mantis)
-    return Rondo.from_config(
-        RondoConfig.model_validate(config.model_dump() | {"seed": task.seed, "device": task.device})
+    return from_config(
+        Rondo, RondoConfig.model_validate(config.model_dump() | {"seed": task.seed, "device": task.device})
     )
 
 
@@ -79,14 +81,14 @@ def on_shared_axes(task: Task, recording: Recording) -> Recording:
 def _by_rondo(task: Task, recording: Recording) -> tuple[Rondo, Labels]:
     own = on_shared_axes(task, recording)
     model = rondo_of(task).fit(own)
-    return model, _of_level(task, model.label_one(own))
+    return model, _of_level(task, label_one(model, own))
 
 
 def _jointly(task: Task, recordings: Sequence[Recording]) -> list[Labels]:
     """One vocabulary over all of them: a number means the same in each."""
     own = [on_shared_axes(task, recording) for recording in recordings]
     model = rondo_of(task).fit(own)
-    return [_of_level(task, model.label_one(recording)) for recording in own]
+    return [_of_level(task, label_one(model, recording)) for recording in own]
 
 
 def _of_level(task: Task, labelling: Labelling) -> Labels:

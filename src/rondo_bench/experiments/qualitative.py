@@ -15,6 +15,7 @@ from rondo.data.labels import Labels
 from rondo.data.recording import Recording
 from rondo.data.windows import Span, WindowGrid, Windows
 from rondo.metrics.scores import evaluate
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo_bench.data_sets.read import DataSet
 from rondo_bench.experiments.labels import labels_of, on_shared_axes, rondo_of
@@ -34,7 +35,7 @@ def inspected(
     for recording in data.recordings:
         own = on_shared_axes(task, recording)
         model = rondo_of(task).fit(own)
-        labelling, truth = model.label_one(own), data.annotations[recording.id].classes
+        labelling, truth = label_one(model, own), data.annotations[recording.id].classes
         units, motifs = (
             evaluate({recording.id: (truth, track)}).average for track in (labelling.units, labelling.motifs)
         )

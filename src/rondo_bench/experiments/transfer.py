@@ -16,6 +16,7 @@ from rondo.data.labels import Labels
 from rondo.data.recording import Recording
 from rondo.data.signal import Signal
 from rondo.errors import SettingError
+from rondo.model.label import label_one
 from rondo_bench.baselines.base import ReadingBaseline, in_order_of_appearance
 from rondo_bench.experiments.configured import baseline_for, level_of
 from rondo_bench.experiments.labels import on_shared_axes, preprocessor_of, rondo_of
@@ -38,7 +39,7 @@ def _by_rondo(task: Task, sources: Sequence[Recording]) -> Callable[[Recording],
             model.adapt([own])
         if task.method.refit_motifs:
             model.fit_motifs([own])
-        labelling = model.label_one(own)
+        labelling = label_one(model, own)
         labels: Labels = labelling.units if level_of(task.method, task.of_set) == "unit" else labelling.motifs
         return labels
 

@@ -17,6 +17,7 @@ from rondo.errors import AnnotationError, RecordingError, SettingError
 from rondo.many.pool import Done
 from rondo.metrics.continual import evaluate_continual
 from rondo.metrics.scores import evaluate
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.synthetic.streams import plant
 from rondo_bench.baselines.base import build_baseline, in_order_of_appearance
@@ -261,7 +262,7 @@ def test_purity_is_the_mof_of_a_level(walks: Path, tmp_path: Path) -> None:
     (own,) = work(task_of(walks, tmp_path, "qualitative", "rondo")).rows
     recording, truth = all_of(walks).recordings[0], all_of(walks).annotations["ann_1"].classes
     model = Rondo(settings={"evidence.surrogates": 0}, device="cpu").fit(recording)
-    labelling = model.label_one(recording)
+    labelling = label_one(model, recording)
     units = evaluate({"ann_1": (truth, labelling.units)}).average
     assert own.scores["unit_purity"] == units.mof
     assert own.scores["motif_purity"] == own.scores["mof"]

@@ -15,6 +15,7 @@ from rondo.metrics.overlap import Overlap
 from rondo.metrics.scores import evaluate
 from rondo.metrics.segmentation import change_point_f1, covering
 from rondo.metrics.states import state_matching_score, weighted_adjusted_rand
+from rondo.model.label import label_one
 from rondo.model.rondo import Rondo
 from rondo.run.labelling import Labelling
 from rondo_bench.data_sets.read import read_data_set
@@ -60,7 +61,7 @@ def test_both_levels_of_the_default_beside_stored_labels(
     assert len(rows) == 3 * 3 * 4 and all(row.is_ok for row in rows)
     data = read_data_set("skab", clone, only=("Sines",))
     recording, truth = data.recordings[0], data.annotations["Sines"].classes
-    labelling = Rondo(seed=0, device="cpu").fit(recording).label_one(recording)
+    labelling = label_one(Rondo(seed=0, device="cpu").fit(recording), recording)
     assert (labelling.motifs != labelling.units).any()
     for method, labels in (("rondo", labelling.motifs), ("rondo-units", labelling.units)):
         own, overlap = row_of(here, "skab", "Sines", method).scores, Overlap.of(truth, labels)
