@@ -23,8 +23,8 @@ from rondo.analysis.sequence import (
     group_transitions,
     transitions_in,
 )
-from rondo.report.lanes import look_of
-from rondo.report.tables import entries_shown, entry_key, entry_name, is_unproven, percent
+from rondo.report.lanes import entry_name, look_of
+from rondo.report.tables import entries_shown, entry_key, is_unproven, percent
 from rondo.wording import spread_in_words
 
 if TYPE_CHECKING:

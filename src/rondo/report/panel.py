@@ -29,11 +29,10 @@ from rondo.analysis.shape import (
 )
 from rondo.arrays import Floats
 from rondo.data.labels import from_runs
-from rondo.report.lanes import look_of
+from rondo.report.lanes import entry_name, look_of
 from rondo.report.tables import (
     entries_shown,
     entry_key,
-    entry_name,
     evidence_words,
     is_unproven,
     percent,

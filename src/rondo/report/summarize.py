@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rondo.data.labels import OTHER
 from rondo.lazy import Lazy
 from rondo.report.contents import (
     DRAWN_AT_FIRST,
     EVERYTHING,
     Contents,
-    TruthFile,
     Wish,
     contents_of,
 )
 from rondo.report.graph import composition
-from rondo.report.lanes import look_of, match_looks
+from rondo.report.lanes import annotation_lanes, lanes_of, match_looks
 from rondo.report.panel import panel_entries
 from rondo.report.tables import (
-    entry_name,
     entry_table,
     fit_rows,
     group_table,
@@ -141,14 +138,14 @@ def summarize(result: Result, wish: Wish = EVERYTHING) -> dict[str, Any]:
         return by_recording.get((recording_id,), segments.clear())
 
     levels, unit_names = {"unit": run.units, "motif": run.shown_motifs}, unit_names_of(run.units)
-    annotated = {} if wish.truth is None else _annotated(result, wish.truth)
+    annotated = {} if wish.truth is None else annotation_lanes(result, wish.truth)
     recordings = [
         _recording(recording, _signal(result.overviews[recording.id], contents, recording.id))
         | {
             "scores": _scores(result, contents, recording.id),
             "lanes": [
                 *lanes_of(recording.id, rows_of(recording.id), truth),
-                *_listed(annotated.get(recording.id)),
+                *([annotated[recording.id]] if recording.id in annotated else []),
             ],
             "at_first": place < DRAWN_AT_FIRST,
             "journal": marks(result.events, recording.rate),
@@ -313,53 +310,6 @@ def _recording(recording: RecordingSummary, signal: dict[str, Any]) -> dict[str,
         "finest_frames": (signal["fine"] or signal["coarse"] or {"bucket_frames": 1})["bucket_frames"],
         "signal": signal,
     }
-
-
-def _annotated(result: Result, truth: TruthFile) -> dict[str, Any]:
-    from rondo.report.lanes import annotation_lanes  # brings all readers of annotations
-
-    return annotation_lanes(result, truth)
-
-
-def _listed(lane: dict[str, Any] | None) -> list[dict[str, Any]]:
-    return [] if lane is None else [lane]
-
-
-def lanes_of(recording_id: str, segments: pl.DataFrame, truth: pl.DataFrame | None) -> list[dict[str, Any]]:
-    """Each level of a recording with its truth, if there is one, right beneath it."""
-    lanes = []
-    for level in ("unit", "motif"):
-        lanes.append(lane_of(recording_id, level, level, segments))
-        if truth is not None:
-            lanes.append(lane_of(recording_id, level, f"true {level}", truth))
-    return lanes
-
-
-def lane_of(recording_id: str, level: str, kind: str, table: pl.DataFrame) -> dict[str, Any]:
-    """The segments of one level of a recording, in columns."""
-    import polars as pl
-
-    own = table.filter((pl.col("recording") == recording_id) & (pl.col("level") == level))
-    ids = own["id"].to_list()
-    named = set(zip(ids, own["name"].to_list(), strict=True))
-    names = {entry_id: _name_in(kind, level, entry_id, name) for entry_id, name in named}
-    looks = {entry_id: look_of(kind, entry_id) for entry_id in set(ids)}
-    return {
-        "kind": kind,
-        "names": [names[entry_id] for entry_id in ids],
-        "colours": [looks[entry_id].colour for entry_id in ids],
-        "patterns": [looks[entry_id].pattern for entry_id in ids],
-        "start_frames": own["start_frame"].to_list(),
-        "end_frames": own["end_frame"].to_list(),
-        "scores": own["score"].fill_nan(None).to_list(),
-        "units": own["units"].fill_null("").to_list(),
-    }
-
-
-def _name_in(kind: str, level: str, entry_id: int, name: str | None) -> str:
-    """A true class has its name or its number: u3 is a found unit, whatever class 3 is."""
-    is_class = kind != level and entry_id != OTHER
-    return (name or str(entry_id)) if is_class else entry_name(level, entry_id, name)
 
 
 def _extent(values: Iterable[float], form: str) -> str:

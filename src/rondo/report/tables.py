@@ -20,8 +20,7 @@ from rondo.analysis.usage import (
 )
 from rondo.analysis.usage import usage_of as rows_of
 from rondo.continual.journal import Event
-from rondo.data.labels import OTHER
-from rondo.report.lanes import look_of
+from rondo.report.lanes import entry_name, look_of
 from rondo.wording import counted, duration_in_words, moment_in_words, spread_in_words
 
 if TYPE_CHECKING:
@@ -44,15 +43,6 @@ _PAST = {
     "skip": "skipped",
     "refine": "refined",
 }
-
-
-def entry_name(level: str, entry_id: int, name: str | None = "") -> str:
-    """How an id is written: u3, m1, OTHER; with the name that people have given it, if any.
-
-    >>> entry_name("unit", 3), entry_name("motif", 1, "pick up"), entry_name("unit", -1)
-    ('u3', 'm1 pick up', 'OTHER')
-    """
-    return "OTHER" if entry_id == OTHER else f"{level[0]}{entry_id} {name or ''}".rstrip()
 
 
 def entry_table(
