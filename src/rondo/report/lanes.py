@@ -104,6 +104,15 @@ def entry_name(level: str, entry_id: int, name: str | None = "") -> str:
     return "OTHER" if entry_id == OTHER else f"{level[0]}{entry_id} {name or ''}".rstrip()
 
 
+def entry_look(level: str, entry_id: int, name: str | None = "") -> dict[str, str]:
+    """Name, colour and pattern of an entry, as the page needs them.
+
+    >>> entry_look("unit", 0, "walk")
+    {'name': 'u0 walk', 'colour': '#0072b2', 'pattern': 'plain'}
+    """
+    return {"name": entry_name(level, entry_id, name), **look_of(level, entry_id)._asdict()}
+
+
 # ---------------------------------------------------------------- lanes
 
 
