@@ -117,8 +117,8 @@ def _draw_channel(axis: Axes, panel: dict[str, Any], row: int, rate: float | Non
     axis.tick_params(bottom=False, labelbottom=False, colors=paper.faint)
     ends = axis.get_ylim()
     axis.set_yticks(ends, [f"{value:+.1f} sd" for value in ends], fontsize=SMALL - 1)
-    for label, side in zip(axis.get_yticklabels(), ("bottom", "top"), strict=True):
-        label.set_verticalalignment(side)
+    axis.get_yticklabels()[0].set_verticalalignment("bottom")
+    axis.get_yticklabels()[1].set_verticalalignment("top")
     difference = next((f"\n{it['words']}\nd = {it['d']:+.1f}" for it in panel["apart"] if it["channel"] == name), "")
     axis.set_ylabel(f"{cut(name)}{difference}", rotation=0, ha="right", va="center", labelpad=2)
 

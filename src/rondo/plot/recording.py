@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -63,13 +64,14 @@ class Paper(NamedTuple):
             import matplotlib.pyplot as plt  # tells notebooks how to show figures
         except ImportError:
             raise MissingExtraError(method, "matplotlib", "plot") from None
-        spines = {f"axes.spines.{side}": False for side in ("left", "right", "top", "bottom")}
-        inks = dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), self.ink)
-        faint = dict.fromkeys(("xtick.color", "ytick.color", "axes.edgecolor"), self.faint)
-        sizes = {"font.size": NORMAL, "xtick.labelsize": NORMAL, "ytick.labelsize": NORMAL, "axes.labelsize": NORMAL}
-        plain = {"figure.facecolor": self.paper, "axes.facecolor": "none", "text.parse_math": False}
-        lengths = {"xtick.major.size": 3, "ytick.major.size": 0}
-        return plt.rc_context({**spines, **inks, **faint, **sizes, **plain, **lengths})
+        settings: dict[str, Any] = {f"axes.spines.{side}": False for side in ("left", "right", "top", "bottom")}
+        settings |= dict.fromkeys(("text.color", "axes.labelcolor", "xtick.labelcolor", "ytick.labelcolor"), self.ink)
+        settings |= dict.fromkeys(("xtick.color", "ytick.color", "axes.edgecolor"), self.faint)
+        settings |= dict.fromkeys(("font.size", "xtick.labelsize", "ytick.labelsize", "axes.labelsize"), NORMAL)
+        settings |= {"figure.facecolor": self.paper, "axes.facecolor": "none", "text.parse_math": False}
+        settings |= {"xtick.major.size": 3, "ytick.major.size": 0}
+        context: AbstractContextManager[None] = plt.rc_context(settings)  # type: ignore[arg-type]
+        return context
 
 
 LIGHT = Paper("#ffffff", "#1f2933", "#6b7683", "#d5dae0", "#4a5865")
@@ -95,6 +97,10 @@ def cut(text: str, most: int = 22) -> str:
 
 
 # ---------------------------------------------------------------- time
+
+
+def _dates() -> Any:
+    return import_module("matplotlib.dates")  # which has no types
 
 
 class _TimeAxis(NamedTuple):
@@ -134,19 +140,16 @@ class _TimeAxis(NamedTuple):
         seconds = self.clock.seconds_at(frames)
         if self.unit != "date":
             return np.asarray(seconds / _UNIT_S[self.unit])
-        from matplotlib.dates import date2num
-
-        return np.asarray(date2num((1e6 * seconds).round().astype("datetime64[us]")))
+        return np.asarray(_dates().date2num((1e6 * seconds).round().astype("datetime64[us]")))
 
     def draw(self, axis: Axes, n_ticks: int) -> None:
         """Ticks by matplotlib; on frames of a clock that jumps, what it shows there."""
-        from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
         from matplotlib.ticker import FuncFormatter, MaxNLocator
 
         if self.unit == "date" and not self.jumps.size:
-            locator = AutoDateLocator(maxticks=max(3, n_ticks), tz="UTC")
+            locator = _dates().AutoDateLocator(maxticks=max(3, n_ticks), tz="UTC")
             axis.xaxis.set_major_locator(locator)
-            axis.xaxis.set_major_formatter(ConciseDateFormatter(locator, tz="UTC"))
+            axis.xaxis.set_major_formatter(_dates().ConciseDateFormatter(locator, tz="UTC"))
             return
         axis.xaxis.set_major_locator(MaxNLocator(max(2, n_ticks), integer=self.unit == "frame"))
         axis.set_xlabel(self.unit, loc="right", labelpad=1)
@@ -312,7 +315,7 @@ def _lanes(result: Result, recording: RecordingSummary, file: TruthFile | None) 
     annotated = {} if file is None else annotation_lanes(result, file)
     known = set(annotated) if truth is None else {*annotated, *truth["recording"].unique().to_list()}
     others = [it for it in result.recordings if it.id in known]
-    recordings = [
+    recordings: list[dict[str, Any]] = [
         {"n_frames": it.n_frames, "lanes": [*lanes_of(it.id, segments_of(result, [it.id]), truth),
                                             *([annotated[it.id]] if it.id in annotated else [])]}
         for it in (recording, *(it for it in others[:_MOST_MATCHED] if it.id != recording.id))
@@ -360,8 +363,8 @@ def _draw(scene: _Scene, figsize: tuple[float, float] | None, paper: Paper) -> F
     figure = Figure(figsize=size)
     edges = {"left": left / size[0], "right": 1 - right / size[0], "bottom": bottom / size[1], "top": 1 - top / size[1]}
     grid = figure.add_gridspec(len(heights), 1, height_ratios=heights, hspace=gap / float(np.mean(heights)), **edges)
-    for place, cell in enumerate(grid):
-        axis = figure.add_subplot(cell, sharex=figure.axes[0] if place else None)
+    for place in range(len(heights)):
+        axis = figure.add_subplot(grid[place], sharex=figure.axes[0] if place else None)
         axis.tick_params(bottom=False, labelbottom=False, left=False, colors=paper.faint, labelcolor=paper.ink)
         if panels:
             panels[place][1](axis)
@@ -394,8 +397,8 @@ def _draw_signal(axis: Axes, scene: _Scene, channel: int, paper: Paper) -> None:
     if top > bottom:
         axis.set_ylim(bottom - 0.04 * (top - bottom), top + 0.04 * (top - bottom))
         axis.set_yticks([bottom, top], [f"{bottom:.4g}", f"{top:.4g}"], fontsize=SMALL - 1, color=paper.faint)
-        for label, side in zip(axis.get_yticklabels(), ("bottom", "top"), strict=True):
-            label.set_verticalalignment(side)
+        axis.get_yticklabels()[0].set_verticalalignment("bottom")
+        axis.get_yticklabels()[1].set_verticalalignment("top")
     else:
         axis.set_yticks([bottom], [f"{bottom:.4g}" if known.any() else "no values"], fontsize=SMALL - 1)
     axis.set_ylabel(cut(scene.signal.channels[channel]), rotation=0, ha="right", va="center", labelpad=2)

@@ -18,7 +18,7 @@ from rondo.errors import OutputError
 from rondo.metrics.overlap import Overlap
 from rondo.metrics.recurrence import adjusted_mutual_information, adjusted_rand, one_to_one
 from rondo.report.contents import EVERYTHING, Wish
-from rondo.report.lanes import OTHER_LOOK, Look, entry_name, lane_of, look_of, partners
+from rondo.report.lanes import OTHER_LOOK, Look, entry_look, entry_name, lane_of, look_of, partners
 from rondo.report.summarize import summarize
 from rondo.run.overview import score_rows
 
@@ -161,8 +161,7 @@ def _table(level: str, tracks: Tracks, looks: Mapping[int, Look]) -> dict[str, A
         "columns": [{"name": entry_name(level, columns[j]), **looks[columns[j]]._asdict()} for j in order],
         "rows": [
             {
-                "name": entry_name(level, rows[i]),
-                **look_of(level, rows[i])._asdict(),
+                **entry_look(level, rows[i]),
                 "share": float(frames[i].sum() / frames.sum()),
                 "cells": [float(frames[i, j] / frames[i].sum()) for j in order],
             }

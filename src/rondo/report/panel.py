@@ -149,7 +149,7 @@ def _spans(
     for (id, recording), part in rows.partition_by("id", "recording", as_dict=True, maintain_order=True).items():
         starts, ends = (part[name].to_numpy().astype(np.float64) for name in ("start_frame", "end_frame"))
         spans.setdefault(int(id), {})[str(recording)] = (starts, ends)
-    return spans
+    return {**spans}
 
 
 def _distributions(spans: Spans, drawn: Sequence[RecordingSummary]) -> dict[str, Any]:
