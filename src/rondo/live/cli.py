@@ -107,12 +107,12 @@ def stream(
     Example: rondo stream run --source day3.csv --out live --follow
     """
     from rondo.edit import model_folder
-    from rondo.files.locations import refuse_url
     from rondo.live.address import seconds_in
     from rondo.live.health import Health
     from rondo.live.session import Session, SessionPaths
     from rondo.live.source import feed_kind
     from rondo.model.rondo import Rondo
+    from rondo.store.locations import refuse_url
 
     refuse_url(out, "a stream appends to its files, which a bucket cannot; give a folder of this machine")
     silent_s, sinks = seconds_in(silent, "--silent"), sink or []

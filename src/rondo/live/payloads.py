@@ -1,6 +1,6 @@
 """Payloads: what devices put into a message -> lines of text, or an array of rows.
 
-Text is read as any table in text is (`rondo.live.row_reader`), so a payload only has to become lines:
+Text is read as any table in text is (`rondo.live.rows`), so a payload only has to become lines:
 
     {"time": 0.02, "x": 1.5, "y": -2.0}                  JSON, one row
     [{"time": 0.00, "x": 1.5}, {"time": 0.02, "x": 1.4}]  rows
