@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import random
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
+from rondo.live.inbox import FeedStore
 from tests.live.memory_feed import files_of, sent, signal, small_model
 from tests.live.mock_kafka import MockKafka, mock_kafka
 from tests.live.rondo_process import Begin, RondoProcess, n_labels, rondo_processes, wait_for
@@ -61,8 +61,11 @@ def messages() -> list[Keyed]:
 
 def is_kept(out: Path) -> bool:
     """Whether every message is in a checkpoint."""
-    marks = (json.loads(file.read_text()) for file in (out / "feed").glob("*.json") if file.name != "kafka.json")
-    return sum(mark["offset"] for mark in marks) == len(DEVICES) * N_MESSAGES
+    if not (out / "feed" / "feed.sqlite").exists():
+        return False
+    with closing(FeedStore(out / "feed")) as store:
+        marks = store.rows("SELECT value FROM known WHERE name LIKE 'mark %'")
+    return sum(int(mark) for (mark,) in marks) == len(DEVICES) * N_MESSAGES
 
 
 @pytest.fixture(scope="module")
