@@ -284,11 +284,11 @@ def _column_as_recordings_have_it(path: Path, key: str | None, first: Exception)
     """From a table as `rondo discover` reads it: remarks above it, other separators, units, other encodings."""
     import polars as pl
 
-    from rondo.files.text.formats import layout_of_lines
+    from rondo.files.text.layout import layout_of
     from rondo.files.text.table import read_cells
 
     try:
-        layout, cells = read_cells(path, layout_of_lines)
+        layout, cells = read_cells(path, layout_of)
         if not layout.has_header:
             raise AnnotationError(f"'{path}': expected a header")
         table = pl.read_csv(

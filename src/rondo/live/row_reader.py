@@ -29,12 +29,11 @@ from rondo.files.columns import Columns, choose_columns
 from rondo.files.inputs import in_hertz, same_rate
 from rondo.files.reading import Reading
 from rondo.files.text.cells import ParsedRows, RowParser, parser_of
-from rondo.files.text.formats import layout_of_lines
-from rondo.files.text.layout import Layout
+from rondo.files.text.layout import Layout, layout_of
 from rondo.files.text.lines import HEAD_LINES, Lines, TextBlock
-from rondo.formats.row_clock import ClockState, RowClock, clock_of
 from rondo.live.base import Bookmark, Request, Rows, Skip, named
 from rondo.live.rate_check import refuse_clock_of_another_rate
+from rondo.live.row_clock import ClockState, RowClock, clock_of
 
 MOST_SKIPPED = 1000
 
@@ -111,7 +110,7 @@ class RowReader:
             head = self._lines.head(n_lines, at_end=at_end)
             if not head:
                 return False
-            layout = layout_of_lines(head)
+            layout = layout_of(head)
             columns = _columns_for(layout, self._request)
             self._waiting = _Waiting(len(columns.positions))
             self._parser, notes = parser_of(layout, columns, is_strict=False)

@@ -11,8 +11,8 @@ from typing import Any
 
 from rondo.errors import RecordingError, SourceLostError
 from rondo.files.text.lines import HEAD_LINES, Lines
-from rondo.formats.row_clock import ClockState
 from rondo.live.base import Bookmark, Request, Rows, named
+from rondo.live.row_clock import ClockState
 from rondo.live.row_reader import RowReader
 
 PATIENCE_S = 60.0

@@ -13,9 +13,9 @@ import numpy as np
 
 from rondo.errors import RecordingError
 from rondo.files.text.lines import Lines
-from rondo.formats.row_clock import ClockState
 from rondo.live.base import Bookmark, Request, Rows, Skip
 from rondo.live.devices.payloads import as_lines
+from rondo.live.row_clock import ClockState
 from rondo.live.row_reader import RowReader
 
 _ROWS_AT_ONCE = 1000

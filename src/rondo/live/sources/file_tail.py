@@ -23,8 +23,8 @@ from pathlib import Path
 from rondo.errors import ModelError
 from rondo.files.reading import id_of
 from rondo.files.text.lines import HEAD_LINES
-from rondo.formats.row_clock import ClockState
 from rondo.live.base import Bookmark, Request, Rows, SourceKind
+from rondo.live.row_clock import ClockState
 from rondo.live.sources.recorded_file import is_recorded
 from rondo.live.table_file import Patience, TableFile, is_the_same_file
 

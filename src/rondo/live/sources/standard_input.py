@@ -18,8 +18,8 @@ import sys
 
 from rondo.errors import ModelError
 from rondo.files.text.lines import Lines
-from rondo.formats.row_clock import ClockState
 from rondo.live.base import Bookmark, Request, Rows, SourceKind, named
+from rondo.live.row_clock import ClockState
 from rondo.live.row_reader import RowReader
 
 _NAME = "standard input"

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rondo.files.columns import Columns
 from rondo.files.text.clock import spread
 from rondo.files.text.layout import Layout
-from rondo.formats import row_clock
-from rondo.formats.row_clock import ClockState, RowClock, clock_of
+from rondo.live import row_clock
+from rondo.live.row_clock import ClockState, RowClock, clock_of
 
 Times = NDArray[np.float64]
 COLUMNS = Columns(("x",), (1,), clock=0)
